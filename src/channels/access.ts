@@ -19,16 +19,16 @@ import { BadRequestError } from '../platform/errors.ts';
 import { isRowId } from '../platform/ids.ts';
 import { isAdministrator, isGuest } from '../platform/roles.ts';
 
-/** What access needs to know of a channel. */
+/** The columns of a channel that access checks need. */
 export type Guarded = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'permissions' | 'creatorId'>;
 
 export type ChannelAccessDb = Pick<Tx, 'channel' | 'userGroup'>;
 
-/** Whether one may read the channel whoever one is, and whatever groups one is in. */
+/** Whether any user, regardless of role and groups, can read the channel: it is web-public or the user is subscribed. */
 export const isOpenTo = ({ isWebPublic }: Pick<Channel, 'isWebPublic'>, isSubscribed: boolean): boolean =>
   isWebPublic || isSubscribed;
 
-/** Whether the person sees that the channel exists, its name, settings and subscribers. */
+/** Whether the user can see that the channel exists, its name, settings and subscribers (metadata access). */
 export function seesChannel(channelActor: ChannelActor, channel: Guarded, isSubscribed: boolean): boolean {
   const { role } = channelActor.person;
   if (isOpenTo(channel, isSubscribed)) return true;
@@ -36,14 +36,14 @@ export function seesChannel(channelActor: ChannelActor, channel: Guarded, isSubs
   return !channel.inviteOnly || isAdministrator(role) || holdsAny(channelActor, channel, METADATA_PERMISSIONS);
 }
 
-/** Whether the person may read what is written in the channel. An administrator may not for being one. */
+/** Whether the user can read the channel's messages (content access). Being an administrator does not grant it. */
 export function readsChannel(channelActor: ChannelActor, channel: Guarded, isSubscribed: boolean): boolean {
   if (isOpenTo(channel, isSubscribed)) return true;
   if (isGuest(channelActor.person.role)) return false;
   return !channel.inviteOnly || holdsAny(channelActor, channel, CONTENT_PERMISSIONS);
 }
 
-/** Whether the person holds the permission in the channel. */
+/** Whether the user holds the permission in the channel. */
 export function holds({ person, groups, now }: ChannelActor, channel: Guarded, name: ChannelPermissionName): boolean {
   const { everyone: guests } = CHANNEL_PERMISSIONS[name];
   return isInGroup(groups, person, channelPermission(groups, channel, name), now, { guests });
@@ -53,7 +53,7 @@ function holdsAny(channelActor: ChannelActor, channel: Guarded, names: readonly 
   return names.some((name) => holds(channelActor, channel, name));
 }
 
-/** The channels `seesChannel` is true of, in the viewer's organisation. */
+/** Returns the filter for the channels of the user's organization that `seesChannel` accepts. */
 export function seenBy({ person, groups, now }: ChannelActor): Prisma.ChannelWhereInput {
   const { id, role, realm } = person;
   if (isAdministrator(role)) return { realmId: realm.id };
@@ -61,7 +61,7 @@ export function seenBy({ person, groups, now }: ChannelActor): Prisma.ChannelWhe
   return { realmId: realm.id, OR: [...openTo(role), subscribed(realm.id, id), ...(isGuest(role) ? [] : granted)] };
 }
 
-/** The channels `readsChannel` is true of, in the viewer's organisation. */
+/** Returns the filter for the channels of the user's organization that `readsChannel` accepts. */
 export function readBy({ person, groups, now }: ChannelActor): Prisma.ChannelWhereInput {
   const { id, role, realm } = person;
   const granted = CONTENT_PERMISSIONS.map((name) => holding({ person, groups, now }, name));
@@ -75,7 +75,7 @@ const subscribed = (realmId: number, userId: number): Prisma.ChannelWhereInput =
   subscriptions: { some: { realmId, userId, active: true } },
 });
 
-/** The channels in which someone who is no guest holds the permission. */
+/** Returns the filter for the channels in which the user, who must not be a guest, holds the permission. */
 function holding({ person, groups, now }: ChannelActor, name: ChannelPermissionName): Prisma.ChannelWhereInput {
   const roles = SYSTEM_GROUPS.filter((group) => isInSystemGroup(person, group.name, now));
   const ids = [...roles.map((group) => groups.id(group.name)), ...groupIdsOf(person, now)];
@@ -83,39 +83,42 @@ function holding({ person, groups, now }: ChannelActor, name: ChannelPermissionN
     { permissions: { path: [name, 'members'], array_contains: [person.id] } },
     ...ids.map((id) => ({ permissions: { path: [name, 'groups'], array_contains: [id] } })),
   ];
-  // The one default that reaches somebody: the creator administers.
+  // The only default that grants a permission to a single user: the creator administers the channel.
   if (name === 'can_administer_channel_group') {
     named.push({ creatorId: person.id, permissions: { path: [name], equals: Prisma.DbNull } });
   }
   return { OR: named };
 }
 
-/** The channels the viewer sees: metadata access. */
+/** Returns the filter for the channels that the viewer can see (metadata access). */
 export async function visibleTo({ app, viewer }: Ctx): Promise<Prisma.ChannelWhereInput> {
   return seenBy(await channelActor(app.db, viewer, app.now()));
 }
 
-/** The channels the viewer may read: content access. */
+/** Returns the filter for the channels that the viewer can read (content access). */
 export async function readableBy({ app, viewer }: Ctx): Promise<Prisma.ChannelWhereInput> {
   return readBy(await channelActor(app.db, viewer, app.now()));
 }
 
-/** The refusal for a channel that is not there, or not for the viewer: the two must not be told apart. */
+/**
+ * Returns the error for a channel that does not exist or that the viewer cannot access. Clients must not be able to
+ * distinguish the two.
+ */
 export const invalidChannelId = (): BadRequestError => new BadRequestError('Invalid channel ID');
 
 /**
- * The channel, when the viewer sees it.
+ * Returns the channel if the viewer can see it.
  *
- * @throws BadRequestError otherwise, as if there were none.
+ * @throws BadRequestError otherwise, as if the channel did not exist.
  */
 export async function accessChannel(ctx: Ctx, channelId: number): Promise<Channel> {
   return findOrRefuse(ctx, channelId, seesChannel);
 }
 
 /**
- * The channel, when the viewer may read what is written in it.
+ * Returns the channel if the viewer can read its messages.
  *
- * @throws BadRequestError otherwise, as if there were none.
+ * @throws BadRequestError otherwise, as if the channel did not exist.
  */
 export async function accessChannelContent(ctx: Ctx, channelId: number): Promise<Channel> {
   return findOrRefuse(ctx, channelId, readsChannel);
@@ -127,10 +130,10 @@ async function findOrRefuse(ctx: Ctx, channelId: number, mayHave: MayHave): Prom
   return channel;
 }
 
-/** A channel as one viewer has it. */
+/** A channel, with whether the viewer is subscribed to it. */
 export type OwnChannel = Channel & { readonly isSubscribed: boolean };
 
-/** Those of the channels that the viewer sees: one query. */
+/** Returns the given channels that the viewer can see, in one query. */
 export const visibleAmong = (ctx: Ctx, ids: readonly number[]): Promise<OwnChannel[]> =>
   channelsHad(ctx, ids, seesChannel);
 
@@ -148,22 +151,22 @@ async function channelsHad({ app, viewer }: Ctx, ids: readonly number[], mayHave
     .filter((channel) => mayHave(actor, channel, channel.isSubscribed));
 }
 
-/** Somebody's place in a channel, whether they have one or not. */
+/** A pair of user and channel, whether the user is subscribed or not. */
 interface ChannelPlace {
   readonly userId: number;
   readonly channelId: number;
 }
 
-/** A channel, whoever may see it. */
+/** A channel, without any access check. */
 interface PlacedChannel {
   readonly channel: Channel;
-  /** Whether the user whose place was asked for is subscribed. */
+  /** Whether the user of the `ChannelPlace` is subscribed. */
   readonly isSubscribed: boolean;
 }
 
 /**
- * The channels, and whether each user is subscribed to theirs, in the order in which they were asked for; null where there
- * is no such channel. One query, shared with whoever asks at the same time.
+ * Returns for each pair of user and channel the channel, and whether the user is subscribed to it. Null if the channel does not
+ * exist. Concurrent calls share one query.
  */
 export const placedChannels = async (
   at: ReadPlace,
@@ -203,7 +206,10 @@ async function readPlacedChannels(
   });
 }
 
-/** Those of `channelIds` whose content the viewer may read: `accessChannelContent` for many, in one query. */
+/**
+ * Returns the ids in `channelIds` of channels whose content the viewer can read. Batch version of `accessChannelContent`, with
+ * one query.
+ */
 export async function readableChannelIds(ctx: Ctx, channelIds: readonly number[]): Promise<Set<number>> {
   const ids = [...new Set(channelIds)].filter(isRowId);
   if (ids.length === 0) return new Set();

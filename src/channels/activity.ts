@@ -3,30 +3,30 @@ import { type Channel, Prisma, type Realm } from '../generated/prisma/client.ts'
 import type { SqlClient } from '../platform/db/client.ts';
 import { readRows } from '../platform/db/rows.ts';
 
-/** What a channel object tells of the messages in the channel. */
+/** The part of a channel object that describes the messages of the channel. */
 export interface ChannelActivity {
   readonly firstMessageId: number | null;
   readonly isRecentlyActive: boolean;
-  /** Messages a week, in two significant digits; null while the channel is too young to tell. */
+  /** Messages per week, rounded to two significant digits. Null if the channel is younger than 7 days. */
   readonly weeklyTraffic: number | null;
 }
 
-/** Of a channel that has just been made. */
+/** The activity of a channel that was just created. */
 export const NO_ACTIVITY: ChannelActivity = { firstMessageId: null, isRecentlyActive: true, weeklyTraffic: null };
 
 const DAY_MS = 86_400_000;
 const RECENTLY_ACTIVE_MS = 180 * DAY_MS;
-/** A channel younger than this has no weekly traffic yet. */
+/** Minimum age of a channel with weekly traffic, in days. */
 const TRAFFIC_FROM_DAYS = 7;
-/** Weekly traffic is that of so many days. */
+/** Period over which weekly traffic is averaged, in days. */
 const TRAFFIC_DAYS = 28;
 
 type RealmIdentity = Pick<Realm, 'id' | 'uuid'>;
 type Aged = Pick<Channel, 'id' | 'createdAt'>;
 
 /**
- * What goes on in each of the channels of an organisation: one query, and now and then one more for their traffic,
- * however many channels and messages.
+ * Reads the activity of channels of an organization. Runs one query, and a second one if weekly traffic is not cached,
+ * regardless of the number of channels and messages.
  */
 export async function readActivity(
   db: SqlClient,
@@ -52,11 +52,11 @@ export async function readActivity(
 interface Ends {
   readonly channel_id: number;
   readonly first_id: bigint | null;
-  /** Null also when the channel itself is young enough. */
+  /** Null also if the channel was created recently enough to count as active. */
   readonly last_sent_at: Date | null;
 }
 
-/** One step into an index for each end of each channel. */
+/** Reads the first and last message of each channel, by one index lookup each. */
 async function readEnds(
   db: SqlClient,
   realm: RealmIdentity,
@@ -82,14 +82,19 @@ async function readEnds(
 }
 
 /**
- * Our choice: messages of one channel that are counted one by one. Of a busier channel these newest ones tell its share
- * of all messages, and two digits are not worth counting a million.
+ * Largest number of messages of a channel that are counted one by one. In a busier channel, the density of these newest messages
+ * serves as an estimate: two digits are not worth counting a million messages.
  */
 const MAX_COUNTED = 500;
-/** Our choice: the traffic of weeks changes slowly, and counting it would be the slowest part of a registration. */
+/**
+ * Lifetime of cached traffic. Weekly traffic changes slowly, and counting would be the slowest part of a registration.
+ */
 const TRAFFIC_LASTS_MS = 3_600_000;
 
-/** Our choice: the channels of some very large organisations, in about ten megabytes. Of any others traffic is counted anew. */
+/**
+ * Capacity of the traffic cache: the channels of some very large organizations, in about 10 MB. Traffic of evicted
+ * channels is counted again.
+ */
 const MAX_KNOWN = 50_000;
 
 interface KnownTraffic {
@@ -97,7 +102,7 @@ interface KnownTraffic {
   readonly traffic: number;
 }
 
-/** By organisation and channel, because several services may run in one process. */
+/** Cached traffic. The key contains the organization, because several services may run in one process. */
 const known = new LRUCache<string, KnownTraffic>({ max: MAX_KNOWN });
 
 async function readTraffic(
@@ -125,19 +130,19 @@ async function readTraffic(
   return (id) => trafficIn.get(id) ?? null;
 }
 
-interface Counted {
+interface TrafficRow {
   readonly channel_id: number;
-  /** How many of the newest messages were counted, and from which id on. */
+  /** Number of messages counted, newest first, and the lowest id among them. */
   readonly count: number;
   readonly counted_from: bigint;
-  /** The last id before the days that count, and the last id of all. */
+  /** Last id before the counted period, and last id of the organization. */
   readonly old_id: bigint;
   readonly newest_id: bigint;
 }
 
 /**
- * About how many messages of the last 28 days are in each of the channels: one query. The id the days began with is found
- * by halving, because ids rise with time; from there on an index alone has what is to be counted.
+ * Estimates the number of messages of the last 28 days in each channel, in one query. Finds the first id of the period by
+ * binary search, because ids rise with time. The messages are then counted by an index alone.
  */
 async function countRecent(
   db: SqlClient,
@@ -147,7 +152,7 @@ async function countRecent(
 ): Promise<(id: number) => number> {
   if (channels.length === 0) return () => 0;
   const from = new Date(now.getTime() - TRAFFIC_DAYS * DAY_MS);
-  const rows = await readRows<Counted>(
+  const rows = await readRows<TrafficRow>(
     db,
     Prisma.sql`
     WITH RECURSIVE halving (old_id, newer_id) AS (
@@ -176,16 +181,17 @@ async function countRecent(
   return (id) => counts.get(id) ?? 0;
 }
 
-/** The channel's share of the ids it was counted in stands for those before. */
-function estimate({ count, counted_from, old_id, newest_id }: Counted): number {
+/** Estimates the messages of the period. Assumes the channel's share of the counted id range for the whole period. */
+function estimate({ count, counted_from, old_id, newest_id }: TrafficRow): number {
   if (count < MAX_COUNTED) return count;
   return (count * Number(newest_id - old_id)) / Number(newest_id - counted_from + 1n);
 }
 
 /**
- * Messages a week, in two significant digits.
+ * Returns messages per week, rounded to two significant digits.
  *
- * @param messages Of the last 28 days. @param days The channel's age, 7 at least.
+ * @param messages Number of messages in the last 28 days.
+ * @param days Age of the channel in days, at least 7.
  */
 function weeklyTraffic(messages: number, days: number): number {
   if (messages === 0) return 0;

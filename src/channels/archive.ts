@@ -10,14 +10,14 @@ import { channelAudience } from './audience.ts';
 import { channelUpdated, peersAdded, subscriptionsAdded } from './events.ts';
 import { lockAdministeredChannel } from './seen-channel.ts';
 import { announceDefaultChannels } from './subscriptions/default-channels.ts';
-import type { ChangeContext } from './subscriptions/membership.ts';
+import type { SubscriptionChangeContext } from './subscriptions/membership.ts';
 import { readSubscribers } from './subscriptions/subscribers.ts';
-import { toFacts, toWireChannel } from './wire.ts';
+import { toSnapshot, toWireChannel } from './wire.ts';
 
 /**
- * Archives a channel: it stays readable, and nothing is sent to it any more. Its subscriptions stay.
+ * Archives a channel: it stays readable, but nothing can be sent to it. Subscriptions are kept.
  *
- * @throws BadRequestError when the channel is not there, not the viewer's to change, or archived already.
+ * @throws BadRequestError if the channel does not exist, the viewer cannot change it, or it is already archived.
  */
 export async function archiveChannel(ctx: Ctx, channelId: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
@@ -34,9 +34,9 @@ export async function archiveChannel(ctx: Ctx, channelId: number): Promise<void>
 }
 
 /**
- * Brings a channel back from the archive.
+ * Restores a channel from the archive.
  *
- * @throws BadRequestError when the channel is not there, not the viewer's to change, or not archived.
+ * @throws BadRequestError if the channel does not exist, the viewer cannot change it, or it is not archived.
  */
 export async function unarchiveChannel(ctx: Ctx, channelId: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
@@ -46,15 +46,17 @@ export async function unarchiveChannel(ctx: Ctx, channelId: number): Promise<voi
 }
 
 /**
- * Brings a locked channel back, inside a change.
+ * Restores a locked channel within a transaction.
  *
- * To clients without the capability `archived_channels` it is as new: they are told of its subscribers, and those who
- * are subscribed get their subscription again.
+ * Clients without the capability `archived_channels` receive it as a new channel, with its subscribers. Its subscribers
+ * receive their subscription again.
+ *
+ * @throws BadRequestError if the channel is not archived.
  */
 export async function bringBack(
   tx: Tx,
   emit: Emit,
-  { realm, now }: ChangeContext,
+  { realm, now }: SubscriptionChangeContext,
   { id, isArchived }: Channel,
 ): Promise<Channel> {
   if (!isArchived) throw new BadRequestError('Channel is not currently archived');
@@ -69,7 +71,7 @@ export async function bringBack(
     activity: (await readActivity(tx, realm, [channel], now))(id),
   });
   const audience = await channelAudience(tx, realm, channel, now);
-  const facts = toFacts(channel, wire);
+  const facts = toSnapshot(channel, wire);
   emit(channelUpdated(channel, { property: 'is_archived', value: false }, facts), audience);
   if (list.subscribers.length === 0) return channel;
   emit(peersAdded(channel, list.subscribers, 'unarchived'), audience);

@@ -8,12 +8,12 @@ import type { Tx } from '../platform/db/client.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR } from '../platform/roles.ts';
 import { readsChannel, seesChannel } from './access.ts';
 
-/** The organisation, as of the change. */
+/** The id and settings of an organization, as of the change. */
 export type RealmSettingsOf = Pick<Realm, 'id' | 'settings'>;
 
 /**
- * Who hears what happens to the channel: those who see it, as a rule wherever there is one. What groups hold is worked
- * out here and now, and named.
+ * Returns the recipients of the channel's events: the users who can see it. If possible, this is a rule by role and
+ * subscription. Users who see the channel through a user group are looked up now and listed by id.
  */
 export async function channelAudience(tx: Tx, realm: RealmSettingsOf, channel: Channel, now: Date): Promise<Audience> {
   if (channel.isWebPublic) return everyone();
@@ -23,7 +23,7 @@ export async function channelAudience(tx: Tx, realm: RealmSettingsOf, channel: C
   return either(either(roleAtMost(maxRole), subscribers), users(userIds));
 }
 
-/** Those a private channel shows itself to by its permissions: a role and all above it, and some users by name. */
+/** Returns the users to whom permissions show a private channel: all from a role upwards, and some listed by id. */
 async function grantedVisibility(tx: Tx, realm: RealmSettingsOf, channel: Channel, now: Date) {
   const groups = await systemGroups(tx, realm.id);
   const granted = METADATA_PERMISSIONS.map((name) => channelPermission(groups, channel, name));
@@ -34,7 +34,7 @@ async function grantedVisibility(tx: Tx, realm: RealmSettingsOf, channel: Channe
   const full = waitingDays > 0 && names.includes('role:fullmembers');
   const custom = ids.filter((id) => groups.name(id) === undefined);
   const joinedBefore = { joinedAt: { lte: fullMemberSince(realm, now) } };
-  // Guests see a private channel only by being subscribed, whatever a permission says.
+  // Guests see a private channel only if they are subscribed, regardless of its permissions.
   const rows = await tx.user.findMany({
     where: {
       realmId: realm.id,
@@ -55,7 +55,10 @@ async function grantedVisibility(tx: Tx, realm: RealmSettingsOf, channel: Channe
   };
 }
 
-/** The least role all of which is in the group. Full members, where that takes time, go by name besides. */
+/**
+ * Returns the lowest role whose users all belong to the group. If there is a waiting period, full members are also listed
+ * by id.
+ */
 function reachOf(name: SystemGroupName | undefined, waitingDays: number): number {
   if (name === 'role:members') return MEMBER;
   if (name === 'role:fullmembers') return waitingDays === 0 ? MEMBER : MODERATOR;
@@ -70,8 +73,8 @@ const COLUMNS = Prisma.sql`u.id, u.role, u.joined_at AS "joinedAt", u.group_ids 
   u.full_member_group_ids AS "fullMemberGroupIds"`;
 
 /**
- * The users who see the channel as `channel` says it is, one by one: to tell who comes to see it and who no longer does
- * when that changes.
+ * Returns the ids of the users who can see the channel as `channel` describes it. Comparing the results before and after
+ * a change shows for which users the channel becomes visible or invisible.
  */
 export async function userIdsSeeing(tx: Tx, realm: Realm, channel: Channel, now: Date): Promise<Set<number>> {
   const groups = await systemGroups(tx, realm.id);
@@ -85,7 +88,7 @@ export async function userIdsSeeing(tx: Tx, realm: Realm, channel: Channel, now:
   return new Set(seeing.map(({ id }) => id));
 }
 
-/** Those of `userIds` who may read what is written in the channel. */
+/** Returns the ids in `userIds` of users who can read the channel's messages, in ascending order. */
 export async function userIdsReading(
   tx: Tx,
   realm: Realm,

@@ -7,7 +7,7 @@ import { readRows } from '../platform/db/rows.ts';
 import { isRowId } from '../platform/ids.ts';
 import { type Guarded, readsChannel, seesChannel } from './access.ts';
 
-/** Which of the channels that the viewer sees to list: each that is given leaves out those it does not fit. */
+/** A filter for the channels that the viewer can see. A channel must match every value that is given. */
 export interface ChannelListFilter {
   readonly isSubscribed?: boolean | null | undefined;
   readonly onlyReadable?: boolean | null | undefined;
@@ -18,19 +18,19 @@ export interface ChannelListFilter {
   readonly includeArchived?: boolean | null | undefined;
 }
 
-/** What a list of channels is sorted by. */
+/** The columns by which a list of channels is sorted. */
 export interface ListedChannel {
   readonly id: number;
   readonly name: string;
   readonly createdAt: Date;
 }
 
-/** A channel of a list, and which of those who asked for it are subscribed. */
+/** A channel of a list, with those of the requesting users who are subscribed to it. */
 type Row = ListedChannel & Guarded & { readonly subscribers: readonly number[] };
 
 /**
- * The channels of a list, in no order: one query, however many, shared with whoever asks for the same list at the same
- * time. Who may see them is decided by the rule itself.
+ * Returns the matching channels that the viewer can see, in no order. Runs one query, which concurrent calls with the
+ * same filter share. Access is then checked by `seesChannel` and `readsChannel`.
  */
 export async function listedChannels(ctx: Ctx, filter: ChannelListFilter): Promise<ListedChannel[]> {
   const { app, viewer } = ctx;
@@ -48,18 +48,18 @@ export async function listedChannels(ctx: Ctx, filter: ChannelListFilter): Promi
   });
 }
 
-/** What does not hang on who asks. */
+/** The part of the filter that does not depend on the viewer. */
 type OfChannel = Omit<ChannelListFilter, 'isSubscribed' | 'onlyReadable'>;
 
-interface Wanted {
+interface ListRequest {
   readonly userId: number;
   readonly ofChannel: OfChannel;
 }
 
-/** Our choice: each reads all channels' subscriptions of theirs, so that some fifty are as much as others wait for. */
+/** Weight of one caller in a batch. Each adds a user's subscriptions to all channels, so that about 50 fill a batch. */
 const WEIGHT = 40;
 
-const gathered = new GatheredReads<Wanted, readonly Row[]>(
+const gathered = new GatheredReads<ListRequest, readonly Row[]>(
   async (place, wanted) => {
     const userIds = wanted.map(({ userId }) => userId);
     const rows = await readList(place, wanted[0]?.ofChannel ?? {}, userIds);
@@ -71,7 +71,11 @@ const gathered = new GatheredReads<Wanted, readonly Row[]>(
 const wordsOf = ({ isPrivate, isWebPublic, isDefault, folderId, includeArchived }: OfChannel): string =>
   [isPrivate, isWebPublic, isDefault, folderId, includeArchived].join(' ');
 
-/** @param userIds Whose subscriptions are asked for. */
+/**
+ * Reads the channels that match the filter.
+ *
+ * @param userIds Users whose subscriptions are read.
+ */
 function readList({ db, realmId }: ReadPlace, filter: OfChannel, userIds: readonly number[]): Promise<Row[]> {
   return readRows<Row>(
     db,
@@ -93,7 +97,7 @@ function conditionOf(filter: OfChannel): Prisma.Sql {
     ...(isPrivate == null ? [] : [Prisma.sql`c.invite_only = ${isPrivate}::boolean`]),
     ...(isWebPublic == null ? [] : [Prisma.sql`c.is_web_public = ${isWebPublic}::boolean`]),
     ...(isDefault == null ? [] : [Prisma.sql`c.is_default = ${isDefault}::boolean`]),
-    // An id that no row can have is the id of no folder.
+    // An id that no row can have matches no folder.
     ...(folderId == null ? [] : [Prisma.sql`c.folder_id = ${isRowId(folderId) ? folderId : -1}::int`]),
     ...(includeArchived === true ? [] : [Prisma.sql`NOT c.is_archived`]),
   ];

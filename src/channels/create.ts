@@ -8,11 +8,12 @@ import type { Channel } from '../generated/prisma/client.ts';
 import { renderMarkdown } from '../markdown/render.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { isUniqueViolation } from '../platform/db/errors.ts';
+import { requireReadable } from '../platform/names.ts';
 import { isAdministrator } from '../platform/roles.ts';
 import { requireWithin } from '../platform/totals.ts';
 import { ChannelAlreadyExistsError } from './errors.ts';
 import { holdRoles, lockNewChannels } from './locks.ts';
-import { requireChannelDescription, requireChannelName } from './names.ts';
+import { isChannelNameTaken, requireChannelDescription, requireChannelName } from './names.ts';
 import { type PermissionValues, readPermissionValues, toStoredPermissions } from './permission-values.ts';
 import {
   type Privacy,
@@ -30,11 +31,11 @@ import { announceDefaultChannels } from './subscriptions/default-channels.ts';
 import { announceChannel, join } from './subscriptions/membership.ts';
 import { accessUsers, type Subject } from './subscriptions/principals.ts';
 
-/** How a new channel is to be; what is absent takes its default. */
+/** Properties of a new channel. Absent ones take their defaults. */
 export interface ChannelOptions {
   readonly isPrivate?: boolean | undefined;
   readonly isWebPublic?: boolean | undefined;
-  /** Of private channels: whether new subscribers see what was sent before. Public channels always show it. */
+  /** For private channels: whether new subscribers can read earlier messages. Public channels always show them. */
   readonly historyPublicToSubscribers?: boolean | undefined;
   readonly isDefault?: boolean | undefined;
   readonly folderId?: number | null | undefined;
@@ -44,7 +45,7 @@ export interface ChannelOptions {
 }
 
 export interface NewChannel extends ChannelOptions {
-  /** At most 60 code points after stripping; unique in the organisation in whatever case. */
+  /** At most 60 code points after trimming; unique in the organization, ignoring case. */
   readonly name: string;
   /** At most 1024 code points; line breaks become spaces. */
   readonly description?: string | undefined;
@@ -55,12 +56,12 @@ export interface NewChannel extends ChannelOptions {
  * Creates a channel and subscribes its first users.
  *
  * @returns The channel's id.
- * @throws UnauthorizedPrincipalError when the viewer is a guest, or sets a retention without being an owner.
- * @throws ChannelAlreadyExistsError when the name is taken, by an archived channel too.
- * @throws BadRequestError when the viewer may not create such a channel, a value is not taken, or a user or folder is
- *   not there.
- * @throws TotalReachedError when there would be more than 5,000, or more than 1,000 that a viewer who is no
- *   administrator has made.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest, or sets a retention without being an owner.
+ * @throws ChannelAlreadyExistsError if the name is taken, also by an archived channel.
+ * @throws BadRequestError if the viewer cannot create such a channel, a value is invalid, or a user or folder does not
+ *   exist.
+ * @throws TotalReachedError if there would be more than 5,000 channels.
+ * @throws TotalReachedError if the viewer is not an administrator and would have created more than 1,000.
  */
 export async function createChannel(ctx: Ctx, { subscriberIds, ...fields }: NewChannel): Promise<number> {
   requireMember(ctx);
@@ -69,7 +70,7 @@ export async function createChannel(ctx: Ctx, { subscriberIds, ...fields }: NewC
     return await transact(ctx, async (tx, emit) => {
       await holdRoles(tx, ctx.realmId);
       const now = await asOfNow(tx, ctx);
-      // Before it is told which names are taken.
+      // Checked first, so that viewers without the permission cannot find out which names are taken.
       requirePrivacy(await channelActor(tx, now.viewer, ctx.app.now()), privacyOf(fields));
       await requireFreeName(tx, ctx.realmId, name);
       const subjects = await accessUsers(tx, now, subscriberIds);
@@ -90,9 +91,9 @@ async function requireFreeName(tx: Tx, realmId: number, name: string): Promise<v
 }
 
 /**
- * Refuses more channels than there may be, archived ones included, inside the change that makes `adding` of them.
+ * Checks the limits on channels, archived ones included, within the transaction that creates `adding` more.
  *
- * @throws TotalReachedError
+ * @throws TotalReachedError if a limit would be exceeded.
  */
 export async function requireRoomForChannels(tx: Tx, { realmId, viewer }: Ctx, adding: number): Promise<void> {
   await lockNewChannels(tx, realmId);
@@ -103,9 +104,10 @@ export async function requireRoomForChannels(tx: Tx, { realmId, viewer }: Ctx, a
 }
 
 /**
- * Makes a channel inside a change that holds everybody's role, tells who sees it, and subscribes `subjects`.
+ * Creates a channel, sends it to the users who can see it, and subscribes `subjects`. The transaction must hold the roles
+ * (`holdRoles`).
  *
- * A name that is taken is the database's refusal. Throws as `createChannel` does otherwise.
+ * If the name is taken, the insert violates the unique index. Otherwise throws like `createChannel`.
  */
 export async function insertChannel(
   tx: Tx,
@@ -125,8 +127,8 @@ export async function insertChannel(
 }
 
 /**
- * Makes a new channel's row, as far as it does not depend on what other channels there are. Throws as `createChannel` does,
- * but for a name that is taken.
+ * Validates a new channel and returns its row. Throws like `createChannel`, but does not check the number of channels,
+ * and checks the name only for look-alikes, not for equality.
  */
 export async function checkNewChannel(
   tx: Tx,
@@ -137,9 +139,12 @@ export async function checkNewChannel(
   const { realmId, viewer } = ctx;
   const now = ctx.app.now();
   const source = requireChannelDescription(description);
+  const channelName = requireChannelName(name);
+  requireReadable('channel name', channelName);
+  if (await isChannelNameTaken(tx, realmId, channelName)) throw new ChannelAlreadyExistsError(channelName);
   return {
     realmId,
-    name: requireChannelName(name),
+    name: channelName,
     creatorId: viewer.id,
     createdAt: now,
     description: source,

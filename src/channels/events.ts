@@ -3,7 +3,7 @@ import { defineEvent, type RenderedEvent } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
 import type { Channel, Subscription, User } from '../generated/prisma/client.ts';
 import {
-  type ChannelFacts,
+  type ChannelSnapshot,
   type Inherited,
   type SubscriberList,
   toInherited,
@@ -15,31 +15,33 @@ import {
   withInherited,
 } from './wire.ts';
 
-// A client without the capability `archived_channels` knows no archived channel: to it an archived channel is deleted,
-// an unarchived one created, and nothing is heard of it in between.
+// Clients without the capability `archived_channels` cannot handle archived channels. For them, an archived channel is
+// deleted, a restored one is created, and there are no events in between.
 
 const hides = (channel: { readonly is_archived: boolean }, { options }: EventView): boolean =>
   channel.is_archived && !options.capabilities.archived_channels;
 
-/** The part of a channel object that stays true whoever subscribes: what a list of subscribers is told after. */
+/**
+ * Returns the channel with a subscriber count of 0 if the client keeps subscriber lists: `peersAdded` then adds to them.
+ */
 const beforeSubscribers = (channel: WireChannel, { options }: EventView): WireChannel =>
   options.includeSubscribers === 'false' ? channel : { ...channel, subscriber_count: 0 };
 
-/** The channels that come into somebody's sight. */
+/** Channels that become visible to a recipient. */
 export interface KnownChannels {
-  readonly channels: readonly ChannelFacts[];
+  readonly channels: readonly ChannelSnapshot[];
 }
 
 /**
- * Channels come into the sight of those who hear this: they are new, or may be seen from here on.
+ * Event that channels become visible to the recipients: they are new, or access was granted.
  *
- * @param toldAfter True when `peersAdded` follows for everybody. A client that asked for subscriber lists adds whoever
- *   it tells to list and count, so the count begins at none.
+ * @param toldAfter True if `peersAdded` follows with all subscribers. A client that requested subscriber lists adds them
+ *   to the list and to the count, so the count starts at 0.
  */
 export const channelsCreated = defineEvent(
   'stream',
   'create',
-  (channels: readonly ChannelFacts[], { toldAfter = false } = {}) => ({ channels, told_after: toldAfter }),
+  (channels: readonly ChannelSnapshot[], { toldAfter = false } = {}) => ({ channels, told_after: toldAfter }),
   {
     facts: ({ channels }, view): KnownChannels => ({ channels: channels.filter((channel) => !hides(channel, view)) }),
     render: ({ channels, told_after }, view) => {
@@ -51,7 +53,7 @@ export const channelsCreated = defineEvent(
   },
 );
 
-/** Channels leave the sight of those who hear this. */
+/** Event that channels are no longer visible to the recipients. */
 export const channelsDeleted = defineEvent(
   'stream',
   'delete',
@@ -69,7 +71,7 @@ function deletion(channels: readonly { stream_id: number }[]): RenderedEvent | n
   return { type: 'stream', op: 'delete', streams, stream_ids: streams.map(({ stream_id }) => stream_id) };
 }
 
-/** One changed property of a channel, and what goes with it. */
+/** One changed property of a channel, with the properties that change with it. */
 export type ChannelChange =
   | { readonly property: 'description'; readonly value: string; readonly rendered_description: string }
   | {
@@ -97,24 +99,30 @@ interface ChannelUpdate {
   readonly name: string;
   readonly change: ChannelChange;
   readonly is_archived: boolean;
-  /** The whole channel, when it comes back from the archive. */
-  readonly unarchived: ChannelFacts | null;
+  /** The whole channel, if it is restored from the archive. */
+  readonly unarchived: ChannelSnapshot | null;
 }
 
-/** A channel of which one property changed; to those who know no archived channels it may come into sight by that. */
+/**
+ * One changed property of a channel. `channels` contains the channel if it is restored: for clients without the
+ * capability `archived_channels` it becomes visible.
+ */
 export interface KnownUpdate extends KnownChannels {
   readonly id: number;
   readonly change: ChannelChange;
 }
 
-/** To those who saw the channel before the change and see it still. */
+/**
+ * Event that one property of a channel changed. Recipients: the users who could see the channel before the change and
+ * still can.
+ */
 export const channelUpdated = defineEvent(
   'stream',
   'update',
   (
     { id, name, isArchived }: { id: number; name: string; isArchived: boolean },
     change: ChannelChange,
-    unarchived: ChannelFacts | null = null,
+    unarchived: ChannelSnapshot | null = null,
   ): ChannelUpdate => ({ stream_id: id, name, change, is_archived: isArchived, unarchived }),
   {
     render: renderUpdate,
@@ -136,18 +144,18 @@ function renderUpdate({ stream_id, name, change, is_archived, unarchived }: Chan
   return { type: 'stream', op: 'update', stream_id, name, ...change };
 }
 
-/** The ids of all default channels. To those who may see public channels. */
+/** Event with the ids of all default channels. Recipients: the users who can see public channels. */
 export const defaultChannelsChanged = defineEvent('default_streams', undefined, (channelIds: readonly number[]) => ({
   default_streams: channelIds,
 }));
 
-/** A user and their subscriptions, as they are after the change. */
+/** A user and their subscriptions after the change. */
 export interface SubscriberRows {
   readonly user: Pick<User, 'id' | 'settings'>;
   readonly rows: readonly Omit<Subscription, 'realmId' | 'active'>[];
 }
 
-/** One user's share in `subscriptionsAdded`. */
+/** One user's part of `subscriptionsAdded`. */
 interface Subscriber {
   readonly user_id: number;
   readonly inherited: Inherited;
@@ -161,14 +169,14 @@ const toSubscriber = ({ user, rows }: SubscriberRows): Subscriber => ({
 });
 
 interface SubscriptionsAdded {
-  /** After the change. Each channel once, however many begin to hear it. */
-  readonly channels: readonly (ChannelFacts & SubscriberList)[];
+  /** State after the change. Each channel occurs once, regardless of the number of new subscribers. */
+  readonly channels: readonly (ChannelSnapshot & SubscriberList)[];
   readonly subscribers: readonly Subscriber[];
-  /** True when nobody's subscription begins: it comes back to clients that do not know archived channels. */
+  /** True if no subscription is new: a channel was restored, for clients without the capability `archived_channels`. */
   readonly unarchived: boolean;
 }
 
-/** To the users whose subscriptions begin, each of their own. */
+/** Event that users were subscribed to channels. Each recipient receives only their own subscriptions. */
 export const subscriptionsAdded = defineEvent(
   'subscription',
   'add',
@@ -192,14 +200,14 @@ export const subscriptionsAdded = defineEvent(
   },
 );
 
-/** A subscription of the viewer's, as events know it. */
+/** A subscription of the viewer, as part of an event projection. */
 export interface KnownSubscription {
   readonly userId: number;
-  readonly channel: ChannelFacts & SubscriberList;
+  readonly channel: ChannelSnapshot & SubscriberList;
   readonly personal: WirePersonal;
 }
 
-/** Those that begin. */
+/** Subscriptions of the viewer that begin. */
 export interface KnownSubscriptions {
   readonly subscriptions: readonly KnownSubscription[];
 }
@@ -229,7 +237,7 @@ function renderAdded(payload: SubscriptionsAdded, view: EventView): RenderedEven
   return subscriptions.length === 0 ? null : { type: 'subscription', op: 'add', subscriptions };
 }
 
-/** A channel some users leave. */
+/** A channel with users who unsubscribe from it. */
 interface Left {
   readonly stream_id: number;
   readonly name: string;
@@ -238,8 +246,8 @@ interface Left {
 }
 
 /**
- * To the users whose subscriptions end, each of their own. When several leave a channel at once, each is told of the
- * others besides: `peersRemoved` does not reach them.
+ * Event that subscriptions end. Recipients: their users, each for their own. If several users leave a channel at the same time,
+ * each of them also receives the events about the others: `peersRemoved` is not sent to them.
  */
 export const subscriptionsRemoved = defineEvent(
   'subscription',
@@ -266,7 +274,7 @@ export const subscriptionsRemoved = defineEvent(
   },
 );
 
-/** The channels that the viewer leaves. */
+/** Channels that the viewer leaves. */
 export interface KnownLeft {
   readonly userId: number;
   readonly channels: readonly Pick<Left, 'stream_id' | 'name'>[];
@@ -291,19 +299,19 @@ function renderRemoved(channels: readonly Left[], view: EventView): RenderedEven
   ];
 }
 
-/** The properties of a subscription that its user changes, and what each is on the wire. */
+/** A subscription property that its user changed, with its value on the wire. */
 export interface SubscriptionChange {
   readonly property: string;
   readonly value: boolean | string;
 }
 
-/** A subscription of the viewer's of which one setting changed. */
+/** A subscription of the viewer of which one setting changed. */
 export interface KnownSubscriptionUpdate extends SubscriptionChange {
   readonly userId: number;
   readonly channelId: number;
 }
 
-/** One changed setting of a subscription, to its user. */
+/** Event that one setting of a subscription changed. Recipient: its user. */
 export const subscriptionUpdated = defineEvent(
   'subscription',
   'update',
@@ -323,16 +331,19 @@ export const subscriptionUpdated = defineEvent(
   },
 );
 
-/** Who else begins to hear a channel, or is shown as hearing it. */
+/** Other users who subscribe to a channel, or are listed as its subscribers. */
 interface Peers {
   readonly stream_id: number;
   readonly user_ids: readonly number[];
   readonly is_archived: boolean;
-  /** `everybody`: the list as it stands is shown to who did not see it. `unarchived`: the same, by the archive. */
+  /**
+   * `newcomers`: users who subscribe. Other values: the whole list, for recipients who did not have it. `unarchived`: the
+   * channel was restored.
+   */
   readonly shown: 'newcomers' | 'everybody' | 'unarchived';
 }
 
-/** To the others who see the channel: users have subscribed. */
+/** Event that users subscribed to a channel. Recipients: the other users who can see it. */
 export const peersAdded = defineEvent(
   'subscription',
   'peer_add',
@@ -351,7 +362,7 @@ export const peersAdded = defineEvent(
   },
 );
 
-/** To the others who see the channel: users have unsubscribed. */
+/** Event that users unsubscribed from a channel. Recipients: the other users who can see it. */
 export const peersRemoved = defineEvent(
   'subscription',
   'peer_remove',

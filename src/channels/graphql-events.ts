@@ -1,10 +1,10 @@
 import { CHANNEL_PERMISSION_NAMES } from '../access/permissions/channel-permissions.ts';
 import { CHANNEL_PERMISSION_MEANINGS } from '../access/permissions/meanings.ts';
 import { builder } from '../api/graphql/builder.ts';
-import { fromEvent } from '../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../api/graphql/event-types.ts';
 import { refersTo } from '../api/graphql/refs.ts';
-import { changedChannel, defaultChannel, factsAbout } from './entity-facts.ts';
+import { changedChannel, defaultChannel, projectionOf } from './event-projections.ts';
 import type { KnownChannels, KnownUpdate } from './events.ts';
 import { Channel, TOPICS } from './graphql.ts';
 
@@ -16,11 +16,14 @@ eventType<unknown, KnownChannels>(
     channels: t.field({
       type: [Channel],
       nullable: { list: false, items: true },
-      description: 'Those that the user sees from here on.',
-      ...fromEvent(factsAbout, ({ facts }: EventSource<unknown, KnownChannels>) => facts.channels),
+      description: 'Channels that became visible.',
+      ...projectedFromEvent(projectionOf, ({ facts }: EventSource<unknown, KnownChannels>) => facts.channels),
     }),
   }),
-  { description: "Channels came into the user's sight: they are new, or may be seen from here on." },
+  {
+    description:
+      'Channels became visible to the viewer: new channels, or existing ones that the viewer can see from now on.',
+  },
 );
 
 eventType<{ stream_ids: readonly number[] }>(
@@ -30,40 +33,44 @@ eventType<{ stream_ids: readonly number[] }>(
   (t) => ({
     channelIds: t.idList({
       ...refersTo('Channel'),
-      description: 'Those that the user sees no more.',
+      description: 'Ids of the channels that the viewer can no longer see.',
       resolve: ({ event }) => event.stream_ids,
     }),
   }),
-  { description: "Channels left the user's sight." },
+  { description: 'Channels are no longer visible to the viewer.' },
 );
 
-/** What may change of a channel, and its name on the wire. */
+/** Properties of a channel that can change, with their names on the wire. */
 const CHANNEL_PROPERTIES = {
-  NAME: { value: 'name', description: 'What it is called.' },
-  DESCRIPTION: { value: 'description', description: 'What it is for, as source and as HTML.' },
-  PRIVACY: { value: 'invite_only', description: 'Who sees the channel, and its history.' },
-  IS_ARCHIVED: { value: 'is_archived', description: 'Whether nothing more can be sent to it.' },
-  FOLDER: { value: 'folder_id', description: 'The folder it stands in.' },
+  NAME: { value: 'name', description: 'Name of the channel.' },
+  DESCRIPTION: { value: 'description', description: 'Description of the channel, in Markdown and as HTML.' },
+  PRIVACY: {
+    value: 'invite_only',
+    description:
+      'Visibility of the channel and its history: `isPrivate`, `isWebPublic` and `historyPublicToSubscribers`.',
+  },
+  IS_ARCHIVED: { value: 'is_archived', description: 'Whether the channel is archived.' },
+  FOLDER: { value: 'folder_id', description: 'Folder of the channel.' },
   TOPICS_POLICY: { value: 'topics_policy', description: TOPICS },
   MESSAGE_RETENTION_DAYS: {
     value: 'message_retention_days',
-    description: 'For how many days messages in it are kept.',
+    description: 'Number of days for which messages are kept.',
   },
-  POST_POLICY: { value: 'stream_post_policy', description: 'For old clients: who may send messages.' },
+  POST_POLICY: { value: 'stream_post_policy', description: 'Users who can send messages. For old clients.' },
   IS_ANNOUNCEMENT_ONLY: {
     value: 'is_announcement_only',
-    description: 'For still older clients: whether only administrators may send messages.',
+    description: 'Whether only administrators can send messages. For clients that do not support POST_POLICY.',
   },
   ...Object.fromEntries(
     CHANNEL_PERMISSION_NAMES.map((name) => [
       name.replace(/_group$/, '').toUpperCase(),
-      { value: name, description: `The permission: ${CHANNEL_PERMISSION_MEANINGS[name]}` },
+      { value: name, description: `Permission: ${CHANNEL_PERMISSION_MEANINGS[name]}` },
     ]),
   ),
 };
 
 const ChannelProperty = builder.enumType('ChannelProperty', {
-  description: 'What can change of a channel, with the forms that old clients know.',
+  description: 'A property of a channel that can change, including properties that are published only for old clients.',
   values: CHANNEL_PROPERTIES,
 });
 
@@ -80,11 +87,11 @@ eventType<WireChannelUpdate, KnownUpdate>(
       type: Channel,
       nullable: true,
       description: 'The channel that changed.',
-      ...fromEvent(changedChannel, ({ facts }: EventSource<WireChannelUpdate, KnownUpdate>) => facts),
+      ...projectedFromEvent(changedChannel, ({ facts }: EventSource<WireChannelUpdate, KnownUpdate>) => facts),
     }),
     property: t.field({
       type: ChannelProperty,
-      description: 'What changed of it.',
+      description: 'The property that changed.',
       resolve: ({ event }) => event.property,
     }),
   }),
@@ -99,12 +106,12 @@ eventType<{ default_streams: readonly number[] }>(
     channels: t.field({
       type: [Channel],
       nullable: { list: false, items: true },
-      description: 'All channels that new users are subscribed to.',
-      ...fromEvent(
+      description: 'All default channels of new users.',
+      ...projectedFromEvent(
         defaultChannel,
         ({ event }: EventSource<{ default_streams: readonly number[] }>) => event.default_streams,
       ),
     }),
   }),
-  { description: 'Other channels are the ones new users are subscribed to; these are all of them.' },
+  { description: 'The default channels of new users changed.' },
 );

@@ -34,13 +34,13 @@ import { updateChannel } from './update.ts';
 
 const ChannelPermissionsInput = permissionsInput(
   'ChannelPermissionsInput',
-  'Who may do what in a new channel. What is left out takes its default.',
+  'Holders of each permission on a new channel. Omitted permissions get their defaults.',
   CHANNEL_PERMISSION_MEANINGS,
 );
 
 const ChannelPermissionEditsInput = permissionEditsInput(
   'ChannelPermissionEditsInput',
-  'Which permissions of a channel are to change.',
+  'Permissions on a channel to change. Omitted permissions do not change.',
   CHANNEL_PERMISSION_MEANINGS,
 );
 
@@ -51,7 +51,8 @@ const optionFields = (t: InputFields) => ({
   isWebPublic: t.boolean({ required: false, defaultValue: false, description: WEB_PUBLIC }),
   historyPublicToSubscribers: t.boolean({
     required: false,
-    description: 'Of a private channel: whether new subscribers see what was sent before.',
+    description:
+      'For a private channel: whether new subscribers can read messages that were sent before they subscribed.',
   }),
   isDefault: t.boolean({
     required: false,
@@ -59,17 +60,17 @@ const optionFields = (t: InputFields) => ({
     description: DEFAULT,
   }),
   folderId: t.id({ ...refersTo('ChannelFolder'), required: false, description: FOLDER }),
-  topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false, description: `${TOPICS} INHERIT, if absent.` }),
+  topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false, description: `${TOPICS} Default: INHERIT.` }),
   messageRetentionDays: t.int({ required: false, description: RETENTION }),
   permissions: t.field({ type: ChannelPermissionsInput, required: false, description: PERMISSIONS }),
 });
 
 export const ChannelOptionsInput = builder.inputType('ChannelOptionsInput', {
-  description: 'How a new channel is to be.',
+  description: 'Properties of a new channel.',
   fields: optionFields,
 });
 
-/** Null and -1 are what is stored; the core takes the interface's words. */
+/** Converts a retention from the schema, which uses the stored values null and -1, to the words of the service. */
 const toRetention = (days: number | null): Retention =>
   days === null ? 'realm_default' : days === -1 ? 'unlimited' : days;
 
@@ -82,7 +83,7 @@ export function toOptions(input: typeof ChannelOptionsInput.$inferInput): Channe
   };
 }
 
-const SEEN = "The channel; null when the change put it out of the viewer's sight.";
+const SEEN = 'The channel after the change. Null if the change made it invisible to the viewer.';
 const seenChannel = () => ({ channel: { type: Channel, nullable: true, description: SEEN } }) as const;
 
 mutation('createChannel', {
@@ -94,7 +95,7 @@ mutation('createChannel', {
       ...refersTo('User'),
       required: false,
       defaultValue: [],
-      description: 'The users it begins with.',
+      description: 'Ids of the first subscribers.',
     }),
     ...optionFields(t),
   }),
@@ -112,22 +113,22 @@ mutation('createChannel', {
 });
 
 mutation('updateChannel', {
-  description: "Changes what is given of a channel. For the channel's administrators.",
+  description: 'Updates a channel. Omitted fields do not change. For users who can administer the channel.',
   input: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), description: 'Which channel to change.' }),
+    channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }),
     name: t.string({ required: false, description: NAME }),
     description: t.string({ required: false, description: CHANNEL_DESCRIPTION }),
     isPrivate: t.boolean({ required: false, description: PRIVATE }),
     isWebPublic: t.boolean({ required: false, description: WEB_PUBLIC }),
     historyPublicToSubscribers: t.boolean({ required: false, description: HISTORY }),
-    isDefault: t.boolean({ required: false, description: `${DEFAULT} For administrators.` }),
+    isDefault: t.boolean({ required: false, description: `${DEFAULT} Only administrators can change it.` }),
     folderId: t.id({
       ...refersTo('ChannelFolder'),
       required: false,
-      description: 'The folder to put it into; null takes it out of its folder.',
+      description: 'Id of the folder of the channel. Null removes the channel from its folder.',
     }),
     topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false, description: TOPICS }),
-    messageRetentionDays: t.int({ required: false, description: `${RETENTION} For owners.` }),
+    messageRetentionDays: t.int({ required: false, description: `${RETENTION} Only owners can change it.` }),
     permissions: t.field({ type: ChannelPermissionEditsInput, required: false, description: PERMISSIONS }),
   }),
   payload: seenChannel,
@@ -144,8 +145,9 @@ mutation('updateChannel', {
 });
 
 mutation('archiveChannel', {
-  description: "Archives a channel: nothing more can be sent to it. For the channel's administrators.",
-  input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'Which channel to archive.' }) }),
+  description:
+    'Archives a channel. An archived channel accepts no new messages. For users who can administer the channel.',
+  input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }) }),
   payload: seenChannel,
   resolve: async (ctx, { channelId }) => {
     await archiveChannel(ctx, channelId);
@@ -154,8 +156,8 @@ mutation('archiveChannel', {
 });
 
 mutation('unarchiveChannel', {
-  description: "Brings a channel back from the archive. For the channel's administrators.",
-  input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'Which channel to bring back.' }) }),
+  description: 'Restores an archived channel. For users who can administer the channel.',
+  input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }) }),
   payload: seenChannel,
   resolve: async (ctx, { channelId }) => {
     await unarchiveChannel(ctx, channelId);

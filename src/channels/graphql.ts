@@ -37,40 +37,44 @@ import { channelIdOf } from './reads.ts';
 import type { TopicsPolicy } from './settings.ts';
 import { subscriberCounts } from './subscriptions/loaders.ts';
 
-const CALLED = 'What it is called, in at most 60 characters.';
-const SOURCE = 'What it is for, in flavored Markdown; at most 1,024 characters.';
-const HTML = 'What it is for, as HTML.';
-export const PRIVATE = 'Whether only those read it who are subscribed or hold a permission for it.';
-export const WEB_PUBLIC = 'Whether it can be read without signing in.';
-export const HISTORY = 'Whether new subscribers see what was sent before they came; always so unless it is private.';
-const ARCHIVED = 'Whether nothing more can be sent to it. It can still be read.';
-export const DEFAULT = 'Whether new users are subscribed to it.';
-const ACTIVE = 'Whether it was made, or written to, in the last 180 days.';
-const TRAFFIC = 'Messages a week, in two significant digits; null in the first week.';
-export const TOPICS = 'Whether messages in it must have a topic.';
-const CREATED = 'When it was made.';
-const CREATOR = 'Who made it; null when nobody is known to have.';
-export const FOLDER = 'The folder it stands in; null for none.';
-export const PERMISSIONS = 'Who may do what in it.';
+const CALLED = 'Name of the channel, at most 60 characters.';
+const SOURCE = 'Description of the channel, in Markdown, at most 1,024 characters.';
+const HTML = 'Description of the channel, as HTML.';
+export const PRIVATE = 'Whether only subscribers and users with a permission on the channel can read it.';
+export const WEB_PUBLIC = 'Whether the channel can be read without signing in.';
+export const HISTORY =
+  'Whether new subscribers can read messages that were sent before they subscribed. Always true unless the channel ' +
+  'is private.';
+const ARCHIVED = 'Whether the channel is archived. An archived channel can be read, but accepts no new messages.';
+export const DEFAULT = 'Whether new users are subscribed to the channel by default.';
+const ACTIVE = 'Whether the channel was created, or received a message, in the last 180 days.';
+const TRAFFIC =
+  'Average number of messages per week in the last 28 days, rounded to two significant digits. Null in the first week.';
+export const TOPICS = 'Whether messages in the channel must have a topic.';
+const CREATED = 'Creation time.';
+const CREATOR = 'User who created the channel. Null if the creator is unknown.';
+export const FOLDER = 'Folder of the channel. Null if it is in no folder.';
+export const PERMISSIONS = 'Holders of each permission on the channel.';
 
-export const NAME = 'Not blank; at most 60 characters; unique in the organization, in whatever case.';
-export const CHANNEL_DESCRIPTION = 'Flavored Markdown; at most 1,024 characters. Line breaks become spaces.';
+export const NAME = 'Name: not blank, at most 60 characters, unique in the organization (case-insensitive).';
+export const CHANNEL_DESCRIPTION =
+  'Description in Markdown, at most 1,024 characters. Line breaks are replaced by spaces.';
 
-errorType(ChannelDoesNotExistError, 'The channel is not there, or not for the viewer.', (t) => ({
+errorType(ChannelDoesNotExistError, 'The channel does not exist, or the viewer cannot see it.', (t) => ({
   channelId: t.id({
     ...refersTo('Channel'),
     nullable: true,
-    description: 'The channel, where it was asked for by id.',
+    description: 'The given id. Null if the channel was given by name.',
     resolve: ({ data }) => ('stream_id' in data ? data.stream_id : null),
   }),
   channelName: t.string({
     nullable: true,
-    description: 'The name, where it was asked for by name.',
+    description: 'The given name. Null if the channel was given by id.',
     resolve: ({ data }) => ('stream' in data ? data.stream : null),
   }),
 }));
-errorType(ChannelAlreadyExistsError, 'The name is taken, in whatever case.', (t) => ({
-  channelName: t.string({ description: 'The name, as it was asked for.', resolve: ({ data }) => data.channel_name }),
+errorType(ChannelAlreadyExistsError, 'A channel with this name already exists, ignoring case.', (t) => ({
+  channelName: t.string({ description: 'The given name.', resolve: ({ data }) => data.channel_name }),
 }));
 
 export const TopicsPolicyEnum = enumOf(TOPICS_POLICY);
@@ -79,7 +83,7 @@ type PermissionsSource = Record<ChannelPermissionName, WireGroupSetting>;
 
 const ChannelPermissionsType = permissionsType(
   'ChannelPermissions',
-  'Who may do what in a channel.',
+  'Holders of each permission on a channel.',
   CHANNEL_PERMISSION_MEANINGS,
 );
 async function permissionsOf({ app, realmId }: Ctx, channel: ChannelPermissions): Promise<PermissionsSource> {
@@ -91,13 +95,14 @@ async function permissionsOf({ app, realmId }: Ctx, channel: ChannelPermissions)
   return Object.fromEntries(settings) as PermissionsSource;
 }
 
-export const RETENTION = "Days to keep messages; -1 keeps them for ever, null is the organization's value.";
+export const RETENTION =
+  "Number of days for which messages are kept. -1 keeps them forever. Null is the organization's setting.";
 
 export const Channel = builder.prismaNode('Channel', {
-  description: 'A place for messages, each under a topic.',
+  description: 'A channel. Its messages are grouped by topic.',
   ...byNumber,
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    databaseId: t.exposeInt('id', { description: 'Id of the channel in the REST API.' }),
     name: t.exposeString('name', { description: CALLED }),
     description: t.exposeString('description', { description: SOURCE }),
     renderedDescription: t.exposeString('renderedDescription', { description: HTML }),
@@ -147,8 +152,8 @@ builder.queryField('channel', (t) =>
   t.prismaField({
     type: Channel,
     nullable: true,
-    description: 'One channel; null when there is none, or none the viewer sees.',
-    args: { by: t.arg({ type: ChannelRef, description: 'Which channel.' }) },
+    description: 'A channel. Null if it does not exist or the viewer cannot see it.',
+    args: { by: t.arg({ type: ChannelRef, description: 'The channel, by id or name.' }) },
     resolve: async (query, _root, { by }, ctx) => {
       const me = signedIn(ctx);
       const found = async () => accessChannel(me, await channelIdOf(me, by));
@@ -167,34 +172,38 @@ export const ChannelConnection = builder.connectionObject(
 
 export type ChannelField = 'name' | 'createdAt' | 'subscriberCount' | 'weeklyTraffic';
 
-/** How lists of channels are sorted. */
+/** Sort orders for lists of channels. */
 export const ChannelOrder = orderInput<ChannelField>('Channel', 'channels', {
-  NAME: { value: 'name', description: 'What they are called, whatever the case.' },
-  CREATED_AT: { value: 'createdAt', description: 'When they were made.' },
-  SUBSCRIBER_COUNT: { value: 'subscriberCount', description: 'How many users are subscribed. It costs 10 more.' },
+  NAME: { value: 'name', description: 'Name, case-insensitive.' },
+  CREATED_AT: { value: 'createdAt', description: 'Creation time.' },
+  SUBSCRIBER_COUNT: { value: 'subscriberCount', description: 'Number of active subscribers. Adds 10 to the cost.' },
   WEEKLY_TRAFFIC: {
     value: 'weeklyTraffic',
-    description: 'Messages a week; channels in their first week are the lowest. It costs 10 more.',
+    description: 'Messages per week. Channels in their first week have the lowest value. Adds 10 to the cost.',
   },
 });
 
 const BY_NAME: OrderBy<ChannelField> = { field: 'name', direction: 'asc' };
-/** Our choice: what it costs besides the page to sort by what must be counted of every channel. */
+/** Extra cost, besides the page, of sorting by a value that is counted for every channel. */
 const COUNTING_COST = 10;
 const isCounted = (field: ChannelField) => field === 'subscriberCount' || field === 'weeklyTraffic';
 
-/** What of a list of channels is asked for. */
+/** Arguments of a list of channels. */
 export interface ChannelListArguments extends ConnectionArguments {
   readonly orderBy?: OrderBy<ChannelField> | null | undefined;
 }
 
-/** What a page of a list of channels costs. */
+/** Returns the cost of a page of a list of channels. */
 export const channelsCost = ({ orderBy, ...page }: ChannelListArguments) => ({
   field: orderBy != null && isCounted(orderBy.field) ? 1 + COUNTING_COST : 1,
   multiplier: pageSize(page),
 });
 
-/** A list of channels, sorted as it is asked for. @param otherwise How, where nothing is asked for. */
+/**
+ * Returns the parameters of a sorted list of channels.
+ *
+ * @param otherwise Order if the arguments contain none.
+ */
 export const sortedChannels = (
   list: string,
   { orderBy, ...args }: ChannelListArguments,
@@ -208,21 +217,30 @@ builder.queryField('channels', (t) =>
   t.connection(
     {
       type: Channel,
-      description: 'The channels the viewer sees. Each argument given leaves out those it does not fit.',
+      description:
+        'The channels that the viewer can see. If several filters are given, a channel must match all of them. ' +
+        'An absent filter matches every channel.',
       complexity: channelsCost,
       args: {
         orderBy: t.arg({
           type: ChannelOrder,
           required: false,
           defaultValue: BY_NAME,
-          description: 'How they are sorted.',
+          description: 'Sort order.',
         }),
-        nameContains: t.arg.string({ required: false, description: 'What stands in its name, in whatever case.' }),
-        isSubscribed: t.arg.boolean({ required: false, description: 'Whether the viewer is subscribed to it.' }),
+        nameContains: t.arg.string({
+          required: false,
+          description: 'Text that the name must contain. Case-insensitive.',
+        }),
+        isSubscribed: t.arg.boolean({
+          required: false,
+          description:
+            'true: only channels that the viewer is subscribed to. false: only other channels. Absent: both.',
+        }),
         onlyReadable: t.arg.boolean({
           required: false,
           defaultValue: false,
-          description: 'Leaves out channels of which the viewer may not read what is written.',
+          description: 'Whether to leave out channels whose messages the viewer cannot read.',
         }),
         isPrivate: t.arg.boolean({ required: false, description: PRIVATE }),
         isWebPublic: t.arg.boolean({ required: false, description: WEB_PUBLIC }),
@@ -230,12 +248,12 @@ builder.queryField('channels', (t) =>
         folderId: t.arg.id({
           ...refersTo('ChannelFolder'),
           required: false,
-          description: 'The folder it stands in.',
+          description: 'Only channels in the folder with this id. Absent: all channels.',
         }),
         includeArchived: t.arg.boolean({
           required: false,
           defaultValue: false,
-          description: 'Whether archived channels are listed as well.',
+          description: 'Whether to include archived channels.',
         }),
       },
       resolve: async (_root, { nameContains, ...args }, ctx) => {
@@ -253,7 +271,7 @@ builder.queryField('channels', (t) =>
   ),
 );
 
-/** A channel, with what lists are sorted by. */
+/** A channel with the columns by which lists are sorted. */
 export interface SortableChannel {
   readonly id: number;
   readonly name: string;
@@ -269,7 +287,9 @@ const KEY_OF: Readonly<Record<ChannelField, KeyOf>> = {
   weeklyTraffic: async (ctx, channel) => (await channelActivities(ctx).load(channel)).weeklyTraffic ?? -1,
 };
 
-/** Of each channel what a list is sorted by: what is counted takes two statements, however many lists and channels. */
+/**
+ * Returns the sort key of each channel. Counted keys take two statements, regardless of the number of lists and channels.
+ */
 export function channelPlaces(
   ctx: GraphQLContext,
   field: ChannelField,
@@ -279,7 +299,7 @@ export function channelPlaces(
   return Promise.all(channels.map(async (channel) => ({ id: channel.id, key: await keyOf(ctx, channel) })));
 }
 
-/** The channel, unless the change put it out of the viewer's sight. */
+/** Returns the channel, or null if the change made it invisible to the viewer. */
 export async function stillSeen(ctx: Ctx, channelId: number) {
   const where = { AND: [{ id: channelId }, await visibleTo(ctx)] };
   return { channel: await ctx.app.db.channel.findFirst({ where }) };

@@ -1,42 +1,66 @@
 import type { Emit } from '../events/log.ts';
-import type { Channel } from '../generated/prisma/client.ts';
+import type { Channel, Realm } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 
-// What happens to channels is told to features that stand above them, and that channels know nothing of. Who is told is
-// said where the service is put together (server/start.ts).
+// Callbacks of features that depend on channels; channels do not depend on them. They are registered where the service is
+// composed (server/start.ts).
 
-/** Acts, in the same change, on a channel's new name. */
+/** A callback that runs in the transaction that renames a channel. */
 type WhenRenamed = (tx: Tx, emit: Emit, channel: Pick<Channel, 'id' | 'realmId' | 'name'>) => Promise<void>;
 
-/** That a user was subscribed to a channel. */
+/** A subscription of a user that ended. */
 export interface LeftChannel {
   readonly userId: number;
   readonly channelId: number;
 }
 
-/** Acts, in the same change, on users' leaving channels. */
+/** Callbacks that run in the transaction in which users leave channels. */
 interface WhenLeft {
-  /** Before the organisation waits: may take locks of users. */
+  /**
+   * Runs before the event counter is locked, because other changes of the organization wait for that lock. May lock
+   * users.
+   */
   before(tx: Tx, realmId: number, left: readonly LeftChannel[]): Promise<void>;
-  /** With the id of the event that tells of it, when nothing more can be sent before it. */
+  /**
+   * Runs when the event that ends the subscriptions has its id. From then on, no message can be sent before that event.
+   */
   atTheEnd(tx: Tx, realmId: number, left: readonly LeftChannel[]): Promise<void>;
 }
 
+/** The organization and the time of a change. */
+export interface AccessContext {
+  readonly realm: Realm;
+  readonly now: Date;
+}
+
+/** Channels and users whose access a change can have revoked. Absent: all. */
+export interface AccessScope {
+  readonly channelIds?: readonly number[];
+  readonly userIds?: readonly number[];
+}
+
+/** A callback that runs in the transaction of a change, after the rows that may remove access to channels are written. */
+type WhenAccessChanged = (tx: Tx, emit: Emit, context: AccessContext, scope: AccessScope) => Promise<void>;
+
 const renamed = new Set<WhenRenamed>();
 const left = new Set<WhenLeft>();
+const accessChanged = new Set<WhenAccessChanged>();
 
-/** Has a feature told of channels' new names. Saying it again changes nothing. */
+/** Registers a callback that runs when a channel is renamed. Idempotent. */
 export const whenRenamed = (act: WhenRenamed): void => void renamed.add(act);
 
-/** Has a feature told of those who leave channels. Saying it again changes nothing. */
+/** Registers a callback that runs when users leave channels. Idempotent. */
 export const whenLeft = (act: WhenLeft): void => void left.add(act);
 
-/** Tells of a channel's new name. */
+/** Registers a callback that runs when users may have lost access to channels. Idempotent. */
+export const whenAccessChanged = (act: WhenAccessChanged): void => void accessChanged.add(act);
+
+/** Runs the callbacks for a renamed channel. */
 export const tellRenamed: WhenRenamed = async (...change) => {
   for (const act of renamed) await act(...change);
 };
 
-/** Tells of those who leave channels. */
+/** Runs the callbacks for users who leave channels. */
 export const tellLeft: WhenLeft = {
   async before(...change) {
     for (const act of left) await act.before(...change);
@@ -44,4 +68,9 @@ export const tellLeft: WhenLeft = {
   async atTheEnd(...change) {
     for (const act of left) await act.atTheEnd(...change);
   },
+};
+
+/** Runs the callbacks for users who may have lost access to channels. */
+export const tellAccessChanged: WhenAccessChanged = async (...change) => {
+  for (const act of accessChanged) await act(...change);
 };

@@ -2,20 +2,20 @@ import type { Tx } from '../platform/db/client.ts';
 import { isRowId } from '../platform/ids.ts';
 import { invalidChannelId } from './access.ts';
 
-/** A channel by id, or by name in whatever case. */
+/** A channel by id, or by name in any case. */
 export type ChannelKey = { readonly id: number } | { readonly name: string };
 
-/** What a key leads to. */
+/** The result of looking up a key. */
 export interface Found<K extends ChannelKey> {
   readonly key: K;
-  /** Null for a name no channel has. */
+  /** Null if no channel has the name. */
   readonly id: number | null;
-  /** The name as it is compared; empty for a key by id. */
+  /** The name in lower case, as the database compares it. Empty for a key by id. */
   readonly lowered: string;
 }
 
 /**
- * Looks channels up, in the order of the keys.
+ * Looks up channels by name, in the order of the keys. Ids are returned without checking that the channel exists.
  *
  * @throws BadRequestError for an id that no channel can have.
  */
@@ -25,7 +25,7 @@ export async function findChannels<K extends ChannelKey>(
   keys: readonly K[],
 ): Promise<Found<K>[]> {
   const names = keys.flatMap((key) => ('name' in key ? [key.name.trim()] : []));
-  // The database's own idea of lower case is the one its unique index goes by.
+  // The database converts to lower case, because its unique index does so too.
   const rows = await tx.$queryRaw<{ name: string; lowered: string; id: number | null }[]>`
     SELECT DISTINCT n.name, lower(n.name) AS lowered, c.id FROM unnest(${names}::text[]) AS n(name)
     LEFT JOIN channel c ON c.realm_id = ${realmId} AND lower(c.name) = lower(n.name)`;

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import { signedIn, type Viewer } from '../access/context.ts';
 import { channelActor } from '../access/permissions/require.ts';
 import { acrossReaders, forEverybody, type GraphQLContext, perOperation } from '../api/graphql/context.ts';
-import type { Loads, Wanted } from '../api/graphql/keyed-loader.ts';
+import type { Loads, RequestedKey } from '../api/graphql/keyed-loader.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import { CHANNEL_COLUMNS, fieldsOf } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
@@ -10,13 +10,13 @@ import { readRows } from '../platform/db/rows.ts';
 import { placedChannels, readsChannel, seesChannel } from './access.ts';
 import { type ChannelActivity, readActivity } from './activity.ts';
 
-/** The viewer as one who holds permissions, once for an operation. */
+/** Returns the viewer in the form that permission checks need. Computed once per operation. */
 export const viewerAsActor = perOperation((ctx) => {
   const { app, viewer } = signedIn(ctx);
   return channelActor(app.db, viewer, app.now());
 });
 
-/** What goes on in a channel. */
+/** Loads the activity of channels. */
 export const channelActivities = perOperation(
   (ctx) =>
     new DataLoader<Pick<Channel, 'id' | 'createdAt'>, ChannelActivity, number>(
@@ -29,28 +29,28 @@ export const channelActivities = perOperation(
     ),
 );
 
-/** A channel, and what one viewer may do with it. */
+/** A channel with one viewer's access to it. */
 interface HeldChannel {
   readonly channel: Channel;
   readonly isSeen: boolean;
   readonly isReadable: boolean;
 }
 
-/** Channels as each of some viewers has them, by id: read once, whatever is asked about them. */
+/** Loads channels by id, with the access of each viewer. Checks for seeing and for reading share one read. */
 const heldChannels = acrossReaders<number, HeldChannel | null>(heldFor);
 
-/** Channels, each for one viewer, who sees it; null where they do not. */
-export const visibleFor = async (wanted: readonly Wanted<number>[]): Promise<readonly (Channel | null)[]> =>
+/** Returns the channel for each pair of viewer and id. Null if the viewer cannot see it. */
+export const visibleFor = async (wanted: readonly RequestedKey<number>[]): Promise<readonly (Channel | null)[]> =>
   (await heldFor(wanted)).map(seen);
 
-/** A channel, by its id; null when the viewer does not see it. */
+/** Loads a channel by id. Null if the viewer cannot see it. */
 export const visibleChannels = (ctx: GraphQLContext) => viewed(heldChannels(ctx), seen);
 
-/** Channels, each for one viewer, who may read what is written in it; null where they may not. */
-export const readableFor = async (wanted: readonly Wanted<number>[]): Promise<readonly (Channel | null)[]> =>
+/** Returns the channel for each pair of viewer and id. Null if the viewer cannot read its messages. */
+export const readableFor = async (wanted: readonly RequestedKey<number>[]): Promise<readonly (Channel | null)[]> =>
   (await heldFor(wanted)).map(readable);
 
-/** A channel, by its id; null when the viewer may not read what is written in it. */
+/** Loads a channel by id. Null if the viewer cannot read its messages. */
 export const readableChannels = (ctx: GraphQLContext) => viewed(heldChannels(ctx), readable);
 
 const viewed = (
@@ -66,17 +66,17 @@ const readable = (held: HeldChannel | null): Channel | null => (held?.isReadable
 
 const CHANNEL = fieldsOf('c', CHANNEL_COLUMNS);
 
-/** A channel, by its id, which the viewer was found to see. */
+/** Loads a channel by id, without an access check. The caller must have checked that the viewer can see it. */
 export const channelsById = forEverybody<number, Channel>(async (db, realmId, ids) => {
   const rows = await readRows<Channel>(
     db,
     Prisma.sql`SELECT ${CHANNEL} FROM channel c WHERE c.realm_id = ${realmId} AND c.id = ANY(${listOf('int', ids)})`,
   );
   const byId = new Map(rows.map((channel) => [channel.id, channel]));
-  return (id) => byId.get(id) ?? new Error(`There is no channel ${id}`);
+  return (id) => byId.get(id) ?? new Error(`No channel with id ${id}`);
 });
 
-async function heldFor(wanted: readonly Wanted<number>[]): Promise<readonly (HeldChannel | null)[]> {
+async function heldFor(wanted: readonly RequestedKey<number>[]): Promise<readonly (HeldChannel | null)[]> {
   const [first] = wanted;
   if (first === undefined) return [];
   const { app, realmId } = first.ctx;

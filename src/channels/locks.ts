@@ -2,26 +2,26 @@ import type { Channel } from '../generated/prisma/client.ts';
 import { lockKind } from '../platform/db/advisory-lock.ts';
 import type { Tx } from '../platform/db/client.ts';
 
-// The order in which changes lock rows, so that none wait for each other in a circle: organisation, channels by id,
-// folder, subscriptions by (channel, user), the list of default channels, and last the event counter.
+// Order in which transactions lock rows, to prevent deadlocks. Organization, channels by id, folder, subscriptions by
+// (channel, user), the list of default channels, and last the event counter.
 
 /**
- * Keeps everybody's role as it is until the change is over. Every change of a channel or of a subscription holds it,
- * because who sees a channel depends on roles; they do not hinder each other.
+ * Locks the roles of all users until the transaction ends. Every change of a channel or subscription takes this lock,
+ * because visibility depends on roles. The lock is shared: its holders do not block each other.
  */
 export async function holdRoles(tx: Tx, realmId: number): Promise<void> {
   await tx.$queryRaw`SELECT 1 AS held FROM realm WHERE id = ${realmId} FOR SHARE`;
 }
 
-/** Keeps every channel and subscription as it is until the change is over: for changes of who has which role. */
+/** Locks all channels and subscriptions until the transaction ends, for changes of roles. */
 export async function holdChannels(tx: Tx, realmId: number): Promise<void> {
   await tx.$queryRaw`SELECT 1 AS held FROM realm WHERE id = ${realmId} FOR NO KEY UPDATE`;
 }
 
 /**
- * Locks channels, and with them who is subscribed to them: subscriber lists in events must follow one another exactly.
+ * Locks channels and their lists of subscribers: events must contain changes of a list in exact order.
  *
- * @returns The channels as they are now, by id, ascending.
+ * @returns The channels as they are now, ascending by id.
  */
 export async function lockChannels(tx: Tx, realmId: number, channelIds: readonly number[]): Promise<Channel[]> {
   if (channelIds.length === 0) return [];
@@ -31,15 +31,15 @@ export async function lockChannels(tx: Tx, realmId: number, channelIds: readonly
   return tx.channel.findMany({ where: { realmId, id: { in: ids } }, orderBy: { id: 'asc' } });
 }
 
-/** Keeps channels as they are, and who is subscribed to them, for a change of a subscription's own settings. */
+/** Locks channels and their lists of subscribers in shared mode, for a change of a subscription's own settings. */
 export async function shareChannels(tx: Tx, realmId: number, channelIds: readonly number[]): Promise<void> {
   await tx.$queryRaw`
     SELECT 1 AS held FROM channel WHERE realm_id = ${realmId} AND id = ANY(${[...channelIds]}) ORDER BY id FOR SHARE`;
 }
 
 /**
- * Keeps everybody's role as it is, and then the channels as `shareChannels` does. One statement, because every change of a
- * message takes it: the organisation's row is locked before any channel is looked at.
+ * Takes the locks of `holdRoles`, then those of `shareChannels`. This is one statement, because every change of a message
+ * runs it. The organization's row is locked before any channel is read.
  */
 export async function holdRolesAndShareChannels(tx: Tx, realmId: number, channelIds: readonly number[]): Promise<void> {
   await tx.$queryRaw`
@@ -50,17 +50,14 @@ export async function holdRolesAndShareChannels(tx: Tx, realmId: number, channel
 }
 
 /**
- * Makes the changes that make channels follow one another, so that how many there are is known. After channels, and
- * before the list of default channels, in the order of locks.
+ * Serializes transactions that create channels, so that channels can be counted. In the lock order, it comes after
+ * channels and before the list of default channels.
  */
 export async function lockNewChannels(tx: Tx, realmId: number): Promise<void> {
   await lockKind(tx, 'new_channels', realmId);
 }
 
-/**
- * Keeps the list of default channels as it is until the change is over, but for this change: every event of it tells the
- * whole list, so two changes of it must follow one another.
- */
+/** Serializes changes of the list of default channels until the transaction ends: each event contains the whole list. */
 export async function lockDefaultChannels(tx: Tx, realmId: number): Promise<void> {
   await lockKind(tx, 'default_channels', realmId);
 }

@@ -15,21 +15,21 @@ import type { SystemGroups } from '../access/permissions/system-groups.ts';
 import type { Channel, Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 
-/** Permissions of a channel as clients give them. */
+/** Permissions of a channel as sent by a client. */
 export type PermissionValues = GroupSettingValues<ChannelPermissionName>;
 export type PermissionSettings = GroupSettings<ChannelPermissionName>;
 
 /**
- * Permissions of a channel as they are stored, from what a client gave.
+ * Converts a client's permissions of a channel to the stored form.
  *
- * @throws BadRequestError for a user or group that is not there or deactivated, and for a role group that may not hold
- *   the permission.
+ * @throws BadRequestError if a user or group does not exist or is deactivated.
+ * @throws BadRequestError if a role group is not allowed to hold the permission.
  */
 export function readPermissionValues(tx: Tx, realmId: number, values: PermissionValues): Promise<PermissionSettings> {
   return readGroupSettings(tx, realmId, CHANNEL_PERMISSIONS, values);
 }
 
-/** The column's value after `settings` are set in a channel: only what differs from the defaults. */
+/** Returns the column's value after `settings` are set in a channel: only values that differ from the defaults. */
 export function toStoredPermissions(
   groups: SystemGroups,
   channel: Pick<Channel, 'permissions' | 'creatorId'>,

@@ -8,22 +8,22 @@ import type { ChannelKey } from './keys.ts';
 import type { WireChannel } from './wire.ts';
 import { sortedByName, toWireChannels } from './wire-channels.ts';
 
-/** Which channels to list: those of any kind that is asked for. */
+/** A filter for a list of channels. A channel matches if it is of any kind that is set to true. */
 export interface ChannelFilter {
   readonly public?: boolean | undefined;
   readonly webPublic?: boolean | undefined;
   readonly subscribed?: boolean | undefined;
-  /** Of a bot: what its owner is subscribed to. */
+  /** For a bot: channels to which its owner is subscribed. */
   readonly ownerSubscribed?: boolean | undefined;
-  /** What the viewer may read. */
+  /** Channels that the viewer can read. */
   readonly readable?: boolean | undefined;
-  /** Every channel the viewer sees. */
+  /** All channels that the viewer can see. */
   readonly all?: boolean | undefined;
-  /** Whether archived channels of these kinds are listed too. */
+  /** Whether archived channels of these kinds are included. */
   readonly archived?: boolean | undefined;
 }
 
-/** The channels of the viewer's organisation that fit, and that the viewer sees. */
+/** Returns the filter for the channels that match the filter and that the viewer can see. */
 export async function channelsLike({ app, viewer }: Ctx, filter: ChannelFilter): Promise<Prisma.ChannelWhereInput> {
   const actor = await channelActor(app.db, viewer, app.now());
   const { botOwnerId } = viewer.user;
@@ -37,12 +37,12 @@ export async function channelsLike({ app, viewer }: Ctx, filter: ChannelFilter):
     ...(filter.ownerSubscribed && botOwnerId !== null ? [subscribedBy(botOwnerId)] : []),
     ...(filter.readable ? [readBy(actor)] : []),
   ];
-  // An empty condition within OR counts for nothing: all kinds are no condition at all.
+  // Prisma ignores an empty condition within OR, so all kinds must be no condition at all.
   const ofKinds = filter.all ? {} : { OR: kinds };
   return { AND: [seenBy(actor), ofKinds, filter.archived ? {} : { isArchived: false }] };
 }
 
-/** Channels by name, as on the wire, each with whether it is a default channel. */
+/** Returns the matching channels in wire format, sorted by name, each with whether it is a default channel. */
 export async function listChannels(
   ctx: Ctx,
   filter: ChannelFilter,
@@ -55,9 +55,9 @@ export async function listChannels(
 }
 
 /**
- * One channel, as on the wire.
+ * Returns one channel in wire format.
  *
- * @throws BadRequestError when there is none, or not for the viewer.
+ * @throws BadRequestError if the channel does not exist or the viewer cannot see it.
  */
 export async function showChannel(ctx: Ctx, channelId: number): Promise<WireChannel> {
   const { app, viewer } = ctx;
@@ -67,16 +67,16 @@ export async function showChannel(ctx: Ctx, channelId: number): Promise<WireChan
 }
 
 /**
- * The id of the channel: the one in the key, whether there is one or not, or that of the channel of that name.
+ * Returns the id of a channel. An id in the key is returned unchecked.
  *
- * @throws BadRequestError when there is none of the name, or not for the viewer.
+ * @throws BadRequestError if no channel has the name, or the viewer cannot see it.
  */
 export async function channelIdOf(ctx: Ctx, key: ChannelKey): Promise<number> {
   const [id = 0] = await channelIdsOf(ctx, [key]);
   return id;
 }
 
-/** The ids of channels, in the order of the keys: `channelIdOf` for many, in two queries. */
+/** Returns the ids of several channels, in the order of the keys. Batch version of `channelIdOf`, with two queries. */
 export async function channelIdsOf({ app, viewer }: Ctx, keys: readonly ChannelKey[]): Promise<number[]> {
   const names = keys.flatMap((key) => ('name' in key ? [key.name.trim()] : []));
   if (names.length === 0) return keys.flatMap((key) => ('id' in key ? [key.id] : []));

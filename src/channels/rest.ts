@@ -14,7 +14,7 @@ import { channelSubscriberIds } from './subscriptions/reads.ts';
 import { updateChannel } from './update.ts';
 import { wireChannel } from './wire.ts';
 
-/** What is given of `values`, by the same names. */
+/** Returns the permissions among `values` that are given, under the same names. */
 function pickPermissions<V>(
   values: Partial<Record<ChannelPermissionName, V>>,
 ): Partial<Record<ChannelPermissionName, V>> {
@@ -22,26 +22,32 @@ function pickPermissions<V>(
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
-const ABOUT = { description: 'What it is for, in flavored Markdown; at most 1,024 characters.' };
+const ABOUT = { description: 'Description in Markdown, at most 1,024 characters.' };
 
 export const flag = (description: string, fallback: boolean) => json(z.boolean(), { description }).default(fallback);
-export const streamId = inPath(z.int(), { description: 'The channel.' });
+export const streamId = inPath(z.int(), { description: 'Id of the channel.' });
 
-/** How a channel is to be, where a request may create one. */
+/** Parameters of a new channel, for requests that may create one. */
 export const creationParams = {
   invite_only: json(z.boolean(), { description: 'Whether the channel is private.' }).default(false),
   is_web_public: flag('Whether the channel can be read without signing in.', false),
-  is_default_stream: flag('Whether new users are subscribed to the channel.', false),
+  is_default_stream: flag('Whether new users are subscribed to the channel by default.', false),
   history_public_to_subscribers: json(z.boolean(), {
-    description: 'Of a private channel: whether new subscribers see what was sent before.',
+    description:
+      'For a private channel: whether new subscribers can read messages that were sent before they subscribed.',
   }).optional(),
   message_retention_days: json(z.union([z.literal(['realm_default', 'unlimited']), z.int()]), {
     description:
-      'Days to keep messages; "unlimited" keeps them for ever, "realm_default" as long as the organization does.',
+      'Number of days for which messages are kept. "unlimited" keeps them forever. "realm_default" is the setting ' +
+      'of the organization.',
     example: '"realm_default"',
   }).optional(),
-  topics_policy: text(z.enum(TOPICS_POLICIES), { description: 'Whether messages must have a topic.' }).optional(),
-  folder_id: json(z.int().nullable(), { description: 'The folder it is to stand in; null for none.' }).optional(),
+  topics_policy: text(z.enum(TOPICS_POLICIES), {
+    description: 'Whether messages in the channel must have a topic.',
+  }).optional(),
+  folder_id: json(z.int().nullable(), {
+    description: 'Id of the folder of the channel. null for no folder.',
+  }).optional(),
   ...permissionParams(CHANNEL_PERMISSION_MEANINGS, groupSetting),
 };
 
@@ -72,20 +78,23 @@ export const getStreams = endpoint({
   method: 'GET',
   path: '/streams',
   auth: 'basic',
-  twins: ['channels'],
+  equivalents: ['channels'],
   summary: 'List channels',
   params: {
-    include_public: flag('Public channels, for who may see them.', true),
-    include_web_public: flag('Channels that can be read without signing in.', false),
-    include_subscribed: flag('Channels you are subscribed to.', true),
-    exclude_archived: flag('Leaves archived channels out.', true),
+    include_public: flag('Whether to include public channels, if you can see them.', true),
+    include_web_public: flag('Whether to include channels that can be read without signing in.', false),
+    include_subscribed: flag('Whether to include channels that you are subscribed to.', true),
+    exclude_archived: flag('Whether to leave out archived channels.', true),
     include_all: json(z.boolean(), {
       alias: 'include_all_active',
-      description: 'Every channel you may see.',
+      description: 'Whether to include all channels that you can see.',
     }).default(false),
-    include_default: flag('Adds `is_default` to each channel.', false),
-    include_owner_subscribed: flag("For bots: the channels the bot's owner is subscribed to.", false),
-    include_can_access_content: flag('Channels you may read.', false),
+    include_default: flag('Whether to add `is_default` to each channel.', false),
+    include_owner_subscribed: flag(
+      "Whether to include the channels that the bot's owner is subscribed to. For bots.",
+      false,
+    ),
+    include_can_access_content: flag('Whether to include channels that you can read.', false),
   },
   reply: { streams: z.array(wireChannel.extend({ is_default: z.boolean().optional() })) },
   async handle(ctx, values) {
@@ -110,7 +119,7 @@ export const getStream = endpoint({
   method: 'GET',
   path: '/streams/{stream_id}',
   auth: 'basic',
-  twins: ['channel(by:)'],
+  equivalents: ['channel(by:)'],
   summary: 'Get a channel',
   params: { stream_id: streamId },
   reply: { stream: wireChannel },
@@ -121,9 +130,9 @@ export const getStreamId = endpoint({
   method: 'GET',
   path: '/get_stream_id',
   auth: 'basic',
-  twins: ['channel(by:)'],
+  equivalents: ['channel(by:)'],
   summary: "Get a channel's id by its name",
-  params: { stream: text(z.string(), { description: 'Its name, in whatever case.', example: 'general' }) },
+  params: { stream: text(z.string(), { description: 'Name of the channel. Case-insensitive.', example: 'general' }) },
   reply: { stream_id: z.int() },
   handle: async (ctx, { stream }) => ({ stream_id: await channelIdOf(ctx, { name: stream }) }),
 });
@@ -132,7 +141,7 @@ export const getStreamMembers = endpoint({
   method: 'GET',
   path: '/streams/{stream_id}/members',
   auth: 'basic',
-  twins: ['Channel.subscribers'],
+  equivalents: ['Channel.subscribers'],
   summary: "List a channel's subscribers",
   params: { stream_id: streamId },
   reply: { subscribers: z.array(z.int()) },
@@ -143,16 +152,19 @@ export const postChannelsCreate = endpoint({
   method: 'POST',
   path: '/channels/create',
   auth: 'basic',
-  twins: ['createChannel'],
+  equivalents: ['createChannel'],
   summary: 'Create a channel',
-  permission: 'members who may create channels of the kind',
+  permission: 'members with the permission to create this kind of channel',
   params: {
-    name: text(z.string(), { description: 'At most 60 characters; unique, in whatever case.', example: 'sailing' }),
+    name: text(z.string(), {
+      description: 'Name: at most 60 characters, unique in the organization (case-insensitive).',
+      example: 'sailing',
+    }),
     description: text(z.string(), ABOUT).default(''),
-    subscribers: json(z.array(z.int()), { description: 'Who is subscribed from the start, by id.', example: '[]' }),
-    announce: flag('Accepted; announcements are sent by a later version.', false),
+    subscribers: json(z.array(z.int()), { description: 'Ids of the first subscribers.', example: '[]' }),
+    announce: flag('Accepted but ignored: announcements are not implemented yet.', false),
     ...creationParams,
-    send_new_subscription_messages: flag('Accepted; such messages are sent by a later version.', true),
+    send_new_subscription_messages: flag('Accepted but ignored: these messages are not implemented yet.', true),
   },
   reply: { id: z.int() },
   async handle(ctx, { name, description, subscribers, ...values }) {
@@ -164,22 +176,28 @@ export const patchStream = endpoint({
   method: 'PATCH',
   path: '/streams/{stream_id}',
   auth: 'basic',
-  twins: ['updateChannel', 'unarchiveChannel'],
+  equivalents: ['updateChannel', 'unarchiveChannel'],
   summary: 'Update a channel',
-  permission: "the channel's administrators",
+  permission: 'users who can administer the channel',
   params: {
     stream_id: streamId,
     description: text(z.string(), ABOUT).optional(),
-    new_name: text(z.string(), { description: 'At most 60 characters; unique, in whatever case.' }).optional(),
-    is_private: json(z.boolean(), {
-      description: 'Whether only subscribers, and who holds a permission for it, may read it.',
+    new_name: text(z.string(), {
+      description: 'Name: at most 60 characters, unique in the organization (case-insensitive).',
     }).optional(),
-    is_web_public: json(z.boolean(), { description: 'Whether it can be read without signing in.' }).optional(),
+    is_private: json(z.boolean(), {
+      description: 'Whether only subscribers and users with a permission on the channel can read it.',
+    }).optional(),
+    is_web_public: json(z.boolean(), { description: 'Whether the channel can be read without signing in.' }).optional(),
     history_public_to_subscribers: creationParams.history_public_to_subscribers,
-    is_default_stream: json(z.boolean(), { description: 'Whether new users are subscribed to it.' }).optional(),
+    is_default_stream: json(z.boolean(), {
+      description: 'Whether new users are subscribed to the channel by default.',
+    }).optional(),
     message_retention_days: creationParams.message_retention_days,
-    is_archived: json(z.boolean(), { description: 'Only false: brings the channel back from the archive.' }).optional(),
-    folder_id: json(z.int().nullable(), { description: 'null takes the channel out of its folder.' }).optional(),
+    is_archived: json(z.boolean(), { description: 'false restores an archived channel. true is rejected.' }).optional(),
+    folder_id: json(z.int().nullable(), {
+      description: 'Id of the folder of the channel. null removes the channel from its folder.',
+    }).optional(),
     topics_policy: creationParams.topics_policy,
     ...permissionParams(CHANNEL_PERMISSION_MEANINGS, groupSettingEdit),
   },
@@ -208,9 +226,9 @@ export const deleteStream = endpoint({
   method: 'DELETE',
   path: '/streams/{stream_id}',
   auth: 'basic',
-  twins: ['archiveChannel'],
+  equivalents: ['archiveChannel'],
   summary: 'Archive a channel',
-  permission: "the channel's administrators",
+  permission: 'users who can administer the channel',
   params: { stream_id: streamId },
   reply: {},
   handle: async (ctx, { stream_id }) => archiveChannel(ctx, stream_id),
@@ -220,10 +238,10 @@ export const postDefaultStream = endpoint({
   method: 'POST',
   path: '/default_streams',
   auth: 'basic',
-  twins: ['updateChannel(isDefault:)'],
+  equivalents: ['updateChannel(isDefault:)'],
   summary: 'Add a default channel',
   permission: 'administrators',
-  params: { stream_id: json(z.int(), { description: 'The channel.', example: '1' }) },
+  params: { stream_id: json(z.int(), { description: 'Id of the channel.', example: '1' }) },
   reply: {},
   handle: async (ctx, { stream_id }) => setDefaultChannel(ctx, stream_id, true),
 });
@@ -232,10 +250,10 @@ export const deleteDefaultStream = endpoint({
   method: 'DELETE',
   path: '/default_streams',
   auth: 'basic',
-  twins: ['updateChannel(isDefault:)'],
+  equivalents: ['updateChannel(isDefault:)'],
   summary: 'Remove a default channel',
   permission: 'administrators',
-  params: { stream_id: json(z.int(), { description: 'The channel.', example: '1' }) },
+  params: { stream_id: json(z.int(), { description: 'Id of the channel.', example: '1' }) },
   reply: {},
   handle: async (ctx, { stream_id }) => setDefaultChannel(ctx, stream_id, false),
 });

@@ -9,9 +9,9 @@ import { isAdministrator } from '../platform/roles.ts';
 import { holds, invalidChannelId, readsChannel, seesChannel } from './access.ts';
 import { holdRoles, lockChannels } from './locks.ts';
 
-/** A channel, locked for a change, and the viewer's relation to it. */
+/** A channel that is locked for a change, with the viewer's access to it. */
 export interface SeenChannel {
-  /** With the viewer as of the change. */
+  /** Contains the viewer as of the change. */
   readonly ctx: Ctx;
   readonly channel: Channel;
   readonly actor: ChannelActor;
@@ -19,9 +19,9 @@ export interface SeenChannel {
 }
 
 /**
- * Locks a channel the viewer sees.
+ * Locks a channel that the viewer can see.
  *
- * @throws BadRequestError when there is none, or not for the viewer.
+ * @throws BadRequestError if the channel does not exist or the viewer cannot see it.
  */
 export async function lockSeenChannel(tx: Tx, stale: Ctx, channelId: number): Promise<SeenChannel> {
   if (!isRowId(channelId)) throw invalidChannelId();
@@ -38,15 +38,15 @@ export async function lockSeenChannel(tx: Tx, stale: Ctx, channelId: number): Pr
   return { ctx, channel, actor, isSubscribed };
 }
 
-/** Whether the person, who sees the channel, may change it. */
+/** Whether a user who can see the channel can change it. */
 export function administersChannel(actor: ChannelActor, channel: Channel): boolean {
   return isAdministrator(actor.person.role) || holds(actor, channel, 'can_administer_channel_group');
 }
 
 /**
- * Locks a channel the viewer may change.
+ * Locks a channel that the viewer can change.
  *
- * @throws BadRequestError when there is none, or not for the viewer, or not theirs to change.
+ * @throws BadRequestError if the channel does not exist, or the viewer cannot see or change it.
  */
 export async function lockAdministeredChannel(tx: Tx, ctx: Ctx, channelId: number): Promise<SeenChannel> {
   const seen = await lockSeenChannel(tx, ctx, channelId);
@@ -56,7 +56,7 @@ export async function lockAdministeredChannel(tx: Tx, ctx: Ctx, channelId: numbe
   return seen;
 }
 
-/** @throws BadRequestError unless the viewer may read what is written in the channel. */
+/** @throws BadRequestError unless the viewer can read the channel's messages. */
 export function requireContentAccess({ actor, channel, isSubscribed }: SeenChannel): void {
   if (!readsChannel(actor, channel, isSubscribed)) throw new BadRequestError('Channel content access is required.');
 }

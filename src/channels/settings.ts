@@ -15,28 +15,29 @@ import { isRowId } from '../platform/ids.ts';
 import { isAdministrator } from '../platform/roles.ts';
 import { valuesOf } from '../platform/setting.ts';
 
-/** What each value of `topics_policy` means is on the column. */
+/** Values of the column `topics_policy`, which documents their meanings. */
 export const TOPICS_POLICIES = valuesOf(TOPICS_POLICY);
 export type TopicsPolicy = (typeof TOPICS_POLICIES)[number];
 
-/** Days to keep messages, the organisation's value, or for ever. */
+/** Days to keep messages, the organization's value, or unlimited. */
 export type Retention = number | 'realm_default' | 'unlimited';
 
-/** How open a channel is. */
+/** The columns that determine to whom a channel is open. */
 export type Privacy = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'historyPublicToSubscribers'>;
 
 /**
- * Refuses a privacy that cannot be, or that the viewer may not give a channel.
+ * Checks that a privacy is valid, and that the viewer is allowed to give it to a channel.
  *
- * @throws BadRequestError for a web-public channel that is private or where the organisation has none, for an open
- *   channel with protected history, and for a viewer who may not create channels of this kind.
+ * @throws BadRequestError if a web-public channel is private, or the organization does not enable such channels.
+ * @throws BadRequestError if a public channel has protected history.
+ * @throws BadRequestError if the viewer is not allowed to create channels of this kind.
  */
 export function requirePrivacy(channelActor: ChannelActor, privacy: Privacy): void {
   const objection = objectionToPrivacy(channelActor, privacy);
   if (objection !== undefined) throw objection;
 }
 
-/** Why a privacy is none that the person may give a channel; undefined where they may. */
+/** Returns the error if the user is not allowed to give a channel this privacy. Undefined if they are. */
 export function objectionToPrivacy(
   channelActor: ChannelActor,
   { inviteOnly, isWebPublic, historyPublicToSubscribers }: Privacy,
@@ -55,13 +56,13 @@ function createPermission({ inviteOnly, isWebPublic }: Omit<Privacy, 'historyPub
   return inviteOnly ? 'can_create_private_channel_group' : 'can_create_public_channel_group';
 }
 
-/** Changing these takes a permission of the organisation besides administering the channel. */
+/** Channel permissions whose change also requires a permission of the organization. */
 const RESERVED: Partial<Record<ChannelPermissionName, RealmGroupSettingName>> = {
   can_delete_any_message_group: 'can_set_delete_message_policy_group',
   can_delete_own_message_group: 'can_set_delete_message_policy_group',
 };
 
-/** @throws BadRequestError when one of the channel's permissions is not for the person to change. */
+/** @throws BadRequestError if the user is not allowed to change one of the channel's permissions. */
 export function requireReserved(channelActor: ChannelActor, names: readonly string[]): void {
   for (const name of names) {
     const needed = RESERVED[name as ChannelPermissionName];
@@ -70,9 +71,10 @@ export function requireReserved(channelActor: ChannelActor, names: readonly stri
 }
 
 /**
- * Who sees only part of a channel's history cannot know which topics exist, so everyone must be free to start one.
+ * Checks that all users can start topics if the history is protected. Users who see only part of the history cannot find
+ * out which topics exist.
  *
- * @throws UnsupportedParametersError for protected history with topics only some may start.
+ * @throws UnsupportedParametersError if the history is protected and only some users can start topics.
  */
 export function requireTopicsForProtectedHistory(
   groups: SystemGroups,
@@ -84,25 +86,27 @@ export function requireTopicsForProtectedHistory(
   throw new UnsupportedParametersError(['history_public_to_subscribers', 'can_create_topic_group']);
 }
 
-/** Whether the viewer may choose the organisation's default channels. */
+/** Whether the viewer can choose the organization's default channels. */
 export const mayChooseDefaultChannels = ({ viewer }: Pick<Ctx, 'viewer'>): boolean => isAdministrator(viewer.role);
 
-/** @throws BadRequestError unless the viewer may choose the organisation's default channels. */
+/** @throws BadRequestError unless the viewer can choose the organization's default channels. */
 export function requireDefaultChannels(ctx: Pick<Ctx, 'viewer'>): void {
   if (!mayChooseDefaultChannels(ctx))
     throw new BadRequestError('You do not have permission to change default channels.');
 }
 
-/** @throws BadRequestError when the channel cannot be a default channel, which new users join unasked. */
+/**
+ * @throws BadRequestError if the channel cannot be a default channel, to which new users are subscribed without request.
+ */
 export function requireFitForDefault({ inviteOnly, isArchived }: Pick<Channel, 'inviteOnly' | 'isArchived'>): void {
   if (inviteOnly) throw new BadRequestError('A default channel cannot be private.');
   if (isArchived) throw new BadRequestError('An archived channel cannot be a default channel.');
 }
 
 /**
- * The retention as it is stored: days, null for the organisation's value, -1 for ever.
+ * Returns the retention as stored: days, null for the organization's value, -1 for unlimited.
  *
- * @throws BadRequestError for a number of days that is none.
+ * @throws BadRequestError if the number of days is not a positive integer.
  */
 export function toStoredRetention(retention: Retention): number | null {
   if (retention === 'realm_default') return null;
@@ -111,16 +115,16 @@ export function toStoredRetention(retention: Retention): number | null {
   return retention;
 }
 
-/** @throws BadRequestError unless the viewer may set topic policies. */
+/** @throws BadRequestError if the policy is unknown or the viewer is not allowed to set it. */
 export function requireTopicsPolicy(channelActor: ChannelActor, policy: string): void {
   if (!TOPICS_POLICIES.some((known) => known === policy)) throw new BadRequestError('Invalid topics_policy');
   requireInRealm(channelActor, 'can_set_topics_policy_group');
 }
 
 /**
- * Keeps a folder from being archived while a channel is put into it.
+ * Locks a folder against archiving while a channel is added to it.
  *
- * @throws BadRequestError when there is no such folder, or it is archived.
+ * @throws BadRequestError if the folder does not exist or is archived.
  */
 export async function requireFolder(tx: Tx, realmId: number, folderId: number): Promise<void> {
   const [folder] = isRowId(folderId)

@@ -6,7 +6,10 @@ import { defaultChannelIds } from './subscriptions/default-channels.ts';
 import { toInherited, toWirePersonal, toWireSubscribers, withInherited } from './wire.ts';
 import { readPeopledChannels } from './wire-channels.ts';
 
-/** The channels a client is told of, by name, archived ones only if it knows what they are, and who is in each. */
+/**
+ * Reads the channels for a client, sorted by name, with their subscribers. Archived channels are included only if the
+ * client has the capability `archived_channels`.
+ */
 async function readChannels({ app, viewer, db, options, groups }: Snapshot) {
   const actor = { person: viewer, groups, now: app.now() };
   const archived = options.capabilities.archived_channels ? {} : { isArchived: false };
@@ -16,13 +19,13 @@ async function readChannels({ app, viewer, db, options, groups }: Snapshot) {
   });
 }
 
-/** `streams`. */
+/** State with the field `streams`. */
 export const channelsState: StateGroup = {
   name: 'stream',
   read: async (snapshot) => ({ streams: (await snapshot.shared(readChannels)).channels }),
 };
 
-/** `subscriptions`, `unsubscribed` and `never_subscribed`. */
+/** State with the fields `subscriptions`, `unsubscribed` and `never_subscribed`. */
 export const subscriptionsState: StateGroup = {
   name: 'subscription',
   async read(snapshot) {
@@ -46,7 +49,7 @@ export const subscriptionsState: StateGroup = {
   },
 };
 
-/** `realm_default_streams`. */
+/** State with the field `realm_default_streams`. */
 export const defaultChannelsState: StateGroup = {
   name: 'default_streams',
   async read({ viewer, db }) {

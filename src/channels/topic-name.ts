@@ -4,28 +4,25 @@ import { MAX_TOPIC_LENGTH } from '../platform/limits.ts';
 import { cutText } from '../platform/text.ts';
 
 /**
- * The topic a client named, as it is stored: cut to 60 code points with "..." at the end, and the empty text for the
- * two names of the empty topic.
+ * Returns a client's topic name as stored. Cuts it to 60 code points, ending in "...". The placeholder names of the empty
+ * topic become the empty string.
  */
 export function topicNamed(realm: Realm, name: string): string {
   const topic = cutText(name, MAX_TOPIC_LENGTH, '...');
   return namesEmptyTopic(topic, emptyTopicName(realm)) ? '' : topic;
 }
 
-/** Whether a client means the empty topic by the name. @param shown What clients that do not know it are told. */
+/**
+ * Whether a client's name means the empty topic.
+ *
+ * @param shown The name that is shown to clients that do not support the empty topic.
+ */
 export const namesEmptyTopic = (name: string, shown: string): boolean => ['', '(no topic)', shown].includes(name);
 
-/** What clients that do not know the empty topic are told instead. */
+/** Returns the name that is sent to clients that do not support the empty topic. */
 export const emptyTopicName = (realm: Realm): string => realmSetting(realm, 'empty_topic_display_name');
 
-/**
- * A topic's name as it is compared: in lower case, each character by itself as the database has it. `toLowerCase` knows
- * more, such as the sigma at the end of a word.
- */
-export const topicKey = (name: string): string =>
-  [...name].map((character) => String.fromCodePoint(character.toLowerCase().codePointAt(0) ?? 0)).join('');
-
-/** Before the name of a resolved topic. */
+/** Prefix of the name of a resolved topic. */
 export const RESOLVED_PREFIX = '✔ ';
 
 export const isResolved = (topic: string): boolean => topic.startsWith(RESOLVED_PREFIX);

@@ -15,11 +15,12 @@ import { renderMarkdown } from '../markdown/render.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { isUniqueViolation } from '../platform/db/errors.ts';
 import { BadRequestError } from '../platform/errors.ts';
+import { requireReadable } from '../platform/names.ts';
 import { bringBack } from './archive.ts';
 import { TopicPolicyError } from './errors.ts';
 import { type ChannelChange, channelsDeleted, channelUpdated } from './events.ts';
-import { tellRenamed } from './hooks.ts';
-import { requireChannelDescription, requireChannelName } from './names.ts';
+import { tellAccessChanged, tellRenamed } from './hooks.ts';
+import { isChannelNameTaken, requireChannelDescription, requireChannelName } from './names.ts';
 import { toStoredPermissions } from './permission-values.ts';
 import { lockAdministeredChannel, requireContentAccess, type SeenChannel } from './seen-channel.ts';
 import {
@@ -34,12 +35,12 @@ import {
   toStoredRetention,
 } from './settings.ts';
 import { announceDefaultChannels } from './subscriptions/default-channels.ts';
-import type { ChangeContext } from './subscriptions/membership.ts';
+import type { SubscriptionChangeContext } from './subscriptions/membership.ts';
 import { emptyTopicName } from './topic-name.ts';
 import { showChannels, visibilityChange } from './visibility.ts';
 import { isAnnouncementOnly, postPolicyOf } from './wire.ts';
 
-/** What is to change; absent fields stay. */
+/** Fields of a channel to change. Absent fields stay unchanged. */
 export interface ChannelEdit {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
@@ -48,30 +49,33 @@ export interface ChannelEdit {
   readonly historyPublicToSubscribers?: boolean | undefined;
   readonly isDefault?: boolean | undefined;
   readonly messageRetentionDays?: Retention | undefined;
-  /** Only false: brings the channel back from the archive. */
+  /** False restores the channel from the archive. No other value is valid. */
   readonly isArchived?: boolean | undefined;
-  /** Null takes the channel out of its folder. */
+  /** Null removes the channel from its folder. */
   readonly folderId?: number | null | undefined;
   readonly topicsPolicy?: string | undefined;
   readonly permissions?: GroupSettingEdits<ChannelPermissionName> | undefined;
 }
 
-/** Part of an update: what is stored, and what is told of it. */
+/** One part of an update: the columns to write, and the changes to emit. */
 interface UpdatePart {
   readonly data: Prisma.ChannelUncheckedUpdateInput;
   readonly changes: readonly ChannelChange[];
 }
 
+/** Properties that determine who can read a channel. */
+const DECIDING_CONTENT: ReadonlySet<string> = new Set(['invite_only', ...CONTENT_PERMISSIONS]);
+
 const NOTHING: UpdatePart = { data: {}, changes: [] };
 
 /**
- * Changes a channel. Each changed property is one event; what is as it was is none.
+ * Updates a channel. Emits one event for each property that differs.
  *
- * @throws UnauthorizedPrincipalError when the retention changes and the viewer is no owner.
- * @throws ExpectationMismatchError when a permission is not what the client believes.
- * @throws UnsupportedParametersError for protected history with topics only some may start.
- * @throws TopicPolicyError when the channel is to hold the empty topic alone, and holds others.
- * @throws BadRequestError when the channel is not there or not the viewer's to change, or a value is not taken.
+ * @throws UnauthorizedPrincipalError if a retention is given and the viewer is not an owner.
+ * @throws ExpectationMismatchError if a permission differs from the value that the client expects.
+ * @throws UnsupportedParametersError if the history is protected and only some users can start topics.
+ * @throws TopicPolicyError if the new policy allows only the empty topic, and the channel contains other topics.
+ * @throws BadRequestError if the channel does not exist, the viewer cannot change it, or a value is invalid.
  */
 export async function updateChannel(ctx: Ctx, channelId: number, edit: ChannelEdit): Promise<void> {
   try {
@@ -83,20 +87,22 @@ export async function updateChannel(ctx: Ctx, channelId: number, edit: ChannelEd
       await apply(tx, emit, context, channel, parts);
     });
   } catch (error) {
-    if (isUniqueViolation(error)) throw new BadRequestError('Channel name already in use.');
+    if (isUniqueViolation(error)) throw nameInUse();
     throw error;
   }
 }
 
+const nameInUse = () => new BadRequestError('Channel name already in use.');
+
 async function unarchiveIfAsked(
   tx: Tx,
   emit: Emit,
-  context: ChangeContext,
+  context: SubscriptionChangeContext,
   channel: Channel,
   { isArchived }: ChannelEdit,
 ) {
   if (isArchived === undefined) return channel;
-  if (isArchived) throw new BadRequestError('A channel is archived by deleting it');
+  if (isArchived) throw new BadRequestError('To archive a channel, use DELETE /streams/{stream_id}');
   return bringBack(tx, emit, context, channel);
 }
 
@@ -111,7 +117,7 @@ async function partsOf(tx: Tx, seen: SeenChannel, edit: ChannelEdit): Promise<Up
     retained(ctx, channel, edit),
     defaulted(ctx, channel, edit),
     // Last, because the events of all parts carry the name from before the change.
-    renamed(channel, edit),
+    await renamed(tx, channel, edit),
   ];
   const after = Object.assign({}, channel, ...parts.map(({ data }) => data)) as Channel;
   if (after.isDefault) requireFitForDefault(after);
@@ -122,10 +128,12 @@ async function partsOf(tx: Tx, seen: SeenChannel, edit: ChannelEdit): Promise<Up
   return parts;
 }
 
-function renamed(channel: Channel, { name }: ChannelEdit): UpdatePart {
+async function renamed(tx: Tx, channel: Channel, { name }: ChannelEdit): Promise<UpdatePart> {
   if (name === undefined) return NOTHING;
   const value = requireChannelName(name);
   if (value === channel.name) throw new BadRequestError('Channel already has that name.');
+  requireReadable('channel name', value);
+  if (await isChannelNameTaken(tx, channel.realmId, value, channel.id)) throw nameInUse();
   return { data: { name: value }, changes: [{ property: 'name', value }] };
 }
 
@@ -139,7 +147,10 @@ function described(channel: Channel, { description }: ChannelEdit): UpdatePart {
   };
 }
 
-/** A channel that becomes private protects its history, one that is opened shows it, unless the client says so. */
+/**
+ * Changes the privacy. Unless the client specifies it, the history of a channel that becomes private is protected, and the
+ * history of a channel that becomes public is visible.
+ */
 function opened(seen: SeenChannel, { isPrivate, isWebPublic, historyPublicToSubscribers }: ChannelEdit): UpdatePart {
   const { channel, actor } = seen;
   const inviteOnly = isPrivate ?? channel.inviteOnly;
@@ -182,7 +193,7 @@ async function permitted(tx: Tx, seen: SeenChannel, { permissions = {} }: Channe
   };
 }
 
-/** Who may post, for old clients: in events of their own. */
+/** Returns the changes of the posting permission in the forms for old clients, as separate events. */
 function postPolicyChanges({ channel, actor }: SeenChannel, senders: GroupSetting | undefined): ChannelChange[] {
   if (senders === undefined) return [];
   const before = postPolicyOf(actor.groups, channelPermission(actor.groups, channel, 'can_send_message_group'));
@@ -222,7 +233,7 @@ function defaulted(ctx: Ctx, channel: Channel, { isDefault }: ChannelEdit): Upda
 async function apply(
   tx: Tx,
   emit: Emit,
-  context: ChangeContext,
+  context: SubscriptionChangeContext,
   before: Channel,
   parts: readonly UpdatePart[],
 ): Promise<void> {
@@ -234,8 +245,12 @@ async function apply(
   for (const change of changes) {
     const event = channelUpdated({ id: channel.id, name: before.name, isArchived: channel.isArchived }, change);
     const isClosed = change.property === 'topics_policy' && change.value === 'empty_topic_only';
-    // With the event's id in hand: until then a message may still come in under the old policy, after that none can.
+    // Checked when the event has its id and the log is locked: until then, messages can still arrive under the old
+    // policy.
     emit(event, visibility.stayers, isClosed ? () => requireEmptyTopicAlone(tx, context.realm, channel.id) : undefined);
+  }
+  if (changes.some(({ property }) => DECIDING_CONTENT.has(property))) {
+    await tellAccessChanged(tx, emit, context, { channelIds: [channel.id] });
   }
   if (channel.name !== before.name) await tellRenamed(tx, emit, channel);
   if (channel.isDefault !== before.isDefault) await announceDefaultChannels(tx, emit, channel.realmId);
@@ -243,10 +258,18 @@ async function apply(
   if (visibility.gained.length > 0) await showChannels(tx, emit, context, [channel], visibility.gained);
 }
 
-/** Names of topics are not empty; the index that has them in order holds the empty one first. */
-async function requireEmptyTopicAlone(tx: Tx, realm: ChangeContext['realm'], channelId: number): Promise<void> {
+/**
+ * Checks that the channel contains no named topic. The index sorts topics, the empty one first.
+ *
+ * @throws TopicPolicyError otherwise.
+ */
+async function requireEmptyTopicAlone(
+  tx: Tx,
+  realm: SubscriptionChangeContext['realm'],
+  channelId: number,
+): Promise<void> {
   const named = await tx.$queryRaw<unknown[]>`
-    SELECT 1 FROM message WHERE channel_id = ${channelId} AND lower(topic) > '' LIMIT 1`;
+    SELECT 1 FROM message WHERE channel_id = ${channelId} AND topic_key(topic) > '' LIMIT 1`;
   if (named.length === 0) return;
   const name = emptyTopicName(realm);
   throw new TopicPolicyError(

@@ -7,25 +7,25 @@ import type { Tx } from '../platform/db/client.ts';
 import { readActivity } from './activity.ts';
 import { channelAudience, userIdsSeeing } from './audience.ts';
 import { type ChannelChange, channelsCreated, peersAdded } from './events.ts';
-import type { ChangeContext } from './subscriptions/membership.ts';
+import type { SubscriptionChangeContext } from './subscriptions/membership.ts';
 import { readSubscribers } from './subscriptions/subscribers.ts';
-import { toFacts, toWireChannel } from './wire.ts';
+import { toSnapshot, toWireChannel } from './wire.ts';
 
-/** Changes of these change who sees a channel. */
+/** Properties that determine who can see a channel. */
 const DECIDING: ReadonlySet<string> = new Set(['invite_only', ...METADATA_PERMISSIONS]);
 
-/** Who comes to see a channel by a change, and who no longer does. */
+/** The users for whom a change makes a channel visible or invisible. */
 export interface VisibilityChange {
-  /** Those who saw it before and see it after. */
+  /** Users who could see the channel before the change and still can. */
   readonly stayers: Audience;
   readonly gained: readonly number[];
   readonly lost: readonly number[];
 }
 
-/** Compares who sees a channel before and after a change of it. */
+/** Compares the users who can see a channel before and after a change. */
 export async function visibilityChange(
   tx: Tx,
-  { realm, now }: ChangeContext,
+  { realm, now }: SubscriptionChangeContext,
   before: Channel,
   after: Channel,
   changes: readonly ChannelChange[],
@@ -37,16 +37,16 @@ export async function visibilityChange(
   const gained = [...seeing].filter((id) => !saw.has(id));
   const lost = [...saw].filter((id) => !seeing.has(id));
   if (gained.length === 0) return { stayers, gained, lost };
-  // Whichever needs no list of names, where one does.
+  // If only one of the two audiences needs a list of user ids, uses the other.
   if (lost.length === 0) return { stayers: await channelAudience(tx, realm, before, now), gained, lost };
   return { stayers: except(stayers, gained), gained, lost };
 }
 
-/** Shows channels, with all who are subscribed to them, to users who did not see them. */
+/** Sends channels, with all their subscribers, to users who could not see them before. */
 export async function showChannels(
   tx: Tx,
   emit: Emit,
-  { realm, now }: ChangeContext,
+  { realm, now }: SubscriptionChangeContext,
   channels: readonly Channel[],
   userIds: readonly number[],
 ): Promise<void> {
@@ -57,7 +57,7 @@ export async function showChannels(
   const shown = channels.map((channel) => {
     const { subscribers } = listOf(channel.id);
     const activity = activityOf(channel.id);
-    return toFacts(channel, toWireChannel(channel, { groups, subscriberCount: subscribers.length, activity }));
+    return toSnapshot(channel, toWireChannel(channel, { groups, subscriberCount: subscribers.length, activity }));
   });
   emit(channelsCreated(shown, { toldAfter: true }), users(userIds));
   for (const channel of channels) {

@@ -1,25 +1,25 @@
 import type { ChannelActor } from '../access/permissions/require.ts';
 import type { Channel, Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
-import { LongWork, letOthersIn } from '../platform/let-others-in.ts';
+import { LongWork, yieldToEventLoop } from '../platform/yield-to-event-loop.ts';
 import { readActivity } from './activity.ts';
 import { countSubscribers, NOBODY, readSubscribers, readWholeSubscribers } from './subscriptions/subscribers.ts';
 import { type IncludeSubscribers, type SubscriberList, toWireChannel, type WireChannel } from './wire.ts';
 
 type ChannelWireDb = Pick<Tx, 'channel' | '$queryRaw'>;
 
-/** Channels as on the wire, and who is subscribed to each of them. */
+/** Channels in wire format, with the subscribers of each. */
 export interface PeopledChannels {
   readonly channels: readonly WireChannel[];
-  /** Nobody when lists were not asked for. */
+  /** Returns an empty list if lists were not requested. */
   readonly listOf: (id: number) => SubscriberList;
 }
 
 /**
- * Channels with all that goes with them, by name, in three queries; in four when partial lists are asked for, and in more
- * where there are hundreds.
+ * Reads channels with their activity and subscribers, sorted by name. Runs three queries, four if partial lists are
+ * requested, and more if there are hundreds of channels.
  *
- * @param where Decides who sees them.
+ * @param where Condition that selects the channels that the viewer can see.
  */
 export async function readPeopledChannels(
   db: ChannelWireDb,
@@ -29,13 +29,13 @@ export async function readPeopledChannels(
   return toPeopledChannels(db, actor, { channels: sortedByName(await readAll(db, where)), include });
 }
 
-/** Our choice: so many take some milliseconds to read. */
+/** Number of channels per query. A query takes a few milliseconds. */
 const AT_ONCE = 250;
 
-/** In some order. */
+/** Reads all matching channels, ascending by id. Yields to the event loop between queries. */
 async function readAll(db: ChannelWireDb, where: Prisma.ChannelWhereInput): Promise<Channel[]> {
   const channels: Channel[] = [];
-  for (let after = 0; ; await letOthersIn()) {
+  for (let after = 0; ; await yieldToEventLoop()) {
     const further = { AND: [where, { id: { gt: after } }] };
     const some = await db.channel.findMany({ where: further, orderBy: { id: 'asc' }, take: AT_ONCE });
     channels.push(...some);
@@ -44,11 +44,11 @@ async function readAll(db: ChannelWireDb, where: Prisma.ChannelWhereInput): Prom
   }
 }
 
-/** By name, the same everywhere: the database's order depends on its locale. */
+/** Sorts channels by name. The database's order depends on its locale. */
 export const sortedByName = (channels: readonly Channel[]): Channel[] =>
   channels.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
-/** The channels as on the wire, in their order. */
+/** Converts channels to wire format, in their order. */
 export async function toWireChannels(
   db: ChannelWireDb,
   actor: ChannelActor,
@@ -58,7 +58,7 @@ export async function toWireChannels(
   return withCounts(db, actor, channels, countOf);
 }
 
-/** The channels as on the wire, in their order, with lists of subscribers, from which they are counted too. */
+/** Converts channels to wire format, in their order, with lists of subscribers. The lists also give the counts. */
 export async function toPeopledChannels(
   db: ChannelWireDb,
   actor: ChannelActor,

@@ -13,17 +13,15 @@ import type { Wire } from '../platform/wire.ts';
 import type { ChannelActivity } from './activity.ts';
 import { TOPICS_POLICIES, type TopicsPolicy } from './settings.ts';
 
-/** What a channel object needs besides the channel's row. */
+/** Data that a channel object needs besides the channel's row. */
 interface Surroundings {
   readonly groups: SystemGroups;
-  /** Users who are subscribed and not deactivated. */
+  /** Number of subscribers, without deactivated users. */
   readonly subscriberCount: number;
   readonly activity: ChannelActivity;
 }
 
-/**
- * A channel as everyone sees it who sees it at all.
- */
+/** A channel, the same for all users who can see it. */
 export const wireChannel = z
   .object({
     stream_id: z.int(),
@@ -50,19 +48,19 @@ export const wireChannel = z
   .meta({ id: 'Channel' });
 export type WireChannel = Wire<typeof wireChannel>;
 
-/** A channel as the events keep it that bring it into somebody's sight. */
-export interface ChannelFacts extends WireChannel {
-  /** Of the row; absent in events logged before they told it. */
+/** A channel in the payload of events that make it visible. */
+export interface ChannelSnapshot extends WireChannel {
+  /** Columns of the row. Absent in events of previous versions. */
   readonly row?: { readonly createdAt: string; readonly isDefault: boolean };
 }
 
-export const toFacts = (channel: Channel, wire: WireChannel): ChannelFacts => ({
+export const toSnapshot = (channel: Channel, wire: WireChannel): ChannelSnapshot => ({
   ...wire,
   row: { createdAt: channel.createdAt.toISOString(), isDefault: channel.isDefault },
 });
 
-/** What the wire has of a channel. */
-export const wireOf = ({ row: _, ...channel }: ChannelFacts): WireChannel => channel;
+/** Returns the fields of a channel that clients receive. */
+export const wireOf = ({ row: _, ...channel }: ChannelSnapshot): WireChannel => channel;
 
 export function toWireChannel(channel: Channel, { groups, subscriberCount, activity }: Surroundings): WireChannel {
   const postPolicy = postPolicyOf(groups, channelPermission(groups, channel, 'can_send_message_group'));
@@ -110,17 +108,17 @@ const POST_POLICIES: Partial<Record<SystemGroupName, number>> = {
   'role:moderators': MODERATORS_POST,
 };
 
-/** Who may post, in the words of old clients. */
+/** Returns who can post, as the number that old clients use. */
 export function postPolicyOf(groups: SystemGroups, { members, groups: ids }: GroupSetting): number {
   const [only, ...more] = ids;
   if (only === undefined || more.length > 0 || members.length > 0) return EVERYONE_POSTS;
   return POST_POLICIES[groups.name(only) ?? 'role:everyone'] ?? EVERYONE_POSTS;
 }
 
-/** Whether only administrators may post, in the words of still older clients. */
+/** Whether only administrators can post, for even older clients. */
 export const isAnnouncementOnly = (postPolicy: number): boolean => postPolicy === ADMINISTRATORS_POST;
 
-/** A subscriber's own settings of a channel. Notifications that are null inherit the user's defaults. */
+/** A subscriber's own settings of a channel. Null notification settings inherit the user's defaults. */
 const wirePersonal = z.object({
   color: z.string(),
   is_muted: z.boolean(),
@@ -134,7 +132,7 @@ const wirePersonal = z.object({
 });
 export type WirePersonal = Wire<typeof wirePersonal>;
 
-/** A channel as a subscriber sees it. */
+/** A channel as sent to a subscriber. */
 export const wireSubscription = z
   .object({
     ...wireChannel.shape,
@@ -160,7 +158,7 @@ export function toWirePersonal(
   };
 }
 
-/** What a user's null notification settings inherit. */
+/** Returns the values that a user's null notification settings inherit. */
 export function toInherited(user: Pick<User, 'settings'>) {
   return {
     desktop_notifications: userSetting(user, 'enable_stream_desktop_notifications'),
@@ -173,7 +171,7 @@ export function toInherited(user: Pick<User, 'settings'>) {
 
 export type Inherited = ReturnType<typeof toInherited>;
 
-/** Personal settings for a client that knows no null among them. */
+/** Returns personal settings with inherited values instead of null, for clients that do not support null. */
 export function withInherited(personal: WirePersonal, inherited: Inherited): WirePersonal {
   return {
     ...personal,
@@ -185,16 +183,16 @@ export function withInherited(personal: WirePersonal, inherited: Inherited): Wir
   };
 }
 
-/** Who is subscribed to one channel, by user id, ascending. */
+/** The subscribers of one channel as user ids, ascending. */
 export interface SubscriberList {
   readonly subscribers: readonly number[];
-  /** Those a client that wants no long lists must know of; null where the list is short. */
+  /** The part of the list for clients that request partial lists. Null if the list is short. */
   readonly partial_subscribers: readonly number[] | null;
 }
 
 export type IncludeSubscribers = 'true' | 'false' | 'partial';
 
-/** The subscriber list of a channel or subscription object: the subscribers other than its reader. */
+/** Returns the subscriber list of a channel or subscription object, without its reader. */
 export function toWireSubscribers(list: SubscriberList, readerId: number, include: IncludeSubscribers) {
   if (include === 'false') return {};
   const others = (ids: readonly number[]) => ids.filter((id) => id !== readerId);
@@ -203,5 +201,5 @@ export function toWireSubscribers(list: SubscriberList, readerId: number, includ
     : { subscribers: others(list.subscribers) };
 }
 
-/** UNIX seconds. */
+/** Converts a date to UNIX seconds. */
 const toUnix = (date: Date): number => Math.floor(date.getTime() / 1000);

@@ -1,6 +1,6 @@
 // Values of a bot's `bot_type`.
 
-/** Does what its owner programs it to: the one type that can be made here. */
+/** A bot that is controlled by its owner's program. The only type that users can create. */
 export const GENERIC_BOT = 1;
 export const INCOMING_WEBHOOK_BOT = 2;
 export const OUTGOING_WEBHOOK_BOT = 3;

@@ -4,19 +4,20 @@ import type { Realm } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { type Requester, visibilitiesFor } from './wire.ts';
 
-/** Who asks: what addresses they see hangs on it. A `Viewer` is one. */
+/** The user who looks up addresses, and whose permissions decide which of them match. A `Viewer` is one. */
 export interface AddressReader extends Requester {
   readonly realm: Pick<Realm, 'id'>;
 }
 
 /**
- * The users of the reader's organisation that addresses name: each the real one, in whatever case, where the reader may see
- * it, or the API's. Every address that a client sends to say who is meant is looked up here.
+ * Returns the users of the reader's organization that have these addresses. An address matches if it is the API address, or if it
+ * is the real address (ignoring case) and the reader can see it. Every address that a client sends to identify a user is looked
+ * up here.
  *
- * A hidden address names nobody, and not even the time it takes tells it from one of nobody: the database leaves both out in
- * the same query.
+ * A hidden address matches no user. The lookup takes as long as that of an unknown address, because the same query
+ * excludes both.
  *
- * @returns Ids by the address as it was given. An API address has one whether its user is there or not.
+ * @returns User ids by the given address. An API address has an id even if the user does not exist.
  */
 export async function userIdsByAddress(
   db: SqlClient,

@@ -3,27 +3,18 @@ import { apiEmail } from '../access/address.ts';
 import type { UserSettingName } from '../access/user-settings.ts';
 import { defineEvent, type Effect } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
-import { tells } from '../events/wire.ts';
+import { documentEvent } from '../events/wire.ts';
 import type { User } from '../generated/prisma/client.ts';
 import { languageName } from '../platform/languages.ts';
 import type { KnownSetting, SettingValue } from '../platform/setting.ts';
 import type { WireProfileValue } from './profile-fields/wire.ts';
-import {
-  avatarUrl,
-  avatarUrlFor,
-  toFacts,
-  toMinute,
-  toWireUser,
-  type UserFacts,
-  visibleEmail,
-  wireUser,
-} from './wire.ts';
+import { avatarUrl, toMinute, toSnapshot, toWireUser, type UserSnapshot, visibleEmail, wireUser } from './wire.ts';
 
-/** The viewer is never the user: who has just been added has no queue yet. */
+/** Viewer id for rendering `userAdded`. Never the new user's, who has no queue yet. */
 const SOMEBODY_ELSE = 0;
 
-/** To everyone who can access the new user. */
-export const userAdded = defineEvent('realm_user', 'add', (user: User) => ({ person: toFacts(user) }), {
+/** Event for all users who can access the new user. */
+export const userAdded = defineEvent('realm_user', 'add', (user: User) => ({ person: toSnapshot(user) }), {
   render: ({ person }, { role, options: { clientGravatar } }) => ({
     type: 'realm_user',
     op: 'add',
@@ -32,7 +23,7 @@ export const userAdded = defineEvent('realm_user', 'add', (user: User) => ({ per
   facts: ({ person }) => ({ user: person }),
 });
 
-/** One logical change of a user, in one of the forms below. */
+/** One change of a user, in one of the forms below. */
 export type PersonChange =
   | { readonly user_id: number; readonly full_name: string }
   | { readonly user_id: number; readonly role: number }
@@ -58,35 +49,35 @@ export type PersonChange =
 type KeysOf<T> = T extends unknown ? keyof T : never;
 type ValueOf<T, K> = T extends unknown ? (K extends keyof T ? T[K] : never) : never;
 
-/** One change of a user as a viewer hears of it: what changed is there, and nothing else is. */
+/** One change of a user as a viewer receives it. Only the changed properties are present. */
 export interface KnownChange {
   readonly person: { readonly [K in KeysOf<PersonChange>]?: ValueOf<PersonChange, K> } & { readonly user_id: number };
-  /** The user after it, where each viewer sees something else of them. */
-  readonly after?: UserFacts | undefined;
+  /** The user after the change. Set if the change differs between viewers. */
+  readonly after?: UserSnapshot | undefined;
 }
 
-/** What can change of a user, by the name that tells it on the wire. */
+/** Properties of a user that can change, by their names on the wire. */
 export const PERSON_PROPERTIES = [
   ...(['full_name', 'role', 'is_imported_stub', 'is_active', 'bot_owner_id', 'date_joined', 'timezone'] as const),
   ...(['new_email', 'delivery_email', 'custom_profile_field', 'avatar_version'] as const),
 ] as const;
 export type PersonProperty = (typeof PERSON_PROPERTIES)[number];
 
-/** What an event says has changed. */
+/** Returns the property that an event changes. @throws Error if there is none. */
 export function propertyOf(person: object): PersonProperty {
   const property = PERSON_PROPERTIES.find((name) => name in person);
-  if (property === undefined) throw new Error('Nothing has changed of a user');
+  if (property === undefined) throw new Error('The event changes no property of the user');
   return property;
 }
 
-/** A change that everybody sees alike, or a user before and after one that each viewer sees something else of. */
+/** A change that is the same for all viewers, or the user before and after a change that differs between viewers. */
 type Happened =
   | { readonly person: PersonChange; readonly old_role?: number | undefined }
   | {
-      readonly before: UserFacts;
-      readonly after: UserFacts;
+      readonly before: UserSnapshot;
+      readonly after: UserSnapshot;
       readonly shown: 'delivery_email' | 'avatar_url';
-      /** Where it is the viewer's own role that changed. */
+      /** Set if the viewer's own role changed. */
       readonly viewer_role?: RoleChange | undefined;
     };
 
@@ -112,7 +103,7 @@ const userUpdated = defineEvent('realm_user', 'update', (happened: Happened) => 
   },
 });
 
-/** What is new to the viewer; null when it is nothing. */
+/** Returns the change as the viewer sees it. Null if nothing changed for the viewer. */
 function changeFor(happened: Exclude<Happened, { person: unknown }>, view: EventView): PersonChange | null {
   const { before, after, shown, viewer_role } = happened;
   const viewerBefore = { id: view.userId, role: viewer_role?.oldRole ?? view.role };
@@ -121,14 +112,11 @@ function changeFor(happened: Exclude<Happened, { person: unknown }>, view: Event
     const [was, is] = [visibleEmail(before, viewerBefore), visibleEmail(after, viewer)];
     return was === is ? null : { user_id: after.id, delivery_email: is };
   }
-  const { clientGravatar } = view.options;
-  const was = avatarUrlFor(before, viewerBefore, clientGravatar);
-  const is = avatarUrlFor(after, viewer, clientGravatar);
-  if (was === is) return null;
+  if (before.avatarVersion === after.avatarVersion) return null;
   return {
     user_id: after.id,
-    avatar_url: is,
-    avatar_url_medium: is === null ? null : avatarUrl(after, 'medium'),
+    avatar_url: avatarUrl(after),
+    avatar_url_medium: avatarUrl(after, 'medium'),
     avatar_source: after.avatarSource,
     avatar_version: after.avatarVersion,
   };
@@ -137,18 +125,20 @@ function changeFor(happened: Exclude<Happened, { person: unknown }>, view: Event
 export const userRenamed = (userId: number, fullName: string) =>
   userUpdated({ person: { user_id: userId, full_name: fullName } });
 
-/** The id of this event must be kept in a row of `role_change`: replay asks it what the user was when. */
+/**
+ * Creates the event of a role change. Store its id in a row of `role_change`: replay reads past roles from that table.
+ */
 export const userRoleChanged = (userId: number, { oldRole, newRole }: RoleChange) =>
   userUpdated({ person: { user_id: userId, role: newRole }, old_role: oldRole });
 
-/** To everyone: the user was deactivated, or is active again. */
+/** Creates the event, for all users, that a user was deactivated or reactivated. */
 export const userActivityChanged = (userId: number, isActive: boolean) =>
   userUpdated({ person: { user_id: userId, is_active: isActive } });
 
 export const botOwnerChanged = (botId: number, ownerId: number) =>
   userUpdated({ person: { user_id: botId, bot_owner_id: ownerId } });
 
-/** The two events of an imported or API-created user's first login. */
+/** Creates the two events of the first login of an imported or API-created user. */
 export const stubLoggedIn = (userId: number, joinedAt: Date) => [
   userUpdated({ person: { user_id: userId, is_imported_stub: false } }),
   userUpdated({ person: { user_id: userId, date_joined: toMinute(joinedAt.toISOString()) } }),
@@ -158,39 +148,45 @@ export const userTimeZoneChanged = (user: User, timezone: string) =>
   userUpdated({ person: { user_id: user.id, email: apiEmail(user), timezone } });
 
 /**
- * What it means that other people see a user's address: the address itself, and the image that some clients work out
- * from it, to those for whom it is another; and to everyone the address for the API, when that is another.
+ * Creates the events for a changed visibility of a user's address. One contains the real address, for viewers who can now see it
+ * or no longer can. If the API address changed, another event contains it, for all users.
  */
 export function emailVisibilityChanged(before: User, after: User) {
-  const facts = { before: toFacts(before), after: toFacts(after) };
+  const facts = { before: toSnapshot(before), after: toSnapshot(after) };
   const [oldEmail, newEmail] = [apiEmail(before), apiEmail(after)];
   return [
     userUpdated({ ...facts, shown: 'delivery_email' }),
-    ...(after.avatarSource === 'G' ? [userUpdated({ ...facts, shown: 'avatar_url' })] : []),
     ...(newEmail === oldEmail ? [] : [userUpdated({ person: { user_id: after.id, new_email: newEmail } })]),
   ];
 }
 
 /**
- * To somebody whose role changed: what they come to see of a user who hides their address from some, or see no more.
+ * Creates the events, for all users, that a user's address was erased. Unlike those of `emailVisibilityChanged`, they
+ * do not contain the address.
+ */
+export const addressErased = (before: User, newEmail: string) => [
+  userUpdated({ person: { user_id: before.id, delivery_email: null } }),
+  ...(apiEmail(before) === newEmail ? [] : [userUpdated({ person: { user_id: before.id, new_email: newEmail } })]),
+];
+
+/**
+ * Creates the event for a viewer whose role changed, about a user who hides their address from some roles. The viewer
+ * can now see the address, or no longer can.
  */
 export function emailHiddenOrShown(user: User, roles: RoleChange) {
-  const facts = { before: toFacts(user), after: toFacts(user), viewer_role: roles };
-  return [
-    userUpdated({ ...facts, shown: 'delivery_email' }),
-    ...(user.avatarSource === 'G' ? [userUpdated({ ...facts, shown: 'avatar_url' })] : []),
-  ];
+  const facts = { before: toSnapshot(user), after: toSnapshot(user), viewer_role: roles };
+  return [userUpdated({ ...facts, shown: 'delivery_email' })];
 }
 
-/** To everyone: the image as each viewer's client gets it. */
+/** Creates the event, for all users, that a user's avatar changed. */
 export const userAvatarChanged = (before: User, after: User) =>
-  userUpdated({ before: toFacts(before), after: toFacts(after), shown: 'avatar_url' });
+  userUpdated({ before: toSnapshot(before), after: toSnapshot(after), shown: 'avatar_url' });
 
-/** @param value Undefined: the field is empty. */
+/** Creates the event that a profile value changed. @param value Undefined: the field is empty. */
 export const profileValueChanged = (userId: number, fieldId: number, value: WireProfileValue | undefined) =>
   userUpdated({ person: { user_id: userId, custom_profile_field: { id: fieldId, ...(value ?? { value: null }) } } });
 
-/** To the user's own clients. */
+/** Event for the user's own clients. */
 export const userSettingUpdated = defineEvent(
   'user_settings',
   'update',
@@ -200,14 +196,14 @@ export const userSettingUpdated = defineEvent(
     ...(property === 'default_language' && { language_name: languageName(String(value)) ?? String(value) }),
   }),
   {
-    // Whose it is is who hears it.
+    // The event contains no user id: its recipient is the owner of the setting.
     perUser: true,
     facts: ({ property, value }, { userId }): KnownSetting => ({ id: userId, property, value }),
   },
 );
 
-tells(userAdded, 'everyone who can access the new user', { person: wireUser });
-tells(userUpdated, 'everyone who can access the user, as far as it is another for them', {
+documentEvent(userAdded, 'users who can see the new user', { person: wireUser });
+documentEvent(userUpdated, 'users who can see the user and for whom the value changed', {
   person: z
     .strictObject({
       user_id: z.int(),
@@ -233,10 +229,13 @@ tells(userUpdated, 'everyone who can access the user, as far as it is another fo
     })
     .partial()
     .required({ user_id: true })
-    .describe('What changed, with its new value.'),
+    .describe('Changed fields with their new values.'),
 });
-tells(userSettingUpdated, 'the user', {
+documentEvent(userSettingUpdated, 'the user whose setting changed', {
   property: z.string(),
   value: z.union([z.boolean(), z.int(), z.string()]).nullable(),
-  language_name: z.string().optional().describe('With `default_language`.'),
+  language_name: z
+    .string()
+    .optional()
+    .describe('English name of the language. Only if `property` is "default_language".'),
 });

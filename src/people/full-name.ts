@@ -1,15 +1,25 @@
 import { BadRequestError } from '../platform/errors.ts';
 import { MAX_FULL_NAME_LENGTH } from '../platform/limits.ts';
+import { unreadableAt } from '../platform/names.ts';
 import { lengthOf } from '../platform/text.ts';
 
-/** They would end or change a mention in a message. */
+/** Characters that would end or change a mention in a message. */
 const FORBIDDEN = /[*`\\>"@\p{Cc}\p{Cs}]/u;
 
 /**
- * A name as it may be stored: without surrounding white space.
+ * Rejects a new name that is not readable as it is. Existing names are not checked.
  *
- * @throws BadRequestError when it is blank, longer than 100 characters, holds one of * ` \ > " @ or a control
- *   character, or ends in "|" and digits, which is how mentions tell people of one name apart.
+ * @throws BadRequestError for invisible characters and similar ones.
+ */
+export function requireReadableName(fullName: string): void {
+  if (unreadableAt(fullName) !== undefined) throw new BadRequestError('Invalid characters in name!');
+}
+
+/**
+ * Returns a name as it can be stored: without surrounding white space.
+ *
+ * @throws BadRequestError if the name is blank or longer than 100 characters. Also if it contains one of * ` \ > " @ or
+ *   a control character, or ends in "|" and digits: mentions use that ending to distinguish users with the same name.
  */
 export function requireFullName(name: string): string {
   const stripped = name.trim();

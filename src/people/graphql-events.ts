@@ -1,10 +1,10 @@
 import { USER_SETTINGS } from '../access/user-settings.ts';
 import { builder } from '../api/graphql/builder.ts';
-import { fromEvent } from '../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../api/graphql/event-types.ts';
-import { meaningsOf, settingEnum } from '../api/graphql/setting-fields.ts';
+import { meaningsOf, settingEnum, settingEnumValue } from '../api/graphql/setting-fields.ts';
 import type { KnownSetting } from '../platform/setting.ts';
-import { changedSetting, changedUser, newUser } from './entity-facts.ts';
+import { changedSetting, changedUser, newUser } from './event-projections.ts';
 import { type KnownChange, type PersonChange, type PersonProperty, propertyOf } from './events.ts';
 import {
   API_ADDRESS,
@@ -19,9 +19,11 @@ import {
   UserSettings,
 } from './graphql.ts';
 
+const MEANINGS = meaningsOf(USER_SETTINGS);
+
 const UserSetting = builder.enumType('UserSetting', {
-  description: "One of a user's settings, as it is named in `UserSettings`.",
-  values: settingEnum(meaningsOf(USER_SETTINGS)),
+  description: 'A setting of a user, named as in `UserSettings`.',
+  values: settingEnum(MEANINGS),
 });
 
 interface WireSettingUpdate {
@@ -39,29 +41,31 @@ eventType<WireSettingUpdate, KnownSetting>(
     userSetting: t.field({
       type: UserSetting,
       description: 'The setting that changed.',
-      resolve: ({ event }) => event.property,
+      resolve: ({ event }) => settingEnumValue(MEANINGS, event.property),
     }),
     userSettings: t.field({
       type: UserSettings,
       nullable: true,
-      description: 'All of them, of which the event knows the new value.',
-      ...fromEvent(changedSetting, ({ facts }: SettingSource) => facts),
+      description: 'All settings. The event contains the new value.',
+      ...projectedFromEvent(changedSetting, ({ facts }: SettingSource) => facts),
     }),
     languageName: t.string({
       nullable: true,
-      description: 'Of DEFAULT_LANGUAGE: what the language is called in English.',
+      description: 'For DEFAULT_LANGUAGE: the English name of the language. Null for other settings.',
       resolve: ({ event }) => event.language_name ?? null,
     }),
   }),
-  { description: "One of the user's settings changed." },
+  { description: 'A setting of the viewer changed.' },
 );
 
 eventType(
   'realm_user',
   'add',
   'UserAddedEvent',
-  (t) => ({ user: t.field({ type: User, nullable: true, description: 'Who came.', ...fromEvent(newUser) }) }),
-  { description: 'A person or bot came into the organization.' },
+  (t) => ({
+    user: t.field({ type: User, nullable: true, description: 'The new user.', ...projectedFromEvent(newUser) }),
+  }),
+  { description: 'A person or a bot was added to the organization.' },
 );
 
 const PROPERTIES: Readonly<Record<PersonProperty, readonly [name: string, description: string]>> = {
@@ -73,13 +77,13 @@ const PROPERTIES: Readonly<Record<PersonProperty, readonly [name: string, descri
   date_joined: ['JOINED_AT', JOINED],
   timezone: ['TIMEZONE', TIMEZONE],
   new_email: ['EMAIL', API_ADDRESS],
-  delivery_email: ['DELIVERY_EMAIL', 'The real e-mail address, or whether the viewer may see it.'],
-  custom_profile_field: ['PROFILE_DATA', 'What they have in a custom field of their profile.'],
-  avatar_version: ['AVATAR', 'Their image.'],
+  delivery_email: ['DELIVERY_EMAIL', 'Real email address, or whether the viewer can see it.'],
+  custom_profile_field: ['PROFILE_DATA', 'Value of a custom profile field.'],
+  avatar_version: ['AVATAR', 'Avatar of the user.'],
 };
 
 const UserProperty = builder.enumType('UserProperty', {
-  description: 'What can change of a user.',
+  description: 'A property of a user that can change.',
   values: Object.fromEntries(
     Object.entries(PROPERTIES).map(([value, [name, description]]) => [name, { value, description }]),
   ) as Record<string, { readonly value: PersonProperty }>,
@@ -93,14 +97,14 @@ eventType<{ person: PersonChange }, KnownChange>(
     user: t.field({
       type: User,
       nullable: true,
-      description: 'Whom it is about.',
-      ...fromEvent(changedUser, ({ facts }: EventSource<{ person: PersonChange }, KnownChange>) => facts),
+      description: 'The user.',
+      ...projectedFromEvent(changedUser, ({ facts }: EventSource<{ person: PersonChange }, KnownChange>) => facts),
     }),
     userProperty: t.field({
       type: UserProperty,
-      description: 'What changed of them.',
+      description: 'The property that changed.',
       resolve: ({ event }) => propertyOf(event.person),
     }),
   }),
-  { description: 'Something about a user changed.' },
+  { description: 'A property of a user changed.' },
 );

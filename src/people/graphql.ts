@@ -11,48 +11,48 @@ import { type OrderBy, orderInput } from '../api/graphql/order-by.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { enumOf, settingFields } from '../api/graphql/setting-fields.ts';
 import { keysetOf, pageRead, readPage, type SortedPage } from '../api/graphql/sorted-list.ts';
-import { byKeyIfAny } from '../api/graphql/together.ts';
+import { byKey, byKeyIfAny } from '../api/graphql/together.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
 import { refuseNullBytes } from '../platform/text.ts';
 import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT } from './bot-types.ts';
-import { usersById } from './loaders.ts';
+import { mentionNames, usersById } from './loaders.ts';
 import type { ValueEntry } from './profile-fields/wire.ts';
 import { countUsers, readUserPlaces, type UserField, type UserFilter } from './user-pages.ts';
 import { accessUserBy, visibleTo } from './users.ts';
 import { avatarUrl, toMinute, visibleEmail } from './wire.ts';
 
 export const UserRole = builder.enumType('UserRole', {
-  description: 'What a user may do; each role may do what the ones below it may.',
+  description: 'Role of a user. Each role includes the rights of the roles after it.',
   values: {
-    OWNER: { value: OWNER, description: 'May do everything, what concerns money and other owners included.' },
+    OWNER: { value: OWNER, description: 'Can do everything, including billing and managing other owners.' },
     ADMINISTRATOR: {
       value: ADMINISTRATOR,
-      description: 'Changes users, channels and most settings of the organization.',
+      description: 'Can manage users, channels and most settings of the organization.',
     },
-    MODERATOR: { value: MODERATOR, description: 'May do more than a member where settings let them.' },
-    MEMBER: { value: MEMBER, description: 'The usual role.' },
-    GUEST: { value: GUEST, description: 'Sees only what they were let into.' },
+    MODERATOR: { value: MODERATOR, description: 'Can do more than a member if settings of the organization allow it.' },
+    MEMBER: { value: MEMBER, description: 'Default role.' },
+    GUEST: { value: GUEST, description: 'Can see only the channels that they were added to.' },
   } as const,
 });
 
 const BotType = builder.enumType('BotType', {
-  description: 'What drives a bot.',
+  description: 'Type of a bot.',
   values: {
-    GENERIC: { value: GENERIC_BOT, description: 'A program that uses the API, as people do.' },
+    GENERIC: { value: GENERIC_BOT, description: 'A program that uses the API like a person.' },
     INCOMING_WEBHOOK: {
       value: INCOMING_WEBHOOK_BOT,
-      description: 'Another service, whose messages it sends; it may do nothing else.',
+      description: 'A service whose messages the bot sends. The bot can do nothing else.',
     },
     OUTGOING_WEBHOOK: {
       value: OUTGOING_WEBHOOK_BOT,
-      description: 'Another service, which gets the messages that mention it.',
+      description: 'A service that receives the messages that mention the bot.',
     },
-    EMBEDDED: { value: EMBEDDED_BOT, description: 'The server itself.' },
+    EMBEDDED: { value: EMBEDDED_BOT, description: 'A bot of the server itself.' },
   } as const,
 });
 
 const AvatarSize = builder.enumType('AvatarSize', {
-  description: "In which of two sizes to have a user's image.",
+  description: 'Size of an avatar.',
   values: { SMALL: { description: '100 pixels wide.' }, MEDIUM: { description: '500 pixels wide.' } },
 });
 
@@ -62,26 +62,24 @@ type AvatarLetter = 'G' | 'J' | 'U';
 type RoleNumber = typeof OWNER | typeof ADMINISTRATOR | typeof MODERATOR | typeof MEMBER | typeof GUEST;
 type BotTypeNumber = 1 | 2 | 3 | 4;
 
-export const FULL_NAME = 'What they are called, in at most 100 characters.';
-export const ROLE = 'What they may do.';
-const IS_BOT = 'Whether it is a bot, and no person.';
-const BOT_TYPE = 'What drives it; null for a person.';
-export const BOT_OWNER = 'To whom the bot belongs; null for a person, and for a bot of nobody.';
-export const TIMEZONE = 'Their time zone, an IANA identifier; empty when not set.';
-export const API_ADDRESS =
-  'The address for the API: the real one where everyone may see it, else one that stands for it.';
-const DELIVERY_EMAIL = 'The real e-mail address; null where the viewer may not see it.';
-export const IS_ACTIVE = 'False when they are deactivated.';
-const AVATAR_VERSION = 'Grows with each change of the image.';
-export const JOINED = 'When they came, to the minute.';
-export const IMPORTED =
-  'Whether the account was made by an import or over the API, and nobody has signed in to it yet.';
+export const FULL_NAME = 'Full name, at most 100 characters.';
+export const ROLE = 'Role of the user.';
+const IS_BOT = 'Whether the user is a bot.';
+const BOT_TYPE = 'Type of the bot. Null for a person.';
+export const BOT_OWNER = 'Owner of the bot. Null for a person, and for a bot without an owner.';
+export const TIMEZONE = 'Time zone, as an IANA identifier. Empty if it is not set.';
+export const API_ADDRESS = 'Email address for the API: the real one if all users can see it, otherwise a substitute.';
+const DELIVERY_EMAIL = 'Real email address. Null if the viewer cannot see it.';
+export const IS_ACTIVE = 'Whether the user is active. False if the account is deactivated.';
+const AVATAR_VERSION = 'Version of the avatar, which increases with each change.';
+export const JOINED = 'Time at which the user joined, rounded down to the minute.';
+export const IMPORTED = 'Whether the account was created by an import or over the API and has never signed in.';
 
 export const User = builder.prismaNode('User', {
   description: 'A person or a bot of the organization.',
   ...byNumber,
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    databaseId: t.exposeInt('id', { description: 'Id of the user in the REST API.' }),
     fullName: t.exposeString('fullName', { description: FULL_NAME }),
     email: t.string({
       description: API_ADDRESS,
@@ -106,13 +104,13 @@ export const User = builder.prismaNode('User', {
       resolve: (user) => userSetting(user, 'timezone'),
     }),
     avatarUrl: t.string({
-      description: 'Where their image is, relative to the address of the organization.',
-      args: { size: t.arg({ type: AvatarSize, defaultValue: 'SMALL', description: 'How large it is to be.' }) },
+      description: "URL of the avatar, relative to the organization's URL.",
+      args: { size: t.arg({ type: AvatarSize, defaultValue: 'SMALL', description: 'Size of the image.' }) },
       resolve: (user, { size }) => avatarUrl(user, size === 'MEDIUM' ? 'medium' : undefined),
     }),
     avatarSource: t.field({
       type: AvatarSource,
-      description: 'Where their image comes from.',
+      description: 'Source of the avatar.',
       resolve: ({ avatarSource }) => avatarSource as AvatarLetter,
     }),
     avatarVersion: t.exposeInt('avatarVersion', { description: AVATAR_VERSION }),
@@ -123,7 +121,7 @@ export const User = builder.prismaNode('User', {
     }),
     isImportedStub: t.exposeBoolean('isImportedStub', { description: IMPORTED }),
     isDeleted: t.exposeBoolean('isDeleted', {
-      description: 'Whether their profile was deleted when they were deactivated.',
+      description: 'Whether the profile was erased when the user was deactivated.',
     }),
   }),
 });
@@ -135,26 +133,34 @@ builder.prismaObjectField(User, 'botOwner', (t) =>
     resolve: byKeyIfAny(usersById, ({ botOwnerId }) => botOwnerId),
   }),
 );
+builder.prismaObjectField(User, 'mentionName', (t) =>
+  t.string({
+    description:
+      'Text between the asterisks of a mention, `@**…**`: the full name, followed by the id if another account in ' +
+      'the organization has the same name, ignoring case.',
+    resolve: byKey(mentionNames, ({ id }) => id),
+  }),
+);
 nodeModel('User', 'User', ({ viewer }) => visibleTo(viewer));
 
 builder.queryField('viewer', (t) =>
   t.field({
     type: User,
     nullable: true,
-    description: 'Who is signed in; null, with an error, where nobody is.',
+    description: 'The authenticated user. Null, with an error, if the request is not authenticated.',
     resolve: (_root, _args, ctx) => signedIn(ctx).viewer.user,
   }),
 );
 
-/** A user, wherever their address may stand for their id: what resolvers are given is a `UserKey`. */
+/** Reference to a user by id or email address. Resolvers receive it as a `UserKey`. */
 const UserRef = builder.inputType('UserRef', {
   isOneOf: true,
-  description: 'Which user is meant.',
+  description: 'A user, by id or email address.',
   fields: (t) => ({
-    id: t.id({ ...refersTo('User'), required: false, description: 'The `id` that they have.' }),
+    id: t.id({ ...refersTo('User'), required: false, description: 'The `id` of the user.' }),
     email: t.string({
       required: false,
-      description: 'Their real address, where the viewer may see it, in whatever case; or what `email` is.',
+      description: 'Real email address, if the viewer can see it, or the value of `email`. Case-insensitive.',
     }),
   }),
 });
@@ -163,39 +169,43 @@ builder.queryField('user', (t) =>
   t.field({
     type: User,
     nullable: true,
-    description: 'One user of the organization, bots and those deactivated included; null for nobody.',
-    args: { by: t.arg({ type: UserRef, description: 'Which user.' }) },
+    description: 'A user of the organization, including bots and deactivated users. Null if there is none.',
+    args: { by: t.arg({ type: UserRef, description: 'The user, by id or email address.' }) },
     resolve: (_root, { by }, ctx) => unlessAbsent(accessUserBy(signedIn(ctx), by)),
   }),
 );
 
 export const UserConnection = builder.connectionObject({ type: User, name: 'UserConnection' }, { name: 'UserEdge' });
 
-/** How lists of users are sorted. */
+/** Sort order of lists of users. */
 export const UserOrder = orderInput<UserField>('User', 'users', {
-  ID: { value: 'id', description: 'The order in which they came to the service.' },
-  FULL_NAME: { value: 'fullName', description: 'What they are called, whatever the case.' },
-  JOINED_AT: { value: 'joinedAt', description: 'When they came.' },
+  ID: { value: 'id', description: 'Order in which the accounts were created.' },
+  FULL_NAME: { value: 'fullName', description: 'Full name, case-insensitive.' },
+  JOINED_AT: { value: 'joinedAt', description: 'Time at which the user joined.' },
 });
 
-export const SORTED = 'How they are sorted.';
+export const SORTED = 'Sort order.';
 
-/** How lists of users are sorted where nothing else is asked for. */
+/** Default sort order of lists of users. */
 export const BY_ID: OrderBy<UserField> = { field: 'id', direction: 'asc' };
 
-/** What of a list of users is asked for. */
+/** Arguments of a list of users. */
 export interface UserListArguments extends ConnectionArguments {
   readonly orderBy?: OrderBy<UserField> | null | undefined;
 }
 
-/** A list of users, sorted as it is asked for. @throws BadRequestError for a page size or cursor that is none of it. */
+/**
+ * Returns the requested sort order and page of a list of users.
+ *
+ * @throws BadRequestError if the page size or the cursor is invalid.
+ */
 export function sortedUsers(list: string, { orderBy, ...args }: UserListArguments) {
   const by = orderBy ?? BY_ID;
   const sorted = { list, orderBy: by, keyType: by.field === 'fullName' ? 'string' : 'number', args } as const;
   return { sorted, page: { ...keysetOf(sorted), field: by.field } };
 }
 
-/** The users at the places of a page that are still there, in one step with those of other pages. */
+/** Loads the users of a page that still exist, batched with those of other pages. */
 export const usersAt = (ctx: GraphQLContext, { places }: SortedPage) =>
   nodesOf(
     ctx,
@@ -207,15 +217,18 @@ builder.queryField('users', (t) =>
   t.connection(
     {
       type: User,
-      description: 'The users of the organization, bots and those deactivated included.',
+      description: 'Users of the organization, including bots and deactivated users.',
       args: {
         orderBy: t.arg({ type: UserOrder, required: false, defaultValue: BY_ID, description: SORTED }),
-        nameContains: t.arg.string({ required: false, description: 'What stands in their name, in whatever case.' }),
-        role: t.arg({ type: UserRole, required: false, description: 'Only those of this very role.' }),
-        isBot: t.arg.boolean({ required: false, description: 'True for bots alone, false for people alone.' }),
+        nameContains: t.arg.string({
+          required: false,
+          description: 'Text that the full name must contain. Case-insensitive.',
+        }),
+        role: t.arg({ type: UserRole, required: false, description: 'Only users with this role. Absent: all.' }),
+        isBot: t.arg.boolean({ required: false, description: 'true: only bots. false: only people. Absent: both.' }),
         isActive: t.arg.boolean({
           required: false,
-          description: 'False for those deactivated alone, true for all others.',
+          description: 'true: only active users. false: only deactivated users. Absent: both.',
         }),
       },
       resolve: (_root, { role, isBot, isActive, nameContains, ...args }, ctx, info) => {
@@ -228,7 +241,7 @@ builder.queryField('users', (t) =>
 );
 
 interface UserPageOptions {
-  /** The list's own word. */
+  /** Name of the list. Cursors contain it, and other lists reject them. */
   readonly list: string;
   readonly filter: UserFilter;
   readonly args: UserListArguments;
@@ -236,7 +249,7 @@ interface UserPageOptions {
   readonly info: GraphQLResolveInfo;
 }
 
-/** A page of the organisation's users, of those a filter leaves. @throws BadRequestError as `sortedUsers`. */
+/** Returns a page of the organization's users that match a filter. @throws BadRequestError as `sortedUsers`. */
 export async function usersPage({ list, filter, args, ctx, info }: UserPageOptions) {
   const { app, realmId, viewer } = signedIn(ctx);
   const { sorted, page } = sortedUsers(list, args);
@@ -247,28 +260,28 @@ export async function usersPage({ list, filter, args, ctx, info }: UserPageOptio
 
 const ProfileContentInput = builder.inputType('ProfileContentInput', {
   isOneOf: true,
-  description: 'What stands in one field of a profile.',
+  description: 'Value of a custom profile field.',
   fields: (t) => ({
     text: t.string({
       required: false,
-      description: 'For all but a field of users; at most 50 characters, 500 for a paragraph.',
+      description: 'Value for all types except USER: at most 50 characters, for a paragraph 500.',
     }),
     userIds: t.idList({
       ...refersTo('User'),
       required: false,
-      description: 'The people it is to name, for a field of users.',
+      description: 'Ids of the users, for type USER.',
     }),
   }),
 });
 
 export const ProfileValueInput = builder.inputType('ProfileValueInput', {
-  description: 'What a user is to have in one field of their profile.',
+  description: 'Value of a custom profile field to set.',
   fields: (t) => ({
-    fieldId: t.id({ ...refersTo('CustomProfileField'), required: true, description: 'Which field.' }),
+    fieldId: t.id({ ...refersTo('CustomProfileField'), required: true, description: 'Id of the field.' }),
     content: t.field({
       type: ProfileContentInput,
       required: false,
-      description: 'What is to stand in it. Absent: nothing.',
+      description: 'The new value. If absent, the field is emptied.',
     }),
   }),
 });
@@ -283,7 +296,8 @@ export const UserSettings = builder.objectRef<Settled>('UserSettings');
 builder.node(UserSettings, {
   id: { resolve: ({ id }) => id },
   description:
-    'Settings of one user, whom alone they concern. By default as the organization has it for new users, or as told here.',
+    "Settings of a user, visible only to that user. Initial values are the organization's defaults for new users, " +
+    'or the defaults stated here.',
   fields: (t) => settingFields<Settled>(t, USER_SETTINGS, (user, name) => userSetting(user, name as UserSettingName)),
 });
 

@@ -6,12 +6,27 @@ import { readRows } from '../platform/db/rows.ts';
 
 const USER = fieldsOf('u', USER_COLUMNS);
 
-/** Users by id: everybody in the organisation may know everybody. */
+/** Loads users by id. All users of an organization can see each other. */
 export const usersById = forEverybody<number, User>(async (db, realmId, ids) => {
   const rows = await readRows<User>(
     db,
     Prisma.sql`SELECT ${USER} FROM user_account u WHERE u.realm_id = ${realmId} AND u.id = ANY(${listOf('int', ids)})`,
   );
   const byId = new Map(rows.map((user) => [user.id, user]));
-  return (id) => byId.get(id) ?? new Error(`There is no user ${id}`);
+  return (id) => byId.get(id) ?? new Error(`No user with id ${id}`);
+});
+
+/**
+ * Loads the text between the stars of a mention, by user id: the full name, followed by the id if another account has
+ * the same name, ignoring case.
+ */
+export const mentionNames = forEverybody<number, string>(async (db, realmId, ids) => {
+  const rows = await db.$queryRaw<{ id: number; name: string }[]>`
+    SELECT u.id, u.full_name || CASE WHEN EXISTS (
+        SELECT FROM user_account other
+        WHERE other.realm_id = u.realm_id AND lower(other.full_name) = lower(u.full_name) AND other.id <> u.id
+      ) THEN '|' || u.id ELSE '' END AS name
+    FROM user_account u WHERE u.realm_id = ${realmId} AND u.id = ANY(${[...ids]}::int[])`;
+  const byId = new Map(rows.map(({ id, name }) => [id, name]));
+  return (id) => byId.get(id) ?? new Error(`No user with id ${id}`);
 });

@@ -14,12 +14,12 @@ import { emailVisibilityChanged, userSettingUpdated, userTimeZoneChanged } from 
 import { presenceSwitched } from './presence/service.ts';
 import { userStatusSet } from './status/events.ts';
 /**
- * Changes settings of a user whose row is locked, inside a change, and tells of those that are different: the user's own
- * clients, and everyone of what others see.
+ * Changes settings of a user whose row is locked, within a transaction. Publishes the values that changed to the user's own
+ * clients, and the part that is visible to other users to all users.
  *
- * @param values As they are stored.
- * @param isOwn Whether they change them themselves, which is remembered of each.
- * @returns The user as they are after it.
+ * @param values Values as they are stored.
+ * @param isOwn Whether users change their own settings, which is recorded for each setting.
+ * @returns The user after the change.
  */
 export async function writeSettings(
   tx: Tx,
@@ -43,12 +43,12 @@ export async function writeSettings(
 
 type Effect = (tx: Tx, emit: Emit, change: { before: User; after: User; now: Date }) => Promise<void>;
 
-/** What follows when a setting changes. */
+/** Side effects of changed settings. */
 const EFFECTS: Partial<Record<UserSettingName, Effect>> = {
   async timezone(_tx, emit, { after }) {
     emit(userTimeZoneChanged(after, userSetting(after, 'timezone')), everyone());
   },
-  // The older word for it is a part of the status.
+  // The deprecated form of this setting is `away` in the status.
   async presence_enabled(tx, emit, { after, now }) {
     await presenceSwitched(tx, emit, after, now);
     emit(userStatusSet(after.id, { away: !userSetting(after, 'presence_enabled') }), everyone());
@@ -56,8 +56,8 @@ const EFFECTS: Partial<Record<UserSettingName, Effect>> = {
   async email_address_visibility(_tx, emit, { before, after }) {
     for (const event of emailVisibilityChanged(before, after)) emit(event, everyone());
   },
-  // Either way: what slipped in while synchronizing was being turned off must not come back with it. Clients drop or
-  // keep theirs by themselves.
+  // Runs when the setting is turned on and off: drafts that were stored while synchronization was being turned off must
+  // not reappear. Clients drop or keep their own drafts.
   async enable_drafts_synchronization(tx, _emit, { before: { realmId, id } }) {
     await tx.draft.deleteMany({ where: { realmId, authorId: id } });
   },

@@ -7,18 +7,21 @@ import { Prisma, type User } from '../generated/prisma/client.ts';
 import { fieldsOf, USER_COLUMNS } from '../platform/db/columns.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { JsonBytes } from '../platform/json-bytes.ts';
-import { letOthersIn } from '../platform/let-others-in.ts';
 import { isAdministrator, isGuest, isModerator, isOwner } from '../platform/roles.ts';
+import { yieldToEventLoop } from '../platform/yield-to-event-loop.ts';
 import { profileDataOf } from './profile-fields/values.ts';
-import { avatarUrl, type Requester, toWireUser, visibilitiesFor, type Wanted } from './wire.ts';
+import { avatarUrl, type Requester, toWireUser, type UserRenderOptions, visibilitiesFor } from './wire.ts';
 
-/** What tells of everything that is shown of people. */
+/** Types of the events that change the shared lists of users. */
 const TOLD_BY = ['realm_user', 'custom_profile_fields'];
-/** The caller is never among those whom all with the same rights see alike: their own address they always see. */
+/**
+ * Viewer id for the shared lists, which match all viewers with the same rights. It is not the id of a user, because users always
+ * see their own address.
+ */
 const NOBODY = 0;
 const BYTES_OF_PLACE = 100;
 
-/** Everyone in the organisation, and what the caller is. */
+/** All users of the organization, and data about the viewer. */
 export const usersState: StateGroup = {
   name: 'realm_user',
   async read(snapshot) {
@@ -27,7 +30,7 @@ export const usersState: StateGroup = {
     const people = await app.sharedState.of(snapshot, {
       realmId: viewer.realm.id,
       name: `people, to who sees ${rights}${options.clientGravatar ? ' and works out pictures' : ''}`,
-      toldBy: TOLD_BY,
+      eventTypes: TOLD_BY,
       read: () => readPeople(snapshot),
       bytesOf: ({ active, inactive }) => active.bytes + inactive.bytes,
     });
@@ -47,16 +50,19 @@ interface People {
   readonly systemBots: JsonBytes;
 }
 
-/** Our choice: so many take some milliseconds to read, and again to write. */
+/** Users in a batch. Reading a batch takes a few milliseconds, and so does serializing it. */
 const USERS_AT_ONCE = 250;
 
-/** Everybody as anyone else with the caller's rights sees them, read and written some at a time, with others let in between. */
+/**
+ * Reads all users as other viewers with the same rights see them. Works in batches, and yields to the event loop in
+ * between.
+ */
 async function readPeople({ viewer, db, options: { clientGravatar } }: Snapshot): Promise<People> {
   const requester = { id: NOBODY, role: viewer.role };
   const [active, inactive] = [new PeopleList(), new PeopleList()];
   const systemBots: unknown[] = [];
   for (let after = 0, isEnd = false; !isEnd; ) {
-    await letOthersIn();
+    await yieldToEventLoop();
     const some = await readRows<User>(
       db,
       Prisma.sql`
@@ -65,7 +71,7 @@ async function readPeople({ viewer, db, options: { clientGravatar } }: Snapshot)
     );
     const people = some.filter(({ isSystem, botType }) => !isSystem && botType === null).map(({ id }) => id);
     const profiles = await profileDataOf(db, viewer.realm.id, people);
-    await letOthersIn();
+    await yieldToEventLoop();
     for (const bot of some.filter(({ isSystem }) => isSystem)) {
       systemBots.push({ ...toWireUser(bot, requester, { clientGravatar }), is_system_bot: true });
     }
@@ -83,31 +89,31 @@ async function readPeople({ viewer, db, options: { clientGravatar } }: Snapshot)
   return { active, inactive, systemBots: new JsonBytes(Buffer.from(JSON.stringify(systemBots))) };
 }
 
-/** The caller as they see themselves. */
+/** Returns the viewer's own entry. */
 async function readOwn({ viewer, db, options: { clientGravatar } }: Snapshot): Promise<Buffer> {
   const { user, id, realm } = viewer;
   const profiles = user.botType === null ? await profileDataOf(db, realm.id, [id]) : undefined;
   return Buffer.from(listed(user, viewer, { clientGravatar, profileData: profiles?.get(id) }));
 }
 
-/** A user as the lists have them. */
-function listed(user: User, requester: Requester, { clientGravatar, profileData = {} }: Wanted): string {
+/** Returns a user's entry in the lists, as JSON. */
+function listed(user: User, requester: Requester, { clientGravatar, profileData = {} }: UserRenderOptions): string {
   const wire = toWireUser(user, requester, { clientGravatar, profileData });
-  // The lists say it by their names, and JSON leaves out what is undefined.
+  // The names of the lists imply `is_active`, and JSON omits undefined properties.
   return JSON.stringify({ ...wire, is_active: undefined });
 }
 
-/** Where a user is: in which piece, and where in that. */
+/** Location of a user's entry: the index of the buffer, and the byte range in it. */
 type PlaceInList = readonly [piece: number, start: number, end: number];
 
-/** A list of users as JSON, in which each can be found. */
+/** A list of users as JSON, in which each entry can be found. */
 class PeopleList {
-  /** But for the brackets around it. */
+  /** The list without the surrounding brackets. */
   readonly #pieces: Buffer[] = [];
   readonly #places = new Map<number, PlaceInList>();
   #length = 0;
 
-  /** @param users To stand behind those that are there. */
+  /** Appends users to the list. */
   add(users: readonly (readonly [id: number, json: string])[]): void {
     if (users.length === 0) return;
     const comma = this.#pieces.length === 0 ? '' : ',';
@@ -122,12 +128,12 @@ class PeopleList {
     this.#length += piece.length;
   }
 
-  /** About what it takes of memory. */
+  /** Approximate memory use, in bytes. */
   get bytes(): number {
     return this.#length + BYTES_OF_PLACE * this.#places.size;
   }
 
-  /** The list with somebody as they see themselves, if they are in it. */
+  /** Returns the list with a user's own entry in place of the shared one, if the user is in it. */
   with(id: number, own: Buffer): JsonBytes {
     const place = this.#places.get(id);
     if (place === undefined) return new JsonBytes(OPENING, ...this.#pieces, CLOSING);
@@ -160,14 +166,14 @@ function caller({ app, viewer, groups }: Snapshot) {
     is_guest: isGuest(role),
     can_create_public_streams: canCreatePublic,
     can_create_private_streams: canCreatePrivate,
-    // The server has no web-public channels switched on, whatever the organisation would allow.
+    // Web-public channels are disabled on this server, whatever the organization's settings.
     can_create_web_public_streams: false,
     can_create_streams: canCreatePublic || canCreatePrivate,
     can_invite_others_to_realm: may('can_invite_users_group'),
   };
 }
 
-/** The caller's own settings. */
+/** The viewer's own settings. */
 export const userSettingsState: StateGroup = {
   name: 'user_settings',
   async read({ viewer: { user } }) {

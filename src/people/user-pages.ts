@@ -3,32 +3,32 @@ import type { SqlClient } from '../platform/db/client.ts';
 import { inOrder, isWithin, type Keyset, type Place } from '../platform/db/keyset.ts';
 import { readRows } from '../platform/db/rows.ts';
 
-/** What lists of users can be sorted by. */
+/** Sort fields of lists of users. */
 export type UserField = 'id' | 'fullName' | 'joinedAt';
 
-/** What a page of a list of users takes besides: what the list is sorted by. */
+/** A page of a list of users: the keyset, and the sort field. */
 export interface UserPage extends Keyset {
   readonly field: UserField;
 }
 
 const ID = Prisma.sql`u.id`;
-/** Of `user_account AS u`. Times are in the milliseconds that JavaScript counts. */
+/** Columns of `user_account AS u`. Times are in milliseconds, the resolution of JavaScript dates. */
 const KEYS: Readonly<Record<UserField, Prisma.Sql>> = {
   id: Prisma.sql`u.id::bigint`,
   fullName: Prisma.sql`lower(u.full_name)`,
   joinedAt: Prisma.sql`floor(extract(epoch FROM u.joined_at) * 1000)::bigint`,
 };
 
-/** The key of a user, `user_account AS u`, in a list that is sorted so. */
+/** Returns the sort key of a user, `user_account AS u`. */
 export const userKey = ({ field }: UserPage): Prisma.Sql => KEYS[field];
 
-/** Whether a user lies within a page. */
+/** Returns the condition that a user is within a page. */
 export const isUserWithin = (page: UserPage): Prisma.Sql => isWithin(page, userKey(page), ID);
 
-/** The order in which the users of a page are come to. */
+/** Returns the order in which a query reads the users of a page. */
 export const usersInOrder = (page: UserPage): Prisma.Sql => inOrder(page, userKey(page), ID);
 
-/** A place as a query gives it. */
+/** A position in a sorted list, as a query returns it. */
 export interface PlaceRow {
   readonly id: number;
   readonly key: string | bigint;
@@ -36,14 +36,14 @@ export interface PlaceRow {
 
 export const placeOf = ({ id, key }: PlaceRow): Place => ({ id, key: typeof key === 'bigint' ? Number(key) : key });
 
-/** Which users a list shows; absent: all. */
+/** Filter of a list of users. Absent properties match all users. */
 export interface UserFilter {
   readonly role?: number | null | undefined;
   readonly isBot?: boolean | null | undefined;
   readonly isActive?: boolean | null | undefined;
-  /** Only the bots of this user. */
+  /** If set, matches only the bots of this user. */
   readonly botOwnerId?: number | undefined;
-  /** In whatever case. */
+  /** Part of the full name, ignoring case. */
   readonly nameContains?: string | null | undefined;
 }
 
@@ -60,7 +60,7 @@ function isWanted(realmId: number, filter: UserFilter): Prisma.Sql {
   return Prisma.join(conditions, ' AND ');
 }
 
-/** A page of the organisation's users, the service's own bot left out, in the order in which they are come to. */
+/** Reads a page of the organization's users, in the order of the query. The service's own bot is excluded. */
 export async function readUserPlaces(
   db: SqlClient,
   realmId: number,
@@ -77,7 +77,7 @@ export async function readUserPlaces(
   return rows.map(placeOf);
 }
 
-/** How many users there are in the list. */
+/** Returns the number of users that match the filter. */
 export async function countUsers(db: SqlClient, realmId: number, filter: UserFilter): Promise<number> {
   const [row] = await readRows<{ count: number }>(
     db,

@@ -4,15 +4,17 @@ import type { Db } from '../platform/db/client.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { isRowId } from '../platform/ids.ts';
 import { userIdsByAddress } from './by-address.ts';
-/** The users `viewer` may see: all of the organisation, with bots and those deactivated. */
+/**
+ * Returns the filter for users that `viewer` can see: all of the organization, including bots and deactivated users.
+ */
 export function visibleTo({ realm }: Ctx['viewer']): Prisma.UserWhereInput {
   return { realmId: realm.id };
 }
 
 /**
- * One user of the viewer's organisation: a person or a bot, active or not.
+ * Returns a user of the viewer's organization: a person or a bot, active or not.
  *
- * @throws BadRequestError when there is none.
+ * @throws BadRequestError if there is no such user.
  */
 export async function accessUser({ app, viewer }: Ctx, userId: number): Promise<User> {
   const user = isRowId(userId) ? await app.db.user.findFirst({ where: { ...visibleTo(viewer), id: userId } }) : null;
@@ -21,25 +23,25 @@ export async function accessUser({ app, viewer }: Ctx, userId: number): Promise<
 }
 
 /**
- * One user by address: the real one where the viewer may see it, or the API's.
+ * Returns a user by email address: the real one if the viewer can see it, or the API address.
  *
- * @throws BadRequestError when there is none; a hidden address is one of nobody.
+ * @throws BadRequestError if there is no such user. A hidden address matches no user.
  */
 export async function accessUserByEmail(ctx: Ctx, email: string): Promise<User> {
   const found = await userIdsByAddress(ctx.app.db, ctx.viewer, [email]);
   return accessUser(ctx, found.get(email) ?? 0);
 }
 
-/** A user by id, or by address. */
+/** Id or email address of a user. */
 export type UserKey = { readonly id: number } | { readonly email: string };
 
-/** One user, as `accessUser` or `accessUserByEmail`. */
+/** Returns a user, as `accessUser` or `accessUserByEmail`. */
 export const accessUserBy = (ctx: Ctx, key: UserKey): Promise<User> =>
   'id' in key ? accessUser(ctx, key.id) : accessUserByEmail(ctx, key.email);
 
 /**
- * The user with this real address, in whatever case, whoever may see it: for signing in, where nobody has. It takes two
- * queries for an address of nobody as well, so that the time does not tell whose are taken.
+ * Finds the user with this real address, ignoring case and visibility: for signing in, when there is no viewer yet. An
+ * unknown address takes two queries as well, so that the time does not reveal which addresses exist.
  */
 export async function findUserByEmail(db: Db, realmId: number, email: string): Promise<User | null> {
   if (email.includes('\0')) return null;
@@ -49,14 +51,16 @@ export async function findUserByEmail(db: Db, realmId: number, email: string): P
 }
 
 /**
- * The organisation's users by id, those deactivated included, the service's own bot left out.
+ * Returns the organization's users in the order of their ids, including deactivated ones. The service's own bot is
+ * excluded.
  *
- * @param userIds Only these; ids of nobody are passed over.
+ * @param userIds Only these users. Unknown ids are ignored.
  */
 export async function listUsers({ app, viewer }: Ctx, { userIds }: { userIds?: readonly number[] }): Promise<User[]> {
   const where = { ...visibleTo(viewer), isSystem: false };
   if (userIds === undefined) return app.db.user.findMany({ where, orderBy: { id: 'asc' } });
-  // A list of more ids than a query has parameters is split over several, unless the database is to order the rows.
+  // The ORM splits a list with more ids than a query can have parameters into several queries, unless the database
+  // sorts.
   const users = await app.db.user.findMany({ where: { ...where, id: { in: [...new Set(userIds)].filter(isRowId) } } });
   return users.sort((a, b) => a.id - b.id);
 }

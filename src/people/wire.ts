@@ -11,10 +11,11 @@ import {
 import type { User } from '../generated/prisma/client.ts';
 import { ADMINISTRATOR, isAdministrator, isGuest, isOwner, MEMBER, MODERATOR } from '../platform/roles.ts';
 import type { Wire } from '../platform/wire.ts';
+import { signatureOf } from './avatars/signature.ts';
 import { type WireProfileData, wireProfileData } from './profile-fields/wire.ts';
 
-/** All of a user that others see some of, as JSON: what events about users are rendered from. */
-export interface UserFacts {
+/** Snapshot of a user as JSON, from which events about users are rendered. Other users can see parts of it. */
+export interface UserSnapshot {
   readonly id: number;
   readonly email: string;
   readonly fullName: string;
@@ -32,21 +33,21 @@ export interface UserFacts {
   readonly emailAddressVisibility: number;
 }
 
-/** Who looks at a user. */
+/** The user for whom another user is rendered. */
 export interface Requester {
   readonly id: number;
   readonly role: number;
 }
 
-/** What is wanted of a user. */
-export interface Wanted {
-  /** Whether `avatar_url` is null where the client can work it out. */
+/** Options for rendering a user. */
+export interface UserRenderOptions {
+  /** The client's `client_gravatar`. No effect: `avatar_url` is always set. */
   readonly clientGravatar: boolean;
-  /** What a person has in their profile; absent where it is not wanted. Of a bot nothing is shown. */
+  /** Profile of a person. Absent if it is not requested. Not shown for bots. */
   readonly profileData?: WireProfileData | undefined;
 }
 
-export function toFacts(user: User): UserFacts {
+export function toSnapshot(user: User): UserSnapshot {
   const { id, email, fullName, role, isActive, botType, botOwnerId, isImportedStub, isDeleted } = user;
   return {
     ...{ id, email, fullName, role, isActive, botType, botOwnerId, isImportedStub, isDeleted },
@@ -58,12 +59,12 @@ export function toFacts(user: User): UserFacts {
   };
 }
 
-/** A user as somebody sees them. */
+/** A user as a viewer sees them. */
 export const wireUser = z
   .object({
     user_id: z.int(),
-    delivery_email: z.string().nullable().describe('The real address; null where you may not see it.'),
-    email: z.string().describe('The address the API knows them by.'),
+    delivery_email: z.string().nullable().describe('The real email address. Null if you cannot see it.'),
+    email: z.string().describe('The API email address.'),
     full_name: z.string(),
     date_joined: z.string(),
     is_active: z.boolean(),
@@ -84,9 +85,9 @@ export const wireUser = z
   .meta({ id: 'User' });
 export type WireUser = Wire<typeof wireUser>;
 
-/** A user as `requester` sees them. */
-export function toWireUser(user: User | UserFacts, requester: Requester, wanted: Wanted): WireUser {
-  const facts = isFacts(user) ? user : toFacts(user);
+/** Returns a user as `requester` sees them. */
+export function toWireUser(user: User | UserSnapshot, requester: Requester, wanted: UserRenderOptions): WireUser {
+  const facts = isFacts(user) ? user : toSnapshot(user);
   const { profileData } = wanted;
   const isBot = facts.botType !== null;
   return {
@@ -104,7 +105,7 @@ export function toWireUser(user: User | UserFacts, requester: Requester, wanted:
     bot_owner_id: facts.botOwnerId,
     role: facts.role,
     timezone: facts.timezone,
-    avatar_url: avatarUrlFor(facts, requester, wanted.clientGravatar),
+    avatar_url: avatarUrl(facts),
     avatar_version: facts.avatarVersion,
     is_imported_stub: facts.isImportedStub,
     ...(facts.isDeleted && { is_deleted: true as const }),
@@ -112,14 +113,16 @@ export function toWireUser(user: User | UserFacts, requester: Requester, wanted:
   };
 }
 
-/** The real address if `requester` may see it: their own, a bot's, or by the user's own setting. */
-function deliveryEmail(facts: UserFacts, requester: Requester): string | null {
+/**
+ * Returns the real address if `requester` can see it: their own, a bot's, or one that the user's setting shows them.
+ */
+function deliveryEmail(facts: UserSnapshot, requester: Requester): string | null {
   const { id, email, botType, emailAddressVisibility } = facts;
   const visible = botType !== null || id === requester.id || requester.role <= maxRole(emailAddressVisibility);
   return visible ? email : null;
 }
 
-/** The role up to which a visibility reaches. */
+/** Returns the largest role number that a visibility includes. */
 function maxRole(visibility: number): number {
   switch (visibility) {
     case VISIBLE_TO_EVERYONE:
@@ -135,26 +138,23 @@ function maxRole(visibility: number): number {
   }
 }
 
-/** The settings of `email_address_visibility` that let somebody of this role see another person's address. */
+/**
+ * Returns the values of `email_address_visibility` with which viewers of this role can see another person's address.
+ */
 export const visibilitiesFor = (role: number): number[] =>
   EMAIL_VISIBILITIES.filter((visibility) => role <= maxRole(visibility));
 
-/** The real address; null where `requester` may not see it. */
-export const visibleEmail = (user: User | UserFacts, requester: Requester): string | null =>
-  deliveryEmail(isFacts(user) ? user : toFacts(user), requester);
+/** Returns the real address. Null if `requester` cannot see it. */
+export const visibleEmail = (user: User | UserSnapshot, requester: Requester): string | null =>
+  deliveryEmail(isFacts(user) ? user : toSnapshot(user), requester);
 
-/** The path of a user's image, 100 px wide, or 500 px for `medium`. */
-export function avatarUrl({ id, avatarVersion }: Pick<UserFacts, 'id' | 'avatarVersion'>, size?: 'medium'): string {
-  return `/avatar/${id}${size === 'medium' ? '/medium' : ''}?v=${avatarVersion}`;
+/** Returns the path of a user's image, 100 px wide, or 500 px for `medium`. Signed, so that it cannot be guessed. */
+export function avatarUrl(version: Pick<UserSnapshot, 'id' | 'avatarVersion'>, size?: 'medium'): string {
+  const { id, avatarVersion } = version;
+  return `/avatar/${id}/${signatureOf(version)}${size === 'medium' ? '/medium' : ''}?v=${avatarVersion}`;
 }
 
-/** The image as `requester` gets it: null when they asked for that, and their client can work it out. */
-export function avatarUrlFor(facts: UserFacts, requester: Requester, clientGravatar: boolean): string | null {
-  const clientWorksItOut = clientGravatar && facts.avatarSource === 'G' && deliveryEmail(facts, requester) !== null;
-  return clientWorksItOut ? null : avatarUrl(facts);
-}
-
-/** "2019-10-20T07:50+00:00". */
+/** Returns a time without seconds: "2019-10-20T07:50+00:00". */
 export const toMinute = (iso: string): string => `${iso.slice(0, 16)}+00:00`;
 
-const isFacts = (user: User | UserFacts): user is UserFacts => 'timezone' in user;
+const isFacts = (user: User | UserSnapshot): user is UserSnapshot => 'timezone' in user;

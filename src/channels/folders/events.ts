@@ -1,22 +1,22 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import type { ChannelFolder } from '../../generated/prisma/client.ts';
-import { type FolderFacts, toFacts, toWire, type WireChannelFolder, wireChannelFolder, wireOf } from './wire.ts';
+import { type FolderSnapshot, toSnapshot, toWire, type WireChannelFolder, wireChannelFolder, wireOf } from './wire.ts';
 
-// All go to everyone of the organisation.
+// All events are sent to all users of the organization.
 
 export const channelFolderAdded = defineEvent(
   'channel_folder',
   'add',
-  (folder: ChannelFolder): { readonly channel_folder: FolderFacts } => ({ channel_folder: toFacts(folder) }),
+  (folder: ChannelFolder): { readonly channel_folder: FolderSnapshot } => ({ channel_folder: toSnapshot(folder) }),
   {
     render: ({ channel_folder }) => ({ type: 'channel_folder', op: 'add', channel_folder: wireOf(channel_folder) }),
     facts: ({ channel_folder }) => channel_folder,
   },
 );
 
-/** The changed fields with their new values; a description comes with its rendering. */
+/** The changed fields with their new values. A changed description includes its rendered form. */
 export type WireFolderChanges = Partial<
   Pick<WireChannelFolder, 'name' | 'description' | 'rendered_description' | 'is_archived'>
 >;
@@ -24,11 +24,11 @@ export type WireFolderChanges = Partial<
 interface UpdatedPayload {
   readonly channel_folder_id: number;
   readonly data: WireFolderChanges;
-  /** As it is now; absent in events logged before they told it. */
-  readonly folder?: FolderFacts;
+  /** The folder after the change. Absent in events of previous versions. */
+  readonly folder?: FolderSnapshot;
 }
 
-/** One event for one act, that says what changed. */
+/** Event that a folder changed. Each update is one event, with the changed fields. */
 export const channelFolderUpdated = defineEvent(
   'channel_folder',
   'update',
@@ -39,7 +39,7 @@ export const channelFolderUpdated = defineEvent(
       ...(changed.description !== undefined && { description, rendered_description }),
       ...(changed.isArchived !== undefined && { is_archived }),
     };
-    return { channel_folder_id: folder.id, data, folder: toFacts(folder) };
+    return { channel_folder_id: folder.id, data, folder: toSnapshot(folder) };
   },
   {
     render: ({ channel_folder_id, data }) => ({ type: 'channel_folder', op: 'update', channel_folder_id, data }),
@@ -50,23 +50,23 @@ export const channelFolderUpdated = defineEvent(
 /** A folder that changed. */
 export interface KnownFolder {
   readonly id: number;
-  /** Undefined where it alone is known. */
-  readonly folder: FolderFacts | undefined;
+  /** Undefined if the event contains only the id. */
+  readonly folder: FolderSnapshot | undefined;
 }
 
-/** All ids in their new order: the place in this list is the folder's new `order`. */
+/** Event that the folders were reordered. The index of an id in the list is the folder's new `order`. */
 export const channelFoldersReordered = defineEvent('channel_folder', 'reorder', (folderIds: readonly number[]) => ({
   order: folderIds,
 }));
 
-tells(channelFolderAdded, 'everyone', { channel_folder: wireChannelFolder });
-tells(channelFolderUpdated, 'everyone', {
+documentEvent(channelFolderAdded, 'all users of the organization', { channel_folder: wireChannelFolder });
+documentEvent(channelFolderUpdated, 'all users of the organization', {
   channel_folder_id: z.int(),
   data: wireChannelFolder
     .pick({ name: true, description: true, rendered_description: true, is_archived: true })
     .partial()
-    .describe('What changed, with its new value.'),
+    .describe('Changed fields with their new values.'),
 });
-tells(channelFoldersReordered, 'everyone', {
-  order: z.array(z.int()).describe('Every folder in the new order, by id.'),
+documentEvent(channelFoldersReordered, 'all users of the organization', {
+  order: z.array(z.int()).describe('Ids of all folders in the new order.'),
 });

@@ -1,6 +1,6 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { type EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventProjection, projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/node.ts';
@@ -11,26 +11,26 @@ import { byKeyIfAny } from '../../api/graphql/together.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
-import { folderFacts, folderReference, placedFolder } from './entity-facts.ts';
+import { folderProjection, folderReference, placedFolder } from './event-projections.ts';
 import type { KnownFolder } from './events.ts';
 import { createChannelFolder, reorderChannelFolders, updateChannelFolder, visibleTo } from './service.ts';
-import type { FolderFacts } from './wire.ts';
+import type { FolderSnapshot } from './wire.ts';
 
-const CALLED = 'What it is called, in at most 60 characters.';
-const SOURCE = 'What it is for, in flavored Markdown; at most 1,024 characters.';
-const HTML = 'What it is for, as HTML.';
-const ORDER = "Its place in the organization's list, lowest first.";
-const ARCHIVED = 'Whether it is out of use.';
-const CREATED = 'When it was made.';
-const CREATOR = 'Who made it; null when nobody is known to have.';
-const NAME = 'Not blank; at most 60 characters; unique in the organization, in whatever case.';
-const DESCRIPTION = 'Flavored Markdown; at most 1,024 characters.';
+const CALLED = 'Name of the folder, at most 60 characters.';
+const SOURCE = 'Description of the folder, in Markdown, at most 1,024 characters.';
+const HTML = 'Description of the folder, as HTML.';
+const ORDER = "Position among the organization's folders. The lowest is first.";
+const ARCHIVED = 'Whether the folder is archived.';
+const CREATED = 'Creation time.';
+const CREATOR = 'User who created the folder. Null if the creator is unknown.';
+const NAME = 'Name: not blank, at most 60 characters, unique in the organization (case-insensitive).';
+const DESCRIPTION = 'Description in Markdown, at most 1,024 characters.';
 
 export const ChannelFolder = builder.prismaNode('ChannelFolder', {
-  description: 'A heading under which channels stand together.',
+  description: "A named group of channels in the organization's list of channels.",
   ...byNumber,
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    databaseId: t.exposeInt('id', { description: 'Id of the folder in the REST API.' }),
     name: t.exposeString('name', { description: CALLED }),
     description: t.exposeString('description', { description: SOURCE }),
     renderedDescription: t.exposeString('renderedDescription', { description: HTML }),
@@ -55,8 +55,8 @@ const ChannelFolderConnection = builder.connectionObject(
 type FolderField = 'order' | 'name';
 
 const FolderOrder = orderInput<FolderField>('ChannelFolder', 'folders', {
-  ORDER: { value: 'order', description: "Their place in the organization's list." },
-  NAME: { value: 'name', description: 'What they are called, whatever the case.' },
+  ORDER: { value: 'order', description: "Position among the organization's folders." },
+  NAME: { value: 'name', description: 'Name, case-insensitive.' },
 });
 
 const AS_PLACED: OrderBy<FolderField> = { field: 'order', direction: 'asc' };
@@ -71,12 +71,12 @@ builder.queryField('channelFolders', (t) =>
           type: FolderOrder,
           required: false,
           defaultValue: AS_PLACED,
-          description: 'How they are sorted.',
+          description: 'Sort order.',
         }),
         includeArchived: t.arg.boolean({
           required: false,
           defaultValue: false,
-          description: 'Whether archived folders are listed as well.',
+          description: 'Whether to include archived folders.',
         }),
       },
       resolve: async (_root, args, ctx, info) => {
@@ -93,7 +93,7 @@ builder.queryField('channelFolders', (t) =>
 );
 
 mutation('createChannelFolder', {
-  description: 'Makes a channel folder, last in the order. For administrators.',
+  description: 'Creates a channel folder at the end of the list. For administrators.',
   input: (t) => ({
     name: t.string({ description: NAME }),
     description: t.string({ required: false, defaultValue: '', description: DESCRIPTION }),
@@ -106,17 +106,17 @@ mutation('createChannelFolder', {
 });
 
 mutation('updateChannelFolder', {
-  description: 'Changes what is given of a channel folder, archives or restores it. For administrators.',
+  description: 'Updates, archives or restores a channel folder. Omitted fields do not change. For administrators.',
   input: (t) => ({
-    channelFolderId: t.id({ ...refersTo('ChannelFolder'), description: 'Which folder to change.' }),
+    channelFolderId: t.id({ ...refersTo('ChannelFolder'), description: 'Id of the folder.' }),
     name: t.string({ required: false, description: NAME }),
     description: t.string({ required: false, description: DESCRIPTION }),
     isArchived: t.boolean({
       required: false,
-      description: 'Whether it is to be out of use: a folder with channels in it cannot be.',
+      description: 'Whether the folder is archived. A folder that contains channels cannot be archived.',
     }),
   }),
-  payload: () => ({ channelFolder: { type: ChannelFolder, description: 'The folder, after the change.' } }),
+  payload: () => ({ channelFolder: { type: ChannelFolder, description: 'The folder after the change.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { channelFolderId, name, description, isArchived }) => ({
     channelFolder: await updateChannelFolder(ctx, channelFolderId, {
@@ -128,12 +128,15 @@ mutation('updateChannelFolder', {
 });
 
 mutation('reorderChannelFolders', {
-  description: 'Puts the channel folders into a new order. For administrators.',
+  description: 'Reorders the channel folders. For administrators.',
   input: (t) => ({
-    order: t.idList({ ...refersTo('ChannelFolder'), description: 'The id of every folder, archived ones included.' }),
+    order: t.idList({
+      ...refersTo('ChannelFolder'),
+      description: 'Ids of all folders, including archived ones, in the new order.',
+    }),
   }),
   payload: () => ({
-    channelFolders: { type: [ChannelFolder], description: 'All folders, in the new order; at most 1,000.' },
+    channelFolders: { type: [ChannelFolder], description: 'All folders in the new order, at most 1,000.' },
   }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { order }) => ({ channelFolders: await reorderChannelFolders(ctx, order) }),
@@ -148,10 +151,10 @@ eventType(
       type: ChannelFolder,
       nullable: true,
       description: 'The new folder.',
-      ...fromEvent(folderFacts),
+      ...projectedFromEvent(folderProjection),
     }),
   }),
-  { description: 'An administrator made a channel folder.' },
+  { description: 'A channel folder was created.' },
 );
 
 eventType<unknown, KnownFolder>(
@@ -162,15 +165,15 @@ eventType<unknown, KnownFolder>(
     channelFolder: t.field({
       type: ChannelFolder,
       nullable: true,
-      description: 'As it is now.',
-      ...fromEvent<EventSource<unknown, KnownFolder>, FolderFacts | number>(
+      description: 'The folder after the change.',
+      ...projectedFromEvent<EventSource<unknown, KnownFolder>, FolderSnapshot | number>(
         ({ facts }) =>
-          (facts.folder === undefined ? folderReference : folderFacts) as EntityFacts<FolderFacts | number>,
+          (facts.folder === undefined ? folderReference : folderProjection) as EventProjection<FolderSnapshot | number>,
         ({ facts }) => facts.folder ?? facts.id,
       ),
     }),
   }),
-  { description: 'An administrator changed a channel folder.' },
+  { description: 'A channel folder changed.' },
 );
 
 eventType<{ order: readonly number[] }>(
@@ -181,11 +184,11 @@ eventType<{ order: readonly number[] }>(
     channelFolders: t.field({
       type: [ChannelFolder],
       nullable: { list: false, items: true },
-      description: 'Every folder, in the new order.',
-      ...fromEvent(placedFolder, ({ event }: EventSource<{ order: readonly number[] }>) =>
+      description: 'All folders in the new order.',
+      ...projectedFromEvent(placedFolder, ({ event }: EventSource<{ order: readonly number[] }>) =>
         event.order.map((id, order) => ({ id, order })),
       ),
     }),
   }),
-  { description: 'An administrator put the channel folders into a new order.' },
+  { description: 'The channel folders were reordered.' },
 );

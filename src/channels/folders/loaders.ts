@@ -6,7 +6,7 @@ import { readRows } from '../../platform/db/rows.ts';
 
 const FOLDER = fieldsOf('f', CHANNEL_FOLDER_COLUMNS);
 
-/** Folders by id: everybody in the organisation sees all of them. */
+/** Loads folders by id. Every user of the organization can see all of them. */
 export const foldersById = forEverybody<number, ChannelFolder | null>(async (db, realmId, ids) => {
   const rows = await readRows<ChannelFolder>(
     db,

@@ -1,12 +1,14 @@
+import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../../platform/db/client.ts';
+import { isAlike } from '../../platform/names.ts';
 
-/** Holds a folder until the change is over, against channels being put into it and against other changes of it. */
+/** Locks a folder until the transaction ends, against other changes and against channels being added to it. */
 export async function lockFolder(tx: Tx, realmId: number, folderId: number): Promise<void> {
   await tx.$queryRaw`SELECT 1 AS held FROM channel_folder WHERE realm_id = ${realmId} AND id = ${folderId} FOR NO KEY UPDATE`;
 }
 
 /**
- * Holds all folders of an organisation until the change is over.
+ * Locks all folders of an organization until the transaction ends.
  *
  * @returns Their ids.
  */
@@ -16,7 +18,7 @@ export async function lockFolders(tx: Tx, realmId: number): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Gives each folder its place in the list as its position. */
+/** Sets the position of each folder to its index in the list. */
 export async function writePositions(tx: Tx, realmId: number, folderIds: readonly number[]): Promise<void> {
   await tx.$executeRaw`
     UPDATE channel_folder SET position = places.place - 1
@@ -24,7 +26,7 @@ export async function writePositions(tx: Tx, realmId: number, folderIds: readonl
     WHERE channel_folder.realm_id = ${realmId} AND channel_folder.id = places.id`;
 }
 
-/** Whether a folder of the organisation, other than `except`, has the name in whatever case. */
+/** Whether a folder of the organization, other than `except`, has the name or a look-alike, ignoring case. */
 export async function isFolderNameTaken(
   db: SqlClient,
   realmId: number,
@@ -33,6 +35,6 @@ export async function isFolderNameTaken(
 ): Promise<boolean> {
   const [taken] = await db.$queryRaw<{ id: number }[]>`
     SELECT id FROM channel_folder
-    WHERE realm_id = ${realmId} AND lower(name) = lower(${name}) AND id IS DISTINCT FROM ${except ?? null}::int LIMIT 1`;
+    WHERE realm_id = ${realmId} AND ${isAlike(Prisma.sql`name`, name)} AND id IS DISTINCT FROM ${except ?? null}::int LIMIT 1`;
   return taken !== undefined;
 }

@@ -4,19 +4,19 @@ import { inPath, json, text } from '../../api/rest/params.ts';
 import { createChannelFolder, listChannelFolders, reorderChannelFolders, updateChannelFolder } from './service.ts';
 import { toWire, wireChannelFolder } from './wire.ts';
 
-const CALLED = { description: 'Not blank; at most 60 characters; unique in the organization, in whatever case.' };
-const ABOUT = { description: 'What it is for, in flavored Markdown; at most 1,024 characters.' };
+const CALLED = {
+  description: 'Name: not blank, at most 60 characters, unique in the organization (case-insensitive).',
+};
+const ABOUT = { description: 'Description in Markdown, at most 1,024 characters.' };
 
 export const getChannelFolders = endpoint({
   method: 'GET',
   path: '/channel_folders',
   auth: 'basic',
-  twins: ['channelFolders'],
+  equivalents: ['channelFolders'],
   summary: 'List channel folders',
   params: {
-    include_archived: json(z.boolean(), { description: 'Whether folders out of use are listed as well.' }).default(
-      false,
-    ),
+    include_archived: json(z.boolean(), { description: 'Whether to include archived folders.' }).default(false),
   },
   reply: { channel_folders: z.array(wireChannelFolder) },
   async handle(ctx, { include_archived }) {
@@ -29,7 +29,7 @@ export const postChannelFolder = endpoint({
   method: 'POST',
   path: '/channel_folders/create',
   auth: 'basic',
-  twins: ['createChannelFolder'],
+  equivalents: ['createChannelFolder'],
   summary: 'Create a channel folder',
   permission: 'administrators',
   params: {
@@ -47,12 +47,12 @@ export const patchChannelFolders = endpoint({
   method: 'PATCH',
   path: '/channel_folders',
   auth: 'basic',
-  twins: ['reorderChannelFolders'],
+  equivalents: ['reorderChannelFolders'],
   summary: 'Reorder channel folders',
   permission: 'administrators',
   params: {
     order: json(z.array(z.int()), {
-      description: 'Every folder, those out of use included, by id.',
+      description: 'Ids of all folders, including archived ones, in the new order.',
       example: '[2, 1]',
     }),
   },
@@ -66,15 +66,15 @@ export const patchChannelFolder = endpoint({
   method: 'PATCH',
   path: '/channel_folders/{channel_folder_id}',
   auth: 'basic',
-  twins: ['updateChannelFolder'],
+  equivalents: ['updateChannelFolder'],
   summary: 'Update a channel folder',
   permission: 'administrators',
   params: {
-    channel_folder_id: inPath(z.int(), { description: 'The folder.' }),
+    channel_folder_id: inPath(z.int(), { description: 'Id of the folder.' }),
     name: text(z.string(), CALLED).optional(),
     description: text(z.string(), ABOUT).optional(),
     is_archived: json(z.boolean(), {
-      description: 'Whether it is to be out of use: one with channels in it cannot be.',
+      description: 'Whether the folder is archived. A folder that contains channels cannot be archived.',
     }).optional(),
   },
   reply: {},

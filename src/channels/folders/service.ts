@@ -10,21 +10,22 @@ import { isUniqueViolation } from '../../platform/db/errors.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH } from '../../platform/limits.ts';
+import { requireReadable } from '../../platform/names.ts';
 import { requirePrintable, requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { channelFolderAdded, channelFoldersReordered, channelFolderUpdated } from './events.ts';
 import { isFolderNameTaken, lockFolder, lockFolders, writePositions } from './queries.ts';
 
-/** What is given of a folder; what is absent stays. */
+/** Fields of a folder to change. Absent fields stay unchanged. */
 export interface FolderEdit {
-  /** 1 to 60 code points once surrounding white space is dropped; no other folder may have it, in whatever case. */
+  /** 1 to 60 code points after trimming; unique among all folders, ignoring case. */
   readonly name?: string | undefined;
-  /** Flavoured Markdown of at most 1,024 code points; may be empty. */
+  /** Flavored Markdown of at most 1,024 code points; may be empty. */
   readonly description?: string | undefined;
   readonly isArchived?: boolean | undefined;
 }
 
-/** The folders the viewer may see: all of the organisation's. */
+/** Returns the filter for the folders that the viewer can see: all of the organization. */
 export function visibleTo({ viewer }: Ctx): Prisma.ChannelFolderWhereInput {
   return { realmId: viewer.realm.id };
 }
@@ -32,7 +33,11 @@ export function visibleTo({ viewer }: Ctx): Prisma.ChannelFolderWhereInput {
 const invalidFolderId = () => new BadRequestError('Invalid channel folder ID');
 const nameInUse = () => new BadRequestError('Channel folder name already in use');
 
-/** @throws BadRequestError when the organisation has no folder with this id. */
+/**
+ * Returns a folder.
+ *
+ * @throws BadRequestError if the organization has no folder with this id.
+ */
 export async function accessChannelFolder(ctx: Ctx, folderId: number): Promise<ChannelFolder> {
   const folder = isRowId(folderId)
     ? await ctx.app.db.channelFolder.findFirst({ where: { id: folderId, ...visibleTo(ctx) } })
@@ -41,7 +46,7 @@ export async function accessChannelFolder(ctx: Ctx, folderId: number): Promise<C
   return folder;
 }
 
-/** The organisation's folders in their order. */
+/** Returns the organization's folders in their order. */
 export function listChannelFolders(
   ctx: Ctx,
   { includeArchived }: { includeArchived: boolean },
@@ -53,12 +58,12 @@ export function listChannelFolders(
 }
 
 /**
- * Makes a folder, last in the order.
+ * Creates a folder, last in the order.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError when the name is blank, too long, holds what cannot be printed or is taken, or the
- *   description is too long.
- * @throws TotalReachedError when there would be more than 1,000, archived ones included.
+ * @throws BadRequestError if the name is blank, too long, taken, or contains unprintable characters.
+ * @throws BadRequestError if the description is too long.
+ * @throws TotalReachedError if there would be more than 1,000 folders, archived ones included.
  */
 export async function createChannelFolder(
   ctx: Ctx,
@@ -75,7 +80,7 @@ export async function createChannelFolder(
       const made = await tx.channelFolder.create({
         data: { ...data, realmId: realm.id, creatorId, createdAt: ctx.app.now() },
       });
-      // Ids rise, so a new folder stands behind every other, whatever order these are in.
+      // Ids rise, so the id as `order` puts the new folder after all others.
       const folder = await tx.channelFolder.update({
         where: { realmId_id: { realmId: realm.id, id: made.id } },
         data: { order: made.id },
@@ -87,11 +92,11 @@ export async function createChannelFolder(
 }
 
 /**
- * Changes what is given and differs of a folder, or archives or restores it. When nothing differs nothing happens.
+ * Updates the given fields of a folder, or archives or restores it. If nothing differs, nothing is written or emitted.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError when there is no such folder, a value is not taken as in `createChannelFolder`, or a folder
- *   to be archived still holds channels, archived ones included.
+ * @throws BadRequestError if the folder does not exist, or a value is invalid as in `createChannelFolder`.
+ * @throws BadRequestError if a folder to archive still contains channels, archived ones included.
  */
 export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: FolderEdit): Promise<ChannelFolder> {
   requireAdministrator(ctx);
@@ -122,11 +127,11 @@ export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: Fold
 }
 
 /**
- * Puts the organisation's folders into a new order.
+ * Reorders the organization's folders.
  *
  * @param folderIds Every folder's id once, archived ones included.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError when a folder is missing, unknown, or named twice.
+ * @throws BadRequestError if a folder is missing, unknown, or named twice.
  */
 export async function reorderChannelFolders(ctx: Ctx, folderIds: readonly number[]): Promise<ChannelFolder[]> {
   requireAdministrator(ctx);
@@ -168,8 +173,12 @@ function differing(folder: ChannelFolder, wanted: Partial<Stored>): Partial<Stor
   };
 }
 
-/** Archived folders keep their names too. A race is decided by the index on the names of the others. */
+/**
+ * Checks that the name is free. Archived folders keep their names. Concurrent changes are caught by the unique index,
+ * which covers the other folders.
+ */
 async function requireFreeName(tx: Tx, realmId: number, name: string, except?: number): Promise<void> {
+  requireReadable('channel folder name', name);
   if (await isFolderNameTaken(tx, realmId, name, except)) throw nameInUse();
 }
 

@@ -1,7 +1,7 @@
 import type { StateGroup } from '../../api/state-group.ts';
 import { toWire } from './wire.ts';
 
-/** In their order, archived folders included. */
+/** State with all folders in their order, archived ones included. */
 export const channelFoldersState: StateGroup = {
   name: 'channel_folders',
   async read({ viewer, db }) {

@@ -29,16 +29,16 @@ export function toWire(folder: ChannelFolder): WireChannelFolder {
   };
 }
 
-/** A folder as its events keep it. */
-export interface FolderFacts extends WireChannelFolder {
-  /** ISO 8601, to the millisecond; absent in events logged before they told it. */
+/** A folder in the payload of its events. */
+export interface FolderSnapshot extends WireChannelFolder {
+  /** ISO 8601 with milliseconds. Absent in events of previous versions. */
   readonly createdAt?: string;
 }
 
-export const toFacts = (folder: ChannelFolder): FolderFacts => ({
+export const toSnapshot = (folder: ChannelFolder): FolderSnapshot => ({
   ...toWire(folder),
   createdAt: folder.createdAt.toISOString(),
 });
 
-/** What the wire has of a folder. */
-export const wireOf = ({ createdAt: _, ...folder }: FolderFacts): WireChannelFolder => folder;
+/** Returns the fields of a folder that clients receive. */
+export const wireOf = ({ createdAt: _, ...folder }: FolderSnapshot): WireChannelFolder => folder;

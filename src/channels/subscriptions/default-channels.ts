@@ -9,7 +9,7 @@ import { lockDefaultChannels } from '../locks.ts';
 import { lockSeenChannel } from '../seen-channel.ts';
 import { requireDefaultChannels, requireFitForDefault } from '../settings.ts';
 
-/** The channels new users are subscribed to, by id. */
+/** Returns the ids of the channels to which new users are subscribed, ascending. */
 export async function defaultChannelIds(db: Pick<Tx, 'channel'>, realmId: number): Promise<number[]> {
   const rows = await db.channel.findMany({
     where: { realmId, isDefault: true },
@@ -19,16 +19,17 @@ export async function defaultChannelIds(db: Pick<Tx, 'channel'>, realmId: number
   return rows.map(({ id }) => id);
 }
 
-/** Tells those who may see public channels which channels are default ones, after the change so far. */
+/** Sends the current default channels to the users who can see public channels. */
 export async function announceDefaultChannels(tx: Tx, emit: Emit, realmId: number): Promise<void> {
   await lockDefaultChannels(tx, realmId);
   emit(defaultChannelsChanged(await defaultChannelIds(tx, realmId)), roleAtMost(MEMBER));
 }
 
 /**
- * Makes a channel one of those that new users are subscribed to, or one of the others.
+ * Adds a channel to the default channels, or removes it.
  *
- * @throws BadRequestError when the viewer may not, does not see the channel, or it is private or archived.
+ * @throws BadRequestError if the viewer is not allowed to, or cannot see the channel.
+ * @throws BadRequestError if a channel to add is private or archived.
  */
 export async function setDefaultChannel(ctx: Ctx, channelId: number, isDefault: boolean): Promise<void> {
   requireDefaultChannels(ctx);

@@ -1,24 +1,14 @@
 import { builder } from '../../api/graphql/builder.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { userReference } from '../../people/entity-facts.ts';
+import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
-import { channelReference } from '../entity-facts.ts';
+import { channelReference } from '../event-projections.ts';
 import type { KnownLeft, KnownSubscriptions, KnownSubscriptionUpdate } from '../events.ts';
 import { Channel } from '../graphql.ts';
-import { changedSubscription, factsAbout, leftChannel } from './entity-facts.ts';
-import {
-  AUDIBLE_SAID,
-  ChannelSubscription,
-  COLOR,
-  DESKTOP_SAID,
-  EMAIL_SAID,
-  MUTED,
-  PINNED,
-  PUSH_SAID,
-  WILDCARD_SAID,
-} from './graphql.ts';
+import { changedSubscription, leftChannel, projectionOf } from './event-projections.ts';
+import { AUDIBLE_SAID, ChannelSubscription, COLOR, DESKTOP_SAID, MUTED, PINNED, WILDCARD_SAID } from './graphql.ts';
 
 type Added = EventSource<unknown, KnownSubscriptions>;
 
@@ -30,11 +20,11 @@ eventType<unknown, KnownSubscriptions>(
     subscriptions: t.field({
       type: [ChannelSubscription],
       nullable: { list: false, items: true },
-      description: 'The new ones. Who else is subscribed is read.',
-      ...fromEvent(factsAbout, ({ facts }: Added) => facts.subscriptions),
+      description: 'The new subscriptions. Other subscribers of the channels are read when the event is sent.',
+      ...projectedFromEvent(projectionOf, ({ facts }: Added) => facts.subscriptions),
     }),
   }),
-  { description: 'The user is subscribed to channels.' },
+  { description: 'The viewer was subscribed to channels.' },
 );
 
 type Removed = EventSource<unknown, KnownLeft>;
@@ -46,38 +36,41 @@ eventType<unknown, KnownLeft>(
   (t) => ({
     subscriptionIds: t.idList({
       ...refersTo('ChannelSubscription'),
-      description: 'Those that are gone, in the order of `channels`.',
+      description: 'Ids of the removed subscriptions, in the order of `channels`.',
       resolve: ({ facts: { userId, channels } }) => channels.map(({ stream_id }) => `${userId}:${stream_id}` as never),
     }),
     channels: t.field({
       type: [Channel],
       nullable: { list: false, items: true },
-      description: 'Those they are not subscribed to any more.',
-      ...fromEvent(leftChannel, ({ facts }: Removed) => facts.channels),
+      description: 'Channels that the viewer is no longer subscribed to.',
+      ...projectedFromEvent(leftChannel, ({ facts }: Removed) => facts.channels),
     }),
   }),
-  { description: 'The user is not subscribed to channels any more.' },
+  { description: 'The viewer was unsubscribed from channels.' },
 );
 
 const SUBSCRIPTION_SETTINGS = {
   COLOR: { value: 'color', description: COLOR },
   IS_MUTED: { value: 'is_muted', description: MUTED },
-  IN_HOME_VIEW: { value: 'in_home_view', description: 'The opposite of IS_MUTED, for old clients.' },
+  IN_HOME_VIEW: { value: 'in_home_view', description: 'The opposite of IS_MUTED. For old clients.' },
   PIN_TO_TOP: { value: 'pin_to_top', description: PINNED },
   DESKTOP_NOTIFICATIONS: { value: 'desktop_notifications', description: `${DESKTOP_SAID}.` },
   AUDIBLE_NOTIFICATIONS: { value: 'audible_notifications', description: `${AUDIBLE_SAID}.` },
-  PUSH_NOTIFICATIONS: { value: 'push_notifications', description: `${PUSH_SAID}.` },
-  EMAIL_NOTIFICATIONS: { value: 'email_notifications', description: `${EMAIL_SAID}.` },
   WILDCARD_MENTIONS_NOTIFY: { value: 'wildcard_mentions_notify', description: `${WILDCARD_SAID}.` },
+  OTHER: { value: 'other', description: 'A setting without effect, which only the REST API can change.' },
 } as const;
 
+type SettingValue = (typeof SUBSCRIPTION_SETTINGS)[keyof typeof SUBSCRIPTION_SETTINGS]['value'];
+
+const PROPERTIES: ReadonlySet<string> = new Set(Object.values(SUBSCRIPTION_SETTINGS).map(({ value }) => value));
+
 const SubscriptionSetting = builder.enumType('SubscriptionSetting', {
-  description: 'What a user can set of a subscription of theirs.',
+  description: 'A setting of a subscription.',
   values: SUBSCRIPTION_SETTINGS,
 });
 
 interface WireSubscriptionUpdate {
-  readonly property: (typeof SUBSCRIPTION_SETTINGS)[keyof typeof SUBSCRIPTION_SETTINGS]['value'];
+  readonly property: SettingValue;
 }
 
 type Updated = EventSource<WireSubscriptionUpdate, KnownSubscriptionUpdate>;
@@ -90,16 +83,16 @@ eventType<WireSubscriptionUpdate, KnownSubscriptionUpdate>(
     subscription: t.field({
       type: ChannelSubscription,
       nullable: true,
-      description: 'The subscription, of which the event knows the new value.',
-      ...fromEvent(changedSubscription, ({ facts }: Updated) => facts),
+      description: 'The subscription. The event contains the new value.',
+      ...projectedFromEvent(changedSubscription, ({ facts }: Updated) => facts),
     }),
     subscriptionSetting: t.field({
       type: SubscriptionSetting,
-      description: 'What changed.',
-      resolve: ({ event }) => event.property,
+      description: 'The setting that changed.',
+      resolve: ({ event }) => (PROPERTIES.has(event.property) ? event.property : SUBSCRIPTION_SETTINGS.OTHER.value),
     }),
   }),
-  { description: "One setting of one of the user's subscriptions changed." },
+  { description: "A setting of one of the viewer's subscriptions changed." },
 );
 
 interface WirePeers {
@@ -108,8 +101,12 @@ interface WirePeers {
 }
 
 for (const [op, name, description] of [
-  ['peer_add', 'SubscribersAddedEvent', 'Others are subscribed to channels the user sees, or are shown to be.'],
-  ['peer_remove', 'SubscribersRemovedEvent', 'Others are not subscribed any more to channels the user sees.'],
+  [
+    'peer_add',
+    'SubscribersAddedEvent',
+    'Other users were subscribed to channels that the viewer can see, or their subscriptions became visible.',
+  ],
+  ['peer_remove', 'SubscribersRemovedEvent', 'Other users were unsubscribed from channels that the viewer can see.'],
 ] as const) {
   eventType<WirePeers>(
     'subscription',
@@ -119,14 +116,14 @@ for (const [op, name, description] of [
       channels: t.field({
         type: [Channel],
         nullable: { list: false, items: true },
-        description: 'The channels it is about.',
-        ...fromEvent(channelReference, ({ event }: EventSource<WirePeers>) => event.stream_ids),
+        description: 'The channels whose subscribers changed.',
+        ...projectedFromEvent(channelReference, ({ event }: EventSource<WirePeers>) => event.stream_ids),
       }),
       users: t.field({
         type: [User],
         nullable: { list: false, items: true },
-        description: 'The others, the same in all these channels.',
-        ...fromEvent(userReference, ({ event }: EventSource<WirePeers>) => event.user_ids),
+        description: 'The other users. The list applies to each of the channels.',
+        ...projectedFromEvent(userReference, ({ event }: EventSource<WirePeers>) => event.user_ids),
       }),
     }),
     { description },

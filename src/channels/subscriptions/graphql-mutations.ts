@@ -9,17 +9,7 @@ import { ChannelRef } from '../channel-ref.ts';
 import { CHANNEL_DESCRIPTION, Channel } from '../graphql.ts';
 import { ChannelOptionsInput, toOptions } from '../graphql-mutations.ts';
 import { visibleChannels } from '../loaders.ts';
-import {
-  AUDIBLE_SAID,
-  ChannelSubscription,
-  COLOR,
-  DESKTOP_SAID,
-  EMAIL_SAID,
-  MUTED,
-  PINNED,
-  PUSH_SAID,
-  WILDCARD_SAID,
-} from './graphql.ts';
+import { AUDIBLE_SAID, ChannelSubscription, COLOR, DESKTOP_SAID, MUTED, PINNED, WILDCARD_SAID } from './graphql.ts';
 import { updateSubscriptionSettings } from './subscription-settings.ts';
 import { type ChannelOutcome, subscribe, unsubscribe } from './subscriptions.ts';
 
@@ -28,18 +18,22 @@ const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
   fields: (t) => ({
     channel: t.field({
       type: ChannelRef,
-      description: 'Which channel. A name that no channel has, of at most 60 characters, makes a new one.',
+      description:
+        'The channel. If no channel has the name, it is created. The name of a new channel has at most 60 characters.',
     }),
-    description: t.string({ required: false, description: `Of a new channel. ${CHANNEL_DESCRIPTION}` }),
-    color: t.string({ required: false, description: `${COLOR} If absent, the former one or one not used yet.` }),
+    description: t.string({ required: false, description: `Description of a new channel. ${CHANNEL_DESCRIPTION}` }),
+    color: t.string({
+      required: false,
+      description: `${COLOR} Default: the previous color of the subscription, or an unused one.`,
+    }),
   }),
 });
 
-const OUTCOME_CHANNEL = "The channel; null when the change put it out of the viewer's sight.";
-const NAMED = 'No more than were named.';
+const OUTCOME_CHANNEL = 'The channel. Null if the change made it invisible to the viewer.';
+const NAMED = 'Contains at most the given users.';
 
 const SubscribeOutcome = builder.objectRef<ChannelOutcome>('SubscribeOutcome').implement({
-  description: 'What became of the subscriptions to one channel.',
+  description: 'Result of a subscription to one channel.',
   fields: (t) => ({
     channel: t.field({
       type: Channel,
@@ -47,22 +41,22 @@ const SubscribeOutcome = builder.objectRef<ChannelOutcome>('SubscribeOutcome').i
       description: OUTCOME_CHANNEL,
       resolve: byKey(visibleChannels, ({ channelId }) => channelId),
     }),
-    name: t.exposeString('name', { description: 'What the channel is called.' }),
+    name: t.exposeString('name', { description: 'Name of the channel.' }),
     subscribed: t.field({
       type: [User],
-      description: `Who was not subscribed before, and is. ${NAMED}`,
+      description: `Users who were not subscribed before. ${NAMED}`,
       resolve: ({ changedIds }, _args, ctx) => nodesOf(ctx, 'User', changedIds),
     }),
     alreadySubscribed: t.field({
       type: [User],
-      description: `Who was subscribed before. ${NAMED}`,
+      description: `Users who were already subscribed. ${NAMED}`,
       resolve: ({ unchangedIds }, _args, ctx) => nodesOf(ctx, 'User', unchangedIds),
     }),
   }),
 });
 
 const UnsubscribeOutcome = builder.objectRef<ChannelOutcome>('UnsubscribeOutcome').implement({
-  description: 'What became of the subscriptions to one channel.',
+  description: 'Result of unsubscribing from one channel.',
   fields: (t) => ({
     channel: t.field({
       type: Channel,
@@ -70,42 +64,42 @@ const UnsubscribeOutcome = builder.objectRef<ChannelOutcome>('UnsubscribeOutcome
       description: OUTCOME_CHANNEL,
       resolve: byKey(visibleChannels, ({ channelId }) => channelId),
     }),
-    name: t.exposeString('name', { description: 'What the channel is called.' }),
+    name: t.exposeString('name', { description: 'Name of the channel.' }),
     unsubscribed: t.field({
       type: [User],
-      description: `Who was subscribed before, and is no more. ${NAMED}`,
+      description: `Users who were subscribed before. ${NAMED}`,
       resolve: ({ changedIds }, _args, ctx) => nodesOf(ctx, 'User', changedIds),
     }),
     notSubscribed: t.field({
       type: [User],
-      description: `Who was not subscribed before. ${NAMED}`,
+      description: `Users who were not subscribed. ${NAMED}`,
       resolve: ({ unchangedIds }, _args, ctx) => nodesOf(ctx, 'User', unchangedIds),
     }),
   }),
 });
 
-const PRINCIPALS = 'Whom it is about; the viewer, if absent.';
-const OUTCOMES = 'One for each channel.';
+const PRINCIPALS = 'Ids of the users. Default: the viewer.';
+const OUTCOMES = 'Results, one for each channel.';
 
 mutation('subscribe', {
-  description: 'Subscribes the viewer, or others, to channels; to all of them or, when one is refused, to none.',
+  description: 'Subscribes the viewer or other users to channels. If one subscription is refused, nothing changes.',
   input: (t) => ({
-    channels: t.field({ type: [SubscribeChannelInput], description: 'What to subscribe to.' }),
+    channels: t.field({ type: [SubscribeChannelInput], description: 'The channels.' }),
     userIds: t.idList({ ...refersTo('User'), required: false, description: PRINCIPALS }),
     skipUnauthorized: t.boolean({
       required: false,
       defaultValue: false,
-      description: 'Leaves out channels the viewer may not subscribe to, instead of refusing all.',
+      description: 'Whether to skip channels that the viewer cannot subscribe to, instead of refusing the request.',
     }),
     newChannels: t.field({
       type: ChannelOptionsInput,
       required: false,
-      description: 'How channels are to be that are made because nobody has the name; usual ones, if absent.',
+      description: 'Properties of the channels that are created.',
     }),
   }),
   payload: () => ({
     outcomes: { type: [SubscribeOutcome], description: OUTCOMES },
-    unauthorized: { type: ['String'], description: 'Names of the channels left out; no more than were named.' },
+    unauthorized: { type: ['String'], description: 'Names of the skipped channels, at most the given ones.' },
   }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { channels, userIds, skipUnauthorized, newChannels }) => {
@@ -123,10 +117,9 @@ mutation('subscribe', {
 });
 
 mutation('unsubscribe', {
-  description:
-    'Unsubscribes the viewer, or others, from channels; from all of them or, when one is refused, from none.',
+  description: 'Unsubscribes the viewer or other users from channels. If one change is refused, nothing changes.',
   input: (t) => ({
-    channels: t.field({ type: [ChannelRef], description: 'What to unsubscribe from.' }),
+    channels: t.field({ type: [ChannelRef], description: 'The channels.' }),
     userIds: t.idList({ ...refersTo('User'), required: false, description: PRINCIPALS }),
   }),
   payload: () => ({ outcomes: { type: [UnsubscribeOutcome], description: OUTCOMES } }),
@@ -135,40 +128,39 @@ mutation('unsubscribe', {
   }),
 });
 
-/** The settings of a subscription and their names on the wire. */
+/** The settings of a subscription, with their names on the wire. */
 const SETTINGS = {
   color: 'color',
   isMuted: 'is_muted',
   pinToTop: 'pin_to_top',
   desktopNotifications: 'desktop_notifications',
   audibleNotifications: 'audible_notifications',
-  pushNotifications: 'push_notifications',
-  emailNotifications: 'email_notifications',
   wildcardMentionsNotify: 'wildcard_mentions_notify',
 } as const;
 
 const SubscriptionSettingsInput = builder.inputType('SubscriptionSettingsInput', {
-  description: "Settings of one of the viewer's subscriptions. What is left out stays.",
+  description: "Settings of one of the viewer's subscriptions. Omitted settings do not change.",
   fields: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), description: 'The channel of the subscription.' }),
+    channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }),
     color: t.string({ required: false, description: COLOR }),
     isMuted: t.boolean({ required: false, description: MUTED }),
     pinToTop: t.boolean({ required: false, description: PINNED }),
     desktopNotifications: t.boolean({ required: false, description: `${DESKTOP_SAID}.` }),
     audibleNotifications: t.boolean({ required: false, description: `${AUDIBLE_SAID}.` }),
-    pushNotifications: t.boolean({ required: false, description: `${PUSH_SAID}.` }),
-    emailNotifications: t.boolean({ required: false, description: `${EMAIL_SAID}.` }),
     wildcardMentionsNotify: t.boolean({ required: false, description: `${WILDCARD_SAID}.` }),
   }),
 });
 
 mutation('updateSubscriptionSettings', {
-  description: "Changes settings of the viewer's subscriptions; all of them or, when one is refused, none.",
+  description: "Changes settings of the viewer's subscriptions. If one change is refused, nothing changes.",
   input: (t) => ({
-    subscriptions: t.field({ type: [SubscriptionSettingsInput], description: 'What to change, for each channel.' }),
+    subscriptions: t.field({ type: [SubscriptionSettingsInput], description: 'The changes, one for each channel.' }),
   }),
   payload: () => ({
-    subscriptions: { type: [ChannelSubscription], description: 'One for each that was named, in the order given.' },
+    subscriptions: {
+      type: [ChannelSubscription],
+      description: 'The changed subscriptions in the given order, one for each channel.',
+    },
   }),
   resolve: async (ctx, { subscriptions }) => {
     const changes = subscriptions.flatMap(({ channelId, ...settings }) =>

@@ -36,34 +36,30 @@ import { channelsOfUsers, ownSubscriptions, subscriberCounts, subscriberPages } 
 import { type ListedSubscription, listedSubscriptions } from './reads.ts';
 import { mayAddOthers } from './subscriptions.ts';
 
-export const COLOR = 'The color clients mark the channel with: "#rgb" or "#rrggbb".';
-export const MUTED = 'Whether the channel is muted: only mentions in it notify.';
-export const PINNED = 'Whether the channel stands above the others in lists.';
-const INHERITS = "null is as the user's settings have it.";
-export const DESKTOP_SAID = 'Whether messages in it notify on the desktop';
+export const COLOR = 'Color in which clients show the channel: "#rgb" or "#rrggbb".';
+export const MUTED = 'Whether the channel is muted: only mentions in it notify the user.';
+export const PINNED = 'Whether clients show the channel above the others in lists.';
+const INHERITS = "null inherits the user's setting.";
+export const DESKTOP_SAID = 'Whether messages in the channel cause desktop notifications';
 const DESKTOP = `${DESKTOP_SAID}; ${INHERITS}`;
-export const AUDIBLE_SAID = 'Whether messages in it make a sound';
+export const AUDIBLE_SAID = 'Whether messages in the channel play a sound';
 const AUDIBLE = `${AUDIBLE_SAID}; ${INHERITS}`;
-export const PUSH_SAID = 'Whether messages in it notify on phones';
-const PUSH = `${PUSH_SAID}; ${INHERITS}`;
-export const EMAIL_SAID = 'Whether messages in it are told by mail';
-const EMAIL = `${EMAIL_SAID}; ${INHERITS}`;
-export const WILDCARD_SAID = 'Whether mentions of everybody in it notify like those of the user';
+export const WILDCARD_SAID = 'Whether mentions of all users in the channel notify the user like a personal mention';
 const WILDCARD = `${WILDCARD_SAID}; ${INHERITS}`;
 
 export const ChannelSubscription = builder.prismaNode('Subscription', {
   name: 'ChannelSubscription',
-  // No number's: the user, and the channel.
+  // The id is not a number: it consists of the ids of user and channel.
   id: { resolve: ({ userId, channelId }) => `${userId}:${channelId}` as never },
   findUnique: (id, ctx) => {
     const [userId = 0, channelId = 0] = String(id).split(':').map(Number);
     return { realmId_userId_channelId: { realmId: signedIn(ctx).realmId, userId, channelId } };
   },
-  description: "The viewer's relation to a channel they are subscribed to.",
+  description: "The viewer's subscription to a channel.",
   fields: (t) => ({
     channel: t.field({
       type: Channel,
-      description: 'What the viewer is subscribed to.',
+      description: 'The channel.',
       resolve: byKey(channelsById, ({ channelId }) => channelId),
     }),
     color: t.exposeString('color', { description: COLOR }),
@@ -71,8 +67,6 @@ export const ChannelSubscription = builder.prismaNode('Subscription', {
     pinToTop: t.exposeBoolean('pinToTop', { description: PINNED }),
     desktopNotifications: t.exposeBoolean('desktopNotifications', { nullable: true, description: DESKTOP }),
     audibleNotifications: t.exposeBoolean('audibleNotifications', { nullable: true, description: AUDIBLE }),
-    pushNotifications: t.exposeBoolean('pushNotifications', { nullable: true, description: PUSH }),
-    emailNotifications: t.exposeBoolean('emailNotifications', { nullable: true, description: EMAIL }),
     wildcardMentionsNotify: t.exposeBoolean('wildcardMentionsNotify', { nullable: true, description: WILDCARD }),
   }),
 });
@@ -83,7 +77,7 @@ nodeByText('ChannelSubscription', async (ctx, text) => {
   return isOwn ? ownSubscriptions(ctx).load(Number(channelId)) : null;
 });
 
-/** Whether the viewer may read the channel, which is what subscribing to it takes. */
+/** Whether the viewer can read the channel, which subscribing requires. */
 async function maySubscribe(ctx: GraphQLContext, channel: ChannelRow): Promise<boolean> {
   const isSubscribed = (await ownSubscriptions(ctx).load(channel.id)) !== null;
   return readsChannel(await viewerAsActor(ctx), channel, isSubscribed);
@@ -91,32 +85,32 @@ async function maySubscribe(ctx: GraphQLContext, channel: ChannelRow): Promise<b
 
 builder.prismaObjectFields(Channel, (t) => ({
   viewerCanAdminister: t.boolean({
-    description: 'Whether the viewer may change it, archive it and bring it back.',
+    description: 'Whether the viewer can change, archive and restore the channel.',
     resolve: async (channel, _args, ctx) => administersChannel(await viewerAsActor(ctx), channel),
   }),
   viewerCanSubscribe: t.boolean({
-    description: 'Whether the viewer may subscribe to it; true as well where they are subscribed.',
+    description: 'Whether the viewer can subscribe to the channel. Also true if they are subscribed.',
     resolve: (channel, _args, ctx) => maySubscribe(ctx, channel),
   }),
   viewerCanAddSubscribers: t.boolean({
-    description: 'Whether the viewer may subscribe others to it.',
+    description: 'Whether the viewer can subscribe other users to the channel.',
     resolve: async (channel, _args, ctx) =>
       mayAddOthers(await viewerAsActor(ctx), channel) && maySubscribe(ctx, channel),
   }),
   subscriberCount: t.int({
-    description: 'Users who are subscribed, deactivated ones left out.',
+    description: 'Number of active users who are subscribed.',
     resolve: byKey(subscriberCounts, ({ id }) => id),
   }),
   ownSubscription: t.field({
     type: ChannelSubscription,
     nullable: true,
-    description: "The viewer's own; null when there is none.",
+    description: "The viewer's subscription. Null if the viewer is not subscribed.",
     resolve: byKey(ownSubscriptions, ({ id }) => id),
   }),
   subscribers: t.connection(
     {
       type: User,
-      description: 'The users who are subscribed, deactivated ones left out.',
+      description: 'Active users who are subscribed.',
       args: { orderBy: t.arg({ type: UserOrder, required: false, defaultValue: BY_ID, description: SORTED }) },
       resolve: ({ id }, args, ctx) => subscribersPage(id, args, ctx),
     },
@@ -124,7 +118,9 @@ builder.prismaObjectFields(Channel, (t) => ({
   ),
 }));
 
-/** A page of a channel's subscribers, in one step with the same page of the other channels selected. */
+/**
+ * Returns a page of a channel's subscribers. The same pages of the other selected channels are read in the same batch.
+ */
 async function subscribersPage(channelId: number, args: UserListArguments, ctx: GraphQLContext) {
   const { sorted, page } = sortedUsers('subscribers', args);
   const found = pageRead(await subscriberPages(ctx).load({ channelId, ...page }), sorted);
@@ -139,7 +135,8 @@ builder.prismaObjectField(User, 'channels', (t) =>
   t.connection(
     {
       type: Channel,
-      description: 'The channels the user is subscribed to, of those the viewer sees and that are not archived.',
+      description:
+        'Channels that the user is subscribed to, except archived ones and those that the viewer cannot see.',
       complexity: channelsCost,
       args: {
         orderBy: t.arg({ type: ChannelOrder, required: false, defaultValue: OLDEST_FIRST, description: SORTED }),
@@ -151,7 +148,7 @@ builder.prismaObjectField(User, 'channels', (t) =>
   ),
 );
 
-/** A page of a user's channels, in one step with those of the other users selected. */
+/** Returns a page of a user's channels. The channels of all selected users are read in one batch. */
 async function channelsPage(userId: number, args: ChannelListArguments, ctx: GraphQLContext) {
   const sorted = sortedChannels('channels of a user', args, OLDEST_FIRST);
   const places = await channelPlaces(ctx, sorted.orderBy.field, await channelsOfUsers(ctx).load(userId));
@@ -168,8 +165,8 @@ const ChannelSubscriptionConnection = builder.connectionObject(
 type SubscriptionField = 'channelId' | 'channelName';
 
 const SubscriptionOrder = orderInput<SubscriptionField>('ChannelSubscription', 'subscriptions', {
-  CHANNEL_ID: { value: 'channelId', description: "The channel's id: the channels made first are the lowest." },
-  CHANNEL_NAME: { value: 'channelName', description: 'What the channel is called, whatever the case.' },
+  CHANNEL_ID: { value: 'channelId', description: 'Id of the channel, which is creation order.' },
+  CHANNEL_NAME: { value: 'channelName', description: 'Name of the channel, case-insensitive.' },
 });
 
 const BY_CHANNEL: OrderBy<SubscriptionField> = { field: 'channelId', direction: 'asc' };
@@ -178,19 +175,19 @@ builder.queryField('subscriptions', (t) =>
   t.connection(
     {
       type: ChannelSubscription,
-      description: `The viewer's subscriptions: 1,000 a page at most, for a first screen to show all.`,
+      description: "The viewer's subscriptions, at most 1,000 per page, so that one page can show all of them.",
       complexity: (args) => ({ field: 1, multiplier: pageSize(args, MAX_SIDEBAR_SIZE) }),
       args: {
         orderBy: t.arg({
           type: SubscriptionOrder,
           required: false,
           defaultValue: BY_CHANNEL,
-          description: 'How they are sorted.',
+          description: 'Sort order.',
         }),
         includeArchived: t.arg.boolean({
           required: false,
           defaultValue: false,
-          description: 'Whether those to archived channels are listed as well.',
+          description: 'Whether to include subscriptions to archived channels.',
         }),
       },
       resolve: async (_root, { includeArchived, ...args }, ctx) => {

@@ -7,10 +7,10 @@ import type { Place } from '../../platform/db/keyset.ts';
 import { subscribedChannelIds, subscriptionsAmong } from './reads.ts';
 import { countSubscribers, readSubscriberPages } from './subscribers.ts';
 
-/** How many users are subscribed to a channel, by its id. */
+/** Loads the number of a channel's subscribers, by channel id. */
 export const subscriberCounts = forEverybody<number, number>((db, _realmId, ids) => countSubscribers(db, ids));
 
-/** The viewer's own subscription to a channel, by the channel's id. */
+/** Loads the viewer's own subscription to a channel, by channel id. Null if there is none. */
 export const ownSubscriptions = acrossReaders<number, Subscription | null>(async (wanted) => {
   const [first] = wanted;
   if (first === undefined) return [];
@@ -23,7 +23,7 @@ export const ownSubscriptions = acrossReaders<number, Subscription | null>(async
 
 type Sortable = Pick<Channel, 'id' | 'name' | 'createdAt'>;
 
-/** The channels a user is in and the viewer sees, with what lists are sorted by, by the user's id. */
+/** Loads the channels that a user subscribes to and the viewer can see, with their sort columns, by user id. */
 export const channelsOfUsers = perOperation(
   (ctx) =>
     new DataLoader<number, readonly Sortable[]>(async (userIds) => {
@@ -46,7 +46,7 @@ export interface PageKey extends UserPage {
 
 const pageOf = ({ channelId: _, ...page }: PageKey) => JSON.stringify(page);
 
-/** Pages of channels' subscribers: one query for all that lie at the same place. */
+/** Loads pages of channels' subscribers. Pages that differ only in the channel share one query. */
 export const subscriberPages = perOperation(
   ({ app }) =>
     new DataLoader<PageKey, readonly Place[], string>(

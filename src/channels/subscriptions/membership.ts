@@ -16,39 +16,39 @@ import {
   subscriptionsAdded,
   subscriptionsRemoved,
 } from '../events.ts';
-import { tellLeft } from '../hooks.ts';
-import { toFacts, toWireChannel } from '../wire.ts';
+import { tellAccessChanged, tellLeft } from '../hooks.ts';
+import { toSnapshot, toWireChannel } from '../wire.ts';
 import { nextColor } from './colors.ts';
 import type { Subject } from './principals.ts';
 import { countSubscribers, readSubscribers } from './subscribers.ts';
 
-/** Where and when a change happens. */
-export interface ChangeContext {
+/** The organization and the time of a change. */
+export interface SubscriptionChangeContext {
   readonly realm: RealmSettingsOf & Person['realm'];
   readonly now: Date;
 }
 
-/** Users who are to be in a channel. The channel is locked, and as it is now. */
+/** Users to subscribe to a channel. The channel is locked and current. */
 export interface Joining {
   readonly channel: Channel;
   readonly subjects: readonly Subject[];
-  /** Absent: the first of the palette the user does not use yet. */
+  /** If absent, the user's former color of the channel, or the first color of the palette that they do not use. */
   readonly color?: string | undefined;
 }
 
-/** By channel id: the users who were not in it before. */
+/** Ids of the users whose subscription began or ended, by channel id. */
 export type Moved = ReadonlyMap<number, readonly number[]>;
 
 /**
- * Subscribes users to channels, and tells them, the channels' other actors who see them, and those who see a channel from here on.
- * Who is subscribed already stays as they are; who comes back gets their former settings.
+ * Subscribes users to channels. Notifies them, the other users who can see the channels, and users who now come to see a
+ * channel. Existing subscriptions stay unchanged. Users who return get their former settings.
  *
- * @param announced True when every subject has been told that the channel exists.
+ * @param announced True if all subjects have already received the channel.
  */
 export async function join(
   tx: Tx,
   emit: Emit,
-  context: ChangeContext,
+  context: SubscriptionChangeContext,
   joinings: readonly Joining[],
   { announced = false } = {},
 ): Promise<Moved> {
@@ -71,17 +71,17 @@ interface Pair {
   readonly color: string;
 }
 
-interface Known {
+interface SubscriptionRow {
   readonly user_id: number;
   readonly channel_id: number;
   readonly color: string;
   readonly active: boolean;
 }
 
-/** The subscriptions to begin, channels by id, each with its colour. */
+/** Returns the subscriptions to begin, ascending by channel id, each with its color. */
 async function newPairs(tx: Tx, realmId: number, joinings: readonly Joining[]): Promise<Pair[]> {
   const userIds = [...new Set(joinings.flatMap(({ subjects }) => subjects.map(({ id }) => id)))];
-  const rows = await tx.$queryRaw<Known[]>`
+  const rows = await tx.$queryRaw<SubscriptionRow[]>`
     SELECT user_id, channel_id, color, active FROM subscription
     WHERE realm_id = ${realmId} AND user_id = ANY(${userIds})`;
   const known = new Map(rows.map((row) => [`${row.user_id} ${row.channel_id}`, row]));
@@ -100,11 +100,11 @@ async function newPairs(tx: Tx, realmId: number, joinings: readonly Joining[]): 
   );
 }
 
-/** Tells of the channel those among its newcomers who did not see it. */
+/** Sends each channel to those of its new subscribers who could not see it before. */
 async function showToNewcomers(
   tx: Tx,
   emit: Emit,
-  { realm, now }: ChangeContext,
+  { realm, now }: SubscriptionChangeContext,
   joined: Map<Channel, Pair[]>,
 ): Promise<void> {
   const groups = await systemGroups(tx, realm.id);
@@ -121,7 +121,7 @@ async function showToNewcomers(
     if (newcomers.length === 0) continue;
     const [subscriberCount, activity] = [countOf(channel.id), activityOf(channel.id)];
     const wire = toWireChannel(channel, { groups, subscriberCount, activity });
-    emit(channelsCreated([toFacts(channel, wire)]), users(newcomers));
+    emit(channelsCreated([toSnapshot(channel, wire)]), users(newcomers));
   }
 }
 
@@ -145,7 +145,7 @@ function saveSubscriptions(tx: Tx, realmId: number, pairs: readonly Pair[]): Pro
 async function emitAdded(
   tx: Tx,
   emit: Emit,
-  { realm, now }: ChangeContext,
+  { realm, now }: SubscriptionChangeContext,
   channels: readonly Channel[],
   pairs: readonly Pair[],
   saved: readonly Subscription[],
@@ -156,7 +156,7 @@ async function emitAdded(
   const facts = channels.map((channel) => {
     const [list, activity] = [listOf(channel.id), activityOf(channel.id)];
     const wire = toWireChannel(channel, { groups, subscriberCount: list.subscribers.length, activity });
-    return { ...toFacts(channel, wire), ...list };
+    return { ...toSnapshot(channel, wire), ...list };
   });
   const subjects = new Map(pairs.map(({ subject }) => [subject.id, subject]));
   const byUser = Map.groupBy(saved, ({ userId }) => userId);
@@ -166,7 +166,7 @@ async function emitAdded(
   );
 }
 
-/** From this event on, the users hear what the channels' subscribers hear. */
+/** Begins the subscription periods: from this event on, the users receive the events for the channels' subscribers. */
 function beginPeriods(tx: Tx, realmId: number, saved: readonly Subscription[], eventId: number): Promise<unknown> {
   return tx.$executeRaw`
     INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id, began_message_id)
@@ -176,19 +176,24 @@ function beginPeriods(tx: Tx, realmId: number, saved: readonly Subscription[], e
       AS p(user_id, channel_id)`;
 }
 
-/** Users who are to be out of a channel. The channel is locked, and as it is now. */
+/** Users to unsubscribe from a channel. The channel is locked and current. */
 export interface Leaving {
   readonly channel: Channel;
   readonly subjects: readonly Subject[];
 }
 
 /**
- * Unsubscribes users from channels, and tells them, the channels' other actors who see them, and those who do not see a channel
- * any more. Their settings stay for a return; what they have not read there counts as read.
+ * Unsubscribes users from channels. Notifies them, the other users who can see the channels, and users who can no longer
+ * see a channel. Settings are kept in case a user returns. Unread messages of the channel count as read.
  *
- * @returns Who was subscribed.
+ * @returns The users who were subscribed.
  */
-export async function leave(tx: Tx, emit: Emit, context: ChangeContext, leavings: readonly Leaving[]): Promise<Moved> {
+export async function leave(
+  tx: Tx,
+  emit: Emit,
+  context: SubscriptionChangeContext,
+  leavings: readonly Leaving[],
+): Promise<Moved> {
   const removed = await endSubscriptions(tx, context.realm.id, leavings);
   const left = leavings
     .toSorted((a, b) => a.channel.id - b.channel.id)
@@ -200,8 +205,9 @@ export async function leave(tx: Tx, emit: Emit, context: ChangeContext, leavings
   if (left.length === 0) return new Map();
   const readings = removed.map(({ user_id, channel_id }) => ({ userId: user_id, channelId: channel_id }));
   await tellLeft.before(tx, context.realm.id, readings);
-  const everybody = left.flatMap(({ userIds }) => userIds);
-  emit(subscriptionsRemoved(left), users(everybody), async (id) => {
+  const leaverIds = left.flatMap(({ userIds }) => userIds);
+  await tellAccessChanged(tx, emit, context, { channelIds: left.map(({ channel }) => channel.id), userIds: leaverIds });
+  emit(subscriptionsRemoved(left), users(leaverIds), async (id) => {
     await endPeriods(tx, context.realm.id, removed, id);
     await tellLeft.atTheEnd(tx, context.realm.id, readings);
   });
@@ -218,7 +224,9 @@ interface SubscriptionKey {
   readonly channel_id: number;
 }
 
-/** Whose they are is said twice, or the planner reads everybody's. */
+/**
+ * Ends subscriptions. The condition on user ids is redundant, but without it the planner reads all users' subscriptions.
+ */
 function endSubscriptions(tx: Tx, realmId: number, leavings: readonly Leaving[]): Promise<SubscriptionKey[]> {
   const rows = leavings.flatMap(({ channel, subjects }) =>
     subjects.map(({ id }) => ({ user_id: id, channel_id: channel.id })),
@@ -246,7 +254,7 @@ function endPeriods(tx: Tx, realmId: number, rows: readonly SubscriptionKey[], e
 async function hideFromLeavers(
   tx: Tx,
   emit: Emit,
-  { realm, now }: ChangeContext,
+  { realm, now }: SubscriptionChangeContext,
   leavings: readonly Leaving[],
   left: readonly { channel: Channel; userIds: readonly number[] }[],
 ): Promise<void> {
@@ -261,16 +269,16 @@ async function hideFromLeavers(
   }
 }
 
-/** Tells of a new channel all who see it, and those who are about to be subscribed to it. */
+/** Sends a new channel to all users who can see it, and to those who are about to be subscribed. */
 export async function announceChannel(
   tx: Tx,
   emit: Emit,
-  { realm, now }: ChangeContext,
+  { realm, now }: SubscriptionChangeContext,
   channel: Channel,
   subjects: readonly Subject[],
 ): Promise<void> {
   const groups = await systemGroups(tx, realm.id);
   const audience = either(await channelAudience(tx, realm, channel, now), users(subjects.map(({ id }) => id)));
   const wire = toWireChannel(channel, { groups, subscriberCount: 0, activity: NO_ACTIVITY });
-  emit(channelsCreated([toFacts(channel, wire)]), audience);
+  emit(channelsCreated([toSnapshot(channel, wire)]), audience);
 }

@@ -1,14 +1,14 @@
 import type { SqlClient } from '../../platform/db/client.ts';
 
-/** Shorter lists are always sent whole. */
+/** Length from which subscriber lists can be sent in part. Shorter lists are always sent whole. */
 export const WHOLE_LIST_BELOW = 250;
 const ACTIVE_MS = 14 * 86_400_000;
 
 /**
- * The subscribers of long lists that every client must know of: all bots, and all users active in the last 14 days,
- * which are those who joined or had an event queue read then.
+ * Returns the part of long subscriber lists that every client receives: all bots, and all users active in the last 14
+ * days. Active users joined or polled an event queue in that period.
  *
- * @returns User ids, ascending, by channel.
+ * @returns User ids, ascending, by channel id.
  */
 export async function partialSubscribers(
   db: SqlClient,

@@ -6,23 +6,23 @@ import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 
-/** What subscribing needs to know of a user. */
+/** The columns of a user that subscribing needs. */
 export type Subject = Pick<User, 'id' | 'role' | 'joinedAt' | 'settings' | 'botOwnerId'> & Memberships;
 
-/** Users by id, or by e-mail address as the viewer may know them. */
+/** Users by id, or by an email address that the viewer can see. */
 export type Principals = readonly (number | string)[];
 
 /**
- * The users a change of subscriptions is about, by id; the viewer when none are named.
+ * Returns the users whose subscriptions a request changes, ascending by id. If none are named, this is the viewer.
  *
- * @throws BadRequestError when one is not there or deactivated.
+ * @throws BadRequestError if a user does not exist or is deactivated.
  */
 export function accessPrincipals(tx: Tx, ctx: Ctx, principals: Principals | undefined): Promise<Subject[]> {
-  // The viewer is read anew: their role may have changed since the request began, and what they are told goes by it.
+  // The viewer is read again: their role may have changed since the request began, and events depend on it.
   return accessUsers(tx, ctx, principals === undefined || principals.length === 0 ? [ctx.viewer.id] : principals);
 }
 
-/** The users named, by id. Throws as `accessPrincipals` does. */
+/** Returns the named users, ascending by id. Throws like `accessPrincipals`. */
 export async function accessUsers(tx: Tx, { realmId, viewer }: Ctx, principals: Principals): Promise<Subject[]> {
   const addresses = principals.filter((principal) => typeof principal === 'string');
   const ids = new Set([

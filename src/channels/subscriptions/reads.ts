@@ -11,9 +11,9 @@ import { toPeopledChannels } from '../wire-channels.ts';
 import { readWholeSubscribers } from './subscribers.ts';
 
 /**
- * The users subscribed to a channel, by id.
+ * Returns the ids of a channel's subscribers, ascending.
  *
- * @throws BadRequestError when there is no such channel, or not for the viewer.
+ * @throws BadRequestError if the channel does not exist or the viewer cannot see it.
  */
 export async function channelSubscriberIds(ctx: Ctx, channelId: number): Promise<readonly number[]> {
   await accessChannel(ctx, channelId);
@@ -24,7 +24,7 @@ export async function channelSubscriberIds(ctx: Ctx, channelId: number): Promise
 /**
  * Whether a user is subscribed to a channel.
  *
- * @throws BadRequestError when there is no such user or channel, or not for the viewer.
+ * @throws BadRequestError if the user or channel does not exist or is not visible to the viewer.
  */
 export async function isUserSubscribed(ctx: Ctx, userId: number, channelId: number): Promise<boolean> {
   const user = await accessUser(ctx, userId);
@@ -36,10 +36,10 @@ export async function isUserSubscribed(ctx: Ctx, userId: number, channelId: numb
 }
 
 /**
- * The channels that users are in, of those the viewer sees and that are not archived, by id. Who is deactivated is in
- * none. One query, however many users.
+ * Returns the ids of the channels to which users are subscribed, ascending. Archived channels and those that the viewer
+ * cannot see are left out. Deactivated users have none. Runs one query, regardless of the number of users.
  *
- * @param userIds Of the viewer's organisation.
+ * @param userIds Users of the viewer's organization.
  */
 export async function subscribedChannelIds(
   ctx: Ctx,
@@ -61,9 +61,9 @@ export async function subscribedChannelIds(
 }
 
 /**
- * The channels that somebody is in, of those the viewer sees, by id.
+ * Returns the ids of the channels to which a user is subscribed and that the viewer can see, ascending.
  *
- * @throws BadRequestError when there is no such user.
+ * @throws BadRequestError if the user does not exist.
  */
 export async function channelIdsOfUser(ctx: Ctx, userId: number): Promise<readonly number[]> {
   const user = await accessUser(ctx, userId);
@@ -71,12 +71,12 @@ export async function channelIdsOfUser(ctx: Ctx, userId: number): Promise<readon
   return idsOf(user.id);
 }
 
-/** A subscription with what a list of them is sorted by. */
+/** A subscription with the channel name, by which lists are sorted. */
 export type ListedSubscription = Subscription & { readonly channelName: string };
 
 const SUBSCRIPTION = fieldsOf('s', SUBSCRIPTION_COLUMNS);
 
-/** The viewer's subscriptions, in no order. */
+/** Returns the viewer's subscriptions, in no order. */
 export const listedSubscriptions = ({ app, viewer }: Ctx, includeArchived: boolean): Promise<ListedSubscription[]> =>
   readRows<ListedSubscription>(
     app.db,
@@ -85,7 +85,7 @@ export const listedSubscriptions = ({ app, viewer }: Ctx, includeArchived: boole
       WHERE s.realm_id = ${viewer.realm.id} AND s.user_id = ${viewer.id} AND s.active AND (${includeArchived}::boolean OR NOT c.is_archived)`,
   );
 
-/** The subscriptions of users to channels: of any of the users to any of the channels. */
+/** Returns the subscriptions of any of the users to any of the channels. */
 export const subscriptionsAmong = (
   db: SqlClient,
   realmId: number,
@@ -101,7 +101,8 @@ export const subscriptionsAmong = (
   );
 
 /**
- * The viewer's subscriptions, by the channel's name, as on the wire. A notification setting that is null inherits.
+ * Returns the viewer's subscriptions in wire format, sorted by channel name. Null notification settings inherit the
+ * user's defaults.
  */
 export async function listSubscriptions({ app, viewer }: Ctx, include: IncludeSubscribers) {
   const rows = await app.db.subscription.findMany({

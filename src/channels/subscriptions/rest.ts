@@ -17,11 +17,12 @@ export const getSubscriptions = endpoint({
   method: 'GET',
   path: '/users/me/subscriptions',
   auth: 'basic',
-  twins: ['subscriptions'],
+  equivalents: ['subscriptions'],
   summary: 'List your subscriptions',
   params: {
     include_subscribers: text(z.enum(['true', 'false', 'partial']), {
-      description: 'Whether each channel has `subscribers`; partial: of large channels, only some.',
+      description:
+        'Whether to include the `subscribers` of each channel. partial: only some of those of large channels.',
     }).default('false'),
   },
   reply: { subscriptions: z.array(wireSubscription) },
@@ -31,7 +32,7 @@ export const getSubscriptions = endpoint({
 });
 
 const principals = json(z.union([z.array(z.int()), z.array(z.string())]), {
-  description: 'Users by id, or by e-mail address; yourself when absent.',
+  description: 'Ids or email addresses of the users. Default: you.',
 }).optional();
 
 const wanted = z.object({ name: z.string(), description: z.string().optional(), color: z.string().optional() });
@@ -45,19 +46,22 @@ export const postSubscriptions = endpoint({
   method: 'POST',
   path: '/users/me/subscriptions',
   auth: 'basic',
-  twins: ['subscribe'],
+  equivalents: ['subscribe'],
   summary: 'Subscribe to channels',
-  description: 'Channels that are not there are created.',
+  description: 'Channels that do not exist are created.',
   params: {
     subscriptions: json(z.array(wanted), {
-      description: 'The channels, by name; `color` is how you see them.',
+      description: 'The channels, by name. `color` is the color in which you see the channel.',
       example: '[{"name": "website"}]',
     }),
     principals,
-    authorization_errors_fatal: flag('Whether a channel you may not subscribe to fails the request.', true),
-    announce: flag('Accepted; announcements are sent by a later version.', false),
+    authorization_errors_fatal: flag(
+      'Whether the request fails if you cannot subscribe to one of the channels. false skips such channels.',
+      true,
+    ),
+    announce: flag('Accepted but ignored: announcements are not implemented yet.', false),
     ...creationParams,
-    send_new_subscription_messages: flag('Accepted; such messages are sent by a later version.', true),
+    send_new_subscription_messages: flag('Accepted but ignored: these messages are not implemented yet.', true),
   },
   reply: { ...subscribedReply, unauthorized: z.array(z.string()).optional() },
   async handle(ctx, { subscriptions, principals, authorization_errors_fatal, ...values }) {
@@ -70,17 +74,17 @@ export const postSubscriptions = endpoint({
   },
 });
 
-const names = json(z.array(z.string()), { description: 'The channels, by name.', example: '["website"]' });
+const names = json(z.array(z.string()), { description: 'Names of the channels.', example: '["website"]' });
 
 export const patchSubscriptions = endpoint({
   method: 'PATCH',
   path: '/users/me/subscriptions',
   auth: 'basic',
-  twins: ['subscribe', 'unsubscribe'],
+  equivalents: ['subscribe', 'unsubscribe'],
   summary: 'Subscribe to some channels and unsubscribe from others',
   params: {
     add: json(z.array(wanted), { description: 'Channels to subscribe to, by name.' }).default([]),
-    delete: json(z.array(z.string()), { description: 'Channels to unsubscribe from, by name.' }).default([]),
+    delete: json(z.array(z.string()), { description: 'Names of the channels to unsubscribe from.' }).default([]),
   },
   reply: { ...subscribedReply, removed: z.array(z.string()), not_removed: z.array(z.string()) },
   async handle(ctx, { add, delete: remove }) {
@@ -96,7 +100,7 @@ export const deleteSubscriptions = endpoint({
   method: 'DELETE',
   path: '/users/me/subscriptions',
   auth: 'basic',
-  twins: ['unsubscribe'],
+  equivalents: ['unsubscribe'],
   summary: 'Unsubscribe from channels',
   params: { subscriptions: names, principals },
   reply: { removed: z.array(z.string()), not_removed: z.array(z.string()) },
@@ -106,7 +110,7 @@ export const deleteSubscriptions = endpoint({
   },
 });
 
-/** Names by user. */
+/** Groups channel names by user id. */
 function toSubscribed({ channels }: SubscribeOutcome) {
   const byUser = (idsOf: (channel: ChannelOutcome) => readonly number[]) => {
     const pairs = channels.flatMap((channel) => idsOf(channel).map((id) => ({ id, name: channel.name })));
@@ -130,11 +134,13 @@ export const postSubscriptionProperties = endpoint({
   method: 'POST',
   path: '/users/me/subscriptions/properties',
   auth: 'basic',
-  twins: ['updateSubscriptionSettings'],
+  equivalents: ['updateSubscriptionSettings'],
   summary: 'Update settings of your subscriptions',
   params: {
     subscription_data: json(z.array(z.object({ stream_id: z.int(), property: z.string(), value })), {
-      description: 'Which setting of which channel is to be what.',
+      description:
+        'The changes, each with channel, setting and value. `push_notifications` and `email_notifications` are ' +
+        'stored, but have no effect yet.',
       example: '[{"stream_id": 1, "property": "pin_to_top", "value": true}]',
     }),
   },
@@ -145,27 +151,32 @@ export const postSubscriptionProperties = endpoint({
   },
 });
 
-/** JSON text of a boolean or a string, or a string as it is. */
+/** A string that contains the JSON of a boolean or a string, or the plain string itself. */
 const looseValue = z.string().transform((raw): boolean | string => {
   if (raw === 'true' || raw === 'false') return raw === 'true';
   return /^"[^"\\]*"$/.test(raw) ? raw.slice(1, -1) : raw;
 });
 
-/** One channel, one property. Clients send POST, and older ones PATCH. */
+/** Returns an endpoint that changes one property of one subscription. Clients send POST, older ones PATCH. */
 const subscriptionProperty = (method: 'POST' | 'PATCH') =>
   endpoint({
     method,
     path: '/users/me/subscriptions/{stream_id}',
     auth: 'basic',
-    twins: ['updateSubscriptionSettings'],
+    equivalents: ['updateSubscriptionSettings'],
     summary: 'Update a setting of one of your subscriptions',
     params: {
       stream_id: streamId,
       property: text(z.string(), {
-        description: 'Of the subscription: `pin_to_top`, `is_muted`, `color`, …',
+        description:
+          'Name of the setting: `pin_to_top`, `is_muted`, `color`, …. `push_notifications` and ' +
+          '`email_notifications` are stored, but have no effect yet.',
         example: 'pin_to_top',
       }),
-      value: text(looseValue, { description: 'A boolean or a text, as the property is.', example: 'true' }),
+      value: text(looseValue, {
+        description: 'New value: a boolean or a text, depending on the setting.',
+        example: 'true',
+      }),
     },
     reply: {},
     async handle(ctx, { stream_id, ...change }) {
@@ -180,9 +191,9 @@ export const getUserSubscription = endpoint({
   method: 'GET',
   path: '/users/{user_id}/subscriptions/{stream_id}',
   auth: 'basic',
-  twins: ['channels(isSubscribed:)', 'User.channels'],
-  summary: 'Tell whether a user is subscribed to a channel',
-  params: { user_id: inPath(z.int(), { description: 'The user.' }), stream_id: streamId },
+  equivalents: ['channels(isSubscribed:)', 'User.channels'],
+  summary: 'Check whether a user is subscribed to a channel',
+  params: { user_id: inPath(z.int(), { description: 'Id of the user.' }), stream_id: streamId },
   reply: { is_subscribed: z.boolean() },
   async handle(ctx, { user_id, stream_id }) {
     return { is_subscribed: await isUserSubscribed(ctx, user_id, stream_id) };
@@ -193,11 +204,11 @@ export const getUserChannels = endpoint({
   method: 'GET',
   path: '/users/{user_id}/channels',
   auth: 'basic',
-  twins: ['User.channels'],
+  equivalents: ['User.channels'],
   summary: 'List the channels a user is subscribed to',
-  description: 'Those that you see, too.',
-  params: { user_id: inPath(z.int(), { description: 'The user.' }) },
-  reply: { subscribed_channel_ids: z.array(z.int()).describe('Ascending.') },
+  description: 'Leaves out channels that you cannot see.',
+  params: { user_id: inPath(z.int(), { description: 'Id of the user.' }) },
+  reply: { subscribed_channel_ids: z.array(z.int()).describe('Ids, ascending.') },
   async handle(ctx, { user_id }) {
     return { subscribed_channel_ids: await channelIdsOfUser(ctx, user_id) };
   },

@@ -7,7 +7,7 @@ import { readRows } from '../../platform/db/rows.ts';
 import type { SubscriberList } from '../wire.ts';
 import { partialSubscribers, WHOLE_LIST_BELOW } from './partial-subscribers.ts';
 
-/** How many users, deactivated ones left out, are subscribed to each of the channels. */
+/** Counts the subscribers of each channel, without deactivated users. */
 export async function countSubscribers(db: SqlClient, channelIds: readonly number[]): Promise<(id: number) => number> {
   const rows = await readRows<{ channel_id: number; count: number }>(
     db,
@@ -20,14 +20,13 @@ export async function countSubscribers(db: SqlClient, channelIds: readonly numbe
   return (id) => counts.get(id) ?? 0;
 }
 
-/** The list of a channel without subscribers. */
+/** The subscriber list of a channel without subscribers. */
 export const NOBODY: SubscriberList = { subscribers: [], partial_subscribers: null };
 
 /**
- * Who is subscribed to each of the channels, deactivated users left out, with what a client that wants no long lists must
- * know of.
+ * Reads the subscribers of each channel, without deactivated users. Long lists come with their partial lists.
  *
- * Two queries, however many channels.
+ * Runs two queries, regardless of the number of channels.
  */
 export async function readSubscribers(
   db: SqlClient,
@@ -46,9 +45,9 @@ export async function readSubscribers(
 }
 
 /**
- * Who is subscribed to each of the channels, deactivated users left out: whole lists alone, with no partial ones.
+ * Reads the subscribers of each channel, without deactivated users and without partial lists.
  *
- * One query, however many channels.
+ * Runs one query, regardless of the number of channels.
  */
 export async function readWholeSubscribers(
   db: SqlClient,
@@ -59,7 +58,7 @@ export async function readWholeSubscribers(
 }
 
 async function readWholeLists(db: SqlClient, channelIds: readonly number[]): Promise<Map<number, number[]>> {
-  // As JSON: an array of the database's is parsed by the driver, which takes ten times as long.
+  // Aggregated as JSON, because the driver takes ten times as long to parse a PostgreSQL array.
   const rows = await readRows<{ channel_id: number; user_ids: number[] }>(
     db,
     Prisma.sql`
@@ -70,7 +69,7 @@ async function readWholeLists(db: SqlClient, channelIds: readonly number[]): Pro
   return new Map(rows.map(({ channel_id, user_ids }) => [channel_id, user_ids]));
 }
 
-/** The same page of the subscribers of each of the channels, in the order in which it comes to them: one query for all. */
+/** Reads the same page of the subscribers of each channel, in the order of the page, in one query. */
 export async function readSubscriberPages(
   db: SqlClient,
   channelIds: readonly number[],

@@ -12,7 +12,7 @@ import { type SubscriptionChange, subscriptionUpdated } from '../events.ts';
 import { holdRoles, shareChannels } from '../locks.ts';
 import { requireColor } from './colors.ts';
 
-/** One setting of one subscription, as clients name it. */
+/** One setting of one subscription, as sent by a client. */
 export interface SettingChange {
   readonly channelId: number;
   /** The name on the wire: "is_muted", "color", … */
@@ -21,10 +21,10 @@ export interface SettingChange {
   readonly value: unknown;
 }
 
-/** What a subscriber can set. */
+/** The columns that a subscriber can set. */
 type Column = Exclude<keyof Subscription, 'realmId' | 'userId' | 'channelId' | 'active'>;
 
-/** Where each boolean property is stored. `in_home_view` is the old name of the opposite of `is_muted`. */
+/** The column of each boolean property. `in_home_view` is an old name for the opposite of `is_muted`. */
 const COLUMNS: Readonly<Record<string, Column>> = {
   is_muted: 'isMuted',
   in_home_view: 'isMuted',
@@ -36,7 +36,7 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   wildcard_mentions_notify: 'wildcardMentionsNotify',
 };
 
-/** A change in terms of what is stored. */
+/** A valid change, with its column and the value to store. */
 interface Checked {
   readonly channelId: number;
   readonly property: string;
@@ -45,12 +45,12 @@ interface Checked {
 }
 
 /**
- * Changes settings of the viewer's own subscriptions, all of them or, when one is refused, none. What is as it was makes
- * no event; muting makes two, one for each name it has.
+ * Changes settings of the viewer's own subscriptions. If one change is refused, none is made. Unchanged values produce no event.
+ * A change of muting produces two events, one for each name of the setting.
  *
- * @returns The subscriptions named, as they are after it, in the order in which they were named first.
- * @throws BadRequestError for a property that is not known or a value of the wrong kind, before anything else; for a
- *   channel the viewer may not read, and for one they are not subscribed to.
+ * @returns The named subscriptions after the change, each once, in the order of the changes.
+ * @throws BadRequestError for an unknown property or a value of the wrong type, before any other check.
+ * @throws BadRequestError for a channel that the viewer cannot read or is not subscribed to.
  */
 export async function updateSubscriptionSettings(
   ctx: Ctx,
@@ -83,7 +83,7 @@ function checkChange({ channelId, property, value }: SettingChange): Checked {
 
 type Subscribed = Subscription & { readonly channel: Pick<Channel, 'id' | 'isArchived'> };
 
-/** The viewer's subscriptions of the channels, which stay as they are but for this change. */
+/** Locks and returns the viewer's subscriptions of the channels, by channel id. */
 async function lockSubscriptions(
   tx: Tx,
   { app, viewer, realmId }: Ctx,
@@ -115,7 +115,7 @@ async function lockSubscriptions(
   return subscriptions;
 }
 
-/** Makes one change in memory, and tells of it. */
+/** Applies one change in memory, and emits its events. */
 function apply(emit: Emit, subscriptions: Map<number, Subscribed>, change: Checked): void {
   const { channelId, column, value } = change;
   const subscription = subscriptions.get(channelId);
@@ -125,7 +125,7 @@ function apply(emit: Emit, subscriptions: Map<number, Subscribed>, change: Check
     emit(subscriptionUpdated(subscription.channel, told), users([subscription.userId]));
 }
 
-/** What each of these is in the database. */
+/** The PostgreSQL type of each column. */
 const TYPES = {
   color: 'text',
   isMuted: 'boolean',
@@ -141,7 +141,10 @@ const SETTABLE = Object.keys(TYPES) as Column[];
 const ASSIGNMENTS = Prisma.raw(SETTABLE.map((name) => `"${SUBSCRIPTION_COLUMNS[name]}" = r."${name}"`).join(', '));
 const DEFINITIONS = Prisma.raw(SETTABLE.map((name) => `"${name}" ${TYPES[name]}`).join(', '));
 
-/** One statement, however many subscriptions. Whose they are is said twice, or the planner reads everybody's. */
+/**
+ * Writes all rows in one statement. The condition on user ids is redundant, but without it the planner reads all users'
+ * subscriptions.
+ */
 async function save(tx: Tx, realmId: number, rows: readonly Subscribed[]): Promise<void> {
   if (rows.length === 0) return;
   const userIds = [...new Set(rows.map(({ userId }) => userId))];
@@ -152,7 +155,7 @@ async function save(tx: Tx, realmId: number, rows: readonly Subscribed[]): Promi
       AND s.user_id = ANY(${userIds})`;
 }
 
-/** Muting is told by both its names. */
+/** Returns the changes to emit. A change of muting is published under both names of the setting. */
 function tellings({ property, column, value }: Checked): SubscriptionChange[] {
   if (column !== 'isMuted') return [{ property, value }];
   return [

@@ -23,47 +23,47 @@ import { defaultChannelIds } from './default-channels.ts';
 import { join, leave, type Moved } from './membership.ts';
 import { accessPrincipals, type Principals, type Subject } from './principals.ts';
 
-/** A channel to subscribe to. One named that is not there is created. */
+/** A channel to subscribe to. If no channel has the name, it is created. */
 export type WantedChannel = ChannelKey & {
-  /** For a new channel. */
+  /** Description of a channel that is created. */
   readonly description?: string | undefined;
-  /** "#rgb" or "#rrggbb"; absent: what the user had before, or the first of the palette they do not use. */
+  /** "#rgb" or "#rrggbb". If absent, the user's former color, or the first color of the palette that they do not use. */
   readonly color?: string | undefined;
 };
 
 export interface SubscribeOptions {
-  /** By id or e-mail address; the viewer when there are none. */
+  /** Users by id or email address. If there are none, the viewer. */
   readonly principals?: Principals | undefined;
-  /** False: channels the viewer may not subscribe to are named in the result instead of failing the request. */
+  /** If false, channels that the viewer cannot subscribe to are listed in the result instead of failing the request. */
   readonly isFatal?: boolean | undefined;
-  /** For channels that are created. */
+  /** Options of channels that are created. */
   readonly creation?: ChannelOptions | undefined;
 }
 
-/** What became of one channel's subscriptions; all user ids. */
+/** The result for one channel. All ids are user ids. */
 export interface ChannelOutcome {
   readonly channelId: number;
   readonly name: string;
-  /** Whose subscription began, or ended. */
+  /** Users whose subscription began or ended. */
   readonly changedIds: readonly number[];
-  /** Who was subscribed, or not subscribed, already. */
+  /** Users who were already subscribed, or already not subscribed. */
   readonly unchangedIds: readonly number[];
 }
 
 export interface SubscribeOutcome {
   readonly channels: readonly ChannelOutcome[];
-  /** Names of the channels the viewer may not subscribe to. */
+  /** Names of the channels that the viewer cannot subscribe to. */
   readonly unauthorized: readonly string[];
 }
 
 /**
- * Subscribes the viewer or others to channels: to all of them or, when one is refused, to none.
+ * Subscribes the viewer or other users to channels. If one channel is refused, no subscription begins.
  *
- * A return brings back the settings of the former subscription.
+ * Users who return get the settings of their former subscription.
  *
- * @throws BadRequestError when a name, colour or user is not taken, or the viewer may not subscribe to a channel, add
- *   the others to it, or create it.
- * @throws UnauthorizedPrincipalError when a guest names a channel that is not there.
+ * @throws BadRequestError if a name, color or user is invalid.
+ * @throws BadRequestError if the viewer is not allowed to subscribe to a channel, add the others to it, or create it.
+ * @throws UnauthorizedPrincipalError if a guest names a channel that does not exist.
  */
 export function subscribe(
   ctx: Ctx,
@@ -79,7 +79,7 @@ export function subscribe(
   );
 }
 
-/** Somebody else may create a channel of the same name meanwhile; the second time it is there. */
+/** Retries once if another request creates a channel of the same name at the same time. The second attempt finds it. */
 async function againWhenTaken<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change();
@@ -94,7 +94,7 @@ function checkWanted(wanted: WantedChannel): WantedChannel {
   return 'id' in wanted ? { ...wanted, color } : { ...wanted, name: requireChannelName(wanted.name), color };
 }
 
-/** Our choices: far beyond what people do at once, and short work for the database. */
+/** Limits far beyond what users do in one request, but small for the database. */
 const MAX_CHANNELS = 500;
 const MAX_SUBSCRIPTIONS = 50_000;
 
@@ -140,7 +140,11 @@ interface LookedAt {
   readonly mayRead: boolean;
 }
 
-/** Locks the channels found, and tells what the viewer may. A channel found by its id must be one the viewer sees. */
+/**
+ * Locks the channels found and returns the viewer's access to each.
+ *
+ * @throws BadRequestError if a channel found by id is not visible to the viewer.
+ */
 async function lockWithActor(tx: Tx, { app, viewer, realmId }: Ctx, found: readonly Found<ChannelKey>[]) {
   const locked = await lockChannels(tx, realmId, idsOf(found));
   const actor = await channelActor(tx, viewer, app.now());
@@ -170,23 +174,23 @@ function requireAddingOthers(actor: ChannelActor, channels: readonly Channel[]):
 
 const mayAddAnybody = ({ person }: ChannelActor): boolean => !isGuest(person.role);
 
-/** Whether the person, who may read the channel, may subscribe others to it. */
+/** Whether a user who can read the channel can subscribe others to it. */
 export function mayAddOthers(actor: ChannelActor, channel: Channel): boolean {
   if (!mayAddAnybody(actor)) return false;
   if (mayInRealm(actor, 'can_add_subscribers_group')) return true;
   return administersChannel(actor, channel) || holds(actor, channel, 'can_add_subscribers_group');
 }
 
-/** @throws BadRequestError when there are any. */
+/** @throws BadRequestError if there are any names. */
 function refuse(names: readonly string[]): void {
   if (names.length > 0) throw new BadRequestError(`Unable to access channel (${names.join(', ')}).`);
 }
 
 /**
- * Creates the channels that are not there. One that is there and that the viewer does not see is checked as if it were to be
- * created: only who could have created it is told that its name is taken.
+ * Creates the channels that do not exist. An existing channel that the viewer cannot see is validated as if it were new.
+ * Its name is reported as taken only to viewers who could have created it.
  *
- * @returns What it created, and those names as the client wrote them.
+ * @returns The created channels, and the taken names as the client wrote them.
  */
 async function createMissing(
   tx: Tx,
@@ -227,10 +231,12 @@ function outcomes(channels: readonly Channel[], subjects: readonly Subject[], mo
 }
 
 /**
- * Unsubscribes the viewer or others from channels: from all of them or, when one is refused, from none.
+ * Unsubscribes the viewer or other users from channels. If one channel is refused, no subscription ends.
  *
- * @throws BadRequestError when a channel or user is not there, or not for the viewer, or the viewer may not remove the
- *   others. Everyone may unsubscribe themselves and their own bots.
+ * All users can unsubscribe themselves and their own bots.
+ *
+ * @throws BadRequestError if a channel or user does not exist or is not visible to the viewer.
+ * @throws BadRequestError if the viewer is not allowed to remove the others.
  */
 export function unsubscribe(
   ctx: Ctx,
@@ -277,16 +283,16 @@ function requireRemovingOthers(actor: ChannelActor, channels: readonly Channel[]
   if (isGuest(role) || !channels.every(may)) throw insufficientPermission();
 }
 
-/** What to add and what to remove at once; both may be empty. */
+/** Channels to subscribe to and channels to unsubscribe from, in one request. Each list may be empty. */
 export interface SubscriptionEdit {
   readonly add: readonly WantedChannel[];
   readonly remove: readonly ChannelKey[];
 }
 
 /**
- * Subscribes the viewer to some channels and unsubscribes them from others, all at once.
+ * Subscribes the viewer to some channels and unsubscribes them from others, in one transaction.
  *
- * Throws as `subscribe` and `unsubscribe` do, and BadRequestError when there is nothing to do.
+ * Throws like `subscribe` and `unsubscribe`, and BadRequestError if both lists are empty.
  */
 export function editSubscriptions(
   ctx: Ctx,
@@ -300,7 +306,7 @@ export function editSubscriptions(
     transact(ctx, async (tx, emit) => {
       await holdRoles(tx, ctx.realmId);
       const now = await asOfNow(tx, ctx);
-      // All at once, so that the order of the locks holds.
+      // All channels in one statement, which keeps the lock order.
       await lockChannels(tx, ctx.realmId, idsOf(await findChannels(tx, ctx.realmId, [...checked, ...remove])));
       const subscribed = await subscribeWithin(tx, emit, now, checked, {});
       return { subscribed, unsubscribed: await unsubscribeWithin(tx, emit, now, remove, undefined) };
@@ -309,9 +315,9 @@ export function editSubscriptions(
 }
 
 /**
- * Subscribes a new user to the organisation's default channels, and tells the channels. Guests and bots begin without.
+ * Subscribes a new user to the organization's default channels, and notifies the channels. Skips guests and bots.
  *
- * To be called inside the change that makes the user, after the row and its own event.
+ * Must be called in the transaction that creates the user, after the row and its own event.
  */
 export async function subscribeToDefaultChannels(
   tx: Tx,

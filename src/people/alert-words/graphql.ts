@@ -8,8 +8,8 @@ builder.queryField('alertWords', (t) =>
   t.stringList({
     nullable: true,
     description:
-      "The viewer's alert words, in the order in which they were added, at most 500. Messages that hold one are " +
-      'flagged for the viewer.',
+      "The viewer's alert words, oldest first, at most 500. Messages that contain one of them are flagged for the " +
+      'viewer.',
     resolve: (_root, _args, ctx) => listAlertWords(signedIn(ctx)),
   }),
 );
@@ -17,22 +17,22 @@ builder.queryField('alertWords', (t) =>
 const payload = () => ({
   alertWords: {
     type: ['String'] as ['String'],
-    description: 'All there are after it, in the order in which they were added; at most 500.',
+    description: 'All alert words after the change, oldest first, at most 500.',
   },
 });
 
 mutation('addAlertWords', {
-  description: "Adds to the viewer's alert words. One that is there in another case stays as it is.",
+  description: 'Adds alert words of the viewer. Words that differ only in case from existing ones are ignored.',
   input: (t) => ({
-    words: t.stringList({ description: 'What to add: at most 100 characters each. Blank ones are passed over.' }),
+    words: t.stringList({ description: 'Words to add, at most 100 characters each. Blank words are ignored.' }),
   }),
   payload,
   resolve: async (ctx, { words }) => ({ alertWords: await addAlertWords(ctx, words) }),
 });
 
 mutation('removeAlertWords', {
-  description: "Removes from the viewer's alert words.",
-  input: (t) => ({ words: t.stringList({ description: 'What to remove, in whatever case.' }) }),
+  description: 'Removes alert words of the viewer.',
+  input: (t) => ({ words: t.stringList({ description: 'Words to remove. Case-insensitive.' }) }),
   payload,
   resolve: async (ctx, { words }) => ({ alertWords: await removeAlertWords(ctx, words) }),
 });
@@ -43,9 +43,9 @@ eventType<{ alert_words: readonly string[] }>(
   'AlertWordsChangedEvent',
   (t) => ({
     alertWords: t.stringList({
-      description: 'All there are, in the order in which they were added.',
+      description: 'All alert words, oldest first.',
       resolve: ({ event }) => [...event.alert_words],
     }),
   }),
-  { description: "The user's alert words changed; these are all of them." },
+  { description: "The viewer's alert words changed." },
 );

@@ -1,33 +1,32 @@
 import { Prisma, type Realm } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 
-/** Who receives a message: the users listed, and the subscribers of a channel. */
+/** Recipients of a message: the listed users and the subscribers of a channel. */
 export interface Receivers {
   readonly userIds: readonly number[];
   readonly channelId?: number;
 }
 
-/** What may stand around an alert word, besides the beginning and the end. */
+/** Characters that can precede (`BEFORE`) or follow (`AFTER`) an alert word, besides the start and end of the text. */
 const BEFORE = ' \n(".,\';[*`>';
 const AFTER = " \n)?:.,';]!*`";
-/** Either. */
+/** All characters of `BEFORE` and `AFTER`. */
 const SEPARATORS = /[ \n()"'?:.,;[\]!*`>]/;
 
 /**
- * The part of an alert word that ends with it, or before the first character that may stand around a word; in lower case.
- * Where the word stands by itself, so does its head: messages are taken apart in the same way, and looked up by their
- * parts.
+ * Returns the part of an alert word before its first separator, in lower case. Messages are split at the same
+ * separators: if a message contains the word, one of its parts equals the head.
  */
 export const headOf = (word: string): string => word.toLowerCase().split(SEPARATORS, 1)[0] ?? '';
 
 /**
- * The users with an alert word in the content, among those who receive it.
+ * Returns the recipients of a message that have an alert word in its content.
  *
- * No query in an organisation where nobody ever had an alert word, else one, whose cost grows with the content and not
- * with how many words there are.
+ * No query runs if the organization never had an alert word. Otherwise one query runs; its cost grows with the content,
+ * not with the number of alert words.
  *
  * @param content Source text.
- * @param among Those who receive it; null for everybody.
+ * @param among Recipients of the message. Null: all users of the organization.
  */
 export async function alertedUserIds(
   db: SqlClient,
@@ -56,7 +55,7 @@ function receives(among: Receivers | null): Prisma.Sql {
     SELECT FROM subscription s WHERE s.realm_id = a.realm_id AND s.user_id = a.user_id AND s.channel_id = ${channelId} AND s.active))`;
 }
 
-/** Whether the word stands in the content by itself; both in lower case. */
+/** Returns whether the word occurs in the content by itself, not as a part of a longer word. Both are in lower case. */
 function standsIn(content: string, word: string): boolean {
   for (let at = content.indexOf(word); at !== -1; at = content.indexOf(word, at + 1)) {
     const end = at + word.length;

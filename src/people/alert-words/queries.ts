@@ -7,9 +7,9 @@ interface WordsOwner {
 }
 
 /**
- * Adds words that the user does not have yet, in whatever case.
+ * Adds words that the user does not have yet, ignoring case.
  *
- * @returns How many.
+ * @returns Number of words added.
  */
 export function insertAlertWords(tx: Tx, { realmId, userId }: WordsOwner, words: readonly string[]): Promise<number> {
   return tx.$executeRaw`
@@ -21,9 +21,9 @@ export function insertAlertWords(tx: Tx, { realmId, userId }: WordsOwner, words:
 }
 
 /**
- * Removes words, in whatever case.
+ * Removes words, ignoring case.
  *
- * @returns How many.
+ * @returns Number of words removed.
  */
 export function deleteAlertWords(tx: Tx, { realmId, userId }: WordsOwner, words: readonly string[]): Promise<number> {
   return tx.$executeRaw`

@@ -5,7 +5,7 @@ import { addAlertWords, listAlertWords, removeAlertWords } from './service.ts';
 
 const reply = { alert_words: z.array(z.string()) };
 const alertWords = json(z.array(z.string()), {
-  description: 'Words or phrases, of 100 characters at most each.',
+  description: 'Words or phrases, at most 100 characters each.',
   example: '["release", "my project"]',
 });
 
@@ -13,7 +13,7 @@ export const getAlertWords = endpoint({
   method: 'GET',
   path: '/users/me/alert_words',
   auth: 'basic',
-  twins: ['alertWords'],
+  equivalents: ['alertWords'],
   summary: 'List your alert words',
   params: {},
   reply,
@@ -24,9 +24,10 @@ export const postAlertWords = endpoint({
   method: 'POST',
   path: '/users/me/alert_words',
   auth: 'basic',
-  twins: ['addAlertWords'],
+  equivalents: ['addAlertWords'],
   summary: 'Add alert words',
-  description: 'Messages that hold one of them have the flag `has_alert_word` for you. The reply lists all there are.',
+  description:
+    'Messages that contain one of them get the flag `has_alert_word` for you. The response contains all your alert words.',
   params: { alert_words: alertWords },
   reply,
   handle: async (ctx, { alert_words }) => ({ alert_words: await addAlertWords(ctx, alert_words) }),
@@ -36,9 +37,9 @@ export const deleteAlertWords = endpoint({
   method: 'DELETE',
   path: '/users/me/alert_words',
   auth: 'basic',
-  twins: ['removeAlertWords'],
+  equivalents: ['removeAlertWords'],
   summary: 'Remove alert words',
-  description: 'In whatever case. The reply lists those that are left.',
+  description: 'Case-insensitive. The response contains the remaining alert words.',
   params: { alert_words: alertWords },
   reply,
   handle: async (ctx, { alert_words }) => ({ alert_words: await removeAlertWords(ctx, alert_words) }),

@@ -8,15 +8,15 @@ import { lockUser } from '../locks.ts';
 import { alertWordsChanged } from './events.ts';
 import { deleteAlertWords, insertAlertWords } from './queries.ts';
 
-/** In code points. */
+/** Longest alert word, in code points. */
 const MAX_WORD_LENGTH = 100;
 
-/** The viewer's alert words, in the order in which they were added. */
+/** Returns the viewer's alert words, in the order in which they were added. */
 export function listAlertWords({ app, viewer }: Ctx): Promise<string[]> {
   return readAlertWords(app.db, viewer);
 }
 
-/** As `listAlertWords`, from a snapshot or within a change. */
+/** Same as `listAlertWords`, within a snapshot or a transaction. */
 export async function readAlertWords(db: Pick<Tx, 'alertWord'>, { realm, id }: Viewer): Promise<string[]> {
   const where = { realmId: realm.id, userId: id };
   const rows = await db.alertWord.findMany({ where, orderBy: { id: 'asc' }, select: { word: true } });
@@ -24,13 +24,13 @@ export async function readAlertWords(db: Pick<Tx, 'alertWord'>, { realm, id }: V
 }
 
 /**
- * Adds words to the viewer's alert words and tells the viewer's clients, if any is new. One that is there in another
- * case stays as it is.
+ * Adds words to the viewer's alert words. If any is new, the viewer's clients are notified. A word that exists in
+ * another case is not changed.
  *
- * @param words At most 100 code points each without surrounding white space; blank ones are passed over.
- * @returns All words there are after it.
- * @throws BadRequestError when a word is too long or holds a null byte.
- * @throws TotalReachedError when there would be more than 500.
+ * @param words At most 100 code points each, after surrounding white space is removed. Blank words are ignored.
+ * @returns All alert words after the change.
+ * @throws BadRequestError if a word is too long or contains a null byte.
+ * @throws TotalReachedError if the viewer would have more than 500 words.
  */
 export async function addAlertWords(ctx: Ctx, words: readonly string[]): Promise<string[]> {
   const { id, realm } = ctx.viewer;
@@ -47,10 +47,10 @@ export async function addAlertWords(ctx: Ctx, words: readonly string[]): Promise
 }
 
 /**
- * Removes words, in whatever case, from the viewer's alert words and tells the viewer's clients, if any was there.
+ * Removes words from the viewer's alert words, ignoring case. If any existed, the viewer's clients are notified.
  *
- * @returns All words there are after it.
- * @throws BadRequestError when a word is too long or holds a null byte.
+ * @returns All alert words after the change.
+ * @throws BadRequestError if a word is too long or contains a null byte.
  */
 export async function removeAlertWords(ctx: Ctx, words: readonly string[]): Promise<string[]> {
   const { id, realm } = ctx.viewer;
@@ -70,15 +70,15 @@ function checked(words: readonly string[]): string[] {
 }
 
 /**
- * Has messages of the organisation searched for alert words from here on. Done once for each organisation, because it
- * locks its row.
+ * Marks the organization as having alert words, so that its messages are searched for them. Runs once for each
+ * organization, because it locks the organization's row.
  */
 async function noteAlertWords(tx: Tx, { id, hasAlertWords }: Viewer['realm']): Promise<void> {
   if (hasAlertWords) return;
   await tx.realm.updateMany({ where: { id, hasAlertWords: false }, data: { hasAlertWords: true } });
 }
 
-/** Tells the whole list, if it changed. The user is locked: changes of it, and what they tell, follow one another. */
+/** Returns the complete list, and publishes it if it changed. The lock on the user's row keeps the events in order. */
 async function tell(tx: Tx, emit: Emit, viewer: Viewer, changes: number): Promise<string[]> {
   const words = await readAlertWords(tx, viewer);
   if (changes > 0) emit(alertWordsChanged(words), users([viewer.id]));

@@ -1,7 +1,7 @@
 import type { StateGroup } from '../../api/state-group.ts';
 import { readAlertWords } from './service.ts';
 
-/** In the order in which they were added. */
+/** The viewer's alert words, in the order in which they were added. */
 export const alertWordsState: StateGroup = {
   name: 'alert_words',
   async read({ viewer, db }) {

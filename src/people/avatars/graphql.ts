@@ -4,16 +4,16 @@ import { User } from '../graphql.ts';
 import { removeOwnAvatar, uploadOwnAvatar } from './service.ts';
 
 mutation('setAvatar', {
-  description: "Sets the viewer's image, or takes it away, so that they have the organization's default.",
+  description: "Sets or removes the viewer's avatar. Without an avatar, the organization's default is shown.",
   errors: [BadImageError],
   input: (t) => ({
     image: t.field({
       type: 'File',
       required: false,
-      description: 'PNG, JPEG, WebP or GIF, of 5 MiB at most; null takes the image away.',
+      description: 'PNG, JPEG, WebP or GIF, at most 5 MiB. Null removes the avatar.',
     }),
   }),
-  payload: () => ({ user: { type: User, description: 'The viewer, after the change.' } }),
+  payload: () => ({ user: { type: User, description: 'The viewer after the change.' } }),
   resolve: async (ctx, { image }) => ({
     user: image == null ? await removeOwnAvatar(ctx) : await uploadOwnAvatar(ctx, image),
   }),

@@ -3,20 +3,20 @@ import { findRealm } from '../../access/sign-in.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { NonexistentSubdomainError } from '../../platform/errors.ts';
 
-/** For an address that is never used again for anything else. */
+/** Cache control of an address whose content never changes. */
 export const FOR_EVER = 'public, max-age=31536000, immutable';
-/** Our choice: for an address whose image may become another. */
+/** Cache control of an address whose image can change: five minutes. */
 export const FOR_NOW = 'public, max-age=300';
 
-/** What somebody uploaded stays an image, whoever opens it as a page: it runs nothing and loads nothing. */
+/** Headers that keep an uploaded file from running scripts or loading resources if a browser opens it as a page. */
 const SAFE = {
   'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
   'X-Content-Type-Options': 'nosniff',
-  // Front ends of other origins show it.
+  // Front ends on other origins display these images.
   'Cross-Origin-Resource-Policy': 'cross-origin',
 } as const;
 
-/** An image as an answer. */
+/** Returns a response with an image. */
 export function imageAnswer(
   image: { readonly mediaType: string; readonly bytes: Uint8Array<ArrayBuffer> | string },
   cacheControl: string,
@@ -26,19 +26,19 @@ export function imageAnswer(
   });
 }
 
-/** Sends on to where the image is. */
-export function redirectAnswer(location: string): Response {
-  return new Response(null, { status: 302, headers: { Location: location, 'Cache-Control': FOR_NOW } });
+/** Returns a redirect to the location of an image. */
+export function redirectAnswer(location: string, cacheControl: string = FOR_NOW): Response {
+  return new Response(null, { status: 302, headers: { Location: location, 'Cache-Control': cacheControl } });
 }
 
-/** There is no such image. */
+/** Returns a 404 response for a missing image. */
 export const noImage = (): Response =>
-  new Response('There is no such image\n', {
+  new Response('Image not found\n', {
     status: 404,
     headers: { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' },
   });
 
-/** The organisation that a host names; null when there is none. */
+/** Returns the organization of a host. Null if there is none. */
 export async function realmAt(app: App, host: string | undefined): Promise<Realm | null> {
   try {
     return await findRealm(app, host);

@@ -1,25 +1,25 @@
-import { createHash } from 'node:crypto';
-import { toSvg } from 'jdenticon';
-import type { App } from '../../access/context.ts';
+import type { IncomingMessage } from 'node:http';
+import { type App, signedIn } from '../../access/context.ts';
 import { userSetting, VISIBLE_TO_EVERYONE } from '../../access/user-settings.ts';
+import { countRefusals } from '../../api/rate-limits.ts';
 import { API_PREFIX, type Web } from '../../api/rest/router.ts';
-import type { Prisma, Realm } from '../../generated/prisma/client.ts';
+import { signInBy } from '../../api/sessions.ts';
+import type { Prisma, Realm, User } from '../../generated/prisma/client.ts';
+import { BadRequestError, NonexistentSubdomainError } from '../../platform/errors.ts';
+import { accessUser, accessUserByEmail } from '../users.ts';
 import { avatarUrl } from '../wire.ts';
+import { drawnAvatar, PIXELS, type Size } from './drawn.ts';
 import { FOR_EVER, FOR_NOW, imageAnswer, realmAt, redirectAnswer } from './image-reply.ts';
-
-/** Pixels, for clients that do not scale. */
-const PIXELS = { small: 100, medium: 500 } as const;
-type Size = keyof typeof PIXELS;
-const MAX_ID = 2_147_483_647;
-
-/** What is drawn here. */
-const SVG = 'image/svg+xml';
+import { hostedImage } from './provider.ts';
+import { type ImageVersion, isSigned, SIGNATURE } from './signature.ts';
 
 /**
- * Adds the images of users and organisations. Who has uploaded none has a pattern made from ids alone, which says nothing
- * of name or address. Image tags send no credentials, so the images need none.
+ * Adds the images of users and organizations. The routes need no credentials, because image tags send none. Instead,
+ * the addresses are signed, and only users of the organization receive them.
  *
- * An address that names the version of the image is never used again for another; any other leads to it.
+ * A signed address contains the version of the image and is never reused for another one. Addresses that anyone could
+ * guess redirect signed-in users to the signed address. Without credentials, they return the same neutral image,
+ * whether or not the user exists.
  */
 export function addAvatars(web: Web, app: App): void {
   web.get('/avatar/organization', async ({ req }) => {
@@ -28,22 +28,52 @@ export function addAvatars(web: Web, app: App): void {
   });
   for (const size of ['small', 'medium'] as const) {
     const ending = size === 'medium' ? '/medium' : '';
-    web.get(`/avatar/:id{[0-9]+}${ending}`, async ({ req }) => {
+    web.get(`/avatar/:id{[0-9]+}/:signature{${SIGNATURE}}${ending}`, async ({ req }) => {
+      const version = { id: Number(req.param('id')), avatarVersion: Number(req.query('v')) };
+      if (!isSigned(version, req.param('signature'))) return neutral(size);
       const realm = await realmAt(app, req.header('host'));
-      const user = await pictured(app, realm, Number(req.param('id')), size);
-      if (realm === null || user === null) return drawn(undefined, size, FOR_NOW);
-      if (req.query('v') !== String(user.avatarVersion)) return redirectAnswer(addressOf(user, size));
-      return imageOf(app, realm, user, size);
+      const user = await pictured(app, realm, version.id, size);
+      if (realm === null || user === null) return neutral(size);
+      return user.avatarVersion === version.avatarVersion
+        ? imageOf(app, realm, user, size)
+        : redirectAnswer(addressOf(user, size));
     });
-    web.get(`${API_PREFIX}/users/:id{[0-9]+}/avatar${ending}`, async ({ req }) => {
-      const realm = await realmAt(app, req.header('host'));
-      const user = await pictured(app, realm, Number(req.param('id')), size);
-      return user === null ? drawn(undefined, size, FOR_NOW) : redirectAnswer(addressOf(user, size));
-    });
+    for (const route of [`/avatar/:user${ending}`, `${API_PREFIX}/users/:user/avatar${ending}`]) {
+      web.get(route, async ({ req, env }) => {
+        const user = await named(app, env.incoming, req.param('user') ?? '');
+        return user === undefined ? neutral(size) : redirectAnswer(addressOf(user, size), PRIVATE);
+      });
+    }
   }
 }
 
-/** A user, with no more of their image than is wanted: what is too large to be read with every user. */
+/** Cache control of a response that depends on the viewer. */
+const PRIVATE = 'private, no-store';
+
+const neutral = (size: Size): Promise<Response> => drawn(undefined, size, PRIVATE);
+
+/**
+ * Finds a user of the viewer's organization by id, or by an email address that the viewer can see.
+ *
+ * @returns Undefined without credentials, and if there is no such user.
+ */
+async function named(
+  app: App,
+  incoming: IncomingMessage,
+  name: string,
+): Promise<Pick<User, keyof ImageVersion> | undefined> {
+  try {
+    const request = await countRefusals(app, incoming, () => signInBy(app, incoming, { allowBearer: true }));
+    if (request.viewer === null) return undefined;
+    const ctx = signedIn(request);
+    return await (/^[0-9]+$/.test(name) ? accessUser(ctx, Number(name)) : accessUserByEmail(ctx, name));
+  } catch (error) {
+    if (error instanceof NonexistentSubdomainError || error instanceof BadRequestError) return undefined;
+    throw error;
+  }
+}
+
+/** Selects a user with the image in one size only: images are too large to be read with every user. */
 const wanted = (size: Size) =>
   ({
     id: true,
@@ -56,47 +86,36 @@ const wanted = (size: Size) =>
   }) satisfies Prisma.UserSelect;
 
 async function pictured({ db }: App, realm: Realm | null, id: number, size: Size) {
-  if (realm === null || id > MAX_ID) return null;
+  if (realm === null) return null;
   return db.user.findFirst({ where: { realmId: realm.id, id }, select: wanted(size) });
 }
 
 type Pictured = NonNullable<Awaited<ReturnType<typeof pictured>>>;
 
-const addressOf = (user: Pictured, size: Size) => avatarUrl(user, size === 'medium' ? 'medium' : undefined);
+const addressOf = (user: ImageVersion, size: Size) => avatarUrl(user, size === 'medium' ? 'medium' : undefined);
 
-function imageOf({ config }: App, realm: Realm, user: Pictured, size: Size): Response {
+async function imageOf({ config }: App, realm: Realm, user: Pictured, size: Size): Promise<Response> {
   const { id, avatarVersion, avatarImage } = user;
   const bytes = size === 'medium' ? avatarImage?.bytes : avatarImage?.reduced;
   if (avatarImage != null && bytes != null) return imageAnswer({ mediaType: avatarImage.mediaType, bytes }, FOR_EVER);
-  const hosted = config.avatarProviderUrl && hostedAddress(config.avatarProviderUrl, user, PIXELS[size]);
-  if (hosted !== undefined) return redirectAnswer(hosted);
-  // The operator may name a provider later.
+  const hosted = await hostedFor(config.avatarProviderUrl, user, PIXELS[size]);
+  if (hosted !== undefined) return imageAnswer(hosted, FOR_NOW);
+  // The operator can configure a provider later.
   return drawn(`${realm.uuid} ${id} ${avatarVersion}`, size, user.avatarSource === 'G' ? FOR_NOW : FOR_EVER);
 }
 
 /**
- * Where the avatar provider has the user's image; undefined for who uses none, and for those whose address is hidden
- * from some: a hash that everybody can ask for would tell who they are to whoever guesses the address.
- *
- * @param pixels The size wanted, under the name by which such providers know it.
+ * Returns the avatar provider's image of a user. Undefined for users without one, and for users who hide their address
+ * from some viewers: an image that is known from elsewhere would reveal the address.
  */
-function hostedAddress(provider: string, user: Pictured, pixels: number): string | undefined {
+async function hostedFor(provider: string | undefined, user: Pictured, pixels: number) {
   const isKnown = user.botType !== null || userSetting(user, 'email_address_visibility') === VISIBLE_TO_EVERYONE;
-  if (user.avatarSource !== 'G' || !isKnown) return undefined;
-  const url = new URL(provider);
-  url.pathname += createHash('sha256').update(user.email.trim().toLowerCase()).digest('hex');
-  url.searchParams.set('s', String(pixels));
-  return url.href;
+  return provider === undefined || user.avatarSource !== 'G' || !isKnown
+    ? undefined
+    : hostedImage(provider, user.email, pixels);
 }
 
-/** Grey, and the same for everyone we do not know. */
-const neutral = (pixels: number) =>
-  `<svg xmlns="http://www.w3.org/2000/svg" width="${pixels}" height="${pixels}" viewBox="0 0 100 100">` +
-  '<rect width="100" height="100" fill="#e4e4e7"/><circle cx="50" cy="38" r="18" fill="#a1a1aa"/>' +
-  '<path d="M14 92a36 30 0 0 1 72 0z" fill="#a1a1aa"/></svg>';
-
-function drawn(seed: string | undefined, size: Size, cacheControl: string): Response {
-  const pixels = PIXELS[size];
-  const svg = seed === undefined ? neutral(pixels) : toSvg(seed, pixels, { backColor: '#ffffff' });
-  return imageAnswer({ mediaType: SVG, bytes: svg }, cacheControl);
+/** Returns a response with a generated image. @param seed Undefined: the neutral image. */
+async function drawn(seed: string | undefined, size: Size, cacheControl: string): Promise<Response> {
+  return imageAnswer({ mediaType: 'image/png', bytes: await drawnAvatar(seed, size) }, cacheControl);
 }

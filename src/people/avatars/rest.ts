@@ -8,10 +8,10 @@ export const postAvatar = endpoint({
   method: 'POST',
   path: '/users/me/avatar',
   auth: 'basic',
-  twins: ['setAvatar'],
+  equivalents: ['setAvatar'],
   summary: 'Set your avatar',
-  permission: 'everybody, or administrators where the organization says so',
-  params: { file: file({ description: 'PNG, JPEG, WebP or GIF, of 5 MiB at most.' }) },
+  permission: 'all users, or only administrators if the organization disables avatar changes',
+  params: { file: file({ description: 'PNG, JPEG, WebP or GIF, at most 5 MiB.' }) },
   reply: { avatar_url: z.string() },
   async handle(ctx, { file }) {
     return { avatar_url: avatarUrl(await uploadOwnAvatar(ctx, file)) };
@@ -22,10 +22,10 @@ export const deleteAvatar = endpoint({
   method: 'DELETE',
   path: '/users/me/avatar',
   auth: 'basic',
-  twins: ['setAvatar'],
+  equivalents: ['setAvatar'],
   summary: 'Remove your avatar',
-  description: "The organization's default takes its place.",
-  permission: 'everybody, or administrators where the organization says so',
+  description: "The organization's default is shown instead.",
+  permission: 'all users, or only administrators if the organization disables avatar changes',
   params: {},
   reply: { avatar_url: z.string() },
   async handle(ctx) {

@@ -1,4 +1,4 @@
-import type { Ctx } from '../../access/context.ts';
+import { type Ctx, chargedAccountOf } from '../../access/context.ts';
 import { runOutsideTransaction } from '../../access/idempotency.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
 import { asOfNow } from '../../access/sign-in.ts';
@@ -15,22 +15,26 @@ import { userAvatarChanged } from '../events.ts';
 import { lockUser } from '../locks.ts';
 
 /**
- * Reads an uploaded avatar, before the change that sets it.
+ * Reads an uploaded avatar, before the transaction that sets it.
  *
- * @param file PNG, JPEG, WebP or GIF, of 5 MiB at most.
- * @throws BadRequestError when the file is larger.
- * @throws BadImageError when it is no image that can be read.
+ * @param file PNG, JPEG, WebP or GIF, at most 5 MiB.
+ * @throws BadRequestError if the file is larger.
+ * @throws BadImageError if the file is not a readable image.
  */
-export const readAvatar = ({ app }: Pick<Ctx, 'app'>, file: Uint8Array): Promise<PreparedImage> =>
-  runOutsideTransaction(app, 'avatar', () => prepareAvatar(file, MAX_FILE_SIZES_MIB.avatar));
+export const readAvatar = ({ app, viewer }: Ctx, file: Uint8Array): Promise<PreparedImage> => {
+  const account = chargedAccountOf(viewer);
+  return runOutsideTransaction(app, 'avatar', () =>
+    prepareAvatar(file, { account, limitMib: MAX_FILE_SIZES_MIB.avatar }),
+  );
+};
 
 /**
- * Makes an uploaded image the viewer's avatar, and tells everybody.
+ * Sets the viewer's avatar to an uploaded image, and notifies all users.
  *
- * @param file PNG, JPEG, WebP or GIF, of 5 MiB at most.
- * @returns The viewer as they are after it.
- * @throws BadRequestError when only administrators may change avatars, or the file is too large.
- * @throws BadImageError when it is no image that can be read.
+ * @param file PNG, JPEG, WebP or GIF, at most 5 MiB.
+ * @returns The viewer after the change.
+ * @throws BadRequestError if only administrators can change avatars, or the file is too large.
+ * @throws BadImageError if the file is not a readable image.
  */
 export async function uploadOwnAvatar(ctx: Ctx, file: Uint8Array): Promise<User> {
   requireChangeable(ctx);
@@ -39,16 +43,19 @@ export async function uploadOwnAvatar(ctx: Ctx, file: Uint8Array): Promise<User>
 }
 
 /**
- * Takes the viewer's avatar away: they have the organisation's default again. Who has it already keeps it.
+ * Replaces the viewer's avatar with the organization's default. No effect if the viewer already has it.
  *
- * @returns The viewer as they are after it.
- * @throws BadRequestError when only administrators may change avatars.
+ * @returns The viewer after the change.
+ * @throws BadRequestError if only administrators can change avatars.
  */
 export async function removeOwnAvatar(ctx: Ctx): Promise<User> {
   return changeOwn(ctx, (tx, emit) => removeAvatar(tx, emit, ctx.viewer.user));
 }
 
-/** An image takes its time to be read: somebody may have deactivated the viewer, and erased their avatar, meanwhile. */
+/**
+ * Changes the viewer's avatar after a new permission check. While the image was read, the viewer may have been
+ * deactivated and their avatar erased.
+ */
 function changeOwn(ctx: Ctx, change: (tx: Tx, emit: Emit) => Promise<User>): Promise<User> {
   return transact(ctx, async (tx, emit) => {
     await lockUser(tx, ctx.viewer.user);
@@ -63,13 +70,13 @@ function requireChangeable({ viewer }: Ctx): void {
   }
 }
 
-/** Whose avatar. */
+/** Key of the user whose avatar is changed. */
 type UserKey = Pick<User, 'realmId' | 'id'>;
 
 /**
- * Makes an image a user's avatar, inside a change, and tells everybody. The one before it is deleted.
+ * Sets a user's avatar to an image, within a transaction. Deletes the previous image and notifies all users.
  *
- * @returns The user as they are after it.
+ * @returns The user after the change.
  */
 export function setAvatar(tx: Tx, emit: Emit, user: UserKey, image: PreparedImage): Promise<User> {
   return replaceAvatar(tx, emit, user, async ({ realmId }) => ({
@@ -79,9 +86,9 @@ export function setAvatar(tx: Tx, emit: Emit, user: UserKey, image: PreparedImag
 }
 
 /**
- * Gives a user the organisation's default avatar, inside a change, and tells everybody when they had another.
+ * Sets a user's avatar to the organization's default, within a transaction. Notifies all users if the avatar changed.
  *
- * @returns The user as they are after it.
+ * @returns The user after the change.
  */
 export function removeAvatar(tx: Tx, emit: Emit, user: UserKey): Promise<User> {
   return replaceAvatar(tx, emit, user, async ({ realmId, avatarSource }) => {
@@ -92,16 +99,16 @@ export function removeAvatar(tx: Tx, emit: Emit, user: UserKey): Promise<User> {
 }
 
 /**
- * Gives a user an avatar that says nothing of them, inside a change, and tells everybody: the organisation's default may
- * be worked out from their address.
+ * Replaces a user's avatar with a neutral image, within a transaction, and notifies all users. The organization's default may be
+ * derived from the user's email address, so it is not used.
  *
- * @returns The user as they are after it.
+ * @returns The user after the change.
  */
 export function eraseAvatar(tx: Tx, emit: Emit, user: UserKey): Promise<User> {
   return replaceAvatar(tx, emit, user, async () => ({ avatarSource: 'J', avatarImageId: null }));
 }
 
-/** @param make The picture in place of the user's; undefined when they keep what they have. */
+/** Replaces a user's avatar. @param make Returns the new image. Undefined: the user keeps the current one. */
 async function replaceAvatar(
   tx: Tx,
   emit: Emit,

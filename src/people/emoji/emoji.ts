@@ -2,26 +2,26 @@ import { CUSTOM_EMOJI_NAME, EXTRA_EMOJI, emojiNamed, emojiWithCode, normalEmojiC
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 
-/** The namespaces of emoji codes. */
+/** Namespaces of emoji codes. */
 export const REACTION_TYPES = ['unicode_emoji', 'realm_emoji', 'service_extra_emoji'] as const;
 export type ReactionType = (typeof REACTION_TYPES)[number];
 
-/** An emoji as it is stored with whatever it is set on. */
+/** An emoji as stored with the object that it is set on. */
 export interface Emoji {
   readonly name: string;
-  /** The identifier within the namespace of `type`. */
+  /** Identifier within the namespace of `type`. */
   readonly code: string;
   readonly type: ReactionType;
 }
 
-/** An emoji as a client names it: the name alone, or with what it stands for. */
+/** An emoji in a client's request: the name, optionally with code and type. */
 export interface EmojiReference {
   readonly name: string;
   readonly code?: string | undefined;
   readonly type?: string | undefined;
 }
 
-/** An emoji as a client names it in full; whether there is one is another question. */
+/** An emoji in a client's request with name, code and type. It need not exist. */
 export interface NamedEmoji {
   readonly name: string;
   readonly code: string;
@@ -31,19 +31,19 @@ export interface NamedEmoji {
 type EmojiDb = Pick<Tx, 'customEmoji'>;
 
 /**
- * The emoji a client named.
+ * Returns the emoji that a client named.
  *
- * @param db The client, or inside a change its transaction.
- * @throws BadRequestError when there is none of the name, or name, code and type do not belong together.
+ * @param db The database client, or the transaction of a change.
+ * @throws BadRequestError if no emoji has the name, or name, code and type do not match.
  */
 export async function requireEmoji(db: EmojiDb, realmId: number, reference: EmojiReference): Promise<Emoji> {
   return requireWhole(db, realmId, await completeEmoji(db, realmId, reference));
 }
 
 /**
- * What a client left out of an emoji, filled in by the name.
+ * Fills in the code and the type that a client left out, from the emoji with the name.
  *
- * @throws BadRequestError when something is left out and there is no emoji of the name.
+ * @throws BadRequestError if one is missing and no emoji has the name.
  */
 export async function completeEmoji(db: EmojiDb, realmId: number, reference: EmojiReference): Promise<NamedEmoji> {
   const { name, code, type } = reference;
@@ -53,14 +53,14 @@ export async function completeEmoji(db: EmojiDb, realmId: number, reference: Emo
   return { ...whole, code: normalCode(whole.code, whole.type) };
 }
 
-/** An emoji's code as it is stored: sequences of Unicode with and without U+FE0F are one. */
+/** Returns an emoji's code as it is stored. Unicode sequences with and without U+FE0F have the same code. */
 export const normalCode = (code: string, type: string): string =>
   type === 'unicode_emoji' ? normalEmojiCode(code) : code;
 
 /**
- * Checks that name, code and type belong together, and that the emoji may be used.
+ * Checks that name, code and type match, and that the emoji can be used.
  *
- * @throws BadRequestError when not.
+ * @throws BadRequestError if not.
  */
 export async function requireWhole(db: EmojiDb, realmId: number, { name, code, type }: NamedEmoji): Promise<Emoji> {
   switch (type) {
@@ -80,7 +80,9 @@ export async function requireWhole(db: EmojiDb, realmId: number, { name, code, t
   }
 }
 
-/** By name alone: the organisation's own, the service's, then the Unicode table. */
+/**
+ * Finds an emoji by name: first among the organization's custom emoji, then the service's own, then the Unicode table.
+ */
 async function findEmoji(db: EmojiDb, realmId: number, name: string): Promise<Emoji> {
   const custom = CUSTOM_EMOJI_NAME.test(name)
     ? await db.customEmoji.findFirst({ where: { realmId, name, deactivatedAt: null }, select: { id: true } })

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { defineEvent, type RenderedEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import type { CustomEmoji } from '../../generated/prisma/client.ts';
 import { toWire, toWireMap, wireCustomEmoji } from './wire.ts';
 
-// All go to everyone of the organisation: a change is told as such, and as all there are after it, and each client hears
-// what it can handle.
+// All events are for all users of the organization. Each change is published in two forms: the change alone, and the
+// complete list after it. Each client receives the form that it supports.
 
-const hearsOne = ({ options }: EventView) => options.capabilities.individual_emoji_changes;
+const receivesOneEmoji = ({ options }: EventView) => options.capabilities.individual_emoji_changes;
 
-/** To the clients that hear of one emoji at a time. */
+/** Renders an event only for clients with the capability `individual_emoji_changes`. */
 const toCapable = (op: string) => ({
   render: (payload: object, view: EventView): RenderedEvent | null =>
-    hearsOne(view) ? { type: 'realm_emoji', op, ...payload } : null,
+    receivesOneEmoji(view) ? { type: 'realm_emoji', op, ...payload } : null,
 });
 
 export const customEmojiAdded = defineEvent(
@@ -30,20 +30,24 @@ export const customEmojiDeactivated = defineEvent(
   toCapable('update_one'),
 );
 
-/** To the clients that hear of all emoji each time. */
+/** Event with the complete list, for clients without the capability `individual_emoji_changes`. */
 export const customEmojiChanged = defineEvent(
   'realm_emoji',
   'update',
   (all: readonly CustomEmoji[]) => ({ realm_emoji: toWireMap(all) }),
-  { render: (payload, view) => (hearsOne(view) ? null : { type: 'realm_emoji', op: 'update', ...payload }) },
+  { render: (payload, view) => (receivesOneEmoji(view) ? null : { type: 'realm_emoji', op: 'update', ...payload }) },
 );
 
-const CAPABLE = 'everyone whose client knows `individual_emoji_changes`';
-tells(customEmojiAdded, CAPABLE, { emoji: wireCustomEmoji });
-tells(customEmojiDeactivated, CAPABLE, {
+const CAPABLE = 'all users of the organization, at clients with the capability `individual_emoji_changes`';
+documentEvent(customEmojiAdded, CAPABLE, { emoji: wireCustomEmoji });
+documentEvent(customEmojiDeactivated, CAPABLE, {
   emoji_id: z.string(),
   data: z.strictObject({ deactivated: z.literal(true) }),
 });
-tells(customEmojiChanged, 'everyone whose client does not know `individual_emoji_changes`', {
-  realm_emoji: z.record(z.string(), wireCustomEmoji).describe('All there are, by id.'),
-});
+documentEvent(
+  customEmojiChanged,
+  'all users of the organization, at clients without the capability `individual_emoji_changes`',
+  {
+    realm_emoji: z.record(z.string(), wireCustomEmoji).describe('All custom emoji, by id.'),
+  },
+);

@@ -8,23 +8,23 @@ const TABLE_PATH = '/static/generated/emoji/emoji_api.json';
 
 let made: SharedFile | undefined;
 
-/** The table of Unicode emoji, the same in every process of one version: made once, when somebody first wants it. */
+/** Returns the table of Unicode emoji. Built on first use, and identical in all processes of the same version. */
 function tableFile(): SharedFile {
   made ??= sharedFile(JSON.stringify(emojiTable()));
   return made;
 }
 
-/** Where clients read the table: an address that changes with it. */
+/** Returns the address of the table. It changes with the table's content. */
 export const emojiDataUrl = (): string => `${TABLE_PATH}?v=${tableFile().tag.slice(1, -1)}`;
 
-/** Adds the table of Unicode emoji and the image of the service's own, for everybody. */
+/** Adds the public routes of the Unicode emoji table and of the image of the service's own emoji. */
 export function addEmojiFiles(web: Web): void {
   web.get(TABLE_PATH, ({ req, env }) => {
     const table = tableFile();
     return fileAnswer(table, env.incoming.headers, {
       'Content-Type': 'application/json',
       'Cache-Control': `"${req.query('v')}"` === table.tag ? FOR_EVER : FOR_NOW,
-      // It is the same for everybody, and front ends of other origins read it.
+      // The table is public, and front ends on other origins read it.
       'Access-Control-Allow-Origin': '*',
     });
   });

@@ -1,7 +1,7 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/node.ts';
@@ -11,22 +11,22 @@ import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
 import { User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
-import { emojiFacts, emojiOutOfUse } from './entity-facts.ts';
+import { emojiOutOfUse, emojiProjection } from './event-projections.ts';
 import { addCustomEmoji, deactivateCustomEmoji, visibleTo } from './service.ts';
 import { emojiImageUrl, emojiStillUrl, type WireCustomEmoji, type WireCustomEmojiMap } from './wire.ts';
 
-const NAME = 'What it is called, between colons in messages.';
-const ACTIVE = 'False where it may only be shown, not used anew.';
-const AUTHOR = 'Who added it; null when nobody is known to have.';
-const IMAGE_URL = 'Where its image is, relative to the address of the organization.';
-const STILL_URL = 'Where its first frame is; null for an image that does not move.';
+const NAME = 'Name of the emoji, which messages contain between colons.';
+const ACTIVE = 'Whether the emoji is active. An inactive emoji is still shown, but cannot be used again.';
+const AUTHOR = 'User who added the emoji. Null if the author is unknown.';
+const IMAGE_URL = "URL of the image, relative to the organization's URL.";
+const STILL_URL = 'URL of the first frame of an animated image. Null if the image is not animated.';
 
 export const CustomEmoji = builder.prismaNode('CustomEmoji', {
-  description: "An emoji of the organization's own.",
+  description: 'A custom emoji of the organization.',
   ...byNumber,
   fields: (t) => ({
     databaseId: t.exposeInt('id', {
-      description: 'The number that the REST API knows it by, there a text. It is `emojiCode` in reactions.',
+      description: 'Id of the emoji in the REST API, where it is a string. Reactions contain it as `emojiCode`.',
     }),
     name: t.exposeString('name', { description: NAME }),
     imageUrl: t.string({ description: IMAGE_URL, resolve: ({ imageId }) => emojiImageUrl(imageId) }),
@@ -53,8 +53,8 @@ const CustomEmojiConnection = builder.connectionObject(
 type EmojiField = 'id' | 'name';
 
 const CustomEmojiOrder = orderInput<EmojiField>('CustomEmoji', 'custom emoji', {
-  ID: { value: 'id', description: 'The order in which they were added.' },
-  NAME: { value: 'name', description: 'What they are called.' },
+  ID: { value: 'id', description: 'Creation order.' },
+  NAME: { value: 'name', description: 'Name.' },
 });
 
 const AS_ADDED: OrderBy<EmojiField> = { field: 'id', direction: 'asc' };
@@ -63,17 +63,17 @@ builder.queryField('customEmoji', (t) =>
   t.connection(
     {
       type: CustomEmoji,
-      description: "The organization's own emoji.",
+      description: 'Custom emoji of the organization.',
       args: {
         orderBy: t.arg({
           type: CustomEmojiOrder,
           required: false,
           defaultValue: AS_ADDED,
-          description: 'How they are sorted.',
+          description: 'Sort order.',
         }),
         isActive: t.arg.boolean({
           required: false,
-          description: 'True for those in use alone, false for those out of use alone.',
+          description: 'true: only active emoji. false: only inactive emoji. Absent: both.',
         }),
       },
       resolve: (_root, { isActive, orderBy, ...args }, ctx, info) => {
@@ -88,13 +88,15 @@ builder.queryField('customEmoji', (t) =>
 
 mutation('addCustomEmoji', {
   description:
-    'Adds an emoji. For those who may; for administrators, where a built-in emoji has the name. An animated image stays so.',
+    'Adds a custom emoji. For users with the permission to add custom emoji. Only administrators can use the name ' +
+    'of a built-in emoji. Animated images stay animated.',
   errors: [UnauthorizedPrincipalError, BadImageError],
   input: (t) => ({
     name: t.string({
-      description: 'Lower-case letters, digits, dashes and underscores; spaces become underscores.',
+      description:
+        'Name of the emoji: lower-case letters, digits, dashes and underscores. Spaces are replaced by underscores.',
     }),
-    image: t.field({ type: 'File', description: 'PNG, JPEG, WebP or GIF, of 5 MiB at most.' }),
+    image: t.field({ type: 'File', description: 'PNG, JPEG, WebP or GIF, at most 5 MiB.' }),
   }),
   payload: () => ({ customEmoji: { type: CustomEmoji, description: 'The new emoji.' } }),
   resolve: async (ctx, { name, image }) => ({ customEmoji: await addCustomEmoji(ctx, { name, file: image }) }),
@@ -102,9 +104,10 @@ mutation('addCustomEmoji', {
 
 mutation('deactivateCustomEmoji', {
   description:
-    'Takes an emoji out of use. Where it stands already it is still shown. For administrators, and for who added it.',
-  input: (t) => ({ name: t.string({ description: 'What it is called.' }) }),
-  payload: () => ({ customEmoji: { type: CustomEmoji, description: 'The emoji, out of use.' } }),
+    'Deactivates a custom emoji. It is still shown where it is already used. For administrators and the author of ' +
+    'the emoji.',
+  input: (t) => ({ name: t.string({ description: 'Name of the emoji.' }) }),
+  payload: () => ({ customEmoji: { type: CustomEmoji, description: 'The deactivated emoji.' } }),
   resolve: async (ctx, { name }) => ({ customEmoji: await deactivateCustomEmoji(ctx, name) }),
 });
 
@@ -117,10 +120,10 @@ eventType<{ emoji: WireCustomEmoji }>(
       type: CustomEmoji,
       nullable: true,
       description: 'The new emoji.',
-      ...fromEvent(emojiFacts, ({ event }: EventSource<{ emoji: WireCustomEmoji }>) => event.emoji),
+      ...projectedFromEvent(emojiProjection, ({ event }: EventSource<{ emoji: WireCustomEmoji }>) => event.emoji),
     }),
   }),
-  { description: 'An emoji was added. For queues with `individualEmojiChanges`.' },
+  { description: 'A custom emoji was added. Only in queues with the capability `individual_emoji_changes`.' },
 );
 
 eventType<{ emoji_id: string }>(
@@ -131,11 +134,11 @@ eventType<{ emoji_id: string }>(
     customEmoji: t.field({
       type: CustomEmoji,
       nullable: true,
-      description: 'The emoji that is out of use.',
-      ...fromEvent(emojiOutOfUse, ({ event }: EventSource<{ emoji_id: string }>) => Number(event.emoji_id)),
+      description: 'The deactivated emoji.',
+      ...projectedFromEvent(emojiOutOfUse, ({ event }: EventSource<{ emoji_id: string }>) => Number(event.emoji_id)),
     }),
   }),
-  { description: 'An emoji was taken out of use. For queues with `individualEmojiChanges`.' },
+  { description: 'A custom emoji was deactivated. Only in queues with the capability `individual_emoji_changes`.' },
 );
 
 eventType<{ realm_emoji: WireCustomEmojiMap }>(
@@ -146,13 +149,14 @@ eventType<{ realm_emoji: WireCustomEmojiMap }>(
     allCustomEmoji: t.field({
       type: [CustomEmoji],
       nullable: { list: false, items: true },
-      description: 'All there are, those out of use included.',
-      ...fromEvent(emojiFacts, ({ event }: EventSource<{ realm_emoji: WireCustomEmojiMap }>) =>
+      description: 'All custom emoji, including inactive ones.',
+      ...projectedFromEvent(emojiProjection, ({ event }: EventSource<{ realm_emoji: WireCustomEmojiMap }>) =>
         Object.values(event.realm_emoji),
       ),
     }),
   }),
   {
-    description: 'An emoji was added or taken out of use: all there are. For queues without `individualEmojiChanges`.',
+    description:
+      'A custom emoji was added or deactivated. Only in queues without the capability `individual_emoji_changes`.',
   },
 );

@@ -5,7 +5,8 @@ import { FOR_EVER, imageAnswer, noImage, realmAt } from '../avatars/image-reply.
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 
 /**
- * Adds the images of custom emoji. They need no credentials, which image tags do not send: who knows the id was told it.
+ * Adds the images of custom emoji. They need no credentials, because image tags send none: only users of the
+ * organization receive the unguessable id.
  */
 export function addCustomEmoji(web: Web, app: App): void {
   for (const form of ['bytes', 'reduced'] as const) {

@@ -5,7 +5,7 @@ import { addCustomEmoji, deactivateCustomEmoji, listCustomEmoji } from './servic
 import { toWireMap, wireCustomEmoji } from './wire.ts';
 
 const emoji_name = inPath(z.string(), {
-  description: 'What it is called: small letters, digits, `-` and `_`.',
+  description: 'Name of the emoji: lower-case letters, digits, `-` and `_`.',
   example: 'party_parrot',
 });
 
@@ -13,9 +13,9 @@ export const getCustomEmoji = endpoint({
   method: 'GET',
   path: '/realm/emoji',
   auth: 'basic',
-  twins: ['customEmoji'],
-  summary: "List the organization's own emoji",
-  description: 'By id, those deactivated included.',
+  equivalents: ['customEmoji'],
+  summary: 'List custom emoji',
+  description: 'Custom emoji by id, including deactivated ones.',
   params: {},
   reply: { emoji: z.record(z.string(), wireCustomEmoji) },
   async handle(ctx) {
@@ -27,11 +27,11 @@ export const postCustomEmoji = endpoint({
   method: 'POST',
   path: '/realm/emoji/{emoji_name}',
   auth: 'basic',
-  twins: ['addCustomEmoji'],
+  equivalents: ['addCustomEmoji'],
   summary: 'Add a custom emoji',
-  description: 'Spaces in the name become underscores. An animated image stays so.',
-  permission: 'who may add custom emoji; administrators, where a built-in emoji has the name',
-  params: { emoji_name, file: file({ description: 'PNG, JPEG, WebP or GIF, of 5 MiB at most.' }) },
+  description: 'Spaces in the name are replaced by underscores. Animated images stay animated.',
+  permission: 'users with the permission to add custom emoji; only administrators can use the name of a built-in emoji',
+  params: { emoji_name, file: file({ description: 'PNG, JPEG, WebP or GIF, at most 5 MiB.' }) },
   reply: {},
   async handle(ctx, { emoji_name, file }) {
     await addCustomEmoji(ctx, { name: emoji_name, file });
@@ -42,10 +42,10 @@ export const deleteCustomEmoji = endpoint({
   method: 'DELETE',
   path: '/realm/emoji/{emoji_name}',
   auth: 'basic',
-  twins: ['deactivateCustomEmoji'],
+  equivalents: ['deactivateCustomEmoji'],
   summary: 'Deactivate a custom emoji',
-  description: 'Where it stands already it is still shown. The name can be used again.',
-  permission: 'administrators, and who added it',
+  description: 'The emoji is still shown where it is already used. Its name can be used again.',
+  permission: 'administrators and the author of the emoji',
   params: { emoji_name },
   reply: {},
   async handle(ctx, { emoji_name }) {

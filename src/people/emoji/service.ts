@@ -1,4 +1,4 @@
-import type { Ctx } from '../../access/context.ts';
+import { type Ctx, chargedAccountOf } from '../../access/context.ts';
 import { runOutsideTransaction } from '../../access/idempotency.ts';
 import {
   type ChannelActor,
@@ -23,26 +23,27 @@ import { requireWithin } from '../../platform/totals.ts';
 import { lockRealm } from '../locks.ts';
 import { customEmojiAdded, customEmojiChanged, customEmojiDeactivated } from './events.ts';
 
-/** Our choice: longer than any name people write between colons. */
+/** Longest name of a custom emoji, in characters: longer than any that users type between colons. */
 const MAX_NAME_LENGTH = 100;
 
-/** The emoji `viewer` may see: all of the organisation's, with those deactivated. */
+/** Returns the filter for emoji that the viewer can see: all of the organization's, including deactivated ones. */
 export const visibleTo = ({ viewer }: Ctx): Prisma.CustomEmojiWhereInput => ({ realmId: viewer.realm.id });
 
-/** The organisation's own emoji in the order in which they were added, those deactivated included. */
+/** Returns the organization's custom emoji in the order in which they were added, including deactivated ones. */
 export const listCustomEmoji = (ctx: Ctx): Promise<CustomEmoji[]> =>
   ctx.app.db.customEmoji.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
 
 /**
- * Adds an emoji to the organisation's own, and tells everybody.
+ * Adds a custom emoji to the organization, and notifies all users.
  *
- * @param input `name`: lower-case letters, digits, dashes and underscores; spaces become underscores. `file`: PNG, JPEG,
- *   WebP or GIF, of 5 MiB at most; shown at 64 by 64 pixels, animated if it is.
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @throws BadRequestError when the viewer may not add emoji, or the name is not taken: it is none, an active emoji has
- *   it, or a built-in one, which only administrators may hide; or when the file is too large.
- * @throws BadImageError when the file is no image that can be read.
- * @throws TotalReachedError when there would be more than 5,000, or more than 500 of a viewer who is no administrator.
+ * @param input `name`: lower-case letters, digits, dashes and underscores. Spaces become underscores. `file`: PNG,
+ *   JPEG, WebP or GIF, at most 5 MiB. Displayed at 64 by 64 pixels, and animated if the file is.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws BadRequestError if the viewer cannot add emoji, the name is invalid or an active emoji has it, or the file is
+ *   too large. Also if a built-in emoji has the name and the viewer is not an administrator.
+ * @throws BadImageError if the file is not a readable image.
+ * @throws TotalReachedError if the organization would have more than 5,000 emoji, or a viewer who is not an
+ *   administrator more than 500.
  */
 export async function addCustomEmoji(
   ctx: Ctx,
@@ -52,12 +53,14 @@ export async function addCustomEmoji(
   requireMember(ctx);
   const name = requireName(given);
   await requirePermission(app.db, ctx, name);
-  const image = await runOutsideTransaction(app, 'emoji', () => prepareEmoji(file, MAX_FILE_SIZES_MIB.emoji));
+  const image = await runOutsideTransaction(app, 'emoji', () =>
+    prepareEmoji(file, { account: chargedAccountOf(viewer), limitMib: MAX_FILE_SIZES_MIB.emoji }),
+  );
   return refusingTakenName(() =>
     transact(ctx, async (tx, emit) => {
-      // So that the map each event holds has what the one before it had.
+      // Locks the organization, so that the map in each event contains the changes of the previous one.
       await lockRealm(tx, realmId);
-      // The image took its time to be read.
+      // The viewer's permissions may have changed while the image was read.
       const now = await asOfNow(tx, ctx);
       requireMember(now);
       await requirePermission(tx, now, name);
@@ -77,11 +80,11 @@ export async function addCustomEmoji(
 }
 
 /**
- * Takes an emoji out of use, and tells everybody. Where it stands already it is still shown, and its name is free.
+ * Deactivates a custom emoji, and notifies all users. Existing uses are still displayed, and the name can be reused.
  *
- * @returns The emoji as it is after it.
- * @throws NotFoundError when there is no active emoji of the name.
- * @throws BadRequestError unless the viewer added it, or is an administrator.
+ * @returns The emoji after the change.
+ * @throws NotFoundError if no active emoji has the name.
+ * @throws BadRequestError unless the viewer added the emoji or is an administrator.
  */
 export async function deactivateCustomEmoji(ctx: Ctx, name: string): Promise<CustomEmoji> {
   const { app, realmId } = ctx;
@@ -124,7 +127,7 @@ function requireName(given: string): string {
   return name;
 }
 
-/** Whether the person may add emoji. Names of built-in ones are for administrators. */
+/** Returns whether the actor can add emoji. Names of built-in emoji also require an administrator. */
 export const mayAddEmoji = (actor: ChannelActor): boolean => mayInRealm(actor, 'can_add_custom_emoji_group');
 
 async function requirePermission(db: Pick<Tx, 'userGroup'>, { app, viewer }: Ctx, name: string): Promise<void> {
@@ -135,7 +138,7 @@ async function requirePermission(db: Pick<Tx, 'userGroup'>, { app, viewer }: Ctx
   }
 }
 
-/** The database is the judge of whether a name is free. */
+/** Reports a unique violation as a taken name: only the database can decide whether a name is free. */
 async function refusingTakenName<T>(add: () => Promise<T>): Promise<T> {
   try {
     return await add();

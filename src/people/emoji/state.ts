@@ -1,7 +1,7 @@
 import type { StateGroup } from '../../api/state-group.ts';
 import { toWireMap } from './wire.ts';
 
-/** By id, those deactivated included: messages and reactions may show them. */
+/** Custom emoji by id, including deactivated ones, because messages and reactions may still show them. */
 export const customEmojiState: StateGroup = {
   name: 'realm_emoji',
   async read({ viewer, db }) {

@@ -7,20 +7,23 @@ export const wireCustomEmoji = z
     id: z.string(),
     name: z.string(),
     source_url: z.string(),
-    still_url: z.string().nullable().describe('The first frame; null for an image that does not move.'),
+    still_url: z
+      .string()
+      .nullable()
+      .describe('URL of the first frame of an animated image. Null if the image is not animated.'),
     deactivated: z.boolean(),
     author_id: z.int().nullable(),
   })
   .meta({ id: 'CustomEmoji' });
 export type WireCustomEmoji = Wire<typeof wireCustomEmoji>;
 
-/** By id. */
+/** Custom emoji by id. */
 export type WireCustomEmojiMap = Readonly<Record<string, WireCustomEmoji>>;
 
-/** The path of an emoji's image. It never changes: an emoji never gets another image. */
+/** Returns the path of an emoji's image. The image of an emoji never changes. */
 export const emojiImageUrl = (imageId: string): string => `/emoji/${imageId}`;
 
-/** The path of the first frame of an animated one. */
+/** Returns the path of the first frame of an animated emoji. Null if the emoji is not animated. */
 export const emojiStillUrl = ({ imageId, isAnimated }: CustomEmoji): string | null =>
   isAnimated ? `${emojiImageUrl(imageId)}/still` : null;
 

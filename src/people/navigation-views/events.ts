@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import type { NavigationView } from '../../generated/prisma/client.ts';
-import { toFacts, type ViewFacts, type WireNavigationView, wireNavigationView, wireOf } from './wire.ts';
+import { toSnapshot, type ViewSnapshot, type WireNavigationView, wireNavigationView, wireOf } from './wire.ts';
 
-// All go to the user's own clients only.
+// All events are for the user's own clients only.
 
-/** A view that an event tells of; null in events logged before they told its id. */
-export type KnownView = (ViewFacts & { readonly id: number }) | null;
+/** The view of an event. Null for events that were logged by versions that did not store its id. */
+export type KnownView = (ViewSnapshot & { readonly id: number }) | null;
 
-const known = (view: ViewFacts | undefined): KnownView => (view?.id === undefined ? null : { ...view, id: view.id });
+const known = (view: ViewSnapshot | undefined): KnownView => (view?.id === undefined ? null : { ...view, id: view.id });
 
 export const navigationViewAdded = defineEvent(
   'navigation_view',
   'add',
-  (view: NavigationView): { readonly navigation_view: ViewFacts } => ({ navigation_view: toFacts(view) }),
+  (view: NavigationView): { readonly navigation_view: ViewSnapshot } => ({ navigation_view: toSnapshot(view) }),
   {
     render: ({ navigation_view }) => ({
       type: 'navigation_view',
@@ -25,14 +25,14 @@ export const navigationViewAdded = defineEvent(
   },
 );
 
-/** The changed keys alone. */
+/** The changed properties only. */
 export type NavigationViewChange = Partial<Pick<WireNavigationView, 'is_pinned' | 'name'>>;
 
 interface UpdatedPayload {
   readonly fragment: string;
   readonly data: NavigationViewChange;
-  /** As it is now; absent in events logged before they told it. */
-  readonly view?: ViewFacts;
+  /** The view after the change. Absent in events that were logged by versions that did not store it. */
+  readonly view?: ViewSnapshot;
 }
 
 export const navigationViewUpdated = defineEvent(
@@ -41,7 +41,7 @@ export const navigationViewUpdated = defineEvent(
   (view: NavigationView, data: NavigationViewChange): UpdatedPayload => ({
     fragment: view.fragment,
     data,
-    view: toFacts(view),
+    view: toSnapshot(view),
   }),
   {
     render: ({ fragment, data }) => ({ type: 'navigation_view', op: 'update', fragment, data }),
@@ -51,7 +51,7 @@ export const navigationViewUpdated = defineEvent(
 
 interface RemovedPayload {
   readonly fragment: string;
-  /** Absent in events logged before they told it. */
+  /** Absent in events that were logged by versions that did not store it. */
   readonly id?: number;
 }
 
@@ -65,9 +65,9 @@ export const navigationViewRemoved = defineEvent(
   },
 );
 
-tells(navigationViewAdded, 'the user', { navigation_view: wireNavigationView });
-tells(navigationViewUpdated, 'the user', {
+documentEvent(navigationViewAdded, 'the user whose views changed', { navigation_view: wireNavigationView });
+documentEvent(navigationViewUpdated, 'the user whose views changed', {
   fragment: z.string(),
-  data: wireNavigationView.omit({ fragment: true }).partial().describe('What changed, with its new value.'),
+  data: wireNavigationView.omit({ fragment: true }).partial().describe('Changed fields with their new values.'),
 });
-tells(navigationViewRemoved, 'the user', { fragment: z.string() });
+documentEvent(navigationViewRemoved, 'the user whose views changed', { fragment: z.string() });

@@ -1,21 +1,21 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { viewFacts } from './entity-facts.ts';
+import { viewProjection } from './event-projections.ts';
 import type { KnownView } from './events.ts';
 import { addNavigationView, removeNavigationView, updateNavigationView, visibleTo } from './service.ts';
 
-const FRAGMENT = 'What stands behind the # of the address; unique among the views of one user.';
-const PINNED = 'Whether it stands in the sidebar, or under "More views".';
-const NAME = 'What a custom view is called; none for a built-in one.';
+const FRAGMENT = "Part of the view's URL after the `#`. Unique among the views of a user.";
+const PINNED = 'Whether the view is shown in the sidebar. Otherwise it is shown under "More views".';
+const NAME = 'Name of a custom view. Null for a built-in view.';
 
 export const NavigationView = builder.prismaNode('NavigationView', {
-  description: 'A view that a user has set up in their sidebar.',
+  description: 'A view that a user added to their sidebar.',
   ...byNumber,
   fields: (t) => ({
     fragment: t.exposeString('fragment', { description: FRAGMENT }),
@@ -34,7 +34,7 @@ builder.queryField('navigationViews', (t) =>
   t.connection(
     {
       type: NavigationView,
-      description: 'The views the viewer has set up, oldest first.',
+      description: 'Views that the viewer added, oldest first.',
       resolve: (_root, args, ctx, info) =>
         pageOf('NavigationView', { where: visibleTo(signedIn(ctx)), order: { id: 'asc' }, args, ctx, info }),
     },
@@ -43,7 +43,7 @@ builder.queryField('navigationViews', (t) =>
 );
 
 mutation('addNavigationView', {
-  description: 'Sets up a view in the sidebar.',
+  description: 'Adds a view to the sidebar.',
   input: (t) => ({
     fragment: t.string({ description: FRAGMENT }),
     isPinned: t.boolean({ description: PINNED }),
@@ -54,13 +54,13 @@ mutation('addNavigationView', {
 });
 
 mutation('updateNavigationView', {
-  description: 'Changes what is given of a view.',
+  description: 'Updates a view. Omitted fields do not change.',
   input: (t) => ({
     fragment: t.string({ description: FRAGMENT }),
     isPinned: t.boolean({ required: false, description: PINNED }),
     name: t.string({ required: false, description: NAME }),
   }),
-  payload: () => ({ navigationView: { type: NavigationView, description: 'The view, after the change.' } }),
+  payload: () => ({ navigationView: { type: NavigationView, description: 'The view after the change.' } }),
   resolve: async (ctx, { fragment, isPinned, name }) => ({
     navigationView: await updateNavigationView(ctx, fragment, {
       isPinned: isPinned ?? undefined,
@@ -70,17 +70,17 @@ mutation('updateNavigationView', {
 });
 
 mutation('removeNavigationView', {
-  description: 'Takes a view away: a built-in one is then as the client has it.',
+  description: 'Removes a view. A built-in view then has the defaults of the client again.',
   input: (t) => ({ fragment: t.string({ description: FRAGMENT }) }),
-  payload: () => ({ fragment: { type: 'String', description: 'Which view it was.' } }),
+  payload: () => ({ fragment: { type: 'String', description: 'Fragment of the removed view.' } }),
   resolve: async (ctx, { fragment }) => {
     await removeNavigationView(ctx, fragment);
     return { fragment };
   },
 });
 
-const navigationView = fromEvent(
-  viewFacts,
+const navigationView = projectedFromEvent(
+  viewProjection,
   ({ facts }: EventSource<unknown, { readonly view: KnownView }>) => facts.view,
 );
 
@@ -96,7 +96,7 @@ eventType<unknown, { readonly view: KnownView }>(
       ...navigationView,
     }),
   }),
-  { description: 'The user set up a view.' },
+  { description: 'The viewer added a view.' },
 );
 
 eventType<{ fragment: string }, { readonly view: KnownView }>(
@@ -107,15 +107,15 @@ eventType<{ fragment: string }, { readonly view: KnownView }>(
     navigationView: t.field({
       type: NavigationView,
       nullable: true,
-      description: 'As it is now.',
+      description: 'The view after the change.',
       ...navigationView,
     }),
     fragment: t.string({
-      description: 'Which view changed: what stands behind the # of its address.',
+      description: "Part of the view's URL after the `#`.",
       resolve: ({ event }) => event.fragment,
     }),
   }),
-  { description: 'The user changed a view.' },
+  { description: 'The viewer changed a view.' },
 );
 
 eventType<{ fragment: string }, { readonly id: number | null }>(
@@ -126,13 +126,13 @@ eventType<{ fragment: string }, { readonly id: number | null }>(
     navigationViewId: t.id({
       ...refersTo('NavigationView'),
       nullable: true,
-      description: 'The view that is gone. Null for one that went before events told it: `fragment` names it too.',
+      description: 'Id of the removed view. Null in events of previous versions, which contain only `fragment`.',
       resolve: ({ facts }) => facts.id,
     }),
     fragment: t.string({
-      description: 'Which view it was: what stood behind the # of its address.',
+      description: "Part of the removed view's URL after the `#`.",
       resolve: ({ event }) => event.fragment,
     }),
   }),
-  { description: 'The user took a view away.' },
+  { description: 'The viewer removed a view.' },
 );

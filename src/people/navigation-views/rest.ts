@@ -5,20 +5,20 @@ import { addNavigationView, listNavigationViews, removeNavigationView, updateNav
 import { toWire, wireNavigationView } from './wire.ts';
 
 const fragment = inPathTail(z.string(), {
-  description: 'What stands behind the # of the address.',
+  description: "Part of the view's URL after the `#`.",
   example: 'narrow/is/starred',
 });
 
-const PINNED = { description: 'In the sidebar, or under "More views".' };
-const NAME = { description: 'Of a custom view; none for a built-in one.' };
+const PINNED = { description: 'Whether the view is shown in the sidebar. Otherwise it is shown under "More views".' };
+const NAME = { description: 'Name of a custom view. Not allowed for a built-in view.' };
 
 export const getNavigationViews = endpoint({
   method: 'GET',
   path: '/navigation_views',
   auth: 'basic',
-  twins: ['navigationViews'],
+  equivalents: ['navigationViews'],
   summary: 'List your navigation views',
-  description: 'Those you have set up; the others are as the client has them.',
+  description: 'Views that you added. Other built-in views have the defaults of the client.',
   params: {},
   reply: { navigation_views: z.array(wireNavigationView) },
   async handle(ctx) {
@@ -30,11 +30,11 @@ export const postNavigationView = endpoint({
   method: 'POST',
   path: '/navigation_views',
   auth: 'basic',
-  twins: ['addNavigationView'],
+  equivalents: ['addNavigationView'],
   summary: 'Add a navigation view',
   params: {
     fragment: text(z.string(), {
-      description: 'What stands behind the # of the address.',
+      description: "Part of the view's URL after the `#`.",
       example: 'narrow/is/starred',
     }),
     is_pinned: json(z.boolean(), PINNED),
@@ -50,7 +50,7 @@ export const patchNavigationView = endpoint({
   method: 'PATCH',
   path: '/navigation_views/{fragment}',
   auth: 'basic',
-  twins: ['updateNavigationView'],
+  equivalents: ['updateNavigationView'],
   summary: 'Edit a navigation view',
   params: { fragment, is_pinned: json(z.boolean(), PINNED).optional(), name: text(z.string(), NAME).optional() },
   reply: {},
@@ -63,7 +63,7 @@ export const deleteNavigationView = endpoint({
   method: 'DELETE',
   path: '/navigation_views/{fragment}',
   auth: 'basic',
-  twins: ['removeNavigationView'],
+  equivalents: ['removeNavigationView'],
   summary: 'Remove a navigation view',
   params: { fragment },
   reply: {},

@@ -14,41 +14,41 @@ import {
   navigationViewUpdated,
 } from './events.ts';
 
-/** Views that come with clients, and have their names from them. */
+/** Views that clients provide, including their names. */
 const BUILT_IN: ReadonlySet<string> = new Set([
   ...['inbox', 'recent', 'feed', 'drafts', 'scheduled', 'reminders'],
   ...['narrow/has/reaction/sender/me', 'narrow/is/mentioned', 'narrow/is/starred'],
 ]);
 
-/** Our choices, more than any view needs: an index holds both texts. */
+/** In code points, more than any view needs. Bounded because an index contains both texts. */
 const [MAX_FRAGMENT_LENGTH, MAX_NAME_LENGTH] = [500, 100];
 
-/** The views the viewer may see: only their own. */
+/** Returns the filter for views that the viewer can see: only their own. */
 export function visibleTo({ viewer }: Ctx): Prisma.NavigationViewWhereInput {
   return { realmId: viewer.realm.id, userId: viewer.id };
 }
 
 const noSuchView = () => new NotFoundError('Navigation view does not exist.');
 
-/** The views the viewer has set up, oldest first. */
+/** Returns the viewer's views, oldest first. */
 export function listNavigationViews(ctx: Ctx): Promise<NavigationView[]> {
   return ctx.app.db.navigationView.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
 }
 
 export interface NewNavigationView {
-  /** What stands behind the # of the address; unique among the viewer's views. */
+  /** Part of the view's address after the #. Unique among the viewer's views. */
   readonly fragment: string;
   readonly isPinned: boolean;
-  /** Of a custom view; absent for one that comes with the client. */
+  /** Name of a custom view. Absent for a built-in view. */
   readonly name?: string | null | undefined;
 }
 
 /**
- * Sets up a view in the viewer's sidebar.
+ * Adds a view to the viewer's sidebar.
  *
- * @throws BadRequestError when the fragment is blank, when the view is there already or another has its name, or when a
- *   custom view has no name or a built-in one has one.
- * @throws TotalReachedError when there would be more than 1,000.
+ * @throws BadRequestError if the fragment is blank, or the view or its name already exists. Also if a custom view has
+ *   no name, or a built-in view has one.
+ * @throws TotalReachedError if the viewer would have more than 1,000 views.
  */
 export async function addNavigationView(ctx: Ctx, input: NewNavigationView): Promise<NavigationView> {
   const fragment = requireText('fragment', input.fragment, { strip: true, min: 1, max: MAX_FRAGMENT_LENGTH });
@@ -73,7 +73,7 @@ function requireNoName(name: string | null): void {
   if (name !== null) throw new BadRequestError('Built-in views cannot have a custom name.');
 }
 
-/** The viewer is locked, so that nobody takes what is free here. */
+/** Rejects a fragment or a name that the viewer already uses. The lock on the viewer's row keeps the others free. */
 async function requireFree(
   tx: Tx,
   ctx: Ctx,
@@ -86,17 +86,17 @@ async function requireFree(
   }
 }
 
-/** What is absent stays. */
+/** Changes to a view. Absent properties are not changed. */
 export interface NavigationViewEdit {
   readonly isPinned?: boolean | undefined;
   readonly name?: string | undefined;
 }
 
 /**
- * Changes what is given of one of the viewer's views. What is as it was is told to nobody.
+ * Changes one of the viewer's views. If nothing differs, no event is published.
  *
- * @throws NotFoundError when the viewer has none with this fragment.
- * @throws BadRequestError when a built-in view is given a name, or another view has it.
+ * @throws NotFoundError if the viewer has no view with this fragment.
+ * @throws BadRequestError if a built-in view is given a name, or another view has the name.
  */
 export async function updateNavigationView(
   ctx: Ctx,
@@ -124,9 +124,9 @@ export async function updateNavigationView(
 }
 
 /**
- * Takes one of the viewer's views away: a built-in one is then as the client has it.
+ * Removes one of the viewer's views. A built-in view then has the client's defaults again.
  *
- * @throws NotFoundError when the viewer has none with this fragment.
+ * @throws NotFoundError if the viewer has no view with this fragment.
  */
 export async function removeNavigationView(ctx: Ctx, fragment: string): Promise<void> {
   await transact(ctx, async (tx, emit) => {

@@ -1,7 +1,7 @@
 import type { StateGroup } from '../../api/state-group.ts';
 import { toWire } from './wire.ts';
 
-/** Those the user has set up, oldest first. */
+/** The viewer's navigation views, oldest first. */
 export const navigationViewsState: StateGroup = {
   name: 'navigation_views',
   async read({ viewer, db }) {

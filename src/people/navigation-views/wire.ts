@@ -6,7 +6,7 @@ export const wireNavigationView = z
   .object({
     fragment: z.string(),
     is_pinned: z.boolean(),
-    name: z.string().nullable().describe('Null for a view that comes with the client.'),
+    name: z.string().nullable().describe('Null for a built-in view.'),
   })
   .meta({ id: 'NavigationView' });
 export type WireNavigationView = Wire<typeof wireNavigationView>;
@@ -15,13 +15,13 @@ export function toWire({ fragment, isPinned, name }: NavigationView): WireNaviga
   return { fragment, is_pinned: isPinned, name };
 }
 
-/** A view as its events keep it. */
-export interface ViewFacts extends WireNavigationView {
-  /** Absent in events logged before they told it. */
+/** A view as events store it. */
+export interface ViewSnapshot extends WireNavigationView {
+  /** Absent in events that were logged by versions that did not store it. */
   readonly id?: number;
 }
 
-export const toFacts = (view: NavigationView): ViewFacts => ({ ...toWire(view), id: view.id });
+export const toSnapshot = (view: NavigationView): ViewSnapshot => ({ ...toWire(view), id: view.id });
 
-/** What the wire has of a view. */
-export const wireOf = ({ id: _, ...view }: ViewFacts): WireNavigationView => view;
+/** Returns the view as the REST API shows it. */
+export const wireOf = ({ id: _, ...view }: ViewSnapshot): WireNavigationView => view;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { apiEmailOf } from '../../access/address.ts';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import { type Presence, toLegacyPresence, toWirePresence, wirePresence, wireWebsite } from './wire.ts';
 
-/** Somebody's presence as its event tells it: times in ISO 8601. */
+/** Presence of a user as the event stores it, with times in ISO 8601. */
 export interface KnownPresence {
   readonly userId: number;
   readonly active_at: string;
@@ -13,8 +13,8 @@ export interface KnownPresence {
 }
 
 /**
- * To everyone who can access the user: they have come online, or show that they are there no longer. Ephemeral: a minute
- * later clients have asked for everybody's presence themselves.
+ * Event for all users who can access the user: the user came online, or switched their presence off or on. Ephemeral,
+ * because clients request the presence of all users every minute.
  */
 export const presenceChanged = defineEvent(
   'presence',
@@ -49,13 +49,16 @@ export const presenceChanged = defineEvent(
   },
 );
 
-tells(presenceChanged, 'everyone who can access the user', {
+documentEvent(presenceChanged, 'users who can see the user', {
   presences: z
     .record(z.string(), wirePresence)
     .optional()
-    .describe('By user id, for clients that know `simplified_presence_events`.'),
+    .describe('By user id. For clients with the capability `simplified_presence_events`.'),
   user_id: z.int().optional(),
   email: z.string().optional(),
-  server_timestamp: z.number().optional().describe('UNIX seconds, with a fraction.'),
-  presence: z.strictObject({ website: wireWebsite }).optional().describe('For other clients.'),
+  server_timestamp: z.number().optional().describe('UNIX seconds, with fractions.'),
+  presence: z
+    .strictObject({ website: wireWebsite })
+    .optional()
+    .describe('For clients without the capability `simplified_presence_events`.'),
 });

@@ -3,13 +3,13 @@ import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { idInCursor, pageByIds } from '../../api/graphql/connection.ts';
 import { perOperation } from '../../api/graphql/context.ts';
-import { EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
+import { EventProjection, projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeType } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { byKey } from '../../api/graphql/together.ts';
-import { userReference } from '../entity-facts.ts';
+import { userReference } from '../event-projections.ts';
 import { User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
 import type { KnownPresence } from './events.ts';
@@ -18,19 +18,19 @@ import { recordPresence } from './service.ts';
 import { type Presence, statusAt, toWirePresence } from './wire.ts';
 
 const PresenceStatus = builder.enumType('PresenceStatus', {
-  description: 'Whether somebody is there.',
+  description: 'Presence of a user.',
   values: {
-    ACTIVE: { value: 'active', description: 'Doing something.' },
-    IDLE: { value: 'idle', description: 'With a client open.' },
-    OFFLINE: { value: 'offline', description: 'Not seen for 200 seconds.' },
+    ACTIVE: { value: 'active', description: 'The user is active in a client.' },
+    IDLE: { value: 'idle', description: 'The user has a client open, but is not active.' },
+    OFFLINE: { value: 'offline', description: 'No client of the user has reported presence for 200 seconds.' },
   } as const,
 });
 
 const PresencePing = builder.enumType('PresencePing', {
-  description: 'What a client tells of the person in front of it.',
+  description: 'Presence of the user, as reported by a client.',
   values: {
-    ACTIVE: { value: 'active', description: 'Doing something.' },
-    IDLE: { value: 'idle', description: 'With a client open.' },
+    ACTIVE: { value: 'active', description: 'The user is active in the client.' },
+    IDLE: { value: 'idle', description: 'The client is open, but the user is not active.' },
   } as const,
 });
 
@@ -38,21 +38,24 @@ const UserPresence = builder.objectRef<Presence>('UserPresence');
 
 builder.node(UserPresence, {
   id: { resolve: ({ user }) => user.id },
-  description: 'When somebody was last there.',
+  description: 'Times at which a user was last present.',
   fields: (t) => ({
     user: t.field({
       type: User,
-      description: 'Whom it is about.',
+      description: 'The user.',
       resolve: byKey(usersById, ({ user }) => user.id),
     }),
     status: t.field({
       type: PresenceStatus,
-      description: 'Whether they are there, as of this answer.',
+      description: 'Presence at the time of this response.',
       resolve: (presence, _args, { app }) => statusAt(toWirePresence(presence), app.now()),
     }),
-    activeAt: t.expose('activeAt', { type: 'DateTime', description: 'Last seen doing something.' }),
-    idleAt: t.expose('idleAt', { type: 'DateTime', description: 'Last seen at all.' }),
-    version: t.expose('updateId', { type: 'LongId', description: 'Grows with each change of anybody.' }),
+    activeAt: t.expose('activeAt', { type: 'DateTime', description: 'Time at which the user was last active.' }),
+    idleAt: t.expose('idleAt', { type: 'DateTime', description: 'Time at which the user was last active or idle.' }),
+    version: t.expose('updateId', {
+      type: 'LongId',
+      description: "Number that increases with each change of any user's presence.",
+    }),
   }),
 });
 
@@ -72,7 +75,7 @@ builder.prismaObjectField(User, 'presence', (t) =>
   t.field({
     type: UserPresence,
     nullable: true,
-    description: 'When they were last there; null for a bot, for who is deactivated, and for who was never seen.',
+    description: 'Presence of the user. Null for a bot, a deactivated user, and a user who was never present.',
     resolve: ({ id }, _args, ctx) => presences(ctx).load(id),
   }),
 );
@@ -81,14 +84,14 @@ const LIST = 'presence';
 
 const PresencesSinceInput = builder.inputType('PresencesSinceInput', {
   isOneOf: true,
-  description: 'From where on presences are listed.',
+  description: 'Lower limit of a list of presences.',
   fields: (t) => ({
     version: t.field({
       type: 'LongId',
       required: false,
-      description: 'What has changed after this `version`, whenever that was.',
+      description: 'Only presences that changed after this `version`.',
     }),
-    days: t.int({ required: false, description: 'Who was seen in so many days.' }),
+    days: t.int({ required: false, description: 'Only users who were present within this number of days before now.' }),
   }),
 });
 
@@ -96,13 +99,13 @@ builder.queryField('presences', (t) =>
   t.connection({
     type: UserPresence,
     description:
-      'When the people of the organization were last there, by `version`. To hear what has changed, ask for what is newer ' +
-      'than the last one seen.',
+      'Presences of the people of the organization, ascending by `version`. To poll for changes, pass the highest ' +
+      'received `version` in `since`.',
     args: {
       since: t.arg({
         type: PresencesSinceInput,
         required: false,
-        description: 'Leaves out what is older. Absent: who was not seen for 14 days.',
+        description: 'Lower limit of the list. Default: the last 14 days.',
       }),
     },
     async resolve(_root, { since, ...args }, ctx) {
@@ -126,10 +129,14 @@ builder.queryField('presences', (t) =>
 
 mutation('recordPresence', {
   ignoresIdempotencyKey: true,
-  description: 'Tells that the viewer is there. Not for bots.',
-  input: (t) => ({ status: t.field({ type: PresencePing, description: 'What the viewer is doing.' }) }),
+  description: 'Records that the viewer is present. Not available to bots.',
+  input: (t) => ({ status: t.field({ type: PresencePing, description: 'Presence of the viewer.' }) }),
   payload: () => ({
-    presence: { type: UserPresence, nullable: true, description: "The viewer's presence; null for who shows none." },
+    presence: {
+      type: UserPresence,
+      nullable: true,
+      description: "The viewer's presence. Null if the viewer hides it.",
+    },
   }),
   async resolve(ctx, { status }) {
     await recordPresence(ctx, status);
@@ -137,7 +144,7 @@ mutation('recordPresence', {
   },
 });
 
-const knownPresence: EntityFacts<KnownPresence> = new EntityFacts<KnownPresence>(
+const knownPresence: EventProjection<KnownPresence> = new EventProjection<KnownPresence>(
   'UserPresence',
   { idOf: ({ userId }) => userId },
   {
@@ -148,7 +155,7 @@ const knownPresence: EntityFacts<KnownPresence> = new EntityFacts<KnownPresence>
   },
 );
 
-const presentUser = new EntityFacts<KnownPresence>(
+const presentUser = new EventProjection<KnownPresence>(
   'User',
   { idOf: ({ userId }) => userId },
   { databaseId: ({ userId }) => userId, presence: { facts: knownPresence, of: (presence) => presence } },
@@ -162,9 +169,9 @@ eventType<unknown, KnownPresence>(
     user: t.field({
       type: User,
       nullable: true,
-      description: 'Whose `presence` it is.',
-      ...fromEvent(presentUser, ({ facts }: EventSource<unknown, KnownPresence>) => facts),
+      description: 'The user, with the new `presence`.',
+      ...projectedFromEvent(presentUser, ({ facts }: EventSource<unknown, KnownPresence>) => facts),
     }),
   }),
-  { description: 'Somebody came online, or shows that they are there no longer.' },
+  { description: 'A user came online, or switched their presence off or on.' },
 );

@@ -6,12 +6,13 @@ interface PresenceOwner {
 }
 
 /**
- * Notes that somebody who is online was seen: one statement. The counter is locked first and until the commit, so that its
- * ids rise in the order of commits.
+ * Records that an online user was seen, in one statement. The counter is locked first and until the commit, so that its
+ * ids increase in commit order.
  *
- * @param times `offlineAt`: who was seen after it is online. `freshAt`: who was seen since then is not written down again.
- * @returns False, having done nothing, when they are not online: the condition holds of the row as it is when it is
- *   locked, so that a ping cannot show somebody who has just been hidden.
+ * @param times `offlineAt`: a user who was seen after it is online. `freshAt`: a user who was seen since then is not
+ *   updated again.
+ * @returns False if the user is not online; then nothing was written. The condition is checked on the locked row, so a
+ *   ping cannot show a user who was just hidden.
  */
 export async function noteSeenOnline(
   db: SqlClient,
@@ -38,10 +39,10 @@ export async function noteSeenOnline(
 }
 
 /**
- * Notes that somebody was seen, whether they were online or not.
+ * Records that a user was seen, whether or not they were online.
  *
- * @param activeAt Null when they were seen idle.
- * @returns Whether they were online before: seen after `offlineAt`.
+ * @param activeAt Null if the user was idle.
+ * @returns Whether the user was online before: seen after `offlineAt`.
  */
 export async function noteSeen(
   tx: Tx,
@@ -65,9 +66,9 @@ export async function noteSeen(
 }
 
 /**
- * Has somebody been seen at `offlineAt` for the last time, at the latest.
+ * Moves the time at which a user was last seen back to `offlineAt`, if it is later.
  *
- * @returns Whether they were ever seen.
+ * @returns Whether the user was ever seen.
  */
 export async function hideSeen(tx: Tx, { userId, realmId }: PresenceOwner, offlineAt: Date): Promise<boolean> {
   const hidden = await tx.$executeRaw`
@@ -81,7 +82,7 @@ export async function hideSeen(tx: Tx, { userId, realmId }: PresenceOwner, offli
   return hidden > 0;
 }
 
-/** Whether the organisation has more active users than `count`. */
+/** Returns whether the organization has more than `count` active users. */
 export async function hasMoreUsersThan(db: SqlClient, realmId: number, count: number): Promise<boolean> {
   const rows = await db.$queryRaw<unknown[]>`
     SELECT 1 AS one FROM user_account WHERE realm_id = ${realmId} AND is_active LIMIT ${count + 1}`;

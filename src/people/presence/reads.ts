@@ -7,25 +7,25 @@ import { readRows } from '../../platform/db/rows.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import type { Presence } from './wire.ts';
 
-/** How far back presence goes without a wish of the client's. */
+/** Default age limit of presence, in days. */
 const DEFAULT_HISTORY_DAYS = 14;
 
-/** What a client wants of presence. */
+/** Presence that a client requests. */
 export interface PresenceQuery {
-  /** What has changed since an answer with this `lastUpdateId`; 0 and less: everything. */
+  /** If positive, only changes after the response with this `lastUpdateId` are returned. Otherwise all presence is returned. */
   readonly newerThan?: number | undefined;
-  /** Leaves out who was not seen for longer, where everything is asked for; 0: no presence at all. 14 when absent. */
+  /** If all presence is requested, excludes users who were not seen for this many days. 0: no presence. Default: 14. */
   readonly historyDays?: number | null | undefined;
 }
 
-/** A stretch of the answer. */
+/** A page of the result. */
 export interface PresencePage {
-  /** `updateId` is above this. */
+  /** Exclusive lower bound of `updateId`. */
   readonly above: number;
-  /** `updateId` is below this. */
+  /** Exclusive upper bound of `updateId`. */
   readonly below: number;
   readonly limit: number;
-  /** Whether those that changed last come first. */
+  /** Whether the latest change comes first. */
   readonly newestFirst: boolean;
 }
 
@@ -36,10 +36,10 @@ const WHOLE: PresencePage = {
   newestFirst: false,
 };
 
-/** Who was there when, in the order in which it changed. */
+/** Presence of users, in the order of changes. */
 export interface Presences {
   readonly presences: readonly Presence[];
-  /** What to ask for newer than this the next time; -1 when there is nothing. */
+  /** Value of `newerThan` for the next request. -1 if there is nothing. */
   readonly lastUpdateId: number;
 }
 
@@ -47,13 +47,17 @@ interface PresenceRow {
   readonly userId: number;
   readonly email: string;
   readonly visibility: number;
-  /** Milliseconds since 1970: of ten thousand times as texts, drivers make as many texts and times more. */
+  /**
+   * Milliseconds since 1970. Not text: for ten thousand rows, drivers would create a string and a date for each time.
+   */
   readonly activeAt: number;
   readonly idleAt: number;
   readonly updateId: bigint;
 }
 
-/** Who was never seen doing anything counts from when they joined: clients take a number. */
+/**
+ * Columns of a presence. A user who was never active counts from when they joined, because clients require a number.
+ */
 const COLUMNS = Prisma.sql`
   p.user_id AS "userId", u.email, COALESCE((u.settings->>'email_address_visibility')::int, ${VISIBLE_TO_EVERYONE})
   AS visibility, extract(epoch FROM COALESCE(p.active_at, u.joined_at))::float8 * 1000 AS "activeAt",
@@ -69,8 +73,10 @@ const toPresence = ({ userId, email, visibility, activeAt, idleAt, updateId }: P
 });
 
 /**
- * The presence of the organisation's active people. Ids of changes are given in the order of commits, so that asking for
- * what is newer than the last answer misses nothing.
+ * Returns the presence of the organization's active users, without bots. Ids of changes are assigned in commit order,
+ * so a request for changes after the last response misses none.
+ *
+ * @throws BadRequestError if `historyDays` is negative.
  */
 export async function readPresences(
   db: SqlClient,
@@ -96,7 +102,7 @@ export async function readPresences(
   return { presences, lastUpdateId: presences.at(-1)?.updateId ?? newerThan };
 }
 
-/** The presence of these users of the viewer's organisation, of those of them who have any. */
+/** Returns the presence of these users of the viewer's organization. Users without presence are absent. */
 export async function presencesOf(
   { app: { db }, viewer: { realm } }: Pick<Ctx, 'app' | 'viewer'>,
   userIds: readonly number[],
@@ -108,10 +114,10 @@ export async function presencesOf(
 }
 
 /**
- * The presence of somebody.
+ * Returns the presence of a user.
  *
- * @param named What the client called them, for the refusal.
- * @throws BadRequestError for a bot, for who is deactivated, and when they have no presence.
+ * @param named Name that the client used for the user, for the error message.
+ * @throws BadRequestError if the user is a bot, is deactivated, or has no presence.
  */
 export async function accessPresence(ctx: Ctx, user: User, named: number | string): Promise<Presence> {
   if (!user.isActive) throw new BadRequestError('No such user');

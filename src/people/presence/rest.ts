@@ -23,23 +23,25 @@ export const postPresence = endpoint({
   path: '/users/me/presence',
   ignoresIdempotencyKey: true,
   auth: 'basic',
-  twins: ['recordPresence'],
-  summary: 'Tell that you are there',
+  equivalents: ['recordPresence'],
+  summary: 'Report your presence',
   description:
-    'The reply has who else is, unless `ping_only`: by user id with `last_update_id` or `slim_presence`, else by API address.',
-  permission: 'people, not bots',
+    'The response contains the presence of other users, unless `ping_only` is set. They are listed by user id if ' +
+    '`last_update_id` or `slim_presence` is given, otherwise by API address.',
+  permission: 'all users except bots',
   params: {
-    status: text(z.string(), { description: 'active or idle.', example: 'active' }),
+    status: text(z.string(), { description: '"active" or "idle".', example: 'active' }),
     last_update_id: json(z.int(), {
-      description: 'Of the last reply: only what has changed since. -1 for everything.',
+      description:
+        '`presence_last_update_id` of the last response. The response contains only later changes. -1 for all.',
       example: '-1',
     }).optional(),
     history_limit_days: json(z.int().min(0), {
-      description: 'Leaves out who was not seen for longer; 14 when absent.',
+      description: 'Maximum age of the listed presences, in days. Default: 14.',
     }).optional(),
-    new_user_input: json(z.boolean(), { description: 'Taken, and of no effect.' }).default(false),
-    ping_only: json(z.boolean(), { description: 'Whether to leave out who else is there.' }).default(false),
-    slim_presence: json(z.boolean(), { description: 'Whether the reply is by user id in any case.' }).default(false),
+    new_user_input: json(z.boolean(), { description: 'Accepted but ignored.' }).default(false),
+    ping_only: json(z.boolean(), { description: 'Whether to leave out the presence of other users.' }).default(false),
+    slim_presence: json(z.boolean(), { description: 'Whether to list users by id in any case.' }).default(false),
   },
   reply: {
     presence_last_update_id: z.int().optional(),
@@ -55,7 +57,7 @@ export const postPresence = endpoint({
     return {
       presence_last_update_id: answer.lastUpdateId,
       server_timestamp: now.getTime() / 1000,
-      // Clients from before there was either know people by their addresses.
+      // Clients that send neither parameter predate both, and identify users by their addresses.
       presences:
         slim_presence || newerThan !== undefined ? presencesById(answer.presences) : presencesByEmail(answer.presences),
     };
@@ -68,7 +70,6 @@ async function presenceReply(ctx: Ctx, user: User, named: number | string) {
   const { status, timestamp } = toLegacyPresence(presence);
   return {
     presence: {
-      ...presence,
       website: { status, timestamp },
       aggregated: { status: statusAt(presence, now), timestamp },
     },
@@ -77,7 +78,7 @@ async function presenceReply(ctx: Ctx, user: User, named: number | string) {
 }
 
 const presenceOfOne = {
-  presence: wirePresence.extend({ website: legacyStatus, aggregated: legacyStatus }),
+  presence: z.object({ website: legacyStatus, aggregated: legacyStatus }),
   server_timestamp: z.number(),
 };
 
@@ -85,9 +86,9 @@ export const getPresence = endpoint({
   method: 'GET',
   path: '/users/{user_id}/presence',
   auth: 'basic',
-  twins: ['User.presence'],
-  summary: 'Get when a user was last there',
-  params: { user_id: inPath(z.int(), { description: 'The user.' }) },
+  equivalents: ['User.presence'],
+  summary: "Get a user's presence",
+  params: { user_id: inPath(z.int(), { description: 'Id of the user.' }) },
   reply: presenceOfOne,
   handle: async (ctx, { user_id }) => presenceReply(ctx, await accessUser(ctx, user_id), user_id),
 });
@@ -96,12 +97,12 @@ export const getPresenceByEmail = endpoint({
   method: 'GET',
   path: '/users/{email}/presence',
   auth: 'basic',
-  twins: ['User.presence'],
-  summary: 'Get when a user was last there, by e-mail address',
-  description: 'By the real address where you may see it, or by the API address.',
+  equivalents: ['User.presence'],
+  summary: "Get a user's presence by email address",
+  description: 'The real email address if you can see it, or the API address.',
   params: {
     email: inPath(z.string(), {
-      description: 'The user, by the address that others see.',
+      description: 'Email address of the user.',
       example: 'bela@example.com',
     }),
   },
@@ -113,9 +114,9 @@ export const getRealmPresence = endpoint({
   method: 'GET',
   path: '/realm/presence',
   auth: 'basic',
-  twins: ['presences'],
-  summary: 'Get when everybody was last there',
-  description: 'In the form of old clients: by API address, those seen in the last 14 days.',
+  equivalents: ['presences'],
+  summary: 'Get the presence of all users',
+  description: 'In the format of old clients: by API address, users who were present in the last 14 days.',
   params: {},
   reply: {
     server_timestamp: z.number(),

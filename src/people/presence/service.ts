@@ -9,30 +9,30 @@ import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { PRESENCE_SECONDS } from '../../platform/limits.ts';
 import { lockUser } from '../locks.ts';
-import { toFacts } from '../wire.ts';
+import { toSnapshot } from '../wire.ts';
 import { presenceChanged } from './events.ts';
 import { hasMoreUsersThan, hideSeen, noteSeen, noteSeenOnline } from './queries.ts';
 import { PRESENCE_PINGS, type PresencePing } from './wire.ts';
 
-/** In an organisation with more active users nobody is told who comes online. */
+/** Largest number of active users in an organization that publishes presence events. */
 const MAX_USERS_TOLD = 100;
 
 /**
- * Our choice: who was seen in the last so many seconds is not written down again, so that several clients of one person
- * cost what one does. Less than the interval of pings, so that each ping of a single client counts.
+ * A user who was seen within this many seconds is not recorded again, so that several clients of a user cost as much as
+ * one. Less than the interval of pings, so that each ping of a single client counts.
  */
 const FRESH_SECONDS = 55;
 
 const secondsBefore = (now: Date, seconds: number) => new Date(now.getTime() - seconds * 1000);
 
-/** Everyone seen since then is online. */
+/** Returns the time since which a user must have been seen to be online. */
 const onlineSince = (now: Date) => secondsBefore(now, PRESENCE_SECONDS.offlineThreshold);
 
 /**
- * Records that the viewer is there, and tells everyone when they were not before. Of those who show no presence, and in
- * organisations that want none, nothing is kept.
+ * Records that the viewer is present, and notifies all users if the viewer was offline. Nothing is stored for users who
+ * hide their presence, and in organizations that disable presence.
  *
- * @throws BadRequestError for a bot, and when `status` is neither "active" nor "idle".
+ * @throws BadRequestError for a bot, and if `status` is neither "active" nor "idle".
  */
 export async function recordPresence(ctx: Ctx, status: string): Promise<void> {
   const { user, realm } = ctx.viewer;
@@ -40,11 +40,15 @@ export async function recordPresence(ctx: Ctx, status: string): Promise<void> {
   const ping = PRESENCE_PINGS.find((known) => known === status);
   if (ping === undefined) throw new BadRequestError(`Invalid status: ${status}`);
   if (realmSetting(realm, 'presence_disabled') || !userSetting(user, 'presence_enabled')) return;
-  // In turn, because one who comes online may hold their counter for as long as they wait for the log's.
+  // Queued per organization: a user who comes online may hold the presence counter while waiting for the log's counter.
   if (!(await inTurn(ctx, () => stayOnline(ctx, ping)))) await comeOnline(ctx, ping);
 }
 
-/** The ping of who is online already: no event. @returns False, having done nothing, when they are not online. */
+/**
+ * Records a ping of a user who is already online, without an event.
+ *
+ * @returns False if the user is not online; then nothing was written.
+ */
 function stayOnline({ app, viewer }: Ctx, ping: PresencePing): Promise<boolean> {
   const now = app.now();
   return noteSeenOnline(app.db, { userId: viewer.id, realmId: viewer.realm.id }, ping === 'active', {
@@ -54,7 +58,7 @@ function stayOnline({ app, viewer }: Ctx, ping: PresencePing): Promise<boolean> 
   });
 }
 
-/** The first ping after a while. The user's row is held, so that two of them tell it once. */
+/** Records the first ping after an absence. The lock on the user's row lets only one of two such pings publish it. */
 async function comeOnline({ app, realmId, viewer }: Ctx, ping: PresencePing): Promise<void> {
   const now = app.now();
   const activeAt = ping === 'active' ? now : null;
@@ -71,23 +75,23 @@ async function comeOnline({ app, realmId, viewer }: Ctx, ping: PresencePing): Pr
 }
 
 /**
- * What follows when a user whose row is locked has switched their presence off or on, inside the change: who hides is
- * seen as offline at once, and was not seen later than that.
+ * Publishes that a user switched their presence off or on, within the transaction that locked the user's row. A user
+ * who hides their presence immediately appears offline: the time at which they were last seen is moved back.
  */
 export async function presenceSwitched(tx: Tx, emit: Emit, user: User, now: Date): Promise<void> {
   if (userSetting(user, 'presence_enabled')) return tell(tx, emit, user, now);
-  // A second beyond, because clients count in whole seconds.
+  // One second more, because clients count in whole seconds.
   const offlineAt = secondsBefore(onlineSince(now), 1);
   if (await hideSeen(tx, { userId: user.id, realmId: user.realmId }, offlineAt)) await tell(tx, emit, user, now);
 }
 
-/** Tells everyone when the user was seen, in an organisation that wants it told and is small enough for it. */
+/** Publishes when the user was last seen, unless the organization disables presence or has too many users. */
 async function tell(tx: Tx, emit: Emit, user: User, now: Date): Promise<void> {
   const row = await tx.presence.findUnique({ where: { realmId_userId: { realmId: user.realmId, userId: user.id } } });
   if (row === null || (await tellsNobody(tx, user.realmId))) return;
   const { activeAt, idleAt, updateId } = row;
   const seen = { activeAt: activeAt ?? user.joinedAt, idleAt: idleAt ?? user.joinedAt, updateId: Number(updateId) };
-  emit(presenceChanged({ user: toFacts(user), ...seen }, now), everyone());
+  emit(presenceChanged({ user: toSnapshot(user), ...seen }, now), everyone());
 }
 
 async function tellsNobody(tx: Tx, realmId: number): Promise<boolean> {

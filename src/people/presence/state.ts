@@ -1,14 +1,14 @@
 import type { StateGroup } from '../../api/state-group.ts';
-import { letOthersIn } from '../../platform/let-others-in.ts';
+import { yieldToEventLoop } from '../../platform/yield-to-event-loop.ts';
 import { readPresences } from './reads.ts';
 import { presencesByEmail, presencesById } from './wire.ts';
 
-/** Our choice: so many take some milliseconds. */
+/** Rows in a batch. A batch takes a few milliseconds. */
 const AT_ONCE = 1_000;
-/** There is no change before the first. */
+/** Value that is lower than the id of any change. */
 const BEFORE_ALL = -1;
 
-/** Who was there when: by id, or for old clients by address. */
+/** Presence by user id, or for old clients by address. */
 export const presenceState: StateGroup = {
   name: 'presence',
   async read({ app, viewer, db, options, presenceHistoryDays: historyDays }) {
@@ -22,7 +22,7 @@ export const presenceState: StateGroup = {
       Object.assign(presences, isModern ? presencesById(some.presences) : presencesByEmail(some.presences));
       lastUpdateId = some.presences.at(-1)?.updateId ?? lastUpdateId;
       isEnd = some.presences.length < AT_ONCE;
-      if (!isEnd) await letOthersIn();
+      if (!isEnd) await yieldToEventLoop();
     }
     return {
       presences,

@@ -4,22 +4,22 @@ import { apiEmailOf } from '../../access/address.ts';
 import { PRESENCE_SECONDS } from '../../platform/limits.ts';
 import type { Wire } from '../../platform/wire.ts';
 
-/** How a user is there: doing something, or with a client open. */
+/** Status in a ping: the user is doing something, or only has a client open. */
 export const PRESENCE_PINGS = ['active', 'idle'] as const;
 export type PresencePing = (typeof PRESENCE_PINGS)[number];
 
-/** When somebody was last there. */
+/** Times at which a user was last seen. */
 export interface Presence {
   readonly user: Addressed;
-  /** Last seen doing something. */
+  /** Time of the last activity. */
   readonly activeAt: Date;
-  /** Last seen at all. */
+  /** Time of the last ping of any kind. */
   readonly idleAt: Date;
-  /** Grows with each change of anybody in the organisation. */
+  /** Increases with each change of presence in the organization. */
   readonly updateId: number;
 }
 
-/** UNIX seconds. */
+/** Presence of a user, with times in UNIX seconds. */
 export const wirePresence = z
   .object({ active_timestamp: z.int(), idle_timestamp: z.int() })
   .meta({ id: 'Presence', description: 'UNIX seconds.' });
@@ -29,7 +29,7 @@ const wireAggregated = z.object({ client: z.literal('website'), status: z.enum(P
 export const wireWebsite = wireAggregated.extend({ pushable: z.literal(false) });
 type LegacyPresence = Wire<typeof wireWebsite>;
 
-/** What old clients are told of somebody. */
+/** Presence of a user in the format for old clients. */
 export const wireLegacyPresence = z.object({ website: wireWebsite, aggregated: wireAggregated });
 
 const toSeconds = (date: Date) => Math.floor(date.getTime() / 1000);
@@ -40,12 +40,12 @@ export const toWirePresence = ({ activeAt, idleAt }: Pick<Presence, 'activeAt' |
 });
 
 /**
- * Our choice: who was active this many seconds before they were last seen is active still. A client that goes on pinging
- * as idle has lost them by its next ping.
+ * A user still counts as active if their last activity was at most this many seconds before their last ping. With pings
+ * every 60 s, a client that sends only idle pings shows the user as idle from the second one.
  */
 const ACTIVE_GRACE_SECONDS = 70;
 
-/** What old clients know of somebody: one status, of the one client there is. */
+/** Returns the presence for old clients: a single status, of the only client that there is. */
 export function toLegacyPresence({ active_timestamp, idle_timestamp }: WirePresence): LegacyPresence {
   const isActive = active_timestamp + ACTIVE_GRACE_SECONDS >= idle_timestamp;
   return {
@@ -56,17 +56,17 @@ export function toLegacyPresence({ active_timestamp, idle_timestamp }: WirePrese
   };
 }
 
-/** The status at a time: who has not been seen for a while is offline. */
+/** Returns the status at a time. A user who was not seen for 200 seconds is offline. */
 export function statusAt(presence: WirePresence, now: Date): PresencePing | 'offline' {
   const { status, timestamp } = toLegacyPresence(presence);
   return toSeconds(now) - timestamp > PRESENCE_SECONDS.offlineThreshold ? 'offline' : status;
 }
 
-/** By user id. */
+/** Returns presences by user id. */
 export const presencesById = (presences: readonly Presence[]): Record<string, WirePresence> =>
   Object.fromEntries(presences.map((presence) => [presence.user.id, toWirePresence(presence)]));
 
-/** By the address the API knows users by, for old clients. */
+/** Returns presences by the API address of users, for old clients. */
 export const presencesByEmail = (presences: readonly Presence[]) =>
   Object.fromEntries(
     presences.map((presence) => {

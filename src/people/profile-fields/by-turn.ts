@@ -8,12 +8,14 @@ type Owner = Pick<User, 'id' | 'realmId'>;
 
 const loaders = new WeakMap<App, DataLoader<Owner, WireProfileData>>();
 
-/** What a user has in their profile. Requests of an organisation that come in together share one query. */
+/**
+ * Loads a user's profile. Requests of an organization that arrive in the same turn of the event loop share one query.
+ */
 export function profileDataByTurn(app: App, owner: Owner): Promise<WireProfileData> {
   let loader = loaders.get(app);
   if (loader === undefined) {
     loader = new DataLoader((owners) => readAll(app, owners), {
-      // After the requests that have come in by now were read, not after each of them.
+      // Runs after all requests that have arrived were read, not after each of them.
       cache: false,
       maxBatchSize: 500,
       batchScheduleFn: (run) => void setImmediate(run),

@@ -4,31 +4,31 @@ import { requireText } from '../../platform/text.ts';
 import { FIELD_TYPES } from './field-types.ts';
 import { isLink } from './links.ts';
 
-/** What belongs to a list of options or an external account, in the form that clients send and the row keeps. */
+/** Data of a list of options or an external account, in the format that clients send and the row stores. */
 export type FieldData = Readonly<Record<string, unknown>>;
 
 /** One option of a list. */
 export interface Choice {
-  /** What a value says that chose it. */
+  /** The profile value that selects this option. */
   readonly key: string;
   readonly text: string;
 }
 
-/** Our choices: every client is sent all fields at once. Lengths in code points. */
+/** Bounded because every client receives all fields in one response. Lengths in code points. */
 const MAX_CHOICES = 500;
 export const MAX_CHOICE_LENGTH = 100;
 const PLACEHOLDER = '%(username)s';
-/** The kind of account whose pages the field itself tells. */
+/** Subtype of an external account for which the field itself contains the URL pattern. */
 const CUSTOM = 'custom';
 
 /**
- * The data of a field of the type, as it is kept.
+ * Validates the data of a field and returns it as it is stored.
  *
- * @param data For a list of options `{<key>: {text, order}}`, where `order` is a number in text; for an external account
- *   `{subtype: "custom", url_pattern}`, where the pattern holds `%(username)s` once.
- * @returns JSON text; "" for a type that has no data.
- * @throws BadRequestError when there is no choice, two are alike or there are too many, when the account's site is not
- *   known or its pattern makes no URL, or when the type has no data and some is given.
+ * @param data For a list of options `{<key>: {text, order}}`, where `order` is a number as text. For an external
+ *   account `{subtype: "custom", url_pattern}`, where the pattern contains `%(username)s` once.
+ * @returns JSON text. "" for a type that has no data.
+ * @throws BadRequestError if there is no option, two are the same or there are too many; if the account's subtype is
+ *   unknown or its pattern is not a URL; or if data is given for a type that has none.
  */
 export function requireFieldData(type: number, data: FieldData): string {
   if (type === FIELD_TYPES.DROPDOWN.id) return JSON.stringify(requireChoices(data));
@@ -61,7 +61,10 @@ function requireChoice(given: string, choice: unknown): [key: string, { text: st
   return [key, { text: textOf(`${place}["text"]`, text, MAX_CHOICE_LENGTH), order: number }];
 }
 
-/** Our choice: no site is known beforehand, so that the organisation says where each kind of account has its pages. */
+/**
+ * Validates the data of an external account. No sites are predefined: the organization sets the URL pattern of each
+ * kind.
+ */
 function requireAccount({ subtype, url_pattern, ...rest }: FieldData): FieldData {
   refuseMore('field_data', rest);
   if (textOf('field_data["subtype"]', subtype) !== CUSTOM) throw new BadRequestError('Invalid external account type');
@@ -94,26 +97,26 @@ function refuseMore(place: string, rest: object): void {
 
 type Stored = Pick<ProfileField, 'type' | 'fieldData'>;
 
-/** The options of a list, in their order; undefined for a field of another type. */
+/** Returns the options of a list, in order. Undefined for a field of another type. */
 export function choicesOf({ type, fieldData }: Stored): readonly Choice[] | undefined {
   if (type !== FIELD_TYPES.DROPDOWN.id) return undefined;
-  // Checked when it was written.
+  // Validated when it was written.
   const choices = Object.entries(JSON.parse(fieldData) as Record<string, { text: string; order: string }>);
   return choices
     .sort(([, one], [, other]) => Number(one.order) - Number(other.order))
     .map(([key, { text }]) => ({ key, text }));
 }
 
-/** Where an external account's page is, with `%(username)s` for its name; undefined for a field of another type. */
+/** Returns the URL of an external account, with `%(username)s` for its name. Undefined for a field of another type. */
 export function urlPatternOf({ type, fieldData }: Stored): string | undefined {
   if (type !== FIELD_TYPES.EXTERNAL_ACCOUNT.id) return undefined;
   return (JSON.parse(fieldData) as { url_pattern: string }).url_pattern;
 }
 
 /**
- * The data of a list of these options, in this order.
+ * Returns the data of a list with these options, in this order.
  *
- * @throws BadRequestError when two have one key.
+ * @throws BadRequestError if two options have the same key.
  */
 export function dataOfChoices(choices: readonly Choice[]): FieldData {
   const data = Object.fromEntries(choices.map(({ key, text }, i) => [key, { text, order: String(i + 1) }]));
@@ -121,5 +124,5 @@ export function dataOfChoices(choices: readonly Choice[]): FieldData {
   return data;
 }
 
-/** The data of an external account whose pages are where the pattern says. */
+/** Returns the data of an external account with this URL pattern. */
 export const dataOfAccount = (urlPattern: string): FieldData => ({ subtype: CUSTOM, url_pattern: urlPattern });

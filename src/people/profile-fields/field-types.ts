@@ -1,4 +1,4 @@
-/** What a field can hold: its number, and its name for people. */
+/** Types of profile fields: the number, and the display name. */
 export const FIELD_TYPES = {
   SHORT_TEXT: { id: 1, name: 'Text (short)' },
   PARAGRAPH: { id: 2, name: 'Text (long)' },
@@ -15,13 +15,13 @@ export type FieldType = (typeof FIELD_TYPES)[keyof typeof FIELD_TYPES]['id'];
 export const isFieldType = (type: number): type is FieldType =>
   Object.values(FIELD_TYPES).some(({ id }) => id === type);
 
-/** Whose values are Markdown. */
+/** Returns whether values of this type are Markdown. */
 export const isMarkdown = (type: number): boolean =>
   type === FIELD_TYPES.SHORT_TEXT.id || type === FIELD_TYPES.PARAGRAPH.id;
 
-/** Whether a field of this type may be shown in summaries of profiles. */
+/** Returns whether a field of this type can be shown in profile summaries. */
 export const canBeInSummary = (type: number): boolean => type !== FIELD_TYPES.USER.id;
 
-/** Whether users may be looked up by what they say in a field of this type. */
+/** Returns whether users can be looked up by their value in a field of this type. */
 export const canMatchUsers = (type: number): boolean =>
   type === FIELD_TYPES.SHORT_TEXT.id || type === FIELD_TYPES.EXTERNAL_ACCOUNT.id;

@@ -3,10 +3,11 @@ import { requireAdministrator } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
-import type { ProfileField } from '../../generated/prisma/client.ts';
+import { Prisma, type ProfileField } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
+import { isAlike, requireReadable } from '../../platform/names.ts';
 import { requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { profileValueChanged } from '../events.ts';
@@ -15,33 +16,33 @@ import { profileFieldsChanged } from './events.ts';
 import { choicesOf, type FieldData, requireFieldData } from './field-data.ts';
 import { canBeInSummary, canMatchUsers, isFieldType } from './field-types.ts';
 
-/** In code points. */
+/** Longest name and hint, in code points. */
 const MAX_NAME_LENGTH = 40;
 const MAX_HINT_LENGTH = 80;
 const MAX_IN_SUMMARY = 2;
 
-/** What is given of a field; what is absent stays, or in a new field is the default. */
+/** Properties of a field. Absent properties are not changed, or have their defaults in a new field. */
 export interface FieldEdit {
-  /** 1 to 40 code points once surrounding white space is dropped; no other field has it, in whatever case. */
+  /** 1 to 40 code points, after surrounding white space is removed. No other field has the name, ignoring case. */
   readonly name?: string | undefined;
   /** At most 80 code points. */
   readonly hint?: string | undefined;
-  /** For a list of options and an external account. @see requireFieldData */
+  /** Data of a list of options or an external account. @see requireFieldData */
   readonly fieldData?: FieldData | undefined;
-  /** At most two fields. */
+  /** True for at most two fields. */
   readonly displayInProfileSummary?: boolean | undefined;
   readonly required?: boolean | undefined;
-  /** Whether people change it themselves, or only administrators. */
+  /** Whether users can change the value themselves. False: only administrators. */
   readonly editableByUser?: boolean | undefined;
   readonly useForUserMatching?: boolean | undefined;
 }
 
-/** The organisation's fields in their order: anybody may know them. */
+/** Returns the organization's fields in order. All users can read them. */
 export function listProfileFields({ app, realmId }: Ctx): Promise<ProfileField[]> {
   return readProfileFields(app.db, realmId);
 }
 
-/** The organisation's fields in their order. */
+/** Returns the organization's fields in order. */
 export function readProfileFields(db: Pick<Tx, 'profileField'>, realmId: number): Promise<ProfileField[]> {
   return db.profileField.findMany({ where: { realmId }, orderBy: [{ order: 'asc' }, { id: 'asc' }] });
 }
@@ -56,7 +57,7 @@ async function requireField(db: Pick<Tx, 'profileField'>, realmId: number, id: n
 
 type Content = Omit<ProfileField, 'id' | 'realmId' | 'type' | 'order'>;
 
-/** A field that was just made, as far as nothing is given. */
+/** Properties of a new field for which none are given. */
 const INITIAL: Content = {
   name: '',
   hint: '',
@@ -68,13 +69,13 @@ const INITIAL: Content = {
 };
 
 /**
- * Makes a field, last in the order.
+ * Creates a field, last in the order.
  *
  * @param type 1 short text, 2 paragraph, 3 choice, 4 date, 5 link, 6 users, 7 external account, 8 pronouns.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError when the type is unknown, the label blank, too long or in use, the data not taken, the type
- *   not fit for the summary or for matching, or the summary full.
- * @throws TotalReachedError when there would be more than 100.
+ * @throws BadRequestError if the type is unknown, the label is blank, too long or in use, or the data is invalid. Also
+ *   if the type cannot be shown in the summary or used for matching, or the summary is full.
+ * @throws TotalReachedError if the organization would have more than 100 fields.
  */
 export async function createProfileField(ctx: Ctx, type: number, input: FieldEdit): Promise<ProfileField> {
   requireAdministrator(ctx);
@@ -89,7 +90,7 @@ export async function createProfileField(ctx: Ctx, type: number, input: FieldEdi
     await requireFreeLabel(tx, realmId, content.name);
     requireRoomInSummary(others, content);
     const { id } = await tx.profileField.create({ data: { ...content, realmId, type, order: 0 } });
-    // Ids rise, so a new field stands behind every other, whatever order these are in.
+    // Ids increase, so the new field comes after all others, whatever their order.
     const field = await tx.profileField.update({ where: { realmId_id: { realmId, id } }, data: { order: id } });
     emit(profileFieldsChanged([...others, field]), everyone());
     return field;
@@ -97,11 +98,11 @@ export async function createProfileField(ctx: Ctx, type: number, input: FieldEdi
 }
 
 /**
- * Changes what is given and differs of a field. When nothing differs nothing happens. Who has chosen an option that is
- * no more loses the value, and everyone is told.
+ * Changes the given properties of a field that differ. If none differs, there is no effect. Values that selected a
+ * removed option are deleted, and all users are notified.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError when there is no such field, or as `createProfileField` does.
+ * @throws BadRequestError if there is no such field, and as `createProfileField`.
  */
 export async function updateProfileField(ctx: Ctx, fieldId: number, edit: FieldEdit): Promise<ProfileField> {
   requireAdministrator(ctx);
@@ -123,10 +124,10 @@ export async function updateProfileField(ctx: Ctx, fieldId: number, edit: FieldE
 }
 
 /**
- * Removes a field, with what everybody had in it. Clients drop the values of a field they hear of no more.
+ * Deletes a field and all its values. Clients drop the values of fields that are no longer listed.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError when there is no such field.
+ * @throws BadRequestError if there is no such field.
  */
 export async function deleteProfileField(ctx: Ctx, fieldId: number): Promise<void> {
   requireAdministrator(ctx);
@@ -140,11 +141,11 @@ export async function deleteProfileField(ctx: Ctx, fieldId: number): Promise<voi
 }
 
 /**
- * Puts the organisation's fields into a new order.
+ * Reorders the organization's fields.
  *
  * @param fieldIds Every field's id once.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError when a field is missing, unknown, or named twice.
+ * @throws BadRequestError if a field is missing, unknown, or repeated.
  */
 export async function reorderProfileFields(ctx: Ctx, fieldIds: readonly number[]): Promise<ProfileField[]> {
   requireAdministrator(ctx);
@@ -165,11 +166,11 @@ export async function reorderProfileFields(ctx: Ctx, fieldIds: readonly number[]
   });
 }
 
-/** The edit without what it leaves open. */
+/** Removes undefined properties from an edit. */
 const given = (edit: FieldEdit): FieldEdit =>
   Object.fromEntries(Object.entries(edit).filter(([, value]) => value !== undefined));
 
-/** A field's content after an edit, as far as that can be told from the field alone. */
+/** Returns a field's content after an edit. Checks only rules that concern this field alone. */
 function contentAfter(field: Content & Pick<ProfileField, 'type'>, edit: FieldEdit): Content {
   const { type } = field;
   const content = {
@@ -197,18 +198,20 @@ function requireLabel(name: string): string {
 }
 
 /**
- * Inside a change that holds the organisation's row. The database compares, as its index does.
+ * Rejects a label that another field has, within a transaction that locked the organization's row. The database compares the
+ * labels as its unique index does.
  *
- * @throws BadRequestError when a field other than `exceptId` has the label, in whatever case.
+ * @throws BadRequestError if a field other than `exceptId` has the label, ignoring case.
  */
 async function requireFreeLabel(tx: Tx, realmId: number, name: string, exceptId = 0): Promise<void> {
+  requireReadable('label', name);
   const taken = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM profile_field
-    WHERE realm_id = ${realmId} AND lower(name) = lower(${name}) AND id <> ${exceptId} LIMIT 1`;
+    WHERE realm_id = ${realmId} AND ${isAlike(Prisma.sql`name`, name)} AND id <> ${exceptId} LIMIT 1`;
   if (taken.length > 0) throw new BadRequestError('A field with that label already exists.');
 }
 
-/** @throws BadRequestError when the summary has no place for one more. */
+/** Rejects another field in the profile summary if the summary already has the maximum of two. @throws BadRequestError */
 function requireRoomInSummary(others: readonly ProfileField[], { displayInProfileSummary }: Content): void {
   const shown = others.filter((other) => other.displayInProfileSummary).length;
   if (displayInProfileSummary && shown >= MAX_IN_SUMMARY) {
@@ -222,7 +225,7 @@ async function tellOfFields(tx: Tx, emit: Emit, realmId: number): Promise<Profil
   return fields;
 }
 
-/** Takes away the values that chose what is no choice any more. */
+/** Deletes the values that selected a removed option, and notifies all users. */
 async function dropLostChoices(tx: Tx, emit: Emit, field: ProfileField): Promise<void> {
   const choices = choicesOf(field);
   if (choices === undefined) return;

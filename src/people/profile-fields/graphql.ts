@@ -1,6 +1,6 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/node.ts';
@@ -8,7 +8,7 @@ import { refersTo } from '../../api/graphql/refs.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { ProfileValueInput, toEntries, User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
-import { fieldFacts } from './entity-facts.ts';
+import { fieldProjection } from './event-projections.ts';
 import { type Choice, choicesOf, dataOfAccount, dataOfChoices, type FieldData, urlPatternOf } from './field-data.ts';
 import { FIELD_TYPES, type FieldType } from './field-types.ts';
 import {
@@ -22,39 +22,42 @@ import { profileValues, type ValueOfField } from './loaders.ts';
 import { removeOwnValues, updateOwnProfile } from './values.ts';
 import type { WireProfileField } from './wire.ts';
 
-const CALLED = 'What it is called, in at most 40 characters.';
-const HINT_SHOWN = 'What helps people to fill it in; at most 80 characters, empty for none.';
-const TYPE = 'What can be in it.';
-const ORDER = 'Its place in the list, lowest first.';
-const CHOICE_KEY = 'What a value says that chose it.';
-const CHOICE_TEXT = 'What people read.';
-const NAME = 'Not blank; at most 40 characters; unique in the organization, in whatever case.';
-const HINT = 'What helps people to fill it in; at most 80 characters.';
-const CHOICES = 'What can be chosen, of a list of options alone, in their order; at most 500.';
-const URL_PATTERN = "Of an external account alone: its page, with %(username)s for the account's name.";
-const DATA = 'For a list of options, or an external account: what can be chosen, or where the accounts are.';
+const CALLED = 'Label of the field, at most 40 characters.';
+const HINT_SHOWN = 'Hint that helps users to fill in the field, at most 80 characters. Empty if there is none.';
+const TYPE = 'Type of the values.';
+const ORDER = 'Position in the list. The lowest is first.';
+const CHOICE_KEY = 'Key that the value contains if the user chose this option.';
+const CHOICE_TEXT = 'Text of the option, which users see.';
+const NAME = 'Label: not blank, at most 40 characters, unique in the organization (case-insensitive).';
+const HINT = 'Hint that helps users to fill in the field, at most 80 characters.';
+const CHOICES = 'For DROPDOWN: the options in their order, at most 500.';
+const URL_PATTERN = 'For EXTERNAL_ACCOUNT: URL of the account, with the placeholder %(username)s for its name.';
+const DATA = 'For DROPDOWN: the options. For EXTERNAL_ACCOUNT: the URL pattern.';
 const SUMMARY =
-  'Whether clients show it in the summary of a profile. Two fields at most, and no field of users, can be there.';
-const REQUIRED = 'Whether clients ask people to fill it in.';
-const EDITABLE = 'Whether people change it themselves, or only administrators.';
-const MATCHING = 'Whether people are found by it. For short texts and external accounts.';
+  'Whether clients show the field in the summary of a profile. Allowed for at most two fields, and not for type USER.';
+const REQUIRED = 'Whether clients ask users to fill in the field.';
+const EDITABLE = 'Whether users can change their own value. If false, only administrators can.';
+const MATCHING = 'Whether users can be found by the value. For SHORT_TEXT and EXTERNAL_ACCOUNT.';
 
 const CustomProfileFieldType = builder.enumType('CustomProfileFieldType', {
-  description: 'What can be in a custom profile field.',
+  description: 'Type of a custom profile field.',
   values: {
-    SHORT_TEXT: { value: FIELD_TYPES.SHORT_TEXT.id, description: 'Markdown of at most 50 characters.' },
-    PARAGRAPH: { value: FIELD_TYPES.PARAGRAPH.id, description: 'Markdown of at most 500 characters.' },
-    DROPDOWN: { value: FIELD_TYPES.DROPDOWN.id, description: 'The key of one of its choices.' },
-    DATE: { value: FIELD_TYPES.DATE.id, description: 'A day, as 2026-02-28.' },
+    SHORT_TEXT: { value: FIELD_TYPES.SHORT_TEXT.id, description: 'Markdown, at most 50 characters.' },
+    PARAGRAPH: { value: FIELD_TYPES.PARAGRAPH.id, description: 'Markdown, at most 500 characters.' },
+    DROPDOWN: { value: FIELD_TYPES.DROPDOWN.id, description: 'Key of one of the options.' },
+    DATE: { value: FIELD_TYPES.DATE.id, description: 'A date, such as 2026-02-28.' },
     URL: { value: FIELD_TYPES.URL.id, description: 'An absolute URL: http, https, ftp or ftps.' },
-    USER: { value: FIELD_TYPES.USER.id, description: 'People of the organization.' },
-    EXTERNAL_ACCOUNT: { value: FIELD_TYPES.EXTERNAL_ACCOUNT.id, description: 'A name of at most 50 characters.' },
-    PRONOUNS: { value: FIELD_TYPES.PRONOUNS.id, description: 'At most 50 characters.' },
+    USER: { value: FIELD_TYPES.USER.id, description: 'Ids of users of the organization.' },
+    EXTERNAL_ACCOUNT: {
+      value: FIELD_TYPES.EXTERNAL_ACCOUNT.id,
+      description: 'Name of an account, at most 50 characters.',
+    },
+    PRONOUNS: { value: FIELD_TYPES.PRONOUNS.id, description: 'Text of at most 50 characters.' },
   } as const,
 });
 
 const ProfileChoice = builder.objectRef<Choice>('ProfileChoice').implement({
-  description: 'One option of a list that a custom profile field lets people choose from.',
+  description: 'An option of a custom profile field of type DROPDOWN.',
   fields: (t) => ({
     key: t.exposeString('key', { description: CHOICE_KEY }),
     text: t.exposeString('text', { description: CHOICE_TEXT }),
@@ -63,10 +66,10 @@ const ProfileChoice = builder.objectRef<Choice>('ProfileChoice').implement({
 
 const CustomProfileField = builder.prismaNode('ProfileField', {
   name: 'CustomProfileField',
-  description: 'What the profiles of people can tell, besides what all users have.',
+  description: 'A field that the organization adds to the profiles of its users.',
   ...byNumber,
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    databaseId: t.exposeInt('id', { description: 'Id of the field in the REST API.' }),
     type: t.field({ type: CustomProfileFieldType, description: TYPE, resolve: ({ type }) => type as FieldType }),
     order: t.exposeInt('order', { description: ORDER }),
     name: t.exposeString('name', { description: CALLED }),
@@ -91,22 +94,21 @@ const CustomProfileField = builder.prismaNode('ProfileField', {
 nodeModel('CustomProfileField', 'ProfileField', ({ realmId }) => ({ realmId }));
 
 const ProfileValue = builder.objectRef<ValueOfField>('ProfileValue').implement({
-  description: 'What a user has in one field of their profile.',
+  description: 'Value of a custom profile field of a user.',
   fields: (t) => ({
-    field: t.field({ type: CustomProfileField, description: 'Which field.', resolve: ({ field }) => field }),
+    field: t.field({ type: CustomProfileField, description: 'The field.', resolve: ({ field }) => field }),
     value: t.exposeString('value', {
-      description: 'What they have in it. For a field of users, the JSON text of a list of their numbers.',
+      description: 'The value. For type USER: JSON text of a list of numeric user ids (`databaseId`).',
     }),
     renderedValue: t.exposeString('renderedValue', {
       nullable: true,
-      description: 'The value as HTML, for the types that are Markdown.',
+      description: 'The value as HTML, for the types whose values are Markdown. Otherwise null.',
     }),
     users: t.field({
       type: [User],
       nullable: true,
-      description:
-        'The users it names, of a field of users alone, at most 1,000; those deactivated since are still in it.',
-      // Our choice: people name a few, and they come in one query with those of all other values.
+      description: 'For type USER: the users in the value, at most 1,000, including deactivated ones. Otherwise null.',
+      // A value names a few people, and one query loads the people of all values.
       complexity: { field: 1, multiplier: 3 },
       resolve: ({ field, value }, _args, ctx) =>
         field.type === FIELD_TYPES.USER.id
@@ -119,9 +121,8 @@ const ProfileValue = builder.objectRef<ValueOfField>('ProfileValue').implement({
 builder.prismaObjectField(User, 'profileData', (t) =>
   t.field({
     type: [ProfileValue],
-    description:
-      'What a person has in custom fields of their profile, in the order of the fields: one for each at most.',
-    // Our choice: people fill in a handful.
+    description: 'Values of custom profile fields of a person, in the order of the fields, at most one per field.',
+    // Users fill in a handful of fields.
     complexity: { field: 1, multiplier: 5 },
     resolve: ({ id }, _args, ctx) => profileValues(ctx).load(id),
   }),
@@ -131,13 +132,13 @@ builder.queryField('customProfileFields', (t) =>
   t.field({
     type: [CustomProfileField],
     nullable: true,
-    description: 'The custom profile fields in their order, at most a hundred.',
+    description: 'The custom profile fields in their order, at most 100.',
     resolve: (_root, _args, ctx) => listProfileFields(signedIn(ctx)),
   }),
 );
 
 const ProfileChoiceInput = builder.inputType('ProfileChoiceInput', {
-  description: 'One option of a list that people are to choose from.',
+  description: 'An option of a custom profile field of type DROPDOWN.',
   fields: (t) => ({
     key: t.string({ required: true, description: CHOICE_KEY }),
     text: t.string({ required: true, description: CHOICE_TEXT }),
@@ -146,7 +147,7 @@ const ProfileChoiceInput = builder.inputType('ProfileChoiceInput', {
 
 const CustomProfileFieldDataInput = builder.inputType('CustomProfileFieldDataInput', {
   isOneOf: true,
-  description: 'What a custom profile field of some types needs besides.',
+  description: 'Data that the types DROPDOWN and EXTERNAL_ACCOUNT require.',
   fields: (t) => ({
     choices: t.field({ type: [ProfileChoiceInput], required: false, description: CHOICES }),
     urlPattern: t.string({ required: false, description: URL_PATTERN }),
@@ -169,7 +170,7 @@ const fieldDataOf = ({ choices, urlPattern }: typeof CustomProfileFieldDataInput
   choices === undefined ? dataOfAccount(urlPattern) : dataOfChoices(choices);
 
 mutation('createCustomProfileField', {
-  description: 'Makes a custom profile field, last in the order. For administrators.',
+  description: 'Creates a custom profile field at the end of the list. For administrators.',
   input: (t) => ({
     type: t.field({ type: CustomProfileFieldType, description: TYPE }),
     name: t.string({ description: NAME }),
@@ -189,10 +190,10 @@ mutation('createCustomProfileField', {
 
 mutation('updateCustomProfileField', {
   description:
-    'Changes what is given of a custom profile field. Who has chosen an option that is no more loses the value. For ' +
-    'administrators.',
+    'Updates a custom profile field. Omitted fields do not change. If an option is removed, values that chose it ' +
+    'are deleted. For administrators.',
   input: (t) => ({
-    fieldId: t.id({ ...refersTo('CustomProfileField'), description: 'Which field to change.' }),
+    fieldId: t.id({ ...refersTo('CustomProfileField'), description: 'Id of the field.' }),
     name: t.string({ required: false, description: NAME }),
     hint: t.string({ required: false, description: HINT }),
     data: t.field({ type: CustomProfileFieldDataInput, required: false, description: DATA }),
@@ -201,7 +202,7 @@ mutation('updateCustomProfileField', {
     editableByUser: t.boolean({ required: false, description: EDITABLE }),
     useForUserMatching: t.boolean({ required: false, description: MATCHING }),
   }),
-  payload: () => ({ customProfileField: { type: CustomProfileField, description: 'The field, after the change.' } }),
+  payload: () => ({ customProfileField: { type: CustomProfileField, description: 'The field after the change.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { fieldId, ...sent }) => ({
     customProfileField: await updateProfileField(ctx, fieldId, toEdit(sent)),
@@ -209,9 +210,9 @@ mutation('updateCustomProfileField', {
 });
 
 mutation('deleteCustomProfileField', {
-  description: 'Removes a custom profile field, with all that people have in it. For administrators.',
-  input: (t) => ({ fieldId: t.id({ ...refersTo('CustomProfileField'), description: 'Which field to remove.' }) }),
-  payload: () => ({ fieldId: { type: 'ID', refersTo: 'CustomProfileField', description: 'The `id` it had.' } }),
+  description: 'Deletes a custom profile field and all its values. For administrators.',
+  input: (t) => ({ fieldId: t.id({ ...refersTo('CustomProfileField'), description: 'Id of the field.' }) }),
+  payload: () => ({ fieldId: { type: 'ID', refersTo: 'CustomProfileField', description: 'Id of the deleted field.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { fieldId }) => {
     await deleteProfileField(ctx, fieldId);
@@ -220,26 +221,28 @@ mutation('deleteCustomProfileField', {
 });
 
 mutation('reorderCustomProfileFields', {
-  description: 'Puts the custom profile fields into a new order. For administrators.',
+  description: 'Reorders the custom profile fields. For administrators.',
   input: (t) => ({
     order: t.idList({
       ...refersTo('CustomProfileField'),
-      description: 'The id of every field, in the order they are to have.',
+      description: 'Ids of all fields in the new order.',
     }),
   }),
   payload: () => ({
-    customProfileFields: { type: [CustomProfileField], description: 'All fields, in the new order; at most 100.' },
+    customProfileFields: { type: [CustomProfileField], description: 'All fields in the new order, at most 100.' },
   }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { order }) => ({ customProfileFields: await reorderProfileFields(ctx, order) }),
 });
 
 mutation('updateProfileData', {
-  description: "Changes what the viewer's profile has in custom fields. All is changed or nothing is. Not for bots.",
+  description:
+    'Sets values of custom profile fields of the viewer. If one change is refused, nothing changes. Not available ' +
+    'to bots.',
   input: (t) => ({
-    values: t.field({ type: [ProfileValueInput], description: 'What to have in which field; all others stay.' }),
+    values: t.field({ type: [ProfileValueInput], description: 'Values to set. Other fields do not change.' }),
   }),
-  payload: () => ({ user: { type: User, description: 'The viewer, after the change.' } }),
+  payload: () => ({ user: { type: User, description: 'The viewer after the change.' } }),
   resolve: async (ctx, { values }) => {
     await updateOwnProfile(ctx, toEntries(values));
     return { user: ctx.viewer.user };
@@ -247,9 +250,9 @@ mutation('updateProfileData', {
 });
 
 mutation('removeProfileData', {
-  description: "Empties custom fields of the viewer's profile. Not for bots.",
-  input: (t) => ({ fieldIds: t.idList({ ...refersTo('CustomProfileField'), description: 'Which fields to empty.' }) }),
-  payload: () => ({ user: { type: User, description: 'The viewer, after the change.' } }),
+  description: 'Deletes values of custom profile fields of the viewer. Not available to bots.',
+  input: (t) => ({ fieldIds: t.idList({ ...refersTo('CustomProfileField'), description: 'Ids of the fields.' }) }),
+  payload: () => ({ user: { type: User, description: 'The viewer after the change.' } }),
   resolve: async (ctx, { fieldIds }) => {
     await removeOwnValues(ctx, fieldIds);
     return { user: ctx.viewer.user };
@@ -264,12 +267,14 @@ eventType<{ fields: readonly WireProfileField[] }>(
     customProfileFields: t.field({
       type: [CustomProfileField],
       nullable: { list: false, items: true },
-      description: 'All fields, in their order.',
-      ...fromEvent(fieldFacts, ({ event }: EventSource<{ fields: readonly WireProfileField[] }>) => event.fields),
+      description: 'All fields in their order.',
+      ...projectedFromEvent(
+        fieldProjection,
+        ({ event }: EventSource<{ fields: readonly WireProfileField[] }>) => event.fields,
+      ),
     }),
   }),
   {
-    description:
-      'These are all the custom profile fields there are, in their order. What people had in others is gone with them.',
+    description: 'The custom profile fields changed. Values of deleted fields are deleted too.',
   },
 );

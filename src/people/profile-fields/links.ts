@@ -1,8 +1,8 @@
-/** Our choice: more than browsers' address bars are used for. */
+/** Longest link, in UTF-16 code units: longer than addresses that users type or paste. */
 const MAX_LENGTH = 2_048;
 const ABSOLUTE = /^(?:https?|ftps?):\/\/[^\s\p{Cc}]+$/iu;
 
-/** Whether the text is an absolute URL of the web or of file transfer. */
+/** Returns whether the text is an absolute URL with the scheme http, https, ftp or ftps. */
 export function isLink(text: string): boolean {
   if (text.length > MAX_LENGTH || !ABSOLUTE.test(text)) return false;
   return URL.canParse(text) && new URL(text).hostname !== '';

@@ -6,10 +6,10 @@ import type { ProfileField, ProfileValue } from '../../generated/prisma/client.t
 /** A value with its field. */
 export type ValueOfField = ProfileValue & { readonly field: ProfileField };
 
-/** What a user has in their profile, by their id, in the order of the fields. */
+/** Loads a user's profile values by user id, in the order of the fields. */
 export const profileValues = perOperation(
   (ctx) =>
-    // Not cached: a document may change a profile several times, and read it after each.
+    // The values are not cached: a document may change a profile several times and read it after each change.
     new DataLoader<number, readonly ValueOfField[]>(
       async (userIds) => {
         const { app, realmId } = signedIn(ctx);
@@ -18,7 +18,9 @@ export const profileValues = perOperation(
           include: { field: true },
           orderBy: [{ field: { order: 'asc' } }, { fieldId: 'asc' }],
         });
-        const byUser = Map.groupBy(rows, ({ userId }) => userId);
+        // The client reads values first and fields afterwards. A field that was deleted in between is missing from its values.
+        const present = rows.filter(({ field }: { field: ProfileField | null }) => field !== null);
+        const byUser = Map.groupBy(present, ({ userId }) => userId);
         return userIds.map((id) => byUser.get(id) ?? []);
       },
       { cache: false },

@@ -14,20 +14,30 @@ import { profileDataSent, toEntries, toWire, wireProfileField } from './wire.ts'
 
 const edits = {
   name: text(z.string(), {
-    description: 'Not blank; at most 40 characters; unique, in whatever case.',
+    description: 'Label: not blank, at most 40 characters, unique in the organization (case-insensitive).',
     example: 'Ship',
   }).optional(),
-  hint: text(z.string(), { description: 'At most 80 characters.' }).optional(),
+  hint: text(z.string(), {
+    description: 'Hint that helps users to fill in the field, at most 80 characters.',
+  }).optional(),
   field_data: json(z.record(z.string(), z.unknown()), {
     description:
-      'The options of a list, by the key that values name; of an external account, `subtype` "custom" and ' +
-      '`url_pattern` with `%(username)s` in it once.',
+      'For a list of options: the options, by the key that values contain. For an external account: `subtype` ' +
+      '"custom", and `url_pattern`, which contains `%(username)s` once.',
     example: '{"0": {"text": "Sail", "order": "1"}}',
   }).optional(),
-  display_in_profile_summary: json(z.boolean(), { description: 'Two fields at most; no field of users.' }).optional(),
-  required: json(z.boolean(), { description: 'Whether clients ask people to fill it in.' }).optional(),
-  editable_by_user: json(z.boolean(), { description: 'Else only administrators change it.' }).optional(),
-  use_for_user_matching: json(z.boolean(), { description: 'For short texts and external accounts.' }).optional(),
+  display_in_profile_summary: json(z.boolean(), {
+    description:
+      'Whether clients show the field in the summary of a profile. Allowed for at most two fields, and not for ' +
+      'fields of users.',
+  }).optional(),
+  required: json(z.boolean(), { description: 'Whether clients ask users to fill in the field.' }).optional(),
+  editable_by_user: json(z.boolean(), {
+    description: 'Whether users can change their own value. If false, only administrators can.',
+  }).optional(),
+  use_for_user_matching: json(z.boolean(), {
+    description: 'Whether users can be found by the value. For short texts and external accounts.',
+  }).optional(),
 };
 
 interface Sent {
@@ -54,7 +64,7 @@ export const getProfileFields = endpoint({
   method: 'GET',
   path: '/realm/profile_fields',
   auth: 'basic',
-  twins: ['customProfileFields'],
+  equivalents: ['customProfileFields'],
   summary: 'List custom profile fields',
   params: {},
   reply: { custom_fields: z.array(wireProfileField) },
@@ -67,13 +77,13 @@ export const postProfileField = endpoint({
   method: 'POST',
   path: '/realm/profile_fields',
   auth: 'basic',
-  twins: ['createCustomProfileField'],
+  equivalents: ['createCustomProfileField'],
   summary: 'Create a custom profile field',
   permission: 'administrators',
   params: {
     field_type: json(z.int(), {
       description:
-        '1 short text, 2 long text, 3 list of options, 4 date, 5 link, 6 users, 7 external account, 8 pronouns.',
+        'Type: 1 short text, 2 long text, 3 list of options, 4 date, 5 link, 6 users, 7 external account, 8 pronouns.',
       example: '1',
     }),
     ...edits,
@@ -89,10 +99,10 @@ export const patchProfileFields = endpoint({
   method: 'PATCH',
   path: '/realm/profile_fields',
   auth: 'basic',
-  twins: ['reorderCustomProfileFields'],
+  equivalents: ['reorderCustomProfileFields'],
   summary: 'Reorder custom profile fields',
   permission: 'administrators',
-  params: { order: json(z.array(z.int()), { description: 'The id of every field.', example: '[2, 1]' }) },
+  params: { order: json(z.array(z.int()), { description: 'Ids of all fields in the new order.', example: '[2, 1]' }) },
   reply: {},
   async handle(ctx, { order }) {
     await reorderProfileFields(ctx, order);
@@ -103,11 +113,11 @@ export const patchProfileField = endpoint({
   method: 'PATCH',
   path: '/realm/profile_fields/{id}',
   auth: 'basic',
-  twins: ['updateCustomProfileField'],
+  equivalents: ['updateCustomProfileField'],
   summary: 'Update a custom profile field',
-  description: 'Who has chosen an option that is no more loses the value.',
+  description: 'If an option is removed, values that chose it are deleted.',
   permission: 'administrators',
-  params: { id: inPath(z.int(), { description: 'The field.' }), ...edits },
+  params: { id: inPath(z.int(), { description: 'Id of the field.' }), ...edits },
   reply: {},
   async handle(ctx, { id, ...sent }) {
     await updateProfileField(ctx, id, toEdit(sent));
@@ -118,11 +128,11 @@ export const deleteProfileFieldEndpoint = endpoint({
   method: 'DELETE',
   path: '/realm/profile_fields/{id}',
   auth: 'basic',
-  twins: ['deleteCustomProfileField'],
+  equivalents: ['deleteCustomProfileField'],
   summary: 'Delete a custom profile field',
-  description: 'With all that people have in it.',
+  description: 'Deletes all values of the field too.',
   permission: 'administrators',
-  params: { id: inPath(z.int(), { description: 'The field.' }) },
+  params: { id: inPath(z.int(), { description: 'Id of the field.' }) },
   reply: {},
   async handle(ctx, { id }) {
     await deleteProfileField(ctx, id);
@@ -133,12 +143,12 @@ export const patchOwnProfileData = endpoint({
   method: 'PATCH',
   path: '/users/me/profile_data',
   auth: 'basic',
-  twins: ['updateProfileData'],
+  equivalents: ['updateProfileData'],
   summary: 'Update your profile data',
-  permission: 'people, not bots',
+  permission: 'all users except bots',
   params: {
     data: json(profileDataSent, {
-      description: 'A text, or a list of user ids for a field of users; null or "" takes the value away.',
+      description: 'Values to set: a text, or a list of user ids for a field of users. null or "" removes the value.',
       example: '[{"id": 1, "value": "at sea"}]',
     }),
   },
@@ -152,10 +162,10 @@ export const deleteOwnProfileData = endpoint({
   method: 'DELETE',
   path: '/users/me/profile_data',
   auth: 'basic',
-  twins: ['removeProfileData'],
-  summary: 'Remove profile data of your own',
-  permission: 'people, not bots',
-  params: { data: json(z.array(z.int()), { description: 'Ids of fields.', example: '[1]' }) },
+  equivalents: ['removeProfileData'],
+  summary: 'Remove your profile data',
+  permission: 'all users except bots',
+  params: { data: json(z.array(z.int()), { description: 'Ids of the fields.', example: '[1]' }) },
   reply: {},
   async handle(ctx, { data }) {
     await removeOwnValues(ctx, data);

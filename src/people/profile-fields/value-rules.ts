@@ -1,31 +1,33 @@
 import type { ProfileField, User } from '../../generated/prisma/client.ts';
+import { isDay } from '../../platform/dates.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { requireDirectionKept } from '../../platform/names.ts';
 import { cutText, requireText } from '../../platform/text.ts';
 import { choicesOf, MAX_CHOICE_LENGTH } from './field-data.ts';
 import { FIELD_TYPES } from './field-types.ts';
 import { isLink } from './links.ts';
 
-/** In code points. */
+/** Lengths in code points. */
 const MAX_SHORT_LENGTH = 50;
 const MAX_LONG_LENGTH = 500;
-/** Our choice: everybody is sent the profiles of all. */
+/** Largest number of users in a value. Bounded because every client receives the profiles of all users. */
 const MAX_USERS = 1_000;
 
-/** The users a value may name, by id: all it names of the organisation. */
+/** Users that a value can name, by id. All are users of the organization. */
 export type NamedUsers = ReadonlyMap<number, Pick<User, 'isActive' | 'botType'>>;
 
-/** Whether a value as a client sends it takes away what the field holds. */
+/** Returns whether a value from a client empties the field. */
 export function isEmptyValue(value: unknown): boolean {
   return value === null || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
 /**
- * A value that is not empty, as it is kept.
+ * Validates a value that is not empty and returns it as it is stored.
  *
- * @param given As the client sent it: a text, or a list of user ids for a field of users.
- * @param users Those whom `idsIn` names.
- * @returns The text; for a field of users the JSON text of their ids, each once.
- * @throws BadRequestError when the field's type does not take it.
+ * @param given Value from the client: a text, or a list of user ids for a field of users.
+ * @param users Users whose ids `idsIn` returned.
+ * @returns The text. For a field of users, the JSON text of their ids, without duplicates.
+ * @throws BadRequestError if the field's type does not accept the value.
  */
 export function requireValue(field: ProfileField, given: unknown, users: NamedUsers): string {
   const { name, type } = field;
@@ -39,24 +41,18 @@ export function requireValue(field: ProfileField, given: unknown, users: NamedUs
       if (choicesOf(field)?.some(({ key }) => key === value)) return value;
       throw new BadRequestError(`'${cutText(value, MAX_CHOICE_LENGTH, '…')}' is not a valid choice for '${name}'.`);
     case FIELD_TYPES.DATE.id:
-      if (isDate(value)) return value;
+      if (isDay(value) && !value.startsWith('0000')) return value;
       throw new BadRequestError(`${name} is not a date`, name);
     case FIELD_TYPES.URL.id:
       if (isLink(value)) return value;
       throw new BadRequestError(`${name} is not a URL`, name);
     default:
+      requireDirectionKept(name, value);
       return requireText(name, value, { max: MAX_SHORT_LENGTH });
   }
 }
 
-/** "2026-02-28": a day there is, in the years 1 to 9999. */
-function isDate(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false;
-  const day = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
-}
-
-/** The ids of users that a value of a field of users names; whatever else stands there is refused with the value. */
+/** Returns the user ids in a value of a field of users. Skips other elements, which `requireValue` rejects. */
 export function idsIn(value: unknown): number[] {
   return Array.isArray(value) ? value.filter((id) => typeof id === 'number') : [];
 }

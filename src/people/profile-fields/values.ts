@@ -16,9 +16,9 @@ import { idsIn, isEmptyValue, type NamedUsers, requireValue } from './value-rule
 import { toWireValue, type ValueEntry, type WireProfileData } from './wire.ts';
 
 /**
- * What users have in their profiles, in one query.
+ * Reads the profiles of users, in one query.
  *
- * @returns By user id; who has nothing is absent.
+ * @returns Profiles by user id. Users without values are absent.
  */
 export async function profileDataOf(
   db: SqlClient,
@@ -26,7 +26,7 @@ export async function profileDataOf(
   userIds: readonly number[],
 ): Promise<Map<number, WireProfileData>> {
   type Entry = readonly [fieldId: number, value: ProfileValue['value'], renderedValue: string | null];
-  // A row for each user: of many values each would take longer to read than it takes to make.
+  // One row for each user: decoding one row for each value would take longer than aggregating them.
   const rows = await readRows<{ userId: number; entries: readonly Entry[] }>(
     db,
     Prisma.sql`
@@ -39,10 +39,9 @@ export async function profileDataOf(
 }
 
 /**
- * Changes what the viewer has in their profile, and tells everyone of each field that is another. All is changed or
- * nothing is.
+ * Changes the viewer's profile, and notifies all users of each field that changed. All changes are made, or none.
  *
- * @throws BadRequestError for a bot, and as `setProfileValues` does.
+ * @throws BadRequestError for a bot, and as `setProfileValues`.
  */
 export async function updateOwnProfile(ctx: Ctx, entries: readonly ValueEntry[]): Promise<void> {
   const { user, role } = ctx.viewer;
@@ -54,9 +53,9 @@ export async function updateOwnProfile(ctx: Ctx, entries: readonly ValueEntry[])
 }
 
 /**
- * Takes away what the viewer has in fields of their profile. What was empty is no change.
+ * Empties fields of the viewer's profile. Fields that are already empty are not changed.
  *
- * @throws BadRequestError as `updateOwnProfile` does.
+ * @throws BadRequestError as `updateOwnProfile`.
  */
 export function removeOwnValues(ctx: Ctx, fieldIds: readonly number[]): Promise<void> {
   return updateOwnProfile(
@@ -66,15 +65,14 @@ export function removeOwnValues(ctx: Ctx, fieldIds: readonly number[]): Promise<
 }
 
 /**
- * Changes what a person has in their profile, inside a change that holds the organisation's row: fields, and the users
- * whom values name, stay as they are until it is over. All entries are checked before anything is written; of two for
- * one field the last counts.
+ * Changes a person's profile, within a transaction that locked the organization's row. The lock keeps fields, and users
+ * that values name, unchanged until the end of the transaction. All entries are validated before the first write. If
+ * two entries are for the same field, the last one counts.
  *
- * That a field is required is for clients to ask of people: the documents know no refusal to empty it.
+ * A required field can be emptied, because the REST documentation has no error for it. Clients enforce it.
  *
- * @param by Whether who acts may change the fields too that people cannot edit themselves.
- * @throws BadRequestError when there is no such field, when it may not be changed, or when its type does not take the
- *   value.
+ * @param by `changesAll`: whether the actor can also change fields that people cannot edit themselves.
+ * @throws BadRequestError if there is no such field, it cannot be changed, or its type does not accept the value.
  */
 export async function setProfileValues(
   tx: Tx,
@@ -101,7 +99,7 @@ export async function setProfileValues(
   if (changed.length > 0) await writeValues(tx, emit, { realmId, userId }, changed);
 }
 
-/** Whom entries for fields of users name, of the organisation. */
+/** Returns the users of the organization that entries for fields of users name. */
 async function namedUsers(
   tx: Tx,
   realmId: number,

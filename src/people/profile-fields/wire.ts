@@ -9,7 +9,7 @@ export const wireProfileField = z
     order: z.int(),
     name: z.string(),
     hint: z.string(),
-    field_data: z.string().describe('JSON text for types 3 and 7; "" for the others.'),
+    field_data: z.string().describe('JSON text for types 3 and 7. "" for other types.'),
     required: z.boolean(),
     editable_by_user: z.boolean(),
     display_in_profile_summary: z.literal(true).optional(),
@@ -36,12 +36,12 @@ export function toWire(field: ProfileField): WireProfileField {
 const wireProfileValue = z
   .object({
     value: z.string(),
-    rendered_value: z.string().optional().describe('HTML, for the types that are Markdown.'),
+    rendered_value: z.string().optional().describe('The value as HTML, for the types whose values are Markdown.'),
   })
   .meta({ id: 'ProfileValue' });
 export type WireProfileValue = Wire<typeof wireProfileValue>;
 
-/** What a user said, by the id of the field; those left empty are absent. */
+/** A user's values, by field id. Empty fields are absent. */
 export const wireProfileData = z.record(z.string(), wireProfileValue);
 export type WireProfileData = Wire<typeof wireProfileData>;
 
@@ -49,15 +49,15 @@ export function toWireValue({ value, renderedValue }: Pick<ProfileValue, 'value'
   return { value, ...(renderedValue !== null && { rendered_value: renderedValue }) };
 }
 
-/** Profile data as clients send it. What a value may be, its field says. */
+/** Profile data as clients send it. The field determines which values are valid. */
 export const profileDataSent = z.array(z.object({ id: z.int(), value: z.unknown().nonoptional() }));
 
 export const toEntries = (sent: z.output<typeof profileDataSent>): readonly ValueEntry[] =>
   sent.map(({ id, value }) => ({ fieldId: id, value }));
 
-/** What a user is to have in a field. */
+/** New value of a user's field. */
 export interface ValueEntry {
   readonly fieldId: number;
-  /** As the client sent it: a text, or a list of user ids for a field of users. Null, "" and [] take the value away. */
+  /** Value from the client: a text, or a list of user ids for a field of users. Null, "" and [] empty the field. */
   readonly value: unknown;
 }

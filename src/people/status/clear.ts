@@ -6,7 +6,7 @@ import { userStatusSet } from './events.ts';
 import { isAway } from './state.ts';
 import { toWire } from './wire.ts';
 
-/** Takes a user's status away, inside a change, and tells everybody when there was one. */
+/** Deletes a user's status, within a transaction, and notifies all users if there was one. */
 export async function clearStatus(
   tx: Tx,
   emit: Emit,
@@ -22,7 +22,7 @@ export async function clearStatus(
   if (Object.keys(change).length > 0) emit(userStatusSet(userId, change), everyone());
 }
 
-/** Tells everybody the status of a user who is active again: registration shows none of those who are not. */
+/** Publishes the status of a reactivated user to all users: registration omits the statuses of deactivated users. */
 export async function tellStatusAgain(
   tx: Tx,
   emit: Emit,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 
-/** The parts of a status that were set: empty texts where one was cleared. */
+/** The parts of a status that were set. A part that was cleared is an empty text. */
 export interface StatusChange {
   readonly away?: boolean;
   readonly status_text?: string;
@@ -11,13 +11,13 @@ export interface StatusChange {
   readonly reaction_type?: string;
 }
 
-/** To everyone who can access the user, also when the status is what it was. */
+/** Event for all users who can access the user. Published even if the status did not change. */
 export const userStatusSet = defineEvent('user_status', undefined, (userId: number, change: StatusChange) => ({
   user_id: userId,
   ...change,
 }));
 
-tells(userStatusSet, 'everyone who can access the user', {
+documentEvent(userStatusSet, 'users who can see the user', {
   user_id: z.int(),
   away: z.boolean().optional().describe('Deprecated.'),
   status_text: z.string().optional(),

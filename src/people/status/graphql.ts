@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import { type Scope, signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { perOperation } from '../../api/graphql/context.ts';
-import { EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
+import { EventProjection, projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeType } from '../../api/graphql/node.ts';
@@ -16,12 +16,12 @@ import { setOwnStatus, setStatusOf } from './service.ts';
 import { isAway } from './state.ts';
 import { toWire, type WireStatus } from './wire.ts';
 
-const TEXT = 'In words, at most 60 characters; empty when there are none.';
-const EMOJI_NAME = 'The name of the emoji beside it; null when there is none.';
-const EMOJI_CODE = 'Which emoji it is, within the namespace; null when there is none.';
-const NAMESPACE = 'The namespace of the emoji; null when there is none.';
+const TEXT = 'Text of the status, at most 60 characters. Empty if there is none.';
+const EMOJI_NAME = 'Name of the emoji. Null if there is none.';
+const EMOJI_CODE = 'Code of the emoji in its namespace. Null if there is no emoji.';
+const NAMESPACE = 'Namespace of the emoji code. Null if there is no emoji.';
 
-/** What a user says of themselves, and who it is. */
+/** Status of a user, with the user's id. */
 interface StatusOfUser extends WireStatus {
   readonly id: number;
 }
@@ -30,7 +30,7 @@ const UserStatus = builder.objectRef<StatusOfUser>('UserStatus');
 
 builder.node(UserStatus, {
   id: { resolve: ({ id }) => id },
-  description: 'What a user says of themselves for the moment.',
+  description: 'Status of a user: a text and an emoji.',
   fields: (t) => ({
     text: t.string({ description: TEXT, resolve: ({ status_text }) => status_text ?? '' }),
     emojiName: t.string({ nullable: true, description: EMOJI_NAME, resolve: ({ emoji_name }) => emoji_name ?? null }),
@@ -41,11 +41,11 @@ builder.node(UserStatus, {
       description: NAMESPACE,
       resolve: ({ reaction_type }) => (reaction_type as ReactionType | undefined) ?? null,
     }),
-    isAway: t.boolean({ description: 'Whether they show no presence.', resolve: ({ away }) => away === true }),
+    isAway: t.boolean({ description: 'Whether the user hides their presence.', resolve: ({ away }) => away === true }),
   }),
 });
 
-/** What is stored of the statuses of users; null for one who never set any. */
+/** Reads the stored statuses of users. The returned function gives null for a user who never set one. */
 async function readStatuses(
   { app, realmId }: Scope,
   ids: readonly number[],
@@ -71,35 +71,35 @@ nodeType('UserStatus', async (ctx, ids) => {
 builder.prismaObjectField(User, 'status', (t) =>
   t.field({
     type: UserStatus,
-    description: 'What they say of themselves for the moment.',
+    description: 'Status of the user.',
     resolve: async (user, _args, ctx) => ({ ...toWire(await statuses(ctx).load(user.id), isAway(user)), id: user.id }),
   }),
 );
 
 mutation('setStatus', {
-  description: "Sets the viewer's status, or as an administrator somebody's.",
+  description: "Sets the viewer's status. Administrators can set the status of other users.",
   input: (t) => ({
-    userId: t.id({ ...refersTo('User'), required: false, description: 'Whose status to set; the viewer, if absent.' }),
+    userId: t.id({ ...refersTo('User'), required: false, description: 'Id of the user. Default: the viewer.' }),
     text: t.string({
       required: false,
-      description: 'In words, at most 60 characters; "" clears them, and without it they stay.',
+      description: 'Text, at most 60 characters. "" removes it. If absent, it does not change.',
     }),
     emojiName: t.string({
       required: false,
-      description: 'The name of the emoji beside it; "" clears it, and without it it stays.',
+      description: 'Name of the emoji. "" removes the emoji. If absent, it does not change.',
     }),
     emojiCode: t.string({
       required: false,
-      description: 'Which emoji it is, within the namespace; looked up by the name, if absent.',
+      description: 'Code of the emoji in its namespace. Default: the code of the emoji with the name `emojiName`.',
     }),
     reactionType: t.field({
       type: ReactionTypeEnum,
       required: false,
-      description: 'The namespace of the emoji; looked up by the name, if absent.',
+      description: 'Namespace of the emoji code. Default: the namespace of the emoji with the name `emojiName`.',
     }),
-    isAway: t.boolean({ required: false, description: 'Whether to show no presence; as before, if absent.' }),
+    isAway: t.boolean({ required: false, description: 'Whether to hide the presence. If absent, it does not change.' }),
   }),
-  payload: () => ({ status: { type: UserStatus, description: 'The status, after the change.' } }),
+  payload: () => ({ status: { type: UserStatus, description: 'The status after the change.' } }),
   resolve: async (ctx, { userId, text, emojiName, emojiCode, reactionType, isAway }) => {
     const edit = {
       statusText: text ?? undefined,
@@ -131,20 +131,20 @@ const PARTS = {
 } as const;
 
 const idOf = ({ user_id }: StatusBody) => user_id;
-const factsByParts = new Map<string, EntityFacts<StatusBody>>();
+const factsByParts = new Map<string, EventProjection<StatusBody>>();
 
-/** What the event knows of the user: the parts of their status that were set. */
-function factsOf(event: StatusBody): EntityFacts<StatusBody> {
+/** Returns the event projection of the user: the parts of the status that were set. */
+function factsOf(event: StatusBody): EventProjection<StatusBody> {
   const parts = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((part) => event[part] !== undefined);
   const key = parts.join();
   let facts = factsByParts.get(key);
   if (facts === undefined) {
-    const status = new EntityFacts<StatusBody>(
+    const status = new EventProjection<StatusBody>(
       'UserStatus',
       { idOf },
       Object.assign({}, ...parts.map((p) => PARTS[p])),
     );
-    facts = new EntityFacts<StatusBody>(
+    facts = new EventProjection<StatusBody>(
       'User',
       { idOf },
       { databaseId: idOf, status: { facts: status, of: (e) => e } },
@@ -162,12 +162,12 @@ eventType<StatusBody>(
     user: t.field({
       type: User,
       nullable: true,
-      description: 'Whose `status` it is.',
-      ...fromEvent(
+      description: 'The user, with the new `status`.',
+      ...projectedFromEvent(
         ({ event }: EventSource<StatusBody>) => factsOf(event),
         ({ event }) => event,
       ),
     }),
   }),
-  { description: 'A user set their status.' },
+  { description: 'The status of a user changed.' },
 );

@@ -6,13 +6,17 @@ import { wireStatus } from './wire.ts';
 
 const parts = {
   status_text: text(z.string(), {
-    description: 'At most 60 characters; "" clears it.',
+    description: 'Text, at most 60 characters. "" removes it.',
     example: 'On the water',
   }).optional(),
-  emoji_name: text(z.string(), { description: '"" clears it.', example: 'boat' }).optional(),
-  emoji_code: text(z.string(), { description: 'Looked up by the name, if absent.' }).optional(),
-  reaction_type: text(z.string(), { description: 'unicode_emoji, realm_emoji or service_extra_emoji.' }).optional(),
-  away: json(z.boolean(), { description: 'Deprecated: whether the user shows no presence.' }).optional(),
+  emoji_name: text(z.string(), { description: 'Name of the emoji. "" removes the emoji.', example: 'boat' }).optional(),
+  emoji_code: text(z.string(), {
+    description: 'Code of the emoji in its namespace. Default: the code of the emoji with the name `emoji_name`.',
+  }).optional(),
+  reaction_type: text(z.string(), {
+    description: 'Namespace of the emoji code: unicode_emoji, realm_emoji or service_extra_emoji.',
+  }).optional(),
+  away: json(z.boolean(), { description: 'Deprecated: whether the user hides their presence.' }).optional(),
 };
 
 interface Parts {
@@ -35,10 +39,10 @@ export const postUserStatus = endpoint({
   method: 'POST',
   path: '/users/{user_id}/status',
   auth: 'basic',
-  twins: ['setStatus(userId:)'],
+  equivalents: ['setStatus(userId:)'],
   summary: "Update another user's status",
   permission: 'administrators',
-  params: { user_id: inPath(z.int(), { description: 'The user.' }), ...parts },
+  params: { user_id: inPath(z.int(), { description: 'Id of the user.' }), ...parts },
   reply: {},
   async handle(ctx, { user_id, ...sent }) {
     await setStatusOf(ctx, user_id, editOf(sent));
@@ -49,7 +53,7 @@ export const postOwnStatus = endpoint({
   method: 'POST',
   path: '/users/me/status',
   auth: 'basic',
-  twins: ['setStatus'],
+  equivalents: ['setStatus'],
   summary: 'Update your status',
   params: parts,
   reply: {},
@@ -62,10 +66,10 @@ export const getUserStatus = endpoint({
   method: 'GET',
   path: '/users/{user_id}/status',
   auth: 'basic',
-  twins: ['User.status'],
+  equivalents: ['User.status'],
   summary: "Get a user's status",
-  description: 'What is not set is absent.',
-  params: { user_id: inPath(z.int(), { description: 'The user.' }) },
+  description: 'Properties that are not set are absent.',
+  params: { user_id: inPath(z.int(), { description: 'Id of the user.' }) },
   reply: { status: wireStatus },
   async handle(ctx, { user_id }) {
     return { status: await readStatus(ctx, user_id) };

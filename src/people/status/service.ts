@@ -4,6 +4,7 @@ import { type Emit, transact } from '../../events/log.ts';
 import type { User, UserStatus } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { requireDirectionKept } from '../../platform/names.ts';
 import { isAdministrator } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
 import { type Emoji, requireEmoji } from '../emoji/emoji.ts';
@@ -16,23 +17,23 @@ import { toWire, type WireStatus } from './wire.ts';
 
 const MAX_TEXT_LENGTH = 60;
 
-/** What is to be set of a status; what is absent stays. */
+/** Changes to a status. Absent parts are not changed. */
 export interface StatusEdit {
-  /** At most 60 code points; "" clears the text. */
+  /** At most 60 code points. "" clears the text. */
   readonly statusText?: string | undefined;
   /** "" clears the emoji. */
   readonly emojiName?: string | undefined;
-  /** Looked up by the name, if absent. */
+  /** If absent, looked up by the name. */
   readonly emojiCode?: string | undefined;
   readonly reactionType?: string | undefined;
-  /** Deprecated: whether the user shows no presence. */
+  /** Deprecated: whether the user hides their presence. */
   readonly away?: boolean | undefined;
 }
 
 /**
- * Sets the viewer's own status and tells everybody, also when it is what it was.
+ * Sets the viewer's own status and notifies all users, even if it did not change.
  *
- * @throws BadRequestError for a bot, when nothing is given, or a text is too long, or there is no such emoji.
+ * @throws BadRequestError for a bot, or if nothing is given, the text is too long, or there is no such emoji.
  */
 export async function setOwnStatus(ctx: Ctx, edit: StatusEdit): Promise<WireStatus> {
   if (ctx.viewer.user.botType !== null) throw new BadRequestError('This endpoint does not accept bot requests.');
@@ -40,9 +41,10 @@ export async function setOwnStatus(ctx: Ctx, edit: StatusEdit): Promise<WireStat
 }
 
 /**
- * Sets somebody's status, as an administrator, and tells everybody.
+ * Sets a user's status, as an administrator, and notifies all users.
  *
- * @throws BadRequestError unless the viewer is an administrator and the target an active person; else as `setOwnStatus`.
+ * @throws BadRequestError unless the viewer is an administrator and the target an active person. Also as
+ *   `setOwnStatus`.
  */
 export async function setStatusOf(ctx: Ctx, userId: number, edit: StatusEdit): Promise<WireStatus> {
   const text = requireStatusText(edit);
@@ -53,7 +55,7 @@ export async function setStatusOf(ctx: Ctx, userId: number, edit: StatusEdit): P
   return setStatus(ctx, target, edit, text);
 }
 
-/** The status of somebody. */
+/** Returns the status of a user. @throws BadRequestError if there is no such user. */
 export async function readStatus(ctx: Ctx, userId: number): Promise<WireStatus> {
   const user = await accessUser(ctx, userId);
   return toWire(
@@ -64,12 +66,15 @@ export async function readStatus(ctx: Ctx, userId: number): Promise<WireStatus> 
 
 function requireStatusText({ statusText }: StatusEdit): string | undefined {
   if (statusText === undefined) return undefined;
-  return requireText('status_text', statusText, { strip: true, max: MAX_TEXT_LENGTH });
+  const text = requireText('status_text', statusText, { strip: true, max: MAX_TEXT_LENGTH });
+  // The text is displayed after the name, on the same line.
+  requireDirectionKept('status_text', text);
+  return text;
 }
 
 const NO_EMOJI = { name: '', code: '', type: 'unicode_emoji' } as const;
 
-/** The emoji to set; undefined when the one there is stays. */
+/** Returns the emoji to set. Undefined: the current one is kept. */
 async function emojiOf({ app, realmId }: Ctx, edit: StatusEdit): Promise<Emoji | undefined> {
   const { emojiName, emojiCode, reactionType } = edit;
   if (emojiName !== undefined) {
@@ -95,7 +100,7 @@ async function setStatus(ctx: Ctx, target: User, edit: StatusEdit, text: string 
       text === undefined && emoji === undefined
         ? await findStatus(tx, user)
         : await save(tx, ctx, user, { text, emoji });
-    // That they are away, or not any more, is told with the setting when it changes.
+    // If `away` changes, the event is published with the setting.
     tell(emit, user, { away: isAway(after) === isAway(user) ? away : undefined, text, emoji });
     return toWire(row, isAway(after));
   });
@@ -131,7 +136,7 @@ function tell(
   const change: StatusChange = {
     ...(away !== undefined && { away }),
     ...(text !== undefined && { status_text: text }),
-    // A cleared emoji has three empty texts.
+    // For a cleared emoji, all three texts are empty.
     ...(emoji !== undefined && {
       emoji_name: emoji.name,
       emoji_code: emoji.code,

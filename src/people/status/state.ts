@@ -5,7 +5,7 @@ import { toWire } from './wire.ts';
 
 type UserStatusRow = Pick<User, 'id' | 'settings'> & { readonly [K in keyof UserStatus]: UserStatus[K] | null };
 
-/** Of every active user who has one, by user id. */
+/** Statuses of all active users who have one, by user id. */
 export const userStatusState: StateGroup = {
   name: 'user_status',
   async read({ viewer, db }) {
@@ -22,5 +22,5 @@ export const userStatusState: StateGroup = {
   },
 };
 
-/** The older word for a user who shows no presence. */
+/** Returns whether the user hides their presence. The deprecated name for it is "away". */
 export const isAway = (user: Parameters<typeof userSetting>[0]): boolean => !userSetting(user, 'presence_enabled');

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 
 /**
- * To the user's own clients.
+ * Event for the user's own clients.
  *
- * @param value True after the user allowed calls to be made in their name, false when that is over.
+ * @param value True after the user allowed calls in their name, false after that ended.
  */
 export const callTokenChanged = defineEvent('has_videoprovider_token', undefined, (value: boolean) => ({ value }));
 
-tells(callTokenChanged, 'the user', { value: z.boolean() });
+documentEvent(callTokenChanged, 'the user to whom the token belongs', { value: z.boolean() });

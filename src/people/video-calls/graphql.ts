@@ -11,7 +11,7 @@ import { createVideoCall, hasCallToken } from './service.ts';
 builder.queryField('hasVideoCallToken', (t) =>
   t.boolean({
     nullable: true,
-    description: "Whether video calls can be made in the viewer's name.",
+    description: 'Whether the viewer has allowed video calls to be created in their name.',
     resolve: (_root, _args, ctx) => hasCallToken(signedIn(ctx)),
   }),
 );
@@ -20,31 +20,35 @@ builder.queryField('videoCallRegistrationUrl', (t) =>
   t.string({
     nullable: true,
     description:
-      "Where the viewer's browser goes, within ten minutes, to allow video calls to be made in their name: to the " +
-      'provider, who sends it on to `GET /calls/videoprovider/complete`. The reply gives a cookie over HTTP: only a ' +
-      'browser that has it can complete there, and otherwise only the viewer by `completeVideoCallRegistration`.',
+      'URL of the video call provider, at which the viewer allows calls to be created in their name. Valid for ten ' +
+      'minutes. The provider redirects the browser to `GET /calls/videoprovider/complete`. Over HTTP, the response ' +
+      'sets a cookie, without which that browser cannot complete. Without the cookie, only the viewer can complete, ' +
+      'by `completeVideoCallRegistration`.',
     resolve: (_root, _args, ctx) => beginRegistration(signedIn(ctx), ctx.browser),
   }),
 );
 
 const VideoCallConsentInput = builder.inputType('VideoCallConsentInput', {
   isOneOf: true,
-  description: 'What a provider of video calls answers when it was asked for consent.',
+  description: 'Response of the video call provider to the request for consent.',
   fields: (t) => ({
-    code: t.string({ required: false, description: 'What it gave, to be exchanged for a token.' }),
-    error: t.string({ required: false, description: 'Why it gave no code.' }),
+    code: t.string({ required: false, description: 'Code from the provider, which the server exchanges for a token.' }),
+    error: t.string({ required: false, description: 'Reason why the provider sent no code.' }),
   }),
 });
 
 mutation('completeVideoCallRegistration', {
-  description: 'Takes what the provider sent when the viewer had agreed: once, and of a consent that the viewer began.',
+  description: 'Completes a registration that the viewer began, with the response of the provider. Can be used once.',
   input: (t) => ({
-    state: t.string({ description: 'As it was sent to the provider.' }),
-    consent: t.field({ type: VideoCallConsentInput, description: 'What the provider answered.' }),
+    state: t.string({ description: 'The state that was sent to the provider.' }),
+    consent: t.field({ type: VideoCallConsentInput, description: 'Response of the provider.' }),
   }),
   ignoresIdempotencyKey: true,
   payload: () => ({
-    hasVideoCallToken: { type: 'Boolean', description: "Whether video calls can be made in the viewer's name: true." },
+    hasVideoCallToken: {
+      type: 'Boolean',
+      description: 'Whether the viewer has allowed video calls to be created in their name. Always true.',
+    },
   }),
   errors: [UserDeactivatedError, RealmDeactivatedError],
   resolve: async ({ app, viewer }, { state, consent: { code, error } }) => {
@@ -54,12 +58,15 @@ mutation('completeVideoCallRegistration', {
   },
 });
 
-errorType(InvalidVideoCallProviderTokenError, 'Video calls may not be made in the name of the viewer.');
+errorType(
+  InvalidVideoCallProviderTokenError,
+  'The viewer has not allowed video calls in their name, or the provider no longer accepts the token.',
+);
 
 mutation('createVideoCall', {
-  description: "Makes a video call in the viewer's name.",
+  description: "Creates a video call in the viewer's name.",
   ignoresIdempotencyKey: true,
-  payload: () => ({ url: { type: 'String', description: 'Where to join it.' } }),
+  payload: () => ({ url: { type: 'String', description: 'URL to join the call.' } }),
   errors: [InvalidVideoCallProviderTokenError],
   resolve: async (ctx) => ({ url: await createVideoCall(ctx) }),
 });
@@ -70,9 +77,9 @@ eventType<{ value: boolean }>(
   'VideoCallTokenChangedEvent',
   (t) => ({
     hasVideoCallToken: t.boolean({
-      description: "Whether video calls can be made in the user's name from here on.",
+      description: 'Whether the viewer has allowed video calls to be created in their name.',
       resolve: ({ event }) => event.value,
     }),
   }),
-  { description: 'The user allowed video calls to be made in their name, or the provider no longer takes that.' },
+  { description: 'The viewer allowed video calls in their name, or the provider no longer accepts the token.' },
 );

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import type { VideoProvider } from '../../platform/config.ts';
 
-/** Our choice: a provider answers within seconds, and the client that waits has not left yet. */
+/** Timeout of a request to the provider. Providers respond within seconds, and clients wait longer than this. */
 export const PROVIDER_TIMEOUT_MS = 10_000;
-/** Our choice: tokens and addresses take a kilobyte or two. */
+/** Largest response of the provider. Tokens and addresses take one or two kilobytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** The provider could not be asked, or its answer makes no sense: nothing is known of the token. */
+/** The provider could not be reached, or its response is invalid. The state of the token is unknown. */
 export class ProviderError extends Error {
   override name = 'ProviderError';
 }
 
-/** Goes into a header as it is. */
+/** Text that can be sent in a header without changes. */
 const headerText = z.string().regex(/^[\x21-\x7e]+$/);
 
 const TokenAnswer = z.object({
@@ -20,13 +20,13 @@ const TokenAnswer = z.object({
     .string()
     .regex(/^bearer$/i)
     .optional(),
-  /** Seconds. */
+  /** Lifetime in seconds. */
   expires_in: z.coerce.number().positive().optional(),
   refresh_token: z.string().min(1).optional(),
 });
 export type TokenAnswer = z.output<typeof TokenAnswer>;
 
-/** How a token is asked for: with the code of a consent, or with the token that renews another. */
+/** A request for a token: with the code of a consent, or with a refresh token. */
 export type Grant =
   | {
       readonly grant_type: 'authorization_code';
@@ -36,13 +36,13 @@ export type Grant =
     }
   | { readonly grant_type: 'refresh_token'; readonly refresh_token: string };
 
-/** Errors that say nothing of the code or token shown: the operator's settings are wrong, or the provider is busy. */
+/** Errors that are unrelated to the code or token sent: the configuration is wrong, or the provider is unavailable. */
 const NOT_OF_THE_GRANT = new Set(['invalid_client', 'server_error', 'temporarily_unavailable']);
 
 /**
- * Asks the provider for a token.
+ * Requests a token from the provider.
  *
- * @returns "refused" when the code or token shown is not, or no longer, good.
+ * @returns "refused" if the code or token sent is not, or no longer, valid.
  * @throws ProviderError
  * @see RFC 6749 4.1.3, 5.2, 6; RFC 7636 4.5
  */
@@ -57,15 +57,15 @@ export async function requestToken(provider: VideoProvider, grant: Grant): Promi
   if (status === 200) return understood(TokenAnswer, body);
   const { data: refusal } = z.object({ error: z.string() }).safeParse(body);
   if (refusal !== undefined && status < 500 && !NOT_OF_THE_GRANT.has(refusal.error)) return 'refused';
-  throw new ProviderError(`The token address answered ${status} ${refusal?.error ?? ''}`);
+  throw new ProviderError(`Token endpoint of the provider returned status ${status} ${refusal?.error ?? ''}`);
 }
 
 const CallAnswer = z.object({ join_url: z.url({ protocol: /^https?$/, hostname: /./ }).max(2048) });
 
 /**
- * Makes a call in the name of the token's owner.
+ * Creates a call in the name of the token's owner.
  *
- * @returns Where to join it, over http or https; "refused" when the token is not, or no longer, good.
+ * @returns URL to join the call, over http or https. "refused" if the token is not, or no longer, valid.
  * @throws ProviderError
  */
 export async function requestCall({ createUrl }: VideoProvider, accessToken: string): Promise<string | 'refused'> {
@@ -75,7 +75,8 @@ export async function requestCall({ createUrl }: VideoProvider, accessToken: str
     content: '{}',
   });
   if (status === 401) return 'refused';
-  if (status !== 200 && status !== 201) throw new ProviderError(`The address for calls answered ${status}`);
+  if (status !== 200 && status !== 201)
+    throw new ProviderError(`Call endpoint of the provider returned status ${status}`);
   return understood(CallAnswer, body).join_url;
 }
 
@@ -85,7 +86,10 @@ interface Sent {
   readonly content: string;
 }
 
-/** Only ever to the configured addresses: a redirect, which would take the secrets along, is an error. */
+/**
+ * Sends a POST request. A redirect is an error, because it would forward the secrets to an address that is not
+ * configured.
+ */
 async function post(url: string, { authorization, type, content }: Sent): Promise<{ status: number; body: unknown }> {
   try {
     const response = await fetch(url, {
@@ -97,7 +101,7 @@ async function post(url: string, { authorization, type, content }: Sent): Promis
     });
     return { status: response.status, body: parsed(await readBounded(response)) };
   } catch (error) {
-    throw new ProviderError('The provider did not answer', { cause: error });
+    throw new ProviderError('The provider did not respond', { cause: error });
   }
 }
 
@@ -106,13 +110,13 @@ async function readBounded({ body }: Response): Promise<string> {
   let size = 0;
   for await (const chunk of body ?? []) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new Error('The answer is too long');
+    if (size > MAX_ANSWER_BYTES) throw new Error('The response is too long');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** An error's body may be anything. */
+/** Parses JSON. Undefined for other text: the body of an error can be anything. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -123,6 +127,6 @@ function parsed(text: string): unknown {
 
 function understood<S extends z.ZodType>(type: S, body: unknown): z.output<S> {
   const { data, error } = type.safeParse(body);
-  if (error !== undefined) throw new ProviderError('The answer is not understood', { cause: error });
+  if (error !== undefined) throw new ProviderError('The response of the provider is invalid', { cause: error });
   return data as z.output<S>;
 }

@@ -11,30 +11,34 @@ import { type Grant, ProviderError, requestToken } from './provider.ts';
 import { requireProvider } from './service.ts';
 import { keepToken } from './tokens.ts';
 
-/** Our choice: time enough to sign in at the provider and agree. */
+/** Time for the user to sign in at the provider and consent. */
 const STATE_MS = 600_000;
 const PURPOSE = 'video call registration';
 
-/** What comes back from the provider as it was sent: who asked, sealed under SECRET_KEY. */
+/** State that the provider returns unchanged. It identifies the user who began, and is sealed under SECRET_KEY. */
 const State = z.object({
   purpose: z.literal(PURPOSE),
   realmId: z.int(),
   userId: z.int(),
-  /** Of the code challenge. @see RFC 7636 4.1 */
+  /** Verifier of the code challenge. @see RFC 7636 4.1 */
   verifier: z.string(),
   /** Milliseconds since 1970. */
   expiresAt: z.number(),
-  /** The browser that began: the name at which it asked, without a port, and the SHA-256 of its cookie. Absent: a program began. */
+  /**
+   * The browser that began: the host name it used, without a port, and the SHA-256 of its cookie. Absent: a program
+   * began.
+   */
   browser: z.object({ host: z.string(), cookieHash: z.string() }).optional(),
 });
 type State = z.output<typeof State>;
 
 /**
- * Where the viewer's browser goes, to allow calls to be made in their name. From there the provider sends it to GET
+ * Returns the address at which the viewer's browser allows calls in their name. The provider then redirects it to GET
  * /calls/videoprovider/complete.
  *
- * @param browser Who asks, and is given a cookie: it alone completes what it began. Undefined: the viewer completes it.
- * @throws BadRequestError when there is no provider.
+ * @param browser The requesting browser, which receives a cookie. Only this browser can complete the registration.
+ *   Undefined: the viewer completes it.
+ * @throws BadRequestError if no provider is configured.
  */
 export function beginRegistration({ app, realmId, viewer }: Ctx, browser: Browser | undefined): string {
   const { clientId, authorizeUrl } = requireProvider(app);
@@ -57,7 +61,7 @@ export function beginRegistration({ app, realmId, viewer }: Ctx, browser: Browse
 
 const PATH = '/api/v1/calls/videoprovider';
 
-/** Lax: the provider, another site, sends the browser back. */
+/** Returns the cookie's header. `Lax`, because the provider, another site, redirects the browser back. */
 const cookieOf = ({ config }: App, value: string, maxAge: number) =>
   setCookie({
     name: cookieName(config, 'call'),
@@ -68,35 +72,44 @@ const cookieOf = ({ config }: App, value: string, maxAge: number) =>
     secure: urlOf(config, '').startsWith('https:'),
   });
 
-/** Gives the browser a cookie of the consent it begins: of several, the last counts. */
+/**
+ * Gives the browser a cookie for the registration that it begins. If a browser has several of these cookies, only the last one is
+ * valid.
+ */
 function remember(app: App, browser: Browser): State['browser'] {
   const secret = randomBytes(32).toString('base64url');
   browser.setCookie(cookieOf(app, secret, STATE_MS / 1000));
   return { host: nameOf(browser), cookieHash: hashOf(secret) };
 }
 
-/** Cookies know no ports, and a Host may name any: nobody is to be sent where only a Host said. */
+/**
+ * Returns the host name of a request, without port. Cookies ignore ports, and a Host header can contain any port: a
+ * redirect must not lead to a port that only a Host header named.
+ */
 const nameOf = (browser: Browser) => withoutPort(browser.header('host')?.toLowerCase() ?? '');
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url');
 
-/** One for all organisations, because providers want to know each address: at the server's own domain. */
+/**
+ * Returns the redirect URI, at the server's own domain. All organizations share it, because every redirect URI must be registered
+ * with the provider.
+ */
 const redirectUri = ({ config }: App) => `${urlOf(config, '')}${PATH}/complete`;
 
-/** What the provider sends along. */
+/** Parameters that the provider sends with the redirect. */
 export interface Consent {
-  /** Absent when the user did not agree. */
+  /** Absent if the user did not consent. */
   readonly code?: string | undefined;
   readonly state: string;
-  /** Why there is no code. */
+  /** Reason that there is no code. */
   readonly error?: string | undefined;
 }
 
 /**
- * Where the browser that began has its cookie, when that is not where the provider sent it: at its organisation's own
- * address.
+ * Returns the address at which a registration must be completed, if it is another one than the provider's redirect
+ * used. The browser that began has its cookie at its organization's own address.
  *
- * @returns Undefined when it is here, or nowhere.
+ * @returns Undefined if the cookie is at this address, or no browser began.
  */
 export function homeOfRegistration({ app, realm }: RequestCtx, consent: Consent, browser: Browser): string | undefined {
   requireProvider(app);
@@ -109,14 +122,16 @@ export function homeOfRegistration({ app, realm }: RequestCtx, consent: Consent,
 }
 
 /**
- * Takes what the provider sends when the user has agreed, and keeps the token: once, and from the browser that began or
- * from the user. Else somebody could begin, have another agree, and make calls in the other's name.
+ * Completes a registration with the provider's parameters and stores the token. Works once, and only for the browser
+ * that began or for the user. Otherwise an attacker could begin, let another user consent, and make calls in that
+ * user's name.
  *
- * @param browser Who brings it; undefined: the viewer does.
- * @throws BadRequestError when the state is not one of ours, was used already, is too old, or is of another organisation,
- *   browser or user; when the user did not agree, or the provider gives no token for the code.
- * @throws RequestVariableMissingError without a code.
- * @throws RealmDeactivatedError, UserDeactivatedError when the user may not sign in any more.
+ * @param browser The browser that was redirected. Undefined: the viewer sends the parameters.
+ * @throws BadRequestError if the state was not issued by this server, was used already, is too old, or belongs to
+ *   another organization, browser or user; if the user did not consent; or if the provider issues no token for the
+ *   code.
+ * @throws RequestVariableMissingError if neither a code nor an error is given.
+ * @throws RealmDeactivatedError, UserDeactivatedError if the user can no longer sign in.
  */
 export async function completeRegistration(
   { app, realm, viewer }: RequestCtx,
@@ -150,7 +165,7 @@ export async function completeRegistration(
   function exchange(app: App, grant: Grant) {
     return requestToken(provider, grant).catch((error: unknown) => {
       if (!(error instanceof ProviderError)) throw error;
-      app.log.warn({ err: error }, 'a video provider gave no token');
+      app.log.warn({ err: error }, 'video provider issued no token');
       throw new BadRequestError('Failed to reach the video provider');
     });
   }
@@ -168,7 +183,7 @@ function openState({ keys, now }: App, text: string): State {
     const state = State.parse(JSON.parse(keys.open(Buffer.from(text, 'base64url'))));
     if (state.expiresAt > now().getTime()) return state;
   } catch {
-    // Whatever is wrong with it, it is none of ours.
+    // Any failure means that this server did not issue the state.
   }
   throw badState();
 }

@@ -8,9 +8,11 @@ export const postVideoCall = endpoint({
   method: 'POST',
   path: '/calls/videoprovider/create',
   auth: 'basic',
-  twins: ['createVideoCall'],
+  equivalents: ['createVideoCall'],
   summary: 'Create a video call',
-  description: 'Needs a token, as `has_videoprovider_token` of registration says.',
+  description:
+    'Requires that you have allowed video calls in your name: see `has_videoprovider_token` in the response of `POST ' +
+    '/register`.',
   ignoresIdempotencyKey: true,
   params: {},
   reply: { url: z.string() },
@@ -23,10 +25,11 @@ export const getVideoCallRegister = endpoint({
   method: 'GET',
   path: '/calls/videoprovider/register',
   auth: 'basic',
-  twins: ['videoCallRegistrationUrl'],
+  equivalents: ['videoCallRegistrationUrl'],
   summary: 'Allow video calls to be made in your name',
   description:
-    'For a browser: gives it a cookie and redirects to the provider, who asks you and sends you on to `complete`.',
+    'For browsers. Sets a cookie and redirects to the provider, which asks for your consent and redirects to ' +
+    '`complete`.',
   redirects: 'always',
   params: {},
   reply: {},
@@ -39,16 +42,17 @@ export const getVideoCallComplete = endpoint({
   method: 'GET',
   path: '/calls/videoprovider/complete',
   auth: 'none',
-  twins: ['completeVideoCallRegistration'],
-  summary: 'Complete what allows video calls',
+  equivalents: ['completeVideoCallRegistration'],
+  summary: 'Complete the registration for video calls',
   description:
-    'The provider sends the browser here. Needs no credentials, but the cookie of `register`: only the browser that began ' +
-    'can complete, once, within ten minutes. Sends it on to the organization that it began at, if that is elsewhere.',
+    'The provider redirects the browser to this endpoint. Requires no credentials, but the cookie of `register`: ' +
+    'only the browser that began the registration can complete it, once, within ten minutes. If the registration ' +
+    'began at the address of another organization, the browser is redirected there.',
   redirects: 'sometimes',
   params: {
-    state: text(z.string(), { description: 'As it was sent to the provider.' }),
-    code: text(z.string(), { description: 'Of the consent; absent with `error`.' }).optional(),
-    error: text(z.string(), { description: 'Why the provider gave no code.' }).optional(),
+    state: text(z.string(), { description: 'The state that was sent to the provider.' }),
+    code: text(z.string(), { description: 'Code from the provider. Absent if `error` is given.' }).optional(),
+    error: text(z.string(), { description: 'Reason why the provider sent no code.' }).optional(),
   },
   reply: {},
   async handle(request, consent, http) {

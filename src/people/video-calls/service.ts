@@ -5,24 +5,24 @@ import { InvalidVideoCallProviderTokenError } from './errors.ts';
 import { ProviderError, requestCall } from './provider.ts';
 import { dropToken, heldToken } from './tokens.ts';
 
-/** Where video calls are made. @throws BadRequestError when the server's operator has set up no provider. */
+/** Returns the provider of video calls. @throws BadRequestError if the operator configured none. */
 export function requireProvider({ config: { videoProvider } }: App): VideoProvider {
   if (videoProvider === undefined) throw new BadRequestError('Video provider credentials have not been configured');
   return videoProvider;
 }
 
-/** Whether calls can be made in the viewer's name. */
+/** Returns whether calls can be made in the viewer's name. */
 export async function hasCallToken({ app, viewer }: Ctx): Promise<boolean> {
   return (await app.db.callToken.count({ where: { realmId: viewer.realm.id, userId: viewer.id } })) > 0;
 }
 
 /**
- * Makes a video call in the viewer's name.
+ * Creates a video call in the viewer's name.
  *
- * @returns Where to join it, over http or https.
- * @throws InvalidVideoCallProviderTokenError when the viewer has not allowed it, or the provider does no longer take
- *   that: the viewer's clients are then told that there is no token.
- * @throws BadRequestError when there is no provider, or it could not make the call.
+ * @returns URL to join the call, over http or https.
+ * @throws InvalidVideoCallProviderTokenError if the viewer has not allowed it, or the provider no longer accepts the
+ *   token. In the second case, the viewer's clients are notified that there is no token.
+ * @throws BadRequestError if no provider is configured, or it could not create the call.
  */
 export async function createVideoCall(ctx: Ctx): Promise<string> {
   const provider = requireProvider(ctx.app);
@@ -33,7 +33,7 @@ export async function createVideoCall(ctx: Ctx): Promise<string> {
     await dropToken(ctx, held);
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    ctx.app.log.warn({ err: error }, 'a video call could not be made');
+    ctx.app.log.warn({ err: error }, 'video call creation failed');
     throw new BadRequestError('Failed to create video call');
   }
   throw new InvalidVideoCallProviderTokenError();

@@ -9,18 +9,18 @@ import { InvalidVideoCallProviderTokenError } from './errors.ts';
 import { callTokenChanged } from './events.ts';
 import { PROVIDER_TIMEOUT_MS, ProviderError, requestToken, type TokenAnswer } from './provider.ts';
 
-// A token is renewed by one request at a time, over all nodes, and no row stays locked while the provider is asked: it
-// may take seconds, and the embedded database has one connection for everybody. Instead who renews writes so into the
-// row, and for how long; the others wait and look again. Each write names the row's content as it was read: sealing it
-// draws a new nonce each time, so that content never comes back, and of two writers the first alone finds it.
+// One request at a time renews a token, across all nodes. No row stays locked while the provider is asked for it: that
+// can take seconds, and the embedded database has a single connection. Instead, the request writes a lease into the
+// row, and other requests wait and read the row again. Each write names the row's content as it was read. Sealing draws
+// a new nonce each time, so a content never recurs, and of two writers only the first one matches.
 
-/** What is kept of a token. Times are milliseconds since 1970. */
+/** Stored content of a token. Times are milliseconds since 1970. */
 const Stored = z.object({
   accessToken: z.string(),
   refreshToken: z.string().optional(),
-  /** Absent: until the provider refuses it. */
+  /** Absent: valid until the provider refuses it. */
   expiresAt: z.number().optional(),
-  /** Until when a request may take to renew it. */
+  /** End of the lease of the request that renews the token. */
   renewedUntil: z.number().optional(),
 });
 type Stored = z.output<typeof Stored>;
@@ -31,14 +31,16 @@ export interface HeldToken {
   readonly sealed: Uint8Array<ArrayBuffer>;
 }
 
-/** Our choice: what takes longer to reach the provider is too late. */
+/** Time before the expiry at which a token is renewed: a request sent later could reach the provider too late. */
 const EARLY_MS = 30_000;
-/** Our choice: longer than the provider is waited for, so that nobody else begins meanwhile. */
+/** Length of a lease. Longer than the timeout of the provider, so that no other request begins in the meantime. */
 const LEASE_MS = PROVIDER_TIMEOUT_MS + 5_000;
-/** Our choice. */
+/** Interval at which waiting requests read the row again. */
 const LOOK_AGAIN_MS = 50;
 
-/** Keeps the token of a user who has just allowed calls, in the place of any other, and tells their clients. */
+/**
+ * Stores the token of a user who has just allowed calls, replaces any previous one, and notifies the user's clients.
+ */
 export async function keepToken(scope: Scope, userId: number, answer: TokenAnswer): Promise<void> {
   const { app, realmId } = scope;
   const row = { realmId, sealed: seal(app, toStored(app, answer)), updatedAt: app.now() };
@@ -53,7 +55,7 @@ export async function keepToken(scope: Scope, userId: number, answer: TokenAnswe
   });
 }
 
-/** Forgets a token the provider refused, unless there is another by now, and tells the user's clients. */
+/** Deletes a token that the provider refused, unless it was replaced, and notifies the user's clients. */
 export async function dropToken(ctx: Ctx, { sealed }: Pick<HeldToken, 'sealed'>): Promise<void> {
   const { viewer } = ctx;
   await transact(ctx, async (tx, emit) => {
@@ -63,10 +65,10 @@ export async function dropToken(ctx: Ctx, { sealed }: Pick<HeldToken, 'sealed'>)
 }
 
 /**
- * The viewer's token, renewed when its time is over.
+ * Returns the viewer's token, and renews it if it expires.
  *
- * @throws InvalidVideoCallProviderTokenError when there is none, or it cannot be renewed any more: then it is forgotten.
- * @throws ProviderError when the provider cannot be asked.
+ * @throws InvalidVideoCallProviderTokenError if there is no token, or it can no longer be renewed; then it is deleted.
+ * @throws ProviderError if the provider cannot be reached, or another request does not finish the renewal in time.
  */
 export async function heldToken(ctx: Ctx, provider: VideoProvider): Promise<HeldToken> {
   const { app, viewer } = ctx;
@@ -87,10 +89,10 @@ export async function heldToken(ctx: Ctx, provider: VideoProvider): Promise<Held
       if (held !== undefined) return held;
     }
   }
-  throw new ProviderError('Another request did not come to an end with the token');
+  throw new ProviderError('Another request did not finish the renewal of the token in time');
 }
 
-/** @returns Undefined when the user allowed calls anew meanwhile. */
+/** Renews a token. @returns Undefined if the user allowed calls again in the meantime. */
 async function renew(
   ctx: Ctx,
   provider: VideoProvider,
@@ -104,7 +106,7 @@ async function renew(
     await dropToken(ctx, { sealed: leased });
     throw new InvalidVideoCallProviderTokenError();
   }
-  // A provider that gives no new one goes on with the old.
+  // If the provider returns no new refresh token, the old one stays valid.
   const renewed = { refreshToken, ...toStored(ctx.app, answer) };
   const sealed = await replace(ctx, leased, renewed);
   return sealed && { accessToken: renewed.accessToken, sealed };
@@ -118,13 +120,13 @@ async function askAgain(
   try {
     return await requestToken(provider, { grant_type: 'refresh_token', refresh_token: refreshToken });
   } catch (error) {
-    // Who comes next need not wait for what came to nothing.
+    // Ends the lease, so that the next request need not wait for a failed renewal.
     await replace(ctx, leased, stored);
     throw error;
   }
 }
 
-/** Writes `stored` where `sealed` was read. @returns The row's content; undefined when it had another by then. */
+/** Writes `stored` if the row still contains `sealed`. @returns The new content. Undefined if it had changed. */
 async function replace({ app, viewer }: Ctx, sealed: Uint8Array<ArrayBuffer>, stored: Stored) {
   const data = { sealed: seal(app, stored), updatedAt: app.now() };
   const { count } = await app.db.callToken.updateMany({

@@ -1,12 +1,12 @@
-import { EntityFacts, instantOf, referenceFacts } from '../../api/graphql/entity-facts.ts';
-import { userReference } from '../../people/entity-facts.ts';
-import type { FolderFacts } from './wire.ts';
+import { EventProjection, instantOf, referenceProjection } from '../../api/graphql/event-projections.ts';
+import { userReference } from '../../people/event-projections.ts';
+import type { FolderSnapshot } from './wire.ts';
 
-/** A folder of which an event knows the id alone. */
-export const folderReference = referenceFacts('ChannelFolder');
+/** Event projection of a folder of which an event contains only the id. */
+export const folderReference = referenceProjection('ChannelFolder');
 
-/** What an event knows of a folder that stands in it. */
-export const folderFacts = new EntityFacts<FolderFacts>(
+/** Event projection of a folder that an event contains. */
+export const folderProjection = new EventProjection<FolderSnapshot>(
   'ChannelFolder',
   { idOf: ({ id }) => id },
   {
@@ -21,14 +21,14 @@ export const folderFacts = new EntityFacts<FolderFacts>(
   },
 );
 
-/** A folder at its new place. */
+/** A folder with its new position. */
 export interface PlacedFolder {
   readonly id: number;
   readonly order: number;
 }
 
-/** What is known of a folder when all are put into a new order. */
-export const placedFolder = new EntityFacts<PlacedFolder>(
+/** Event projection of a folder when all folders are reordered. */
+export const placedFolder = new EventProjection<PlacedFolder>(
   'ChannelFolder',
   { idOf: ({ id }) => id },
   { databaseId: ({ id }) => id, order: ({ order }) => order },

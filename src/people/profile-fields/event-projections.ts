@@ -1,11 +1,11 @@
-import { EntityFacts } from '../../api/graphql/entity-facts.ts';
+import { EventProjection } from '../../api/graphql/event-projections.ts';
 import { choicesOf, urlPatternOf } from './field-data.ts';
 import type { WireProfileField } from './wire.ts';
 
 const stored = ({ type, field_data }: WireProfileField) => ({ type, fieldData: field_data });
 
-/** What an event knows of a field that stands in it. */
-export const fieldFacts = new EntityFacts<WireProfileField>(
+/** Event projection of a field that the event contains in full. */
+export const fieldProjection = new EventProjection<WireProfileField>(
   'CustomProfileField',
   { idOf: ({ id }) => id },
   {

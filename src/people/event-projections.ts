@@ -1,23 +1,23 @@
 import { USER_SETTINGS } from '../access/user-settings.ts';
-import { changeFacts, EntityFacts, referenceFacts } from '../api/graphql/entity-facts.ts';
-import { settingFacts } from '../api/graphql/setting-fields.ts';
-import type { KnownSetting } from '../platform/setting.ts';
+import { changeProjections, EventProjection, referenceProjection } from '../api/graphql/event-projections.ts';
+import { settingProjections } from '../api/graphql/setting-fields.ts';
+import { type KnownSetting, withEffect } from '../platform/setting.ts';
 import { type KnownChange, propertyOf } from './events.ts';
-import { avatarUrl, toMinute, type UserFacts } from './wire.ts';
+import { avatarUrl, toMinute, type UserSnapshot } from './wire.ts';
 
-// No event answers an address, though it may hold one: events are read for days after, and who has hidden theirs meanwhile
-// has hidden it from whoever had not read them. Addresses are read for each, as they may see them by then.
+// Event projections never contain an email address, even if the event does. Events can be read days later, and a user
+// may have hidden the address in the meantime. Addresses are read for each viewer, with the current visibility.
 
-/** A user of whom an event knows everything. */
+/** A user that the event contains in full. */
 export interface KnownUser {
-  readonly user: UserFacts;
+  readonly user: UserSnapshot;
 }
 
-/** A user of whom an event knows the id alone. */
-export const userReference = referenceFacts('User');
+/** Event projection of a user of whom the event contains only the id. */
+export const userReference = referenceProjection('User');
 
-/** A user whom an event names. */
-export const namedUser = new EntityFacts<Pick<UserFacts, 'id' | 'fullName'>>(
+/** Event projection of a user of whom the event contains the id and the name. */
+export const namedUser = new EventProjection<Pick<UserSnapshot, 'id' | 'fullName'>>(
   'User',
   { idOf: ({ id }) => id },
   { databaseId: ({ id }) => id, fullName: ({ fullName }) => fullName },
@@ -25,7 +25,7 @@ export const namedUser = new EntityFacts<Pick<UserFacts, 'id' | 'fullName'>>(
 
 type Size = { readonly size?: unknown };
 
-const imageOf = (user: UserFacts, { size }: Size) => avatarUrl(user, size === 'MEDIUM' ? 'medium' : undefined);
+const imageOf = (user: UserSnapshot, { size }: Size) => avatarUrl(user, size === 'MEDIUM' ? 'medium' : undefined);
 
 const whole = {
   databaseId: ({ user }: KnownUser) => user.id,
@@ -46,14 +46,14 @@ const whole = {
 
 const identity = { idOf: ({ user }: KnownUser) => user.id };
 
-/** What an event knows of a user that stands in it whole. */
-export const userFacts = new EntityFacts<KnownUser>('User', identity, whole);
+/** Event projection of a user that the event contains in full. */
+export const userProjection = new EventProjection<KnownUser>('User', identity, whole);
 
-/** What is known of a user who has just come: nothing stands in their profile yet. */
-export const newUser = new EntityFacts<KnownUser>('User', identity, { ...whole, profileData: () => [] });
+/** Event projection of a new user, whose profile is empty. */
+export const newUser = new EventProjection<KnownUser>('User', identity, { ...whole, profileData: () => [] });
 
-/** What is known of a user of whom something changed, by what that is. */
-const changes = changeFacts<KnownChange>('User', ({ person }) => person.user_id, {
+/** Event projections of a changed user, by the changed property. */
+const changes = changeProjections<KnownChange>('User', ({ person }) => person.user_id, {
   full_name: { fullName: ({ person }) => person.full_name },
   role: { role: ({ person }) => person.role },
   is_imported_stub: { isImportedStub: ({ person }) => person.is_imported_stub },
@@ -68,12 +68,12 @@ const changes = changeFacts<KnownChange>('User', ({ person }) => person.user_id,
   },
 });
 
-/** What an event knows of the user of whom it tells one change. */
-export const changedUser = ({ facts }: { readonly facts: KnownChange }): EntityFacts<KnownChange> =>
+/** Returns the event projection of a changed user. */
+export const changedUser = ({ facts }: { readonly facts: KnownChange }): EventProjection<KnownChange> =>
   changes(propertyOf(facts.person));
 
-const bySetting = settingFacts('UserSettings', Object.keys(USER_SETTINGS));
+const bySetting = settingProjections('UserSettings', Object.keys(withEffect(USER_SETTINGS)));
 
-/** What an event knows of the viewer's settings: the one that changed. */
-export const changedSetting = ({ facts }: { readonly facts: KnownSetting }): EntityFacts<KnownSetting> =>
+/** Returns the event projection of the viewer's settings: the changed one. */
+export const changedSetting = ({ facts }: { readonly facts: KnownSetting }): EventProjection<KnownSetting> =>
   bySetting(facts.property);

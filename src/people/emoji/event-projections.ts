@@ -1,9 +1,9 @@
-import { EntityFacts } from '../../api/graphql/entity-facts.ts';
-import { userReference } from '../entity-facts.ts';
+import { EventProjection } from '../../api/graphql/event-projections.ts';
+import { userReference } from '../event-projections.ts';
 import type { WireCustomEmoji } from './wire.ts';
 
-/** What an event knows of an emoji that stands in it. */
-export const emojiFacts = new EntityFacts<WireCustomEmoji>(
+/** Event projection of an emoji that the event contains in full. */
+export const emojiProjection = new EventProjection<WireCustomEmoji>(
   'CustomEmoji',
   { idOf: ({ id }) => Number(id) },
   {
@@ -16,8 +16,8 @@ export const emojiFacts = new EntityFacts<WireCustomEmoji>(
   },
 );
 
-/** What is known of an emoji that was taken out of use. */
-export const emojiOutOfUse = new EntityFacts<number>(
+/** Event projection of a deactivated emoji. */
+export const emojiOutOfUse = new EventProjection<number>(
   'CustomEmoji',
   { idOf: (id) => id },
   { databaseId: (id) => id, isActive: () => false },

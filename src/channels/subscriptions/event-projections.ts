@@ -1,5 +1,5 @@
-import { EntityFacts, factsWithin } from '../../api/graphql/entity-facts.ts';
-import { channelReference, knownOfChannel, knownOfChannelBefore } from '../entity-facts.ts';
+import { EventProjection, projectedWithin } from '../../api/graphql/event-projections.ts';
+import { channelReference, knownOfChannel, knownOfChannelBefore } from '../event-projections.ts';
 import type { KnownLeft, KnownSubscription, KnownSubscriptions, KnownSubscriptionUpdate } from '../events.ts';
 
 const idOf = ({ userId, channel }: KnownSubscription) => `${userId}:${channel.stream_id}`;
@@ -10,23 +10,25 @@ const settings = {
   pinToTop: ({ personal }: KnownSubscription) => personal.pin_to_top,
   desktopNotifications: ({ personal }: KnownSubscription) => personal.desktop_notifications,
   audibleNotifications: ({ personal }: KnownSubscription) => personal.audible_notifications,
-  pushNotifications: ({ personal }: KnownSubscription) => personal.push_notifications,
-  emailNotifications: ({ personal }: KnownSubscription) => personal.email_notifications,
   wildcardMentionsNotify: ({ personal }: KnownSubscription) => personal.wildcard_mentions_notify,
 };
 
-const ofItsChannel = new EntityFacts<KnownSubscription>('ChannelSubscription', { idOf }, settings);
+const ofItsChannel = new EventProjection<KnownSubscription>('ChannelSubscription', { idOf }, settings);
 
 const channelOf = ({ channel }: KnownSubscription) => channel;
 
-/** A subscription with its channel, which has it as the viewer's own. @param known What is known of the channel. */
-function withChannel(known: typeof knownOfChannelBefore): EntityFacts<KnownSubscription> {
-  const channel = new EntityFacts<KnownSubscription>(
+/**
+ * Returns the event projection of a subscription with its channel. The channel's `ownSubscription` is this subscription.
+ *
+ * @param known Fields of the channel in the event.
+ */
+function withChannel(known: typeof knownOfChannelBefore): EventProjection<KnownSubscription> {
+  const channel = new EventProjection<KnownSubscription>(
     'Channel',
     { idOf: (subscription) => channelOf(subscription).stream_id },
-    { ...factsWithin(known, channelOf), ownSubscription: { facts: ofItsChannel, of: (own) => own } },
+    { ...projectedWithin(known, channelOf), ownSubscription: { facts: ofItsChannel, of: (own) => own } },
   );
-  return new EntityFacts<KnownSubscription>(
+  return new EventProjection<KnownSubscription>(
     'ChannelSubscription',
     { idOf },
     { ...settings, channel: { facts: channel, of: (own) => own } },
@@ -35,33 +37,31 @@ function withChannel(known: typeof knownOfChannelBefore): EntityFacts<KnownSubsc
 
 const subscriptionFacts = withChannel(knownOfChannel);
 
-/** Of events logged before they told all of the channel. */
+/** Event projection for events of previous versions, which did not contain the whole channel. */
 const earlyFacts = withChannel(knownOfChannelBefore);
 
-/** What an event knows of the viewer's new subscriptions. */
-export const factsAbout = ({ facts }: { readonly facts: KnownSubscriptions }): EntityFacts<KnownSubscription> =>
+/** Returns the event projection of the viewer's new subscriptions. */
+export const projectionOf = ({ facts }: { readonly facts: KnownSubscriptions }): EventProjection<KnownSubscription> =>
   facts.subscriptions.every(({ channel }) => channel.row !== undefined) ? subscriptionFacts : earlyFacts;
 
-/** What is known of a channel that the viewer is not subscribed to any more. */
-export const leftChannel = new EntityFacts<KnownLeft['channels'][number]>(
+/** Event projection of a channel to which the viewer is no longer subscribed. */
+export const leftChannel = new EventProjection<KnownLeft['channels'][number]>(
   'Channel',
   { idOf: (channel) => channel.stream_id },
   { databaseId: (channel) => channel.stream_id, name: ({ name }) => name, ownSubscription: () => null },
 );
 
-type Answer = (update: KnownSubscriptionUpdate) => unknown;
-const valueIn: Answer = ({ value }) => value;
+type UpdateFunction = (update: KnownSubscriptionUpdate) => unknown;
+const valueIn: UpdateFunction = ({ value }) => value;
 
-/** The field that each setting changes, by its name on the wire. */
-const CHANGED: Readonly<Record<string, readonly [field: string, answer: Answer]>> = {
+/** The GraphQL field that each setting changes, by the setting's name on the wire. */
+const CHANGED: Readonly<Record<string, readonly [field: string, answer: UpdateFunction]>> = {
   color: ['color', valueIn],
   is_muted: ['isMuted', valueIn],
   in_home_view: ['isMuted', ({ value }) => value === false],
   pin_to_top: ['pinToTop', valueIn],
   desktop_notifications: ['desktopNotifications', valueIn],
   audible_notifications: ['audibleNotifications', valueIn],
-  push_notifications: ['pushNotifications', valueIn],
-  email_notifications: ['emailNotifications', valueIn],
   wildcard_mentions_notify: ['wildcardMentionsNotify', valueIn],
 };
 
@@ -70,11 +70,11 @@ const identity = { idOf: ({ userId, channelId }: KnownSubscriptionUpdate) => `${
 const changes = new Map(
   Object.entries(CHANGED).map(([property, [field, answer]]) => {
     const channel = { facts: channelReference, of: ({ channelId }: KnownSubscriptionUpdate) => channelId };
-    return [property, new EntityFacts('ChannelSubscription', identity, { channel, [field]: answer })];
+    return [property, new EventProjection('ChannelSubscription', identity, { channel, [field]: answer })];
   }),
 );
-const nothingMore = new EntityFacts('ChannelSubscription', identity, {});
+const nothingMore = new EventProjection('ChannelSubscription', identity, {});
 
-/** What an event knows of a subscription of which one setting changed. */
+/** Returns the event projection of a subscription of which one setting changed. */
 export const changedSubscription = ({ facts }: { readonly facts: KnownSubscriptionUpdate }) =>
   changes.get(facts.property) ?? nothingMore;

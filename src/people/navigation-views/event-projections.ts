@@ -1,8 +1,8 @@
-import { EntityFacts } from '../../api/graphql/entity-facts.ts';
+import { EventProjection } from '../../api/graphql/event-projections.ts';
 import type { KnownView } from './events.ts';
 
-/** What an event knows of a view that stands in it. */
-export const viewFacts = new EntityFacts<NonNullable<KnownView>>(
+/** Event projection of a view that the event contains in full. */
+export const viewProjection = new EventProjection<NonNullable<KnownView>>(
   'NavigationView',
   { idOf: ({ id }) => id },
   {

@@ -1,0 +1,97 @@
+import {
+  changeProjections,
+  EventProjection,
+  type ProjectedFields,
+  referenceProjection,
+} from '../api/graphql/event-projections.ts';
+import { userReference } from '../people/event-projections.ts';
+import type { ChannelChange, KnownChannels, KnownUpdate } from './events.ts';
+import { folderReference } from './folders/event-projections.ts';
+import type { ChannelSnapshot } from './wire.ts';
+
+/** Event projection of a channel of which an event contains only the id. */
+export const channelReference = referenceProjection('Channel');
+
+/** Event projection of a channel of which an event contains the id and the name. */
+export const namedChannel = new EventProjection<{ readonly id: number; readonly name: string }>(
+  'Channel',
+  { idOf: ({ id }) => id },
+  { databaseId: ({ id }) => id, name: ({ name }) => name },
+);
+
+/** Event projection of a channel that some recipients of the event may not be able to see. Access is checked for each. */
+export const channelToBeSeen = new EventProjection<{ readonly id: number }>(
+  'Channel',
+  { idOf: ({ id }) => id, isSeen: false },
+  {},
+);
+
+const identity = { idOf: (channel: ChannelSnapshot) => channel.stream_id };
+
+/**
+ * The fields in events of previous versions, which did not contain the whole channel. Subscriber counts have their own
+ * events. Permissions show users and groups, which are read from the database.
+ */
+export const knownOfChannelBefore: ProjectedFields<ChannelSnapshot> = {
+  databaseId: (channel: ChannelSnapshot) => channel.stream_id,
+  name: ({ name }: ChannelSnapshot) => name,
+  description: ({ description }: ChannelSnapshot) => description,
+  renderedDescription: (channel: ChannelSnapshot) => channel.rendered_description,
+  isPrivate: (channel: ChannelSnapshot) => channel.invite_only,
+  isWebPublic: (channel: ChannelSnapshot) => channel.is_web_public,
+  historyPublicToSubscribers: (channel: ChannelSnapshot) => channel.history_public_to_subscribers,
+  isArchived: (channel: ChannelSnapshot) => channel.is_archived,
+  isRecentlyActive: (channel: ChannelSnapshot) => channel.is_recently_active,
+  weeklyTraffic: (channel: ChannelSnapshot) => channel.stream_weekly_traffic,
+  topicsPolicy: (channel: ChannelSnapshot) => channel.topics_policy,
+  messageRetentionDays: (channel: ChannelSnapshot) => channel.message_retention_days,
+  creator: { facts: userReference, of: (channel: ChannelSnapshot) => channel.creator_id },
+  folder: { facts: folderReference, of: (channel: ChannelSnapshot) => channel.folder_id },
+};
+
+/** The fields in events that contain the whole channel. */
+export const knownOfChannel: ProjectedFields<ChannelSnapshot> = {
+  ...knownOfChannelBefore,
+  createdAt: ({ row }) => new Date(row?.createdAt ?? ''),
+  isDefault: ({ row }) => row?.isDefault,
+};
+
+const channelFacts = new EventProjection<ChannelSnapshot>('Channel', identity, knownOfChannel);
+const earlyFacts = new EventProjection<ChannelSnapshot>('Channel', identity, knownOfChannelBefore);
+
+/** Returns the event projection of channels that become visible. */
+export const projectionOf = ({ facts }: { readonly facts: KnownChannels }): EventProjection<ChannelSnapshot> =>
+  facts.channels.every(({ row }) => row !== undefined) ? channelFacts : earlyFacts;
+
+const valueIn = ({ change }: KnownUpdate) => change.value;
+
+type Of<P extends ChannelChange['property']> = Extract<ChannelChange, { readonly property: P }>;
+const privacyIn = ({ change }: KnownUpdate) => change as Of<'invite_only'>;
+
+const changes = changeProjections<KnownUpdate>('Channel', ({ id }) => id, {
+  name: { name: valueIn },
+  description: {
+    description: valueIn,
+    renderedDescription: ({ change }) => (change as Of<'description'>).rendered_description,
+  },
+  invite_only: {
+    isPrivate: valueIn,
+    isWebPublic: (update) => privacyIn(update).is_web_public,
+    historyPublicToSubscribers: (update) => privacyIn(update).history_public_to_subscribers,
+  },
+  is_archived: { isArchived: valueIn },
+  folder_id: { folder: { facts: folderReference, of: valueIn } },
+  topics_policy: { topicsPolicy: valueIn },
+  message_retention_days: { messageRetentionDays: valueIn },
+});
+
+/** Returns the event projection of a channel of which one property changed. */
+export const changedChannel = ({ facts }: { readonly facts: KnownUpdate }): EventProjection<KnownUpdate> =>
+  changes(facts.change.property);
+
+/** Event projection of a channel that new users are subscribed to. */
+export const defaultChannel = new EventProjection<number>(
+  'Channel',
+  { idOf: (id) => id },
+  { databaseId: (id) => id, isDefault: () => true },
+);
