@@ -1,32 +1,32 @@
 import { diffArrays } from 'diff';
 import type { HtmlElement, HtmlUnit } from './html-units.ts';
 
-/** A stretch of two contents: units that are the same in both, one to one, or units that took the place of others. */
+/** A section of two aligned contents: either equal units in pairs, or units that were replaced by other units. */
 export interface Chunk {
   readonly same: boolean;
   readonly old: readonly HtmlUnit[];
   readonly new: readonly HtmlUnit[];
 }
 
-/** How much work one comparison of two documents may still do, in steps of the search for what is common. */
+/** Remaining work of one comparison, in steps of the search for common units. */
 export interface Budget {
   steps: number;
 }
 
-/** About 100 ms at the worst; ordinary edits take a thousandth of it. Our choice. */
+/** Budget of one comparison: about 100 ms in the worst case. Ordinary edits take a thousandth of it. */
 export const BUDGET_STEPS = 500_000;
 
-/** The most insertions and deletions looked for in one element; beyond, its texts have little in common. Our choice. */
+/** Largest number of insertions and deletions searched for in one element. With more, its texts have little in common. */
 const MAX_EDITS = 600;
 
-/** The most pairs of elements whose words are compared in one place. Our choice. */
+/** Largest number of element pairs whose words are compared in one place. */
 const MAX_PAIRS = 2500;
 
 /**
- * What `before` and `after` have in common, and what not, in order. Two units are the same when their HTML is; the
- * white space after them may differ.
+ * Aligns two contents: returns their common and their replaced sections, in order. Two units are equal if their HTML is;
+ * the white space after them may differ.
  *
- * When the budget does not suffice, everything between the common start and the common end counts as replaced.
+ * If the budget does not suffice, everything between the common start and the common end counts as replaced.
  */
 export function align(before: readonly HtmlUnit[], after: readonly HtmlUnit[], budget: Budget): Chunk[] {
   const shorter = Math.min(before.length, after.length);
@@ -69,9 +69,9 @@ function commonOf(before: readonly HtmlUnit[], after: readonly HtmlUnit[], budge
   return chunks;
 }
 
-/** The shortest way from one list to the other; undefined when it is too long to look for. */
+/** Searches for the shortest edit script from one list to the other. Undefined if it is too long. */
 function search(before: readonly string[], after: readonly string[], budget: Budget) {
-  // Comparing numbers, not texts, keeps a step's cost the same however long the elements are.
+  // Comparing numbers instead of texts makes the cost of a step independent of the length of the elements.
   const ids = new Map<string, number>();
   const numbered = (text: string) => {
     const id = ids.get(text) ?? ids.size;
@@ -79,7 +79,7 @@ function search(before: readonly string[], after: readonly string[], budget: Bud
     return id;
   };
   const [old, now] = [before.map(numbered), after.map(numbered)];
-  // A search that goes as far as n edits takes about n²/2 steps.
+  // A search for up to n edits takes about n²/2 steps.
   const maxEditLength = Math.min(MAX_EDITS, Math.floor(Math.sqrt(2 * Math.max(budget.steps, 0))));
   const found = diffArrays(old, now, { maxEditLength });
   const edits = found
@@ -90,8 +90,8 @@ function search(before: readonly string[], after: readonly string[], budget: Bud
 }
 
 /**
- * Drops what is common by chance: words between two changes that are both at least as long. A text in which every
- * fifth word survived is easier to read as one that was replaced.
+ * Drops accidental matches: words between two changes that are both at least as long. A text of which every fifth word is
+ * unchanged is easier to read if it is shown as replaced.
  */
 function withoutChance(chunks: readonly Chunk[]): Chunk[] {
   const kept: { same: boolean; old: HtmlUnit[]; new: HtmlUnit[]; size: number; isText: boolean }[] = [];
@@ -122,10 +122,9 @@ function lengthOf(units: readonly HtmlUnit[]): number {
 }
 
 /**
- * Which elements of a replaced stretch became which: those with the same start tag, in order, that have the most words
- * in common.
+ * Pairs the elements of a replaced section: those with the same start tag, in order, that have the most words in common.
  *
- * @returns Pairs of positions, rising in both.
+ * @returns Pairs of indexes, ascending in both contents.
  */
 export function pairElements(
   before: readonly HtmlUnit[],
@@ -165,11 +164,11 @@ function pairBySimilarity(old: readonly Candidate[], now: readonly Candidate[]):
   const bags = [old, now].map((list) => list.map(({ element }) => bagOf(element)));
   const gain = (i: number, j: number) => {
     if (old[i]?.element.open !== now[j]?.element.open) return 0;
-    // Even nothing in common is better than no pair: the one then stands where the other stood.
+    // A pair without common words is better than none: the new element then appears in place of the old one.
     return 0.01 + similarity(bags[0]?.[i] ?? new Map(), bags[1]?.[j] ?? new Map());
   };
   const gains = old.map((_, i) => now.map((_, j) => gain(i, j)));
-  // best[i][j]: the most that pairs from i and j on can give.
+  // best[i][j]: the largest total gain of pairs from i and j on.
   const best = Array.from({ length: old.length + 1 }, () => new Float64Array(now.length + 1));
   const at = (i: number, j: number) => best[i]?.[j] ?? 0;
   for (let i = old.length - 1; i >= 0; i--) {
@@ -189,7 +188,7 @@ function pairBySimilarity(old: readonly Candidate[], now: readonly Candidate[]):
   return pairs;
 }
 
-/** How often each word occurs in an element. */
+/** Returns the weight of each word in an element: its number of occurrences times its length. */
 function bagOf(element: HtmlElement, bag = new Map<string, number>()): Map<string, number> {
   for (const { html, element: inner } of element.content.units) {
     if (inner) bagOf(inner, bag);
@@ -198,7 +197,7 @@ function bagOf(element: HtmlElement, bag = new Map<string, number>()): Map<strin
   return bag;
 }
 
-/** 0 when two bags have nothing in common, 1 when they are equal. */
+/** Returns the similarity of two bags of words, from 0 (nothing in common) to 1 (equal). */
 function similarity(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): number {
   if (a.size > b.size) return similarity(b, a);
   let common = 0;

@@ -1,4 +1,5 @@
 import MarkdownIt, { type StateBlock, type Token } from 'markdown-it';
+import { codeSpansIn } from './code-spans.ts';
 import { fence } from './fences.ts';
 import { columnOf, ITEM_INDENT, isIndented, mayNest, pushInline, textOf, textStartOf } from './lines.ts';
 import { list } from './lists.ts';
@@ -7,9 +8,12 @@ type BlockRule = (state: StateBlock, startLine: number, endLine: number, silent:
 
 const markdown = new MarkdownIt('zero', { html: false, maxNesting: 1_000 });
 
-/** The rules of the dialect, each with the constructs that it ends when it begins on a line of theirs. */
+/** Splits lines into the cells of a table. */
+const divide = commonMarkRule('table');
+
+/** Block rules of the dialect. Each lists the constructs that it ends if it matches one of their lines. */
 const RULES: readonly (readonly [name: string, rule: BlockRule, ends: string[]])[] = [
-  ['table', narrow(commonMarkRule('table')), ['paragraph']],
+  ['table', table, ['paragraph']],
   ['fence', fence, ['paragraph', 'blockquote', 'list']],
   ['blockquote', quoteIfAny(commonMarkRule('blockquote')), ['paragraph', 'blockquote', 'list']],
   ['list', list, ['paragraph', 'blockquote']],
@@ -21,11 +25,11 @@ for (const [name, rule, alt] of RULES) markdown.block.ruler.at(name, rule, { alt
 markdown.block.ruler.enableOnly(['code', 'hr', ...RULES.map(([name]) => name)]);
 
 /**
- * The blocks of a text, as tokens: the tokens of markdown-it, and `spoiler_open`, `spoiler_content`, `spoiler_close`,
- * `code` and `math`. Text within blocks is not looked into.
+ * Parses the blocks of a text into tokens: those of markdown-it, and `spoiler_open`, `spoiler_content`, `spoiler_close`,
+ * `code` and `math`. The text within blocks is not parsed.
  *
- * The dialect has rules of its own for quotes, lists, fences, headings and paragraphs; tables, indented code and
- * horizontal rules are CommonMark's.
+ * The dialect has its own rules for quotes, lists, fences, headings and paragraphs. Tables, indented code and horizontal
+ * rules follow CommonMark.
  */
 export function parseBlocks(source: string): Token[] {
   const tokens: Token[] = [];
@@ -33,14 +37,14 @@ export function parseBlocks(source: string): Token[] {
   return tokens;
 }
 
-/** What an HTML entity such as `&eacute;` stands for; any other text is returned as it is. */
+/** Decodes an HTML entity such as `&eacute;`. Returns any other text unchanged. */
 export const decodeEntity = (entity: string): string => markdown.utils.unescapeAll(entity);
 
-/** The rule that the parser comes with; it gives it away only as one of those that are in force. */
+/** Returns a built-in rule of the parser. The parser only gives access to rules that are enabled. */
 function commonMarkRule(name: string): BlockRule {
   markdown.block.ruler.enableOnly([name]);
   const [rule] = markdown.block.ruler.getRules('');
-  if (rule === undefined) throw new Error(`The parser has no rule ${name}`);
+  if (rule === undefined) throw new Error(`Unknown parser rule ${name}`);
   return rule;
 }
 
@@ -51,7 +55,7 @@ function quoteIfAny(quote: BlockRule): BlockRule {
   };
 }
 
-/** Where the lines end that were looked at and hold nothing but ">", by the text they are of: each is looked at once. */
+/** End of the lines that were checked and contain only ">", by text (`state.env`). So no line is checked twice. */
 const emptyQuoteEnds = new WeakMap<object, number>();
 
 function saysSomething(state: StateBlock, startLine: number, endLine: number): boolean {
@@ -66,19 +70,70 @@ function saysSomething(state: StateBlock, startLine: number, endLine: number): b
   return false;
 }
 
-/** Our choice: twice as many as a message has room for. Rows that are too short are filled up to the width of the table. */
+/** Largest number of cells, twice as many as fit into a message. Rows that are too short are padded to the table's width. */
 const MAX_CELLS = 10_000;
 
-function narrow(table: BlockRule): BlockRule {
-  return (state, startLine, endLine, silent) => {
-    if (!table(state, startLine, endLine, true)) return false;
-    let endOfRows = startLine + 2;
-    while (endOfRows < endLine && !state.isEmpty(endOfRows)) endOfRows++;
-    const columns = textOf(state, startLine + 1).split('|').length;
-    if (columns * (endOfRows - startLine) > MAX_CELLS) return false;
-    return silent || table(state, startLine, endLine, false);
-  };
+/** Placeholder for a pipe within another construct, while a table is split into cells. Well-formed text cannot contain it. */
+const PIPE = '\uDC00';
+
+/** Matches every text with a construct that can contain a pipe: a cheap test before `WITH_PIPE`. */
+const HIDES_PIPE = /[`@#]|\$\$|\]\(/;
+
+/** Match a mention with an id, a link to a channel or topic, a formula, and a link whose label has no brackets. */
+const WITH_PIPE = [
+  /@_?\*\*[^*|\n]*\|\d{1,10}\*\*/g,
+  /#\*\*[^*\n]+\*\*/g,
+  /(?<![$\p{L}\p{N}_])\$\$(?![_$])(?:\\\$|[^\n$])+\$\$(?![$\p{L}\p{N}_])/gu,
+  /\[[^[\]\n]*\]\([^()\s]+(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\)/g,
+];
+
+/** A line that separates the head of a table from its rows. */
+const DIVIDER = /^[-:|\s]+$/;
+
+function table(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
+  if (startLine + 2 > endLine || !DIVIDER.test(textOf(state, startLine + 1))) return false;
+  const { src, tokens } = state;
+  // This runs for every line of a paragraph, so the rows are only read if there is a head.
+  state.src = withoutInnerPipes(state, startLine, startLine + 1);
+  const isHead = divide(state, startLine, endLine, true);
+  state.src = src;
+  if (!isHead) return false;
+  let endOfRows = startLine + 2;
+  while (endOfRows < endLine && !state.isEmpty(endOfRows)) endOfRows++;
+  const columns = textOf(state, startLine + 1).split('|').length;
+  if (columns * (endOfRows - startLine) > MAX_CELLS) return false;
+  if (silent) return true;
+  const first = tokens.length;
+  state.src = withoutInnerPipes(state, startLine, endOfRows);
+  const isTable = divide(state, startLine, endLine, false);
+  state.src = src;
+  for (const token of tokens.slice(first)) token.content = token.content.replaceAll(PIPE, '|');
+  return isTable;
 }
+
+/** Returns the source, with the pipes within constructs on these lines replaced so that they do not end cells. */
+function withoutInnerPipes(state: StateBlock, startLine: number, endLine: number): string {
+  const [start, end] = [state.bMarks[startLine] ?? 0, state.eMarks[endLine - 1] ?? state.src.length];
+  const text = state.src.slice(start, end);
+  if (!HIDES_PIPE.test(text)) return state.src;
+  const lines = text.split('\n');
+  const plain = lines.map((line) => (line.includes('|') && HIDES_PIPE.test(line) ? withoutPipes(line) : line));
+  return state.src.slice(0, start) + plain.join('\n') + state.src.slice(end);
+}
+
+function withoutPipes(line: string): string {
+  let [result, end] = ['', 0];
+  for (const [start, close] of codeSpansIn(line)) {
+    result += outsideCode(line.slice(end, start)) + hidden(line.slice(start, close));
+    end = close;
+  }
+  return result + outsideCode(line.slice(end));
+}
+
+const outsideCode = (text: string) => WITH_PIPE.reduce((rest, pattern) => rest.replace(pattern, hidden), text);
+
+/** Replaces the pipes in a construct. A pipe after a backslash is skipped: it does not end a cell. */
+const hidden = (construct: string) => construct.replace(/(?<!\\)\|/g, PIPE);
 
 function heading(state: StateBlock, startLine: number, _endLine: number, silent: boolean): boolean {
   if (isIndented(state, startLine) || state.src[textStartOf(state, startLine)] !== '#') return false;
@@ -99,7 +154,7 @@ function withoutClosingMarks(text: string): string {
   return text.slice(0, end).trim();
 }
 
-/** A paragraph keeps the spaces at the end of its lines, and those that indent a line further than the first. */
+/** Parses a paragraph. It keeps the spaces at the end of lines, and additional indentation of lines after the first. */
 function paragraph(state: StateBlock, startLine: number, endLine: number): boolean {
   const isFirstOfItem = state.tokens.at(-1)?.type === 'list_item_open';
   const outerType = state.parentType;

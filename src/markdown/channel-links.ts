@@ -3,19 +3,19 @@ import type { Inline } from './inline-text.ts';
 import { MENTION_START } from './mentions.ts';
 import type { Directory } from './types.ts';
 
-/** `#**channel**`, `#**channel>topic**`, `#**channel>topic@1234**`. */
-export const CHANNEL_LINK = new RegExp(`${MENTION_START}#\\*\\*([^*\\n]+)\\*\\*`, 'g');
+/** Matches `#**channel**`, `#**channel>topic**` and `#**channel>topic@1234**`. */
+const CHANNEL_LINK = new RegExp(`${MENTION_START}#\\*\\*([^*\\n]+)\\*\\*`, 'gu');
 
-/** What stands between the stars of a link. */
+/** The parsed text between the stars of a channel link. */
 export interface ChannelReference {
   readonly channel: string;
-  /** Undefined for a link to the channel; "" for the empty topic. */
+  /** Undefined for a link to the channel. "" for the empty topic. */
   readonly topic: string | undefined;
-  /** Of one message of the topic. */
+  /** Set for a link to one message of the topic. */
   readonly messageId: string | undefined;
 }
 
-/** Reads what stands between the stars: the first ">" ends the channel's name. */
+/** Parses the text between the stars. The first ">" ends the channel's name. */
 export function channelReferenceIn(text: string): ChannelReference {
   const split = text.indexOf('>');
   if (split === -1) return { channel: text, topic: undefined, messageId: undefined };
@@ -23,12 +23,12 @@ export function channelReferenceIn(text: string): ChannelReference {
   return { channel: text.slice(0, split), topic: topic ?? text.slice(split + 1), messageId };
 }
 
-/** Links to channels, topics and messages. */
+/** Renders links to channels, topics and messages. */
 export function channelLinks(inline: Inline, text: string): string {
   if (!text.includes('#**')) return text;
   return text.replace(CHANNEL_LINK, (source: string, content: string) => {
     const { rendering } = inline;
-    // Code or a formula in a name is none: clients cannot write such names here.
+    // A name with code or a formula does not match: clients cannot write such names here.
     const isPlain = inline.source(content) === content;
     const html = isPlain && rendering.directory && linkHtml(rendering.directory, channelReferenceIn(content));
     if (!html) return inline.literal(source);
@@ -54,11 +54,11 @@ function linkHtml(directory: Directory, { channel: name, topic, messageId }: Cha
   return `<a class="stream-topic"${id} href="${topicPath}${place}">${shown} &gt; ${topicShown}</a>`;
 }
 
-/** A channel in the fragment of an address: its id, and its name for people to read. */
+/** Returns a channel as part of a URL fragment: its id, and its name for readers. */
 export const channelSlug = ({ id, name }: { readonly id: number; readonly name: string }): string =>
   `${id}-${encodeFragment(name.replaceAll(' ', '-'))}`;
 
-/** A name in the fragment of an address. */
+/** Encodes a name for a URL fragment. */
 export function encodeFragment(text: string): string {
   return encodeURIComponent(text.toWellFormed())
     .replaceAll('.', '%2E')

@@ -5,27 +5,33 @@ import { languageNamed } from './languages.ts';
 import type { Rendering } from './rendering.ts';
 import { tokenSpans } from './token-spans.ts';
 
-/** Our choice: pages of code. What is longer in a text is shown without highlighting. */
+/** Length of the longest highlighted code, in characters: several pages. Longer code is not highlighted. */
 const MAX_CODE_LENGTH = 5_000;
 
-/** What all code of a text may take, in squares of its length: some grammars take so long on what is not their language. */
+/**
+ * Work limit for all code of a text. The unit is length squared: some grammars take quadratic time for text in another
+ * language.
+ */
 const MAX_WORK = MAX_CODE_LENGTH ** 2;
 const BASE_LENGTH = 50;
 
-/** Nobody writes such lines, and grammars are slowest on them: they look ahead for a line's end, or for a word's. */
+/**
+ * Matches lines that real code does not contain. They are not highlighted, because grammars are slowest on them: they look
+ * ahead for the end of a line or word.
+ */
 const HARD = /[^\n]{301}|\s{101}/;
 
-/** The first word after what may open a fence. */
+/** Matches marks that may open a fence, and captures the first word after them. */
 const FENCE_WORDS = /(?:`{3,}|~{3,})[ \t]*\{?\.?([\w+\-./#]+)?/g;
 
 const require = createRequire(import.meta.url);
 let highlighter: HLJSApi | undefined;
 
 /**
- * Loads the highlighter and the grammars that a text names, which takes some milliseconds the first time.
+ * Loads the highlighter and the grammars for the languages named in a text. The first call takes a few milliseconds.
  *
  * @param defaultLanguage The language of fences that name none.
- * @returns Whether there are any.
+ * @returns Whether there are any grammars.
  */
 export function loadLanguages(text: string, defaultLanguage: string): boolean {
   const words = [...text.matchAll(FENCE_WORDS)].map(([, word = defaultLanguage]) => word.toLowerCase());
@@ -38,17 +44,17 @@ function loadGrammar(grammar: string): HLJSApi {
   highlighter ??= require('highlight.js/lib/core') as HLJSApi;
   if (highlighter.getLanguage(grammar) === undefined) {
     highlighter.registerLanguage(grammar, require(`highlight.js/lib/languages/${grammar}`) as LanguageFn);
-    // The first use compiles it.
+    // The first use compiles the grammar.
     highlighter.highlight('', { language: grammar });
   }
   return highlighter;
 }
 
 /**
- * A block of code as HTML.
+ * Renders a block of code.
  *
- * @param word What names the language, in lower case; "" for the organisation's default; undefined for indented code,
- *   which has none.
+ * @param word Name of the language, in lower case. "" for the organization's default. Undefined for indented code, which
+ *   has no language.
  */
 export function renderCode(rendering: Rendering, content: string, word: string | undefined): string {
   const code = trimmed(content);
@@ -63,7 +69,7 @@ export function renderCode(rendering: Rendering, content: string, word: string |
 const codeBlock = (html: string, attribute: string) =>
   `<div class="codehilite"${attribute}><pre><span></span><code>${html}\n</code></pre></div>`;
 
-/** Without blank lines at the beginning and the end, and without spaces at the end of lines. */
+/** Removes blank lines at the start and the end, and spaces at the end of lines. */
 function trimmed(content: string): string {
   const lines = content.split('\n').map((line) => line.trimEnd());
   const first = lines.findIndex((line) => line !== '');

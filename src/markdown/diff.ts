@@ -3,37 +3,44 @@ import { type HtmlContent, type HtmlElement, type HtmlUnit, readHtml } from './h
 
 type Mark = 'inserted' | 'deleted';
 
-/** Elements that may hold nothing but others of their kind: no span may stand between them. */
+/** Elements that can contain only certain elements, so that spans cannot be placed between these. */
 const STRUCTURES = new Set('ul ol table thead tbody tr'.split(' '));
-/** The parts of a structure that hold text. */
+/** The parts of a structure that contain text. */
 const CELLS = new Set('li th td'.split(' '));
-/** The parts of a table that count as new or gone when all their cells do. */
+/** The parts of a table that count as inserted or deleted if all of their cells do. */
 const GROUPS = new Set('tr thead tbody'.split(' '));
 
+/** Creates a budget for several comparisons in total, enough for 4,000 ordinary edits. */
+export const sharedBudget = (): Budget => ({ steps: 4 * BUDGET_STEPS });
+
 /**
- * The difference of two renderings of a message: what is new stands in `<span class="highlight_text_inserted">`, what
- * is gone in `<span class="highlight_text_deleted">`, everything else is there once.
+ * Returns the difference of two renderings of a message. Inserted content is in a span of the class
+ * `highlight_text_inserted`, deleted content in a span of the class `highlight_text_deleted`. Everything else occurs once.
  *
- * A span holds words or whole elements. Only in lists and tables, which take no spans, a new item or cell holds one
- * span with all that is in it, and a new row or table part holds new cells only; likewise what is gone.
+ * A span contains words or whole elements. Lists and tables cannot contain spans. In them, a new item or cell contains one
+ * span around all of its content. A new row or table part contains only new cells. The same holds for deleted ones.
  *
- * So `before` is what remains of the difference when these are taken out, in this order: list items, cells and then
- * rows and table parts that hold nothing but one inserted span, or nothing but such parts, each with the white space
- * after it; the other inserted spans with their content; the tags of the deleted spans. And `after` the other way.
+ * To get `before` from the difference, remove in this order: list items, cells, then rows and table parts that contain only
+ * one inserted span, or only such parts, each with the white space after it; the other inserted spans with their content;
+ * the tags of the deleted spans. To get `after`, swap inserted and deleted.
  *
- * @param before HTML of our own renderer, as is `after`.
- * @returns HTML as well formed as both; the work is bounded whatever they have in common.
+ * @param before HTML written by this renderer, as is `after`.
+ * @param shared Budget for this comparison and later ones. Reduced by the work done.
+ * @returns HTML as well formed as both inputs. The work is bounded for any inputs.
  */
-export function htmlDiff(before: string, after: string): string {
+export function htmlDiff(before: string, after: string, shared: Budget = sharedBudget()): string {
   if (before === after) return before;
+  const steps = Math.min(BUDGET_STEPS, shared.steps);
+  const own = { steps };
   const [old, now] = [readHtml(before), readHtml(after)];
   const out = new Output();
-  if (old && now) diffContent(old, now, out, { steps: BUDGET_STEPS });
+  if (old && now) diffContent(old, now, out, own);
   else out.edit(before, after);
+  shared.steps -= steps - Math.max(0, own.steps);
   return out.html();
 }
 
-/** A difference in the making. Neighbouring changes become one deletion and one insertion. */
+/** Collects a difference. Adjacent changes become one deletion and one insertion. */
 class Output {
   #written = '';
   #deleted = '';
@@ -58,7 +65,7 @@ class Output {
     return this.#written;
   }
 
-  /** White space that both end with stays outside. */
+  /** Writes the pending changes. White space at the end of both stays outside of the spans. */
   #flush(): void {
     const [gone, rest] = splitTail(this.#deleted);
     const [come, sameRest] = splitTail(this.#inserted);
@@ -115,7 +122,7 @@ type ElementUnit = HtmlUnit & { readonly element: HtmlElement };
 interface Stretch {
   readonly gone: readonly HtmlUnit[];
   readonly come: readonly HtmlUnit[];
-  /** An element that comes after these and what became of it; only the last stretch may be without. */
+  /** An element after these units, before and after the change. Undefined only for the last section. */
   readonly pair?: readonly [ElementUnit, ElementUnit];
 }
 
@@ -134,7 +141,11 @@ function isElement(unit: HtmlUnit | undefined): unit is ElementUnit {
   return unit?.element !== undefined;
 }
 
-/** @returns undefined when no difference within the element would say what became of it. */
+/**
+ * Returns the difference of two elements with the same start tag.
+ *
+ * @returns undefined if no difference within the element can show the change.
+ */
 function diffElement(before: HtmlElement, after: HtmlElement, budget: Budget): string | undefined {
   const content = STRUCTURES.has(before.name)
     ? diffStructure(before, after, budget)
@@ -147,7 +158,7 @@ function diffPhrases(before: HtmlElement, after: HtmlElement, budget: Budget): s
   diffContent(before.content, after.content, out, budget);
   const content = out.html();
   if (!CELLS.has(before.name)) return content;
-  // A cell that was empty would pass for a new one: the empty span says that it was there.
+  // A cell that was empty would look like a new one. The empty span shows that it existed.
   if (isEmpty(before)) return span('deleted', '') + content;
   return isEmpty(after) ? content + span('inserted', '') : content;
 }
@@ -187,7 +198,7 @@ function diffStructure(before: HtmlElement, after: HtmlElement, budget: Budget):
       if (pair) pairOf(...pair);
     }
   }
-  // With nothing of the other side in it, the structure itself would pass for a new one, or for one that is gone.
+  // If nothing of the other side remains in it, the structure itself would look inserted or deleted.
   if (seen.kept === 0 && (seen.inserted === 0 || seen.deleted === 0)) return undefined;
   return parts.includes(undefined) ? undefined : parts.join('');
 }
@@ -196,7 +207,7 @@ function diffPart(a: HtmlUnit, b: HtmlUnit, budget: Budget): string | undefined 
   return a.element && b.element && diffElement(a.element, b.element, budget);
 }
 
-/** A part of a structure, marked, with the white space after it; undefined for what is none. */
+/** Marks a part of a structure, with the white space after it. Undefined if the unit is not one of these parts. */
 function markPart({ element, tail }: HtmlUnit, mark: Mark): string | undefined {
   if (!element) return undefined;
   const { name, open, close, content } = element;

@@ -7,8 +7,8 @@ import { type Preview, Rendering } from './rendering.ts';
 import type { RenderedMessage } from './types.ts';
 
 /**
- * The HTML of parsed blocks: every tag and attribute of a rendered text is written here, in inline.ts or in one of the
- * files that inline.ts calls, and nothing of the source gets there unescaped.
+ * Renders parsed blocks as HTML. Every tag and attribute of a rendered text is written here, in inline.ts or in a file that
+ * inline.ts calls. Source text is always escaped.
  *
  * @param tokens From `parseBlocks`.
  */
@@ -22,13 +22,13 @@ export function writeDocument(
   return rendering.result(writer.withPreviews(blocks.join('\n'), rendering.hasPreviews));
 }
 
-/** A block with images to be shown below it: whether they are shown is known at the end. */
+/** A block without and with its image previews. Whether they are shown is only known at the end. */
 interface Slot {
   readonly without: string;
   readonly with: string;
 }
 
-/** Stands for a slot until the end. The source holds none, for `renderMessage` replaces them. */
+/** Placeholder of a slot until the end. The source contains none, because `renderMessage` replaces null characters. */
 const SLOT = '\0';
 
 class Writer {
@@ -42,7 +42,7 @@ class Writer {
     this.#rendering = rendering;
   }
 
-  /** The blocks up to the token that ends them, which is passed over. */
+  /** Renders the blocks up to the token that ends them, and skips that token. */
   blocks(end?: string): string[] {
     const blocks: string[] = [];
     for (let token = this.#take(); token !== undefined && token.type !== end; token = this.#take()) {
@@ -61,7 +61,7 @@ class Writer {
     return this.#tokens[this.#next++];
   }
 
-  /** No block, one, or for formulas one for each part. */
+  /** Renders a token as one block, or formulas as one block for each part, which can be none. */
   #block(token: Token): string[] {
     switch (token.type) {
       case 'paragraph_open':
@@ -86,7 +86,7 @@ class Writer {
       case 'math':
         return this.#math(token.content);
       default:
-        throw new Error(`No block is made of ${token.type}`);
+        throw new Error(`Unexpected block token ${token.type}`);
     }
   }
 
@@ -175,7 +175,7 @@ class Writer {
       .map((html) => `<p>${html}</p>`);
   }
 
-  /** A block with the images that it links below it, or in its place. */
+  /** Returns a block with its image previews below it, or in its place. */
   #slot({ html, previews, isReplaced }: { html: string; previews: readonly Preview[]; isReplaced: boolean }): string {
     if (previews.length === 0) return html;
     const images = previewsHtml(previews);
@@ -190,7 +190,7 @@ class Writer {
 
 const texError = (source: string) => `<span class="tex-error">${escapeTex(source)}</span>`;
 
-/** The parser knows three alignments, and writes them as a style. */
+/** Returns the alignment of a cell as an attribute. The parser writes one of three alignments as a style. */
 function alignment(token: Token): string {
   const [, side] = /^text-align:(left|center|right)$/.exec(String(token.attrGet('style'))) ?? [];
   return side === undefined ? '' : ` style="text-align: ${side};"`;

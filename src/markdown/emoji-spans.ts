@@ -17,7 +17,7 @@ const EMOTICONS: Readonly<Record<string, string>> = {
   ':P': 'stuck_out_tongue',
 };
 
-/** A face next to a letter or digit is none: "https://", "(:name)". */
+/** Matches emoticons that are not next to a letter or digit: none in "https://" or "(:name)". */
 const EMOTICON = new RegExp(
   `(?<![\\p{L}\\p{N}])(?:${Object.keys(EMOTICONS)
     .map((face) => face.replace(/[()|]/g, '\\$&'))
@@ -25,16 +25,17 @@ const EMOTICON = new RegExp(
   'gu',
 );
 
-/** What a face has, wherever it stands. */
+/** Matches any emoticon, wherever it is: a cheap test. */
 const IN_EMOTICON = /[:;][)(|/DoOpP]|\(:|<3/;
 
-/** Where text may hold a Unicode emoji: some symbols, and the pairs of the planes that most of them are in. */
+/** Matches text that may contain Unicode emoji: some symbols, and the high surrogates of most emoji. */
 const MAY_HOLD_EMOJI = /[\u00a9\u00ae\u203c-\u3299\ud83c-\ud83e]/;
 
 /**
- * The names in a text that an emoji of the organisation's own may have: the second colon of one may begin the next.
+ * Returns the names in a text that may be custom emoji of the organization. The second colon of a name can begin the next
+ * name.
  *
- * @param hasEmoticons Whether `:)` and the like count, which stand for names.
+ * @param hasEmoticons Whether emoticons such as `:)`, which stand for names, are included.
  */
 export function emojiNamesIn(text: string, hasEmoticons: boolean): string[] {
   if (!text.includes(':') && !hasEmoticons) return [];
@@ -44,7 +45,7 @@ export function emojiNamesIn(text: string, hasEmoticons: boolean): string[] {
   return [...new Set([...names, ...meant])].filter((name) => CUSTOM_EMOJI_NAME.test(name));
 }
 
-/** `:name:`: of the organisation, or of Unicode. */
+/** Renders `:name:` as a custom emoji of the organization or as a Unicode emoji. */
 export function emojiNames(inline: Inline, text: string): string {
   if (!text.includes(':')) return text;
   const pattern = /:([\w\-+]+):/g;
@@ -63,19 +64,16 @@ export function emojiNames(inline: Inline, text: string): string {
   return result + text.slice(end);
 }
 
-/** `:)` and its like, for senders who want that. */
+/** Renders emoticons such as `:)`, if the sender has enabled this. */
 export function emoticons(inline: Inline, text: string): string {
   if (!inline.rendering.options.translateEmoticons || !IN_EMOTICON.test(text)) return text;
   return text.replace(EMOTICON, (face) => inline.keep(face, emojiHtml(inline, EMOTICONS[face] ?? '') ?? face));
 }
 
-/** An emoji as a character. */
+/** Renders emoji written as characters. */
 export function emojiCharacters(inline: Inline, text: string): string {
   if (!MAY_HOLD_EMOJI.test(text)) return text;
-  return text.replace(emojiPattern, (characters) => {
-    const emoji = emojiOf(characters);
-    return emoji === undefined ? characters : inline.keep(characters, unicodeHtml(emoji.name, emoji.code));
-  });
+  return text.replace(emojiPattern, (characters) => inline.keepAlike(characters, characterHtml));
 }
 
 function emojiHtml({ rendering: { directory } }: Inline, name: string): string | undefined {
@@ -87,6 +85,12 @@ function emojiHtml({ rendering: { directory } }: Inline, name: string): string |
 }
 
 const labelOf = (name: string) => escapeAttribute(name.replaceAll('_', ' '));
+
+/** Renders an emoji written as a character. A character without a name is returned unchanged. */
+function characterHtml(characters: string): string {
+  const emoji = emojiOf(characters);
+  return emoji === undefined ? characters : unicodeHtml(emoji.name, emoji.code);
+}
 
 function unicodeHtml(name: string, code: string): string {
   const label = labelOf(name);

@@ -1,23 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** A Unicode emoji under its canonical name. */
+/** A Unicode emoji with its canonical name. */
 export interface UnicodeEmoji {
-  /** The canonical name: the one the service writes when it names the emoji itself. */
+  /** Canonical name: the one that the service writes. */
   readonly name: string;
-  /** The code points in lower-case hex, joined by "-", without U+FE0F: "1f44d", "1f3f3-200d-1f308". */
+  /** Code points in lower-case hexadecimal, joined by "-", without U+FE0F: "1f44d", "1f3f3-200d-1f308". */
   readonly code: string;
 }
 
-/** The one emoji of the service's own. Our choice of name: the document's is a brand. */
+/** The only emoji that the service adds. The interface's specification uses a brand as its name. */
 export const EXTRA_EMOJI = 'team_chat';
 
 export const EXTRA_EMOJI_URL = `/static/generated/emoji/images/emoji/unicode/${EXTRA_EMOJI}.png`;
 
-/** What the names of an organisation's own emoji look like. */
+/** Matches names of an organization's custom emoji. */
 export const CUSTOM_EMOJI_NAME: RegExp = /^[0-9a-z_-]*[0-9a-z]$/;
 
-/** Every Unicode emoji by its code, as clients read it from `server_emoji_data_url`; the first name is canonical. */
+/** All Unicode emoji by code, as clients read them from `server_emoji_data_url`. The first name is canonical. */
 export interface EmojiTable {
   readonly code_to_names: { readonly [code: string]: readonly string[] };
 }
@@ -25,13 +25,13 @@ export interface EmojiTable {
 interface Tables {
   readonly emojis: ReadonlyMap<string, UnicodeEmoji>;
   readonly names: ReadonlyMap<string, readonly string[]>;
-  /** Codes that are characters of a text unless U+FE0F follows: arrows, digits, (c). */
+  /** Codes of characters that are text unless U+FE0F follows: arrows, digits, (c). */
   readonly textByDefault: ReadonlySet<string>;
 }
 
 /**
- * Names that go before those of the data sets, canonical first: the targets of the emoticons, and the names people
- * type first for what is sent most (our choice).
+ * Names that take precedence over those of the data sets, canonical name first: the targets of the emoticons, and the names
+ * that users type first for the most frequent emoji.
  */
 const CURATED: readonly (readonly [code: string, ...names: string[]])[] = [
   ['1f642', 'slight_smile'],
@@ -49,28 +49,28 @@ const CURATED: readonly (readonly [code: string, ...names: string[]])[] = [
   ['1f389', 'tada', 'party_popper'],
   ['1f6e0', 'tools', 'hammer_and_wrench', 'working_on_it', 'working'],
   ['2705', 'check', 'white_check_mark', 'done'],
-  // Their only names are those of others, which came first.
+  // In the data sets, these have only names that earlier emoji have too.
   ['1fab2', 'beetle_insect'],
   ['1f997', 'cricket_insect'],
   ['1f9fe', 'invoice'],
 ];
 
 /**
- * The data sets that name the rest, best first; where two emoji claim a name, the better set wins, then the earlier
- * emoji. The first three give canonical names, the CLDR short names being the last resort; the others only know more.
+ * The data sets that name the other emoji, best first. If two emoji claim a name, the better set wins, then the earlier
+ * emoji. The first three provide canonical names, with the CLDR short names as the last resort. The others only add names.
  */
 const NAME_SETS = ['joypixels', 'github', 'cldr', 'iamcal', 'emojibase', 'emojibase-legacy'] as const;
 
 /**
- * By code, what clients of this interface call emoji and the data sets do not, or call another emoji: such a name is
- * theirs, or a client could not say what it shows.
+ * Names by code that clients of this interface use, and that the data sets lack or give to another emoji. The clients'
+ * names win. Otherwise a client could not name an emoji that it shows.
  */
 const ALIASES = 'emoji-aliases.json';
 
-/** In the data, the group of what only changes other emoji: skin tones and hair. */
+/** Group of emoji in the data that only modify others: skin tones and hair. */
 const COMPONENTS = 2;
 
-/** In the data, the type of an emoji that is text unless U+FE0F follows it. */
+/** Type of emoji in the data that are text unless U+FE0F follows. */
 const TEXT = 0;
 
 const KEYCAP = '[0-9#*]\\uFE0F?\\u20E3';
@@ -80,32 +80,32 @@ const SEQUENCE = `${KEYCAP}|${FLAG}|${ELEMENT}(?:\\u200D${ELEMENT})*`;
 const WHOLE = new RegExp(`^(?:${SEQUENCE})$`, 'u');
 
 /**
- * Finds in a text whatever may be one emoji; `emojiOf` says whether it is. A candidate takes in its skin tone, its
- * variation selector and everything joined to it, so that no part of an unknown sequence passes for an emoji.
+ * Matches every candidate for an emoji in a text; `emojiOf` decides whether it is one. A candidate includes its skin tone,
+ * variation selector and all joined characters. So no part of an unknown sequence is taken for an emoji.
  *
- * The work is linear in the text. Global: use it with `matchAll`, `replace` or `split`, which leave `lastIndex` alone.
+ * The work is linear in the text. Global: use it with `matchAll`, `replace` or `split`, which do not depend on `lastIndex`.
  */
 export const emojiPattern: RegExp = new RegExp(SEQUENCE, 'gu');
 
-/** The emoji called `name`, by its canonical name or any other; names are lower-case. */
+/** Returns the emoji with a canonical or other name. Names are in lower case. */
 export function emojiNamed(name: string): UnicodeEmoji | undefined {
   return tables().emojis.get(name);
 }
 
-/** The code as the table has it, for one a client may have written with U+FE0F in it: "2764-fe0f". */
+/** Normalizes a code to its form in the table. Clients may include U+FE0F: "2764-fe0f". */
 export const normalEmojiCode = (code: string): string => code.replaceAll(/-fe0f(?=-|$)/g, '');
 
-/** All names of the emoji with `code`, canonical first. */
+/** Returns all names of the emoji with `code`, canonical name first. */
 export function emojiWithCode(code: string): { readonly names: readonly string[] } | undefined {
   const names = tables().names.get(code);
   return names && { names };
 }
 
 /**
- * The emoji that `characters`, from the first to the last, are.
+ * Returns the emoji that consists of exactly these characters.
  *
- * @returns undefined for what the table does not have, such as skin tones, and for a character whose default
- *   presentation is text and which U+FE0F does not follow.
+ * @returns undefined for emoji that the table lacks, such as those with skin tones. Also for a character that is text by
+ *   default and not followed by U+FE0F.
  */
 export function emojiOf(characters: string): UnicodeEmoji | undefined {
   if (!WHOLE.test(characters)) return undefined;
@@ -116,7 +116,7 @@ export function emojiOf(characters: string): UnicodeEmoji | undefined {
   return { name, code };
 }
 
-/** The whole table, for clients. */
+/** Returns the whole table, for clients. */
 export function emojiTable(): EmojiTable {
   return { code_to_names: Object.fromEntries(tables().names) };
 }
@@ -130,7 +130,7 @@ function codeOf(characters: string): string {
 
 let made: Tables | undefined;
 
-/** Reading the data takes some 20 ms, which a process that renders nothing need not spend. */
+/** Returns the tables. Loads them on the first call, because this takes some 20 ms. */
 function tables(): Tables {
   made ??= makeTables();
   return made;
@@ -140,7 +140,7 @@ interface DataEmoji {
   readonly hexcode: string;
   readonly emoji: string;
   readonly type: number;
-  /** Absent for the letters that flags are made of. */
+  /** Absent for the letters that flags consist of. */
   readonly group?: number;
 }
 
@@ -166,7 +166,7 @@ function makeTables(): Tables {
       for (const name of [given[hexcode] ?? []].flat()) if ((kept.get(name) ?? code) === code) claim(code, name);
     });
   }
-  // Last, so that one of them is canonical only where the data sets have no other name.
+  // Aliases are claimed last, so that an alias is canonical only if the data sets have no other name.
   for (const { name, code } of aliases) claim(code, name);
   const textByDefault = new Set(
     listed.flatMap(({ type, hexcode }, i) => (type === TEXT || hexcode.endsWith('-20E3') ? [codes[i] ?? ''] : [])),

@@ -1,14 +1,14 @@
 import type { StateBlock } from 'markdown-it';
 import { columnOf, isIndented, mayNest, textOf, textStartOf } from './lines.ts';
 
-/** The line that opens a fence. */
+/** A line that opens a fence. */
 interface Fence {
-  /** The line that closes it: three or more of one character. */
+  /** Line that closes the fence: three or more of one character. */
   readonly marks: string;
   readonly kind: 'quote' | 'spoiler' | 'math' | 'code';
-  /** The word behind the marks, in lower case; "" for none. */
+  /** First word after the marks, in lower case. "" if there is none. */
   readonly word: string;
-  /** What follows the word. */
+  /** Text after the word. */
   readonly header: string;
 }
 
@@ -19,7 +19,7 @@ const KINDS: ReadonlyMap<string, Fence['kind']> = new Map([
   ['math', 'math'],
 ]);
 
-/** Fenced quotes, spoilers, formulas and code. A fence without an end ends where its surroundings end. */
+/** Parses fenced quotes, spoilers, formulas and code. A fence that is not closed ends with its container. */
 export function fence(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
   const mark = state.src[textStartOf(state, startLine)];
   if ((mark !== '`' && mark !== '~') || isIndented(state, startLine)) return false;
@@ -28,7 +28,7 @@ export function fence(state: StateBlock, startLine: number, endLine: number, sil
   if (silent) return true;
   const lastLine = endOf(state, opened, startLine, endLine);
   const outerType = state.parentType;
-  // The type is told to no rule, but within a list or a paragraph other rules hold.
+  // Within a list or a paragraph, other rules would apply to the content.
   state.parentType = 'root';
   pushFence(state, opened, startLine, lastLine);
   state.parentType = outerType;
@@ -50,7 +50,7 @@ const parsesInside = ({ kind }: Fence) => kind === 'quote' || kind === 'spoiler'
 const isClose = (state: StateBlock, { marks }: Fence, line: number) =>
   !isIndented(state, line) && textOf(state, line).trimEnd() === marks;
 
-/** The line that closes the fence, or the first that is not within its surroundings any more. */
+/** Returns the line that closes the fence, or the first line outside of its container. */
 function endOf(state: StateBlock, opened: Fence, startLine: number, endLine: number): number {
   const open = [opened];
   let line = startLine + 1;
@@ -87,7 +87,7 @@ function pushFence(state: StateBlock, { kind, word, header }: Fence, startLine: 
   }
 }
 
-/** The blocks of a text of its own, as deep as the state is. */
+/** Parses the blocks of a separate text, at the nesting depth of the state. */
 function pushBlocksOf(state: StateBlock, source: string): void {
   if (source === '') return;
   const { md, tokens, level } = state;

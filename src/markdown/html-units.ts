@@ -1,35 +1,35 @@
 /**
- * What stands in an element, or at the top: white space, then the units, each with the white space that follows it.
- * Nothing else is in between, so that the pieces put together are the source again.
+ * Content of an element or of a whole text: white space, then units, each with the white space after it. Nothing else is
+ * between them, so that the parts concatenated are the source.
  */
 export interface HtmlContent {
   readonly head: string;
   readonly units: readonly HtmlUnit[];
 }
 
-/** A word, a single other character, or an element with everything in it. */
+/** A word, another single character, or an element with its content. */
 export interface HtmlUnit {
-  /** As it stands in the source. */
+  /** Source of the unit. */
   readonly html: string;
-  /** The white space after it. */
+  /** White space after the unit. */
   readonly tail: string;
-  /** Set for an element that may be compared from within; without it, the unit is compared whole. */
+  /** Set for an element that can be compared in parts. Without it, the unit is compared as a whole. */
   readonly element?: HtmlElement;
 }
 
-/** An element whose content is flow or phrases, or that holds only certain elements, such as rows. */
+/** An element whose content is flow or phrasing content, or that can contain only certain elements, such as rows. */
 export interface HtmlElement {
   readonly name: string;
-  /** The start tag as it stands in the source. */
+  /** Start tag, as in the source. */
   readonly open: string;
-  /** The end tag. */
+  /** End tag. */
   readonly close: string;
   readonly content: HtmlContent;
 }
 
 /**
- * Elements one may look into. Any other is one thing, even if it has several parts: a formula, an emoji, a mention, a
- * time, a coloured token of code, a picture.
+ * Elements that are compared in parts. Any other element is compared as a whole, even if it has several parts: a formula, an
+ * emoji, a mention, a time, a highlighted token of code, an image.
  */
 const DIVISIBLE = new Set(
   'p div blockquote ul ol li table thead tbody tr th td pre code strong em del a h1 h2 h3 h4 h5 h6'.split(' '),
@@ -37,14 +37,14 @@ const DIVISIBLE = new Set(
 
 const VOID = new Set('br hr img wbr source input'.split(' '));
 
-/** Deeper elements are compared whole, which bounds the recursion of everyone who walks the units. Our choice. */
+/** Elements nested deeper are compared as a whole. This bounds the recursion of functions that walk the units. */
 const MAX_DEPTH = 50;
 
 const TAG = /<(\/?)([a-z][a-z0-9]*)(?:[^"'>]|"[^"]*"|'[^']*')*>/iy;
 
 /**
- * White space; an entity; a letter of a script that puts no spaces between words; a word; or another character, with
- * what joins it to the next.
+ * Matches white space; an entity; a letter of a script without spaces between words; a word; or another character, with the
+ * characters joined to it.
  */
 const PIECE =
   /\s+|&#?\w+;|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]\p{M}*|[[\p{L}\p{N}\p{M}_]--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]]+|\p{RI}{2}|.(?:\u200D.|[\p{M}\p{EMod}])*/gsv;
@@ -58,14 +58,14 @@ interface OpenElement {
   readonly name: string;
   readonly start: number;
   readonly contentStart: number;
-  /** undefined within what is compared whole. */
+  /** Undefined within an element that is compared as a whole. */
   readonly content: Building | undefined;
 }
 
 /**
- * Takes HTML of our own apart. The work is linear in it.
+ * Splits HTML of this renderer into units. The work is linear in the HTML.
  *
- * @returns undefined when an element is not closed where it should be, which our own HTML never has.
+ * @returns undefined if an element is not closed where it should be. The renderer never writes such HTML.
  */
 export function readHtml(html: string): HtmlContent | undefined {
   const root: Building = { head: '', units: [] };

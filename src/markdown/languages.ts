@@ -1,14 +1,14 @@
-/** A language that code can be in. */
+/** A language of code. */
 export interface Language {
-  /** Its name to people. */
+  /** Display name. */
   readonly name: string;
-  /** Its grammar in the highlighter; undefined for text without any. */
+  /** Grammar in the highlighter. Undefined for text without one. */
   readonly grammar: string | undefined;
-  /** Whether what no rule of the grammar matches is code, with names and operators, and not text. */
+  /** Whether text that no rule of the grammar matches is code (names and operators) instead of prose. */
   readonly isCode: boolean;
 }
 
-/** Grammar, name, and the words for it besides the grammar's own. */
+/** Grammar, display name, and the words for the language besides the grammar's own. */
 const CODE: readonly (readonly [grammar: string, name: string, words: string])[] = [
   ['bash', 'Bash', 'sh zsh ksh shell'],
   ['c', 'C', 'h'],
@@ -78,7 +78,7 @@ const LANGUAGES: ReadonlyMap<string, Language> = new Map(
 );
 
 /**
- * The language that a word behind a fence names.
+ * Returns the language that the word after a fence names.
  *
  * @param word In lower case.
  */

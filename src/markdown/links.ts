@@ -1,9 +1,11 @@
 import { createRequire } from 'node:module';
+import { EMOJI_END, EMPHASIS, UNSPACED } from './boundaries.ts';
 import { entities, withoutEntities } from './entities.ts';
 import { escapeAttribute, escapeText } from './escape.ts';
 import type { Inline } from './inline-text.ts';
+import { showsNothing } from './visible.ts';
 
-/** Where a link may lead. */
+/** URL schemes that links can have. */
 const SCHEMES: ReadonlySet<string> = new Set(
   (
     'http https ftp file bitcoin geo im irc ircs magnet mailto matrix mms news nntp openpgp4fpr sip sms smsto ssh tel ' +
@@ -11,14 +13,23 @@ const SCHEMES: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** A link of the text that leads to an image on the web. */
+/** Matches the URL of an image on the web. */
 const IMAGE_URL = /^https?:\/\/[^/?#]+\/[^?#]*\.(?:bmp|gif|jpe|jpeg|jpg|png|webp)(?:[?#]|$)/i;
 
-/** Top-level domains that file names end in more often. */
+/** Top-level domains that are more often file extensions. */
 const FILE_ENDINGS: ReadonlySet<string> = new Set(['java', 'md', 'mov', 'py', 'zip']);
 
-/** How deep parentheses nest in a bare address. */
-const MAX_PARENTHESES = 6;
+/** File extensions that are not top-level domains: "pkg@next.js" is a version or a file, not an email address. */
+const NO_EMAIL_ENDINGS: ReadonlySet<string> = new Set(
+  (
+    'bat bz2 c cjs cpp cs css csv cts dll doc docx exe gif go gz h hpp htm html ini jar jpeg jpg js json jsx kt less lock ' +
+    'log lua mjs mp3 mp4 mts odt pdf php png ppt pptx rb scss sql svg swift tar tgz toml ts tsx txt vue wasm webp xls xlsx ' +
+    'xml yaml yml'
+  ).split(' '),
+);
+
+/** Largest number of nested brackets in a bare address. */
+const MAX_NESTING = 6;
 
 /** A bare address in a text. */
 export interface BareLink {
@@ -27,7 +38,7 @@ export interface BareLink {
   readonly kind: 'url' | 'domain' | 'email';
 }
 
-/** `[text](url "title")`. */
+/** Renders `[text](url "title")`. */
 export function links(inline: Inline, text: string): string {
   if (!text.includes('](')) return text;
   const closing = pairs(text, '[', ']');
@@ -47,7 +58,7 @@ export function links(inline: Inline, text: string): string {
   return result + text.slice(end);
 }
 
-/** For the place of each opening mark that is closed, the place of the mark that closes it. */
+/** Returns the index of the closing mark, by the index of its opening mark. */
 function pairs(text: string, open: string, close: string): Map<number, number> {
   const closing = new Map<number, number>();
   const opened: number[] = [];
@@ -69,17 +80,18 @@ function linkHtml(inline: Inline, label: string, target: string): string | undef
   const href = hrefOf(inline, plain);
   if (href === undefined) return undefined;
   const title = single === undefined ? '' : ` title="${escapeAttribute(withoutEntities(inline.source(single)))}"`;
-  const isBlank = label.trim() === '';
-  const shown = isBlank ? escapeText(plain) : inline.html(entities(inline, label));
+  const html = inline.html(entities(inline, label));
+  const isBlank = showsNothing(html);
+  const shown = isBlank ? escapeText(plain) : html;
   const written = isBlank ? plain : inline.source(label);
   found(inline, href, { title: written === plain ? undefined : written, bare: undefined });
   return `<a href="${escapeAttribute(href)}"${title}>${shown}</a>`;
 }
 
 /**
- * Where a link of the text leads: to a scheme that is allowed, to a place of the organisation, or to a site.
+ * Returns the target of a link: a URL with an allowed scheme, a location in the organization, or a website.
  *
- * @returns undefined for any other scheme, and for what is no address.
+ * @returns undefined for any other scheme, and for text that is not an address.
  */
 function hrefOf({ rendering: { directory } }: Inline, written: string): string | undefined {
   const url = withoutEntities(written).trim().replaceAll(' ', '%20');
@@ -91,19 +103,19 @@ function hrefOf({ rendering: { directory } }: Inline, written: string): string |
   return directory === undefined ? url : withinRealm(url, directory.realmUrl);
 }
 
-/** Links to the organisation itself work wherever its clients find it. */
+/** Makes links to the organization relative, so that they work under any of its addresses. */
 function withinRealm(url: string, realmUrl: string): string {
   const isOwn = url.startsWith(`${realmUrl}/#`) || url.startsWith(`${realmUrl}/user_uploads/`);
   return isOwn ? url.slice(realmUrl.length + 1) : url;
 }
 
-/** Notes that there is a link, and the image that it leads to, if it is to be shown. */
+/** Records a link and, if it leads to an image that is to be shown, the preview. */
 function found(inline: Inline, url: string, { title, bare }: { title: string | undefined; bare: string | undefined }) {
   inline.rendering.hasLink = true;
   if (IMAGE_URL.test(url) && inline.rendering.claimPreview(url)) inline.previews.push({ url, title, bare });
 }
 
-/** Addresses of sites and people as they stand. */
+/** Renders bare addresses of websites and email addresses. */
 export function bareLinks(inline: Inline, text: string): string {
   let [result, end] = ['', 0];
   for (const link of bareLinksIn(text)) {
@@ -118,99 +130,213 @@ export function bareLinks(inline: Inline, text: string): string {
   return result + text.slice(end);
 }
 
-/** At the start of the text, or after white space or one of these marks. */
-const LINK_START = /(?<![^\s'"(,:<])[\p{L}\p{N}_]/gu;
-const PROTOCOL = /https?:\/\//iy;
+/** Characters after which a bare address can begin, besides the start of the text. */
+const BEFORE_LINK = `\\s'"“‘„«”»‹›(,:<\\[{|;—–…•¡¿${EMPHASIS}${UNSPACED}${EMOJI_END}`;
+const LINK_START = new RegExp(`(?<![^${BEFORE_LINK}])[\\p{L}\\p{N}_]`, 'gu');
+/** A protocol marks an address without doubt, so it can also follow a construct or a closing bracket. */
+const PROTOCOL_START = new RegExp(`(?<![^${BEFORE_LINK})\\]}>\\uD800-\\uDBFF])https?://`, 'iuy');
+const PROTOCOL = /https?:\/\//giu;
 const HOST = /[\p{L}\p{N}_][\p{L}\p{N}_.:@-]*/uy;
 const WORD = /[\p{L}\p{N}_.+-]+/uy;
-const EMAIL_HOST = /@[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+/uy;
+const EMAIL_HOST = /[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+/uy;
 const DOMAIN = /^(?:[\p{L}\p{N}_-]+\.)+([\p{L}\p{N}-]+)$/u;
-/** What may follow a domain or an e-mail address, and is no part of it. */
-const AFTER = /[!:;?),.'">]*(?=\s|[\uD800-\uDBFF]{2}|$)/y;
+/**
+ * Invisible characters that belong to no address. Joiners and non-joiners are not included: they can be between letters of
+ * some scripts.
+ */
+const HIDDEN = '\\u00AD\\u200B\\u200E\\u200F\\u202A-\\u202E\\u2060-\\u2064\\u2066-\\u2069\\u2800\\u3164\\uFEFF';
+/**
+ * Text that can follow a domain or an email address: closing marks before a space, a dash or a script without spaces, or a
+ * separator of a list.
+ */
+const AFTER = new RegExp(
+  `[!:;?),.'">\\]}${EMPHASIS}]*(?=[\\s“”«»‹›—–…${HIDDEN}${UNSPACED}${EMOJI_END}]|[\\uD800-\\uDBFF]{2}|$)|(?=[,;|])`,
+  'uy',
+);
+/** Text of a script without spaces that is directly followed by text of another script. */
+const BEFORE_OTHER_SCRIPT = new RegExp(`^[^.@]*[${UNSPACED}](?=[^.@${UNSPACED}])`, 'u');
+const BEFORE_UNSPACED = new RegExp(`[^.:@${UNSPACED}](?=[${UNSPACED}])`, 'u');
+/** Hosts that belong to no email address: package versions ("2.6.11") and image sizes ("2x.png"). */
+const VERSION = /^(?:v?\d+(?:\.\d+)+|\d+x\.)|\.(?:[^.]|\P{L}[^.]*)$/u;
 
-/** Where an address that begins at `start` with what the pattern finds would go on. */
+/** The next email address of a list separated by slashes. */
+const NEXT_EMAIL = /\/[\p{L}\p{N}_][\p{L}\p{N}_.+-]*@/uy;
+
+/** Returns the index after the match of a sticky pattern at `start`. Undefined if there is none. */
 function endOf(pattern: RegExp, text: string, start: number): number | undefined {
   pattern.lastIndex = start;
   return pattern.test(text) ? pattern.lastIndex : undefined;
 }
 
-/** What every address holds: a dot or an at-sign within a word, or a protocol's slashes. */
+/** Returns the end of a host that was found up to `end`. Text of a script without spaces can follow the host directly. */
+function hostEndIn(text: string, start: number, end: number): number {
+  const other = BEFORE_UNSPACED.exec(text.slice(start, end));
+  return other === null ? end : start + other.index + other[0].length;
+}
+
+/** Every address contains one of these: a dot or an at-sign within a word, or the slashes of a protocol. */
 const IN_ADDRESS = /[.@][^\s.,;:!?'")]|:\/\//;
 
-/** The bare addresses in a text, in the order of their places. */
+/** Returns the bare addresses in a text, in order of position. */
 export function bareLinksIn(text: string): BareLink[] {
   if (!IN_ADDRESS.test(text)) return [];
+  const scan = new LinkScan(text);
   const links: BareLink[] = [];
   for (const { 0: chunk, index } of text.matchAll(/\S+/g)) {
-    if (IN_ADDRESS.test(chunk)) links.push(...bareLinksBetween(text, index, index + chunk.length));
+    if (IN_ADDRESS.test(chunk)) links.push(...scan.linksBetween(index, index + chunk.length));
   }
   return links;
 }
 
-function bareLinksBetween(text: string, from: number, to: number): BareLink[] {
-  const links: BareLink[] = [];
-  LINK_START.lastIndex = from;
-  for (let match = LINK_START.exec(text); match !== null && match.index < to; match = LINK_START.exec(text)) {
-    const link = bareLinkAt(text, match.index);
-    if (link === undefined) continue;
-    links.push(link);
-    LINK_START.lastIndex = link.end;
-  }
-  return links;
-}
-
-function bareLinkAt(text: string, start: number): BareLink | undefined {
-  const protocolEnd = endOf(PROTOCOL, text, start);
-  if (protocolEnd !== undefined) {
-    const hostEnd = endOf(HOST, text, protocolEnd);
-    return hostEnd === undefined ? undefined : { start, end: urlEnd(text, hostEnd), kind: 'url' };
-  }
-  const wordEnd = endOf(WORD, text, start) ?? start;
-  if (text[wordEnd] === '@') {
-    const end = endOf(EMAIL_HOST, text, wordEnd);
-    return end !== undefined && endOf(AFTER, text, end) !== undefined ? { start, end, kind: 'email' } : undefined;
-  }
-  return domainAt(text, start, wordEnd);
-}
-
-function domainAt(text: string, start: number, wordEnd: number): BareLink | undefined {
-  const word = text.slice(start, wordEnd).replace(/\.{1,3}$/, '');
-  const topLevel = DOMAIN.exec(word)?.[1]?.toLowerCase();
-  if (topLevel === undefined || !topLevelDomains().has(topLevel)) return undefined;
-  const end = start + word.length;
-  if (text[end] === '/') return { start, end: urlEnd(text, end), kind: 'domain' };
-  return endOf(AFTER, text, end) === undefined ? undefined : { start, end, kind: 'domain' };
+/** Returns the indexes of the protocols at which an address can begin. */
+function protocolsIn(text: string): number[] {
+  const places = [...text.matchAll(PROTOCOL)].map(({ index }) => index);
+  return places.filter((place) => endOf(PROTOCOL_START, text, place) !== undefined);
 }
 
 /**
- * The end of an address whose host ends at `hostEnd`: with its path, but without what belongs to the text around it.
- * Stars and tildes at the end are taken for marks of emphasis (our choice).
+ * A search for bare addresses from left to right. In a script without spaces, an address can begin at every character. The
+ * end of a word is computed once for all starts in it, so the work is linear in the text.
+ */
+class LinkScan {
+  readonly #text: string;
+  readonly #protocols: number[];
+  /** The start that was found last. It is also the result for all smaller indexes that were not searched. */
+  #nextWord = -1;
+  /** The end of the word that was read last. */
+  #wordEnd = -1;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#protocols = protocolsIn(text);
+  }
+
+  /**
+   * Returns the addresses that begin in a range.
+   *
+   * @param from At least the `to` of the previous call.
+   */
+  linksBetween(from: number, to: number): BareLink[] {
+    const links: BareLink[] = [];
+    for (let start = this.#startFrom(from); start < to; ) {
+      const link = this.#linkAt(start);
+      if (typeof link !== 'number') links.push(link);
+      const at = typeof link === 'number' ? link : link.end;
+      const isEmail = typeof link !== 'number' && link.kind === 'email';
+      const isDivided = isEmail && endOf(NEXT_EMAIL, this.#text, at) !== undefined;
+      start = isDivided ? at + 1 : this.#startFrom(at);
+    }
+    return links;
+  }
+
+  /** Returns the first index from `at` on at which an address can begin. Infinite if there is none. */
+  #startFrom(at: number): number {
+    while ((this.#protocols[0] ?? at) < at) this.#protocols.shift();
+    if (this.#nextWord < at) {
+      LINK_START.lastIndex = at;
+      this.#nextWord = LINK_START.exec(this.#text)?.index ?? Number.POSITIVE_INFINITY;
+    }
+    return Math.min(this.#nextWord, this.#protocols[0] ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Reads the address that begins at `start`. @returns The index at which to continue, if there is none. */
+  #linkAt(start: number): BareLink | number {
+    const text = this.#text;
+    const protocolEnd = endOf(PROTOCOL_START, text, start);
+    if (protocolEnd !== undefined) {
+      const hostEnd = endOf(HOST, text, protocolEnd);
+      if (hostEnd === undefined) return protocolEnd;
+      return { start, end: urlEnd(text, hostEndIn(text, protocolEnd, hostEnd)), kind: 'url' };
+    }
+    if (this.#wordEnd <= start) this.#wordEnd = endOf(WORD, text, start) ?? start + 1;
+    const wordEnd = this.#wordEnd;
+    const before = BEFORE_OTHER_SCRIPT.exec(text.slice(start, wordEnd));
+    if (before !== null) return start + before[0].length;
+    // The start does not decide whether there is an email address.
+    return text[wordEnd] === '@' ? (emailAt(text, start, wordEnd) ?? wordEnd + 1) : domainAt(text, start, wordEnd);
+  }
+}
+
+function emailAt(text: string, start: number, wordEnd: number): BareLink | undefined {
+  const found = endOf(EMAIL_HOST, text, wordEnd + 1);
+  if (found === undefined) return undefined;
+  const end = hostEndIn(text, wordEnd + 1, found);
+  const host = text.slice(wordEnd + 1, end);
+  const ending = host.slice(host.lastIndexOf('.') + 1).toLowerCase();
+  if (!host.includes('.') || VERSION.test(host) || NO_EMAIL_ENDINGS.has(ending)) return undefined;
+  const isEnd = endOf(AFTER, text, end) !== undefined || endOf(NEXT_EMAIL, text, end) !== undefined;
+  return isEnd ? { start, end, kind: 'email' } : undefined;
+}
+
+/** @returns The index at which to continue, if there is no domain. All starts before it would lead to the same end. */
+function domainAt(text: string, start: number, wordEnd: number): BareLink | number {
+  const hostEnd = hostEndIn(text, start, wordEnd);
+  const word = text.slice(start, hostEnd).replace(/\.{1,3}$/, '');
+  const topLevel = DOMAIN.exec(word)?.[1]?.toLowerCase();
+  if (topLevel === undefined) {
+    // A domain can begin after the last character that no domain contains.
+    const broken = Math.max(word.lastIndexOf('+'), word.lastIndexOf('..'));
+    return broken === -1 ? hostEnd : start + broken + 1;
+  }
+  if (!topLevelDomains().has(topLevel)) return hostEnd;
+  const end = start + word.length;
+  if (text[end] === '/') return { start, end: urlEnd(text, end), kind: 'domain' };
+  return endOf(AFTER, text, end) === undefined ? hostEnd : { start, end, kind: 'domain' };
+}
+
+/**
+ * Returns the end of an address whose host ends at `hostEnd`. It includes the path, but not the punctuation of the text
+ * around it. Stars and tildes at the end are marks of emphasis.
  */
 function urlEnd(text: string, hostEnd: number): number {
   let end = /[/?#]/.test(text[hostEnd] ?? '') ? pathEnd(text, hostEnd) : hostEnd;
-  while (end > 0 && /[!:;?,.'*~]/.test(text[end - 1] ?? '')) end--;
+  while (end > 0 && /[!:;?,.'*~|([{—–\u200C\u200D]/.test(text[end - 1] ?? '')) end--;
   return end;
 }
 
+const CLOSING: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
+
+const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'u');
+
+/**
+ * Returns the end of a path. A path of ASCII characters ends before a letter of a script without spaces that directly follows a
+ * letter, a digit or a closing bracket. Such a letter belongs to the text around the address, for example as a particle. After
+ * any other character, such as a slash or an underscore, the letter and all later letters are part of the path.
+ */
 function pathEnd(text: string, start: number): number {
-  const opened: number[] = [];
+  const closing: string[] = [];
   let end = start;
+  let isAscii = true;
   for (; end < text.length && !endsPath(text, end); end++) {
-    if (text[end] === '(') {
-      if (opened.length === MAX_PARENTHESES) break;
-      opened.push(end);
-    } else if (text[end] === ')' && opened.pop() === undefined) {
+    const character = text[end] ?? '';
+    if (isAscii && character > '\x7F') {
+      const point = String.fromCodePoint(text.codePointAt(end) ?? 0);
+      if (IS_UNSPACED.test(point) && /[a-z\d)\]}]/i.test(text[end - 1] ?? '')) break;
+      isAscii = !IS_UNSPACED.test(point);
+    }
+    const close = CLOSING[character];
+    if (close !== undefined) {
+      if (closing.length === MAX_NESTING) break;
+      closing.push(close);
+    } else if (/[)\]}]/.test(character) && closing.pop() !== character) {
       break;
     }
   }
-  return opened[0] ?? end;
+  return end;
 }
 
-/** At white space, at a mark that quotes addresses, or at a place-holder. */
+/** Marks around quoted addresses, an ellipsis, punctuation of scripts without spaces, and invisible characters. */
+const ENDS_PATH = new RegExp(`[\\s<>"“”«»…${HIDDEN}。，、；：！？．～〜（）［］｛｝「」『』【】《》〈〉〔〕｡､｢｣]`);
+
+/** The next address of a list. */
+const NEXT_LINK = /[,;|]https?:\/\//iy;
+
+/** Whether a path ends before this character, before a placeholder, or before the next address of a list. */
 function endsPath(text: string, at: number): boolean {
   const isHigh = (code: number) => code >= 0xd800 && code < 0xdc00;
   const code = text.charCodeAt(at);
-  return isHigh(code) ? isHigh(text.charCodeAt(at + 1)) : /[\s<>"]/.test(text[at] ?? '');
+  if (isHigh(code)) return isHigh(text.charCodeAt(at + 1));
+  return ENDS_PATH.test(text[at] ?? '') || endOf(NEXT_LINK, text, at) !== undefined;
 }
 
 let known: ReadonlySet<string> | undefined;

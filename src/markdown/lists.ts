@@ -4,12 +4,12 @@ import { columnOf, ITEM_INDENT, isIndented, mayNest, textOf, textStartOf } from 
 interface Marker {
   /** Undefined for a bullet. */
   readonly number: number | undefined;
-  /** How many characters it and the space after it take. */
+  /** Number of characters of the marker and the space after it. */
   readonly length: number;
   readonly isBlank: boolean;
 }
 
-/** `* x`, `- x`, `+ x` and `1. x`. What is indented by two columns more belongs to the item. */
+/** Parses `* x`, `- x`, `+ x` and `1. x`. Lines indented by two more columns belong to the item. */
 export function list(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
   if (isIndented(state, startLine) || !mayNest(state)) return false;
   const first = markerOf(state, startLine);
@@ -40,14 +40,14 @@ function markerOf(state: StateBlock, line: number): Marker | undefined {
 }
 
 /**
- * Whether a line of a paragraph begins a list. An item of a list around the paragraph always does; in running text a
- * year at the start of a line does not (our choice: numbers of one digit do).
+ * Whether a line of a paragraph begins a list. An item of a list around the paragraph always does. In running text, only
+ * bullets and numbers of one digit do, so that a year at the start of a line does not.
  */
 function mayInterrupt(state: StateBlock, line: number, { number = 1, isBlank }: Marker): boolean {
   return columnOf(state, line) < state.blkIndent || (!isBlank && number < 10);
 }
 
-/** @returns Whether there is a blank line between items, or between the blocks of one. */
+/** Parses the items of a list. @returns Whether a blank line separates two items, or two blocks of one. */
 function pushItems(state: StateBlock, first: Marker, startLine: number, endLine: number): boolean {
   const indent = columnOf(state, startLine) + ITEM_INDENT;
   let [line, isLoose, endedBlank] = [startLine, false, false];
@@ -60,7 +60,7 @@ function pushItems(state: StateBlock, first: Marker, startLine: number, endLine:
   return isLoose;
 }
 
-/** The marker of the list's next item, when the line begins one. */
+/** Returns the marker of the next item of the list, if the line begins one. */
 function nextMarker(state: StateBlock, first: Marker, line: number, endLine: number): Marker | undefined {
   if (line >= endLine || columnOf(state, line) < state.blkIndent || isIndented(state, line)) return undefined;
   const marker = markerOf(state, line);
@@ -69,7 +69,7 @@ function nextMarker(state: StateBlock, first: Marker, line: number, endLine: num
   return isOther ? undefined : marker;
 }
 
-/** @returns Whether there is a blank line between the item's blocks. */
+/** Parses an item. @returns Whether a blank line separates its blocks. */
 function pushItem(state: StateBlock, marker: Marker, indent: number, line: number, endLine: number): boolean {
   const { tight, blkIndent } = state;
   const [shift, column] = [state.tShift[line] ?? 0, columnOf(state, line)];
@@ -77,7 +77,7 @@ function pushItem(state: StateBlock, marker: Marker, indent: number, line: numbe
   state.tight = true;
   state.blkIndent = indent;
   state.tShift[line] = textStartOf(state, line) + marker.length - (state.bMarks[line] ?? 0);
-  // However many spaces follow the marker: the text is not code.
+  // The text is not code, however many spaces follow the marker.
   state.sCount[line] = Math.max(column + ITEM_INDENT, indent);
   if (marker.isBlank && state.isEmpty(line + 1)) state.line = Math.min(state.skipEmptyLines(line + 1), endLine);
   else state.md.block.tokenize(state, line, endLine);

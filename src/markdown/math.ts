@@ -3,41 +3,44 @@ import type { KatexOptions } from 'katex';
 import type { Inline } from './inline-text.ts';
 import type { Rendering } from './rendering.ts';
 
-/** Our choice: a long derivation. The work grows faster than the formula. */
+/** Length limit of a formula, in characters: enough for a long derivation. The work grows faster than the length. */
 const MAX_FORMULA_LENGTH = 2_000;
 
-/** What each cell of a matrix counts for, in characters: an empty one becomes as much HTML as these. */
+/** Length that each cell of a matrix adds, in characters: an empty cell results in as much HTML. */
 const CELL_LENGTH = 5;
 
 /**
- * What all formulas of a text may take: for each the square of its length, with something for its being one. Our
- * choice: four of the longest, or some 1,500 of a few characters.
+ * Work limit for all formulas of a text. Each counts as (length + `BASE_LENGTH`)². Enough for four of the longest formulas,
+ * or some 1,500 of a few characters.
  */
 const MAX_WORK = 4 * MAX_FORMULA_LENGTH ** 2;
 const BASE_LENGTH = 100;
 
-/** Our choice: less than half of what a message may be, so that formulas alone never make one unrenderable. */
+/**
+ * Limit of the HTML of all formulas, in characters. Less than half of a message's limit, so that formulas alone never
+ * exceed that.
+ */
 const MAX_HTML_LENGTH = 400_000;
 
 /**
- * Commands that no formula may use. Those that give names a new meaning, or reach names meant for the engine itself: a
- * few of them blow up a short formula beyond all measure, and the engine counts uses of a name, not what they become.
- * And those that write to the service's own output.
+ * Commands that formulas cannot use. Most of them define names, or use internal names of the engine. Some of those can expand a
+ * short formula without limit, because the engine limits the number of expansions and not the size of the result. The others
+ * (`errmessage`, `message`, `show`) write to the output of the service.
  */
 const FORBIDDEN =
   /^\\(?:[egx]?def|(?:future)?let|(?:new|renew|provide)command|global|long|.*@.*|(?:err)?message|show)$/;
 const COMMANDS = /\\(?:[a-zA-Z@]+|[\s\S])/g;
 
-/** Lengths beyond this move a formula over what others wrote. */
+/** Longer offsets would move a formula over the messages of other users. */
 const FAR_AWAY = /margin-(?:left|right):-?\d{3}/;
 
 const OPTIONS: KatexOptions = {
-  // Throws for what it does not know, instead of marking it: the source is shown then.
+  // Throws on unsupported input, instead of marking it. The source is shown then.
   throwOnError: true,
   strict: 'ignore',
   trust: false,
   output: 'htmlAndMathml',
-  /** In em; our choice. */
+  /** In em. */
   maxSize: 20,
 };
 
@@ -53,10 +56,10 @@ export function loadTex(): Tex {
   return tex;
 }
 
-/** `$$x$$` within a line. */
+/** Renders `$$x$$` within a line. */
 export function mathSpans(inline: Inline, text: string): string {
   if (!text.includes('$$')) return text;
-  // No dollar sign inside but \$, no place-holder, and none of both next to it.
+  // Inside: no dollar sign except \$, and no line break. Next to the marks: no dollar sign, letter, digit or underscore.
   return text.replace(
     /(?<![$\p{L}\p{N}_])\$\$(?![_$])((?:\\\$|[^\n$])+)\$\$(?![$\p{L}\p{N}_])/gu,
     (source: string, formula: string) => {
@@ -73,10 +76,10 @@ export function mathSpans(inline: Inline, text: string): string {
 }
 
 /**
- * A formula as HTML.
+ * Renders a formula.
  *
- * @param isDisplay Whether it stands in a block of its own.
- * @returns undefined when it is no formula, uses a forbidden command, or is more than the text may spend on formulas.
+ * @param isDisplay Whether the formula is a block of its own.
+ * @returns undefined if the formula is invalid, uses a forbidden command, or exceeds the limits of the text.
  */
 export function renderTex(
   { spent, isPlain }: Rendering,
@@ -98,13 +101,13 @@ const isForbidden = (source: string) =>
 
 function tryTex(source: string, displayMode: boolean): string | undefined {
   try {
-    // A formula can name any character, also those that no text may hold.
+    // A formula can produce any character, including those that no text may contain.
     return loadTex()
       .renderToString(source, { ...OPTIONS, displayMode })
       .toWellFormed()
       .replaceAll('\0', '\uFFFD');
   } catch {
-    // The engine throws for a formula that is none, and overflows the stack on one that nests too deep.
+    // The engine throws for an invalid formula, and overflows the stack on deep nesting.
     return undefined;
   }
 }

@@ -1,31 +1,72 @@
+import { EMOJI_END, UNSPACED } from './boundaries.ts';
 import { escapeText } from './escape.ts';
 import type { Inline } from './inline-text.ts';
-import type { Directory, DirectoryUser } from './types.ts';
+import type { Directory, DirectoryGroup, DirectoryUser } from './types.ts';
 
-/** Where a mention of anything may begin: at the start of the text, after white space, or after an opening mark. */
-export const MENTION_START = '(?<![^\\s\'"({[/<])';
+/**
+ * Matches a position at which a mention can begin. It must not follow "_", "@", or a letter, mark or digit of a script with
+ * spaces between words. For regular expressions with the flag `u`.
+ */
+export const MENTION_START = `(?<!(?![${UNSPACED}${EMOJI_END}])[\\p{L}\\p{M}\\p{N}_@])`;
 
-/** `@**Full Name**`, silent as `@_**Full Name**`. */
-export const USER_MENTION = new RegExp(`${MENTION_START}@(_?)\\*\\*([^*\\n]+)\\*\\*`, 'g');
+/** Matches `@**Full Name**`, or `@_**Full Name**` for a silent mention. */
+const USER_MENTION = new RegExp(`${MENTION_START}@(_?)\\*\\*([^*\\n]+)\\*\\*`, 'gu');
 
-/** `@*group*`, silent as `@_*group*`. */
-export const GROUP_MENTION = new RegExp(`${MENTION_START}@(_?)\\*([^*\\n]+)\\*`, 'g');
+/** Matches the start of `@*group*`, or of `@_*group*` for a silent mention. */
+const GROUP_START = '@(_?)\\*(?=[^*\\n]+\\*)';
+const GROUP_MENTION = new RegExp(MENTION_START + GROUP_START, 'gu');
+const GROUP_ANYWHERE = new RegExp(GROUP_START, 'gu');
 
-/** Words that mention everybody there, in exactly this case. */
+/** Limits of group names in a mention: at most 100 characters, and at most the first six stars are tried as the end. */
+const GROUP_NAME = { characters: 100, stars: 6 };
+
+/** A possible mention of a group, with the names that it may mean. A name can itself contain stars. */
+export interface GroupMention {
+  readonly start: number;
+  readonly isSilent: boolean;
+  /** Index in the text at which each of the names begins. */
+  readonly nameStart: number;
+  /** From the shortest to the longest. */
+  readonly names: readonly string[];
+}
+
+/**
+ * Returns the possible mentions of groups in a text.
+ *
+ * @param options `isBlock` for the text of one block. In a whole source, marks of blocks can precede a mention.
+ */
+export function groupMentionsIn(text: string, { isBlock }: { isBlock: boolean }): GroupMention[] {
+  return [...text.matchAll(isBlock ? GROUP_MENTION : GROUP_ANYWHERE)].map(({ index, 0: { length }, 1: underscore }) => {
+    const nameStart = index + length;
+    return { start: index, isSilent: underscore !== '', nameStart, names: namesAt(text, nameStart) };
+  });
+}
+
+function namesAt(text: string, start: number): string[] {
+  const names: string[] = [];
+  const line = /^.*/.exec(text.slice(start, start + 2 * GROUP_NAME.characters + 1))?.[0] ?? '';
+  for (let end = line.indexOf('*'); end !== -1 && names.length < GROUP_NAME.stars; end = line.indexOf('*', end + 1)) {
+    names.push(line.slice(0, end));
+    if (line[end + 1] === '*') break;
+  }
+  return names;
+}
+
+/** Words that mention all members of a channel, case-sensitive. */
 export const CHANNEL_WILDCARDS: ReadonlySet<string> = new Set(['all', 'everyone', 'channel', 'stream']);
 export const TOPIC_WILDCARD = 'topic';
 
-/** A user as a mention names them: by name, by id, or by both. */
+/** A user as named in a mention: by name, by id, or by both. */
 export interface NamedUser {
-  /** Undefined when the id alone counts. */
+  /** Undefined if only the id is given. */
   readonly name: string | undefined;
   readonly id: number | undefined;
 }
 
-/** Larger numbers are the id of nobody. */
+/** Largest possible user id. */
 const MAX_USER_ID = 2_147_483_647;
 
-/** Reads what stands between the stars of a mention: "Full Name", "Full Name|31" or "|31". */
+/** Parses the text between the stars of a mention: "Full Name", "Full Name|31" or "|31". */
 export function userNamedIn(text: string): NamedUser {
   const [whole, name = '', digits] = /^(.*)\|(\d{1,10})$/.exec(text) ?? [];
   const id = Number(digits);
@@ -33,7 +74,7 @@ export function userNamedIn(text: string): NamedUser {
   return { name: name === '' ? undefined : name, id };
 }
 
-/** Mentions of users, of everybody in the channel, and of everybody in the topic. */
+/** Renders mentions of users, of a whole channel, and of a whole topic. */
 export function userMentions(inline: Inline, text: string): string {
   if (!text.includes('**') || !text.includes('@')) return text;
   return text.replace(USER_MENTION, (source: string, underscore: string, name: string) => {
@@ -42,18 +83,27 @@ export function userMentions(inline: Inline, text: string): string {
   });
 }
 
-/** Mentions of groups: `@*name*`, and silent ones `@_*name*`. */
+/** Renders mentions of groups: `@*name*`, and silent ones `@_*name*`. The longest name of an existing group is used. */
 export function groupMentions(inline: Inline, text: string): string {
   if (!text.includes('*') || !text.includes('@')) return text;
-  return text.replace(GROUP_MENTION, (source: string, underscore: string, name: string) => {
-    const { rendering } = inline;
-    const group = rendering.directory?.groupNamed(name);
-    if (group === undefined) return inline.literal(source);
-    const isSilent = underscore !== '' || rendering.isQuote || !group.isActive;
-    if (!isSilent) rendering.mentionedGroupIds.add(group.id);
-    const html = span('user-group-mention', isSilent, group.displayName, ` data-user-group-id="${group.id}"`);
-    return inline.keep(source, html);
-  });
+  const { rendering } = inline;
+  let [result, end] = ['', 0];
+  for (const { start, isSilent, nameStart, names } of groupMentionsIn(text, { isBlock: true })) {
+    if (start < end) continue;
+    const found = names.map((name) => ({ name, group: rendering.directory?.groupNamed(name) }));
+    const { name = '', group } = found.findLast((one) => one.group !== undefined) ?? found[0] ?? {};
+    const source = text.slice(start, nameStart + name.length + 1);
+    result += text.slice(end, start);
+    result += group === undefined ? inline.literal(source) : inline.keep(source, groupMention(inline, group, isSilent));
+    end = start + source.length;
+  }
+  return result + text.slice(end);
+}
+
+function groupMention({ rendering }: Inline, group: DirectoryGroup, isMarkedSilent: boolean): string {
+  const isSilent = isMarkedSilent || rendering.isQuote || !group.isActive;
+  if (!isSilent) rendering.mentionedGroupIds.add(group.id);
+  return span('user-group-mention', isSilent, group.displayName, ` data-user-group-id="${group.id}"`);
 }
 
 function userMention({ rendering }: Inline, name: string, isMarkedSilent: boolean): string | undefined {
@@ -74,7 +124,7 @@ function userMention({ rendering }: Inline, name: string, isMarkedSilent: boolea
   return span('user-mention', isSilent || !user.isActive, user.fullName, ` data-user-id="${user.id}"`);
 }
 
-/** An id decides between equal names, but it must be the id of one who has the name. */
+/** Finds the user of a mention. An id selects among equal names, but the user with this id must have the name. */
 function findUser(directory: Directory, { name, id }: NamedUser): DirectoryUser | undefined {
   if (id === undefined) return directory.userNamed(name ?? '');
   const user = directory.userWithId(id);

@@ -7,7 +7,7 @@ import { loadTex } from './math.ts';
 import type { Directory, RenderedMessage, RenderOptions } from './types.ts';
 import { OutOfTimeError, watched } from './watch.ts';
 
-/** The text cannot be rendered, or is too long as HTML. */
+/** Error for a text that cannot be rendered, or whose HTML is too long. */
 export class UnrenderableError extends Error {
   override name = 'UnrenderableError';
 
@@ -16,61 +16,63 @@ export class UnrenderableError extends Error {
   }
 }
 
-/** The longest HTML of a message: 100 times the longest source. */
+/** Length of the longest HTML of a message, in characters: 100 times the longest source. */
 const MAX_HTML_LENGTH = 1_000_000;
 
-/** Our choice, well below the 5 s after which clients give a text up: while one text is rendered, nobody else is served. */
+/**
+ * Time limit of a rendering, in milliseconds. Well below the 5 s after which clients time out, because the process serves
+ * no other request meanwhile.
+ */
 const RENDER_MS = 1_000;
 
 /**
- * Rendered under a watch are only long texts, and those with code in some language: the rest is our own and linear in
- * the text, and done before a watch could be set up.
+ * Length of the longest text that is rendered without a time limit, if it has no highlighted code. Rendering such a text is
+ * linear and takes less time than the setup of a limit.
  */
 const WATCHED_LENGTH = 2_000;
 
-/** Lines that begin with a letter, and hold nothing that any construct begins with: most of what people write. */
+/** Matches lines that begin with a letter and contain no mark of any construct. Most messages consist of such lines. */
 const HARMLESS = String.raw`[\p{L}\p{N} ,;!?'"()/-]*`;
 const PLAIN_LINE = String.raw`\p{L}${HARMLESS}(?:[.:](?=[ \n]|$)${HARMLESS})*`;
 const PLAIN = new RegExp(`^${PLAIN_LINE}(?:\\n${PLAIN_LINE})*$`, 'u');
 
 /**
- * A message as HTML: blocks joined by newlines.
+ * Renders a message as HTML: blocks joined by newlines.
  *
- * The same text, directory and options always give the same, with one exception: a text that takes longer than
- * `milliseconds` is rendered without highlighting and formulas, and if that takes as long, as paragraphs of plain text.
- * The known ways to spend time are bounded before that, by the sizes in code.ts and math.ts; what is above them is
- * shown plain.
+ * The result depends only on text, directory and options, with one exception. A text that takes longer than `milliseconds`
+ * is rendered without highlighting and formulas. If that takes as long, it is rendered as paragraphs of plain text. Known
+ * causes of long times are limited before that, by the sizes in code.ts and math.ts: larger parts are shown plain.
  *
- * @param source A message's length, 10,000 code points, at most.
- * @throws UnrenderableError when the HTML is longer than 1,000,000 characters, or the renderer fails.
+ * @param source At most 10,000 code points, the length of a message.
+ * @throws UnrenderableError if the HTML is longer than 1,000,000 characters, or the renderer fails.
  */
 export function renderMessage(source: string, directory: Directory, options: RenderOptions = {}): RenderedMessage {
   return render(source, directory, options);
 }
 
 /**
- * Flavoured Markdown that is no message, such as a description, as HTML: mentions and links to channels stay text.
+ * Renders Flavored Markdown that is not a message, such as a description. Mentions and links to channels stay text.
  *
- * @returns Block elements joined by newlines; "" for an empty source.
+ * @returns Block elements joined by newlines. "" for an empty source.
  * @throws UnrenderableError as `renderMessage` does.
  */
 export function renderMarkdown(source: string): string {
   return render(source, undefined, {}).html;
 }
 
-/** Whether the message tells what its sender does, and is shown behind their name. */
+/** Whether the message describes what its sender does, and is shown after their name. */
 export const isMeMessage = (source: string): boolean => source.startsWith('/me ');
 
-/** A link of a topic, which has no other markup. */
+/** A link in a topic. Topics have no other markup. */
 export interface TopicLink {
   readonly text: string;
   readonly url: string;
 }
 
 /**
- * The addresses of sites in a topic, in the order of their places.
+ * Returns the website addresses in a topic, in order of position.
  *
- * @param topic Of 60 code points at most.
+ * @param topic At most 60 code points.
  */
 export function topicLinks(topic: string): TopicLink[] {
   return bareLinksIn(topic)
@@ -108,9 +110,9 @@ function tryInTime(milliseconds: number, attempt: () => RenderedMessage): Render
 }
 
 /**
- * Loads what code and formulas are rendered with. Not under the watch: a module whose loading is broken off stays broken.
+ * Loads the modules that render code and formulas. Without time limit: a module whose loading is interrupted stays broken.
  *
- * @returns Whether the text may hold code in some language.
+ * @returns Whether the text may contain code in some language.
  */
 function loadMachines(text: string, { defaultCodeLanguage = '' }: RenderOptions): boolean {
   const hasFence = /`{3}|~{3}/.test(text);
@@ -118,7 +120,7 @@ function loadMachines(text: string, { defaultCodeLanguage = '' }: RenderOptions)
   return hasFence && loadLanguages(text, defaultCodeLanguage);
 }
 
-/** Paragraphs of the text as it stands. */
+/** Renders the text as paragraphs of plain text. */
 function plain(text: string): RenderedMessage {
   const paragraphs = text.split(/\n\s*\n/).filter((paragraph) => paragraph.trim() !== '');
   return {

@@ -1,24 +1,24 @@
 import type { Directory, RenderedMessage, RenderOptions } from './types.ts';
 
-/** More images than this are not shown at all. */
+/** Largest number of image previews. If a text has more, none is shown. */
 const MAX_PREVIEWS = 24;
 
-/** A linked image, to be shown below the block with the link. */
+/** A linked image, shown below the block with the link. */
 export interface Preview {
   readonly url: string;
-  /** The text of the link, when it is not the address. */
+  /** Text of the link, if it differs from the address. */
   readonly title: string | undefined;
-  /** The link as the inline text holds it, when it is a bare address. */
+  /** Placeholder of the link in the inline text, if it is a bare address. */
   readonly bare: string | undefined;
 }
 
-/** What is known, found and used up while one text is rendered. */
+/** Input, results and used-up limits while one text is rendered. */
 export class Rendering {
   readonly directory: Directory | undefined;
   readonly options: RenderOptions;
-  /** Without highlighting and formulas. */
+  /** Whether highlighting and formulas are disabled. */
   readonly isPlain: boolean;
-  /** What code and formulas may still take, in the units of code.ts and math.ts. */
+  /** Work done for code and formulas, in the units of code.ts and math.ts. */
   readonly spent = { code: 0, math: 0, mathHtml: 0 };
   readonly mentionedUserIds = new Set<number>();
   readonly mentionedGroupIds = new Set<number>();
@@ -34,19 +34,19 @@ export class Rendering {
     this.isPlain = isPlain;
   }
 
-  /** Mentions in quotes are silent, and links there show no images. */
+  /** Whether the current block is in a quote: mentions are silent there, and links show no images. */
   get isQuote(): boolean {
     return this.quoteDepth > 0;
   }
 
-  /** Whether the image is to be shown here: each is shown once, where it is linked first. */
+  /** Returns whether to show the image here. Each image is shown once, at its first link. */
   claimPreview(url: string): boolean {
     if (!this.options.imagePreviews || this.isQuote || this.#previewed.has(url)) return false;
     this.#previewed.add(url);
     return true;
   }
 
-  /** Whether images are shown, once all are known. */
+  /** Whether images are shown. Final only after all images of the text are known. */
   get hasPreviews(): boolean {
     return this.#previewed.size > 0 && this.#previewed.size <= MAX_PREVIEWS;
   }

@@ -1,4 +1,4 @@
-/** Short classes for the highlighter's, by its class without the prefix. */
+/** Short class names, by the highlighter's class without its prefix. */
 const CLASSES: Readonly<Record<string, string>> = {
   keyword: 'k',
   literal: 'kc',
@@ -38,18 +38,18 @@ const CLASSES: Readonly<Record<string, string>> = {
   doctag: 'cs',
 };
 
-/** Classes whose text is code again, as it is outside of them. */
+/** Classes whose text is code, as it is outside of them. */
 const TRANSPARENT: ReadonlySet<string> = new Set(['params', 'subst', 'function', 'class', 'tag', 'meta-string']);
 
-/** Escaped text of code that no rule has matched: names, operators, punctuation, and the rest. */
+/** Escaped code that no rule of the grammar matched: names, operators, punctuation, and the rest. */
 const LEXEMES =
   /(?<n>[\p{L}_$@][\p{L}\p{N}_$]*)|(?<o>(?:::|:=|&lt;|&gt;|&amp;|[-+*/%=!^~|?])+)|(?<p>[()[\]{};,.:]+)|&[#\w]+;|\s+|./gu;
 
 /**
- * The highlighter's HTML with the short classes of the dialect, each token in one span: spans do not nest.
+ * Converts the highlighter's HTML to the short classes of the dialect, each token in one span: spans do not nest.
  *
  * @param html Text and spans, with `& < > " '` escaped in the text.
- * @param options `isCode` for a language in which also the text between the tokens is of names and operators.
+ * @param options `isCode` for a language in which the text between tokens consists of names and operators.
  */
 export function tokenSpans(html: string, { isCode }: { isCode: boolean }): string {
   const open: (string | undefined)[] = [];
@@ -62,10 +62,10 @@ export function tokenSpans(html: string, { isCode }: { isCode: boolean }): strin
   return result;
 }
 
-/** The kind of what is in a span: a class, "string", "number" or "comment", or undefined for code. */
+/** Returns the kind of the content of a span: a class, "string", "number" or "comment". Undefined for code. */
 function kindOf(scope: string, outer: string | undefined): string | undefined {
   const name = scope.replaceAll('hljs-', '');
-  // Languages within languages have no prefix.
+  // Embedded languages have no prefix.
   if (TRANSPARENT.has(name) || scope.startsWith('language-')) return undefined;
   return CLASSES[name] ?? (/^(?:string|number|comment)$/.test(name) ? name : outer);
 }

@@ -1,65 +1,65 @@
-/** A user whom a text may mention. */
+/** A user that a text can mention. */
 export interface DirectoryUser {
   readonly id: number;
   readonly fullName: string;
   readonly isActive: boolean;
 }
 
-/** A group that a text may mention. */
+/** A group that a text can mention. */
 export interface DirectoryGroup {
   readonly id: number;
-  /** As it is shown: the display name of a role group. */
+  /** Name as shown. For a role group, its display name. */
   readonly displayName: string;
   readonly isActive: boolean;
 }
 
 /**
- * What a text may refer to, already looked up: only what its author may know of.
+ * Objects that a text can refer to, looked up in advance. Contains only objects that the author can see.
  *
- * Names are asked for as the text writes them; `referencesIn` tells beforehand which.
+ * Names are looked up as written in the text. `referencesIn` returns them in advance.
  */
 export interface Directory {
-  /** Where clients find the organisation, without a slash at the end: links there become relative. */
+  /** URL of the organization, without a slash at the end. Links to it become relative. */
   readonly realmUrl: string;
-  /** What the empty topic is called. */
+  /** Name shown for the empty topic. */
   readonly emptyTopicName: string;
-  /** In whatever case; one of them, when several have the name. */
+  /** Ignores case. If several users have the name, returns one of them. */
   userNamed(name: string): DirectoryUser | undefined;
   userWithId(id: number): DirectoryUser | undefined;
-  /** In whatever case. */
+  /** Ignores case. */
   groupNamed(name: string): DirectoryGroup | undefined;
-  /** In exactly this case. Undefined as well when the author may not read the channel. */
+  /** Case-sensitive. Undefined also if the author cannot read the channel. */
   channelNamed(name: string): { readonly id: number; readonly name: string } | undefined;
-  /** Of those the author may read. */
+  /** Considers only messages that the author can read. */
   latestMessageId(channelId: number, topic: string): number | undefined;
-  /** The organisation's own emoji of that name, while it is active. */
+  /** Returns an active custom emoji of the organization by its name. */
   customEmoji(name: string): { readonly url: string } | undefined;
 }
 
-/** How a text is to be rendered. */
+/** Options for rendering a text. */
 export interface RenderOptions {
-  /** Whether `:)` and the like become emoji: the sender's setting. */
+  /** Whether emoticons such as `:)` become emoji: a setting of the sender. */
   readonly translateEmoticons?: boolean;
-  /** The language of fenced code that names none; "" for none. */
+  /** Language of fenced code that names none. "" for none. */
   readonly defaultCodeLanguage?: string;
   /** Whether linked images are shown below the block that links them. */
   readonly imagePreviews?: boolean;
-  /** The time after which rendering is given up. @see renderMessage */
+  /** Time limit of rendering. @see renderMessage */
   readonly milliseconds?: number;
 }
 
-/** A text as HTML, and what it does. Mentions that are silent, or in a quote, do nothing. */
+/** A text as HTML, with its effects. Silent mentions and mentions in quotes have no effect. */
 export interface RenderedMessage {
   readonly html: string;
   readonly mentionedUserIds: number[];
   readonly mentionedGroupIds: number[];
-  /** Whether it mentions everybody in the channel or conversation. */
+  /** Whether it mentions all members of the channel or conversation. */
   readonly channelWildcard: boolean;
-  /** Whether it mentions everybody in the topic. */
+  /** Whether it mentions all participants of the topic. */
   readonly topicWildcard: boolean;
   readonly hasLink: boolean;
   /** Whether an image is shown. */
   readonly hasImage: boolean;
-  /** Whether it refers to an upload; nothing can be uploaded, so that it never does. */
+  /** Whether it refers to an upload. Always false, because uploads are not supported. */
   readonly hasAttachment: boolean;
 }

@@ -1,6 +1,6 @@
 import { type Context, createContext, Script } from 'node:vm';
 
-/** What was watched took too long, and was broken off. */
+/** The function took too long and was interrupted. */
 export class OutOfTimeError extends Error {
   override name = 'OutOfTimeError';
 }
@@ -9,13 +9,13 @@ const script = new Script('run()');
 let context: Context | undefined;
 
 /**
- * Runs what gives no other way to be stopped, such as a regular expression, and breaks it off after a time.
+ * Runs a function that cannot be stopped otherwise, such as a regular expression, and interrupts it after a time.
  *
- * Setting it up takes a thread, some tenths of a millisecond. What is broken off runs no `finally`: it must leave
- * nothing behind that matters.
+ * The setup starts a thread and takes less than a millisecond. An interrupted function runs no `finally` block, so it must not
+ * leave an inconsistent state behind.
  *
  * @param milliseconds A positive integer.
- * @throws OutOfTimeError when the time is up.
+ * @throws OutOfTimeError if the time is exceeded.
  */
 export function watched<T>(milliseconds: number, run: () => T): T {
   context ??= createContext({});

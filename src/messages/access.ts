@@ -14,28 +14,28 @@ import {
 import { readRows } from '../platform/db/rows.ts';
 import { BadRequestError } from '../platform/errors.ts';
 
-/** One who may read, as far as access goes; a `Viewer` is one. */
+/** A user for whom access to messages is checked. A `Viewer` is one. */
 export type MessageReader = Ctx['viewer'];
 
-/** A message, and where it stands. */
+/** A message with its channel or conversation. */
 export type PlacedMessage = Message & {
   readonly channel: Channel | null;
   readonly conversation: Conversation | null;
 };
 
-/** The refusal for a message that is not there, or not for the viewer: the two must not be told apart. */
+/** Returns the error for a message that does not exist or that the viewer cannot read. Both cases must look the same. */
 export const invalidMessage = (): BadRequestError => new BadRequestError('Invalid message(s)');
 
-/** Messages have bigint ids; other numbers name none. */
+/** Whether the number can be a message id: a safe integer of at least 1. Ids are bigint columns. */
 export const isMessageId = (id: number): boolean => Number.isSafeInteger(id) && id >= 1;
 
 /**
- * Whether the user received the message `m`, as SQL: they sent it, they were subscribed where it was sent when it was
- * sent, or they take part in the conversation. What they may read of it today is another question.
+ * Builds the SQL condition that the user received the message `m`: they sent it, were subscribed to its original channel
+ * when it was sent, or are a member of the conversation. Whether they can read it now is a separate condition.
  *
- * OFFSET 0 has each looked up by its key: the planner might rather gather what the user has in all organisations.
+ * OFFSET 0 makes the planner look up each row by its key. Otherwise it might collect the user's rows of all organizations.
  *
- * @param userId A value, or the column of a query.
+ * @param userId A value, or a column of the query.
  */
 export function receivedBy(userId: number | Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(m.sender_id = ${userId} OR CASE
@@ -49,23 +49,24 @@ export function receivedBy(userId: number | Prisma.Sql): Prisma.Sql {
     END)`;
 }
 
-/** Whether only those who received a message of the channel may read it. */
+/** Whether only users who received a message of the channel can read it. */
 export const hasProtectedHistory = (channel: Pick<Channel, 'inviteOnly' | 'historyPublicToSubscribers'>): boolean =>
   channel.inviteOnly && !channel.historyPublicToSubscribers;
 
 /**
- * The message, when the viewer may read it.
+ * Returns the message if the viewer can read it.
  *
- * @throws BadRequestError otherwise, as if there were none.
+ * @throws BadRequestError if the viewer cannot read it: the same error as for a message that does not exist.
  */
 export async function accessMessage({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>, messageId: number) {
   return accessMessageIn(app.db, viewer, messageId, app.now());
 }
 
 /**
- * The message, when the viewer may read it and its channel is not archived: what every change of one begins with.
+ * Returns the message if the viewer can read it and its channel is not archived. Every change of a message begins with this
+ * check.
  *
- * @throws BadRequestError otherwise, as if there were none.
+ * @throws BadRequestError otherwise: the same error as for a message that does not exist.
  */
 export async function accessMessageToChange(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
@@ -78,7 +79,7 @@ export async function accessMessageToChange(
   return found.message;
 }
 
-/** As `accessMessage`, inside a change as well. */
+/** Does the same as `accessMessage`, also within a transaction. */
 export async function accessMessageIn(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
   viewer: MessageReader,
@@ -90,10 +91,10 @@ export async function accessMessageIn(
   return found.message;
 }
 
-/** A message, and what reading it depends on. */
+/** A message with the data that read access depends on. */
 export interface FoundMessage {
   readonly message: PlacedMessage;
-  /** Whether the viewer is subscribed to the channel it stands in. */
+  /** Whether the viewer is subscribed to the channel of the message. */
   readonly isSubscribed: boolean;
 }
 
@@ -105,10 +106,10 @@ const PLACES = Prisma.sql`message m
   LEFT JOIN conversation v ON v.realm_id = m.realm_id AND v.id = m.conversation_id`;
 
 /**
- * The message, whether or not the viewer may read it; undefined when there is none in their organisation. One statement,
- * because every change of a message begins with it, where the ORM takes four.
+ * Reads a message, whether or not the viewer can read it. Undefined if their organization has no such message. Uses one statement
+ * instead of the ORM's four, because every change of a message begins with this read.
  *
- * @param lock Locks the message's row, when it is given.
+ * @param lock Clause that locks the row of the message. Absent: no lock.
  */
 export async function findMessage(
   db: SqlClient,
@@ -133,7 +134,7 @@ const placedIn = (row: QueryRow): PlacedMessage => ({
   conversation: row['v.id'] === null ? null : rowOf<Conversation>(row, 'v', CONVERSATION_COLUMNS),
 });
 
-/** Of these messages those that the viewer may read, in any order. */
+/** Returns those of the messages that the viewer can read, in any order. */
 export async function readableMessages(
   { app, viewer }: Pick<Ctx, 'app' | 'viewer'>,
   messageIds: readonly number[],
@@ -143,10 +144,10 @@ export async function readableMessages(
 }
 
 /**
- * Of these messages those that each of the readers may read, by the reader's id and the message's, in a number of
- * statements that grows with neither.
+ * Returns those of the messages that each reader can read, by reader id and message id. The number of statements depends
+ * neither on the readers nor on the messages.
  *
- * @param readers Of one organisation.
+ * @param readers Users of one organization.
  */
 export async function readableByEach(
   { db, now }: Pick<Ctx['app'], 'db' | 'now'>,
@@ -183,7 +184,7 @@ export async function readableByEach(
 
 const isProtected = ({ channel }: PlacedMessage): boolean => channel !== null && hasProtectedHistory(channel);
 
-/** Which reader received which of the messages, as their ids: `"<reader> <message>"`. */
+/** Returns the pairs of a reader and a message that they received, as `"<reader id> <message id>"`. */
 async function receivedOf(
   db: SqlClient,
   realmId: number,
@@ -201,7 +202,7 @@ async function receivedOf(
   return new Set(rows.map(({ reader, id }) => `${reader} ${id}`));
 }
 
-/** Whether the viewer may read a message that was found. */
+/** Whether the viewer can read a message from `findMessage`. */
 export async function mayRead(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
   viewer: MessageReader,
@@ -217,7 +218,7 @@ export async function mayRead(
   return !hasProtectedHistory(channel) || (await hasReceived(db, viewer, id));
 }
 
-/** Whether the viewer may read a message that was found, in a channel that is not archived. */
+/** Whether the viewer can read a message from `findMessage` and its channel is not archived. */
 export const mayChange = async (
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
   viewer: MessageReader,

@@ -6,14 +6,14 @@ import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { hasProtectedHistory } from './access.ts';
 
-/** Where a page of messages lies, by their ids. */
+/** A page of messages, bounded by their ids. */
 export interface MessagePage {
-  /** Ids above this one. */
+  /** Lower bound of the ids, exclusive. */
   readonly above: number;
-  /** Ids below this one. */
+  /** Upper bound of the ids, exclusive. */
   readonly below: number;
   readonly limit: number;
-  /** Whether the page is read from the newest one on, or from the oldest. */
+  /** Whether the page contains the newest messages between the bounds. Otherwise it contains the oldest. */
   readonly newestFirst: boolean;
 }
 
@@ -22,16 +22,16 @@ type Readable = Pick<Channel, 'id' | 'inviteOnly' | 'historyPublicToSubscribers'
 const MESSAGE = fieldsOf('m', MESSAGE_COLUMNS);
 
 /**
- * The messages that a query of `id`s leads to, in no order, as SQL. OFFSET 0 has each found by its key: the planner, which
- * does not know how few they are, would rather read all there are.
+ * Builds the SQL that reads messages by the `id`s that a query returns, in no order. OFFSET 0 makes the planner look up
+ * each message by its key. It cannot estimate that there are few, and would otherwise read all messages.
  */
 export const messagesByIds = (realmId: number, ids: Prisma.Sql): Prisma.Sql => Prisma.sql`
   SELECT found.* FROM (${ids}) AS wanted CROSS JOIN LATERAL (
     SELECT ${MESSAGE} FROM message m WHERE m.realm_id = ${realmId} AND m.id = wanted.id OFFSET 0) AS found`;
 
 /**
- * The same page of the messages of each of the channels, as far as the user may read them, the newest first; that they may
- * read the channels at all is for the caller to know. At most two queries, however many channels.
+ * Reads the same page of each of the channels: the messages that the user can read, newest first. At most two queries,
+ * however many channels. The caller checks that the user can read the channels.
  */
 export async function messagesInChannels(
   db: SqlClient,
@@ -57,13 +57,13 @@ export async function messagesInChannels(
 
 const idsOf = (channels: readonly Readable[]) => channels.map(({ id }) => id);
 
-/** A page of a channel whose messages are for all who read it. */
+/** A page of a channel in which all readers can read all messages. */
 interface OpenPage {
   readonly channelId: number;
   readonly page: MessagePage;
 }
 
-/** Read once for all who ask at the same time. */
+/** Batches concurrent reads of the same page into one statement. */
 const openPages = new GatheredReads<OpenPage, readonly Message[]>(
   async ({ db, realmId }, wanted) => {
     const [one] = wanted;
@@ -78,7 +78,7 @@ const openPages = new GatheredReads<OpenPage, readonly Message[]>(
 
 const textOf = ({ above, below, limit, newestFirst }: MessagePage) => `${above} ${below} ${limit} ${newestFirst}`;
 
-/** @param ids A query of `id`s in the channel `wanted.id`. */
+/** @param ids Query of the message `id`s in the channel `wanted.id`. */
 function readPages(
   db: SqlClient,
   realmId: number,
@@ -102,9 +102,11 @@ const anyIn = (page: MessagePage): Prisma.Sql =>
   Prisma.sql`SELECT m.id FROM message m WHERE m.channel_id = wanted.id AND ${within(page)} ${first(page)}`;
 
 /**
- * What the user received: `receivedBy` of access.ts, taken apart so that each part has an index that leads to it, because
- * most of the channel may lie before the user's time: what they were sent here, what they sent themselves, and what was
- * moved here from where they were sent it (OFFSET 0 keeps that from being looked for among all that is here).
+ * Builds the query of the messages that the user received. Equivalent to `receivedBy` of access.ts, but each part has an
+ * index of its own. Most of the channel may be older than the user's subscription.
+ *
+ * The parts are: messages sent here while the user was subscribed; the user's own messages; and messages moved here from a
+ * channel to which the user was subscribed. In the last part, OFFSET 0 prevents a search of all messages of this channel.
  */
 const receivedIn = (
   { realmId, userId }: { readonly realmId: number; readonly userId: number },

@@ -1,8 +1,9 @@
 import { realmSetting } from '../access/realm-settings.ts';
-import type { Message, MessageEdit, Realm } from '../generated/prisma/client.ts';
+import type { Message, Realm } from '../generated/prisma/client.ts';
+import type { StoredEdit } from './stored-edits.ts';
 import { shownTopic, type WireEdit } from './wire.ts';
 
-/** What of a message an edit can change. */
+/** The parts of a message that an edit can change. */
 export interface EditableState {
   readonly topic: string;
   /** Null for a direct message. */
@@ -13,7 +14,7 @@ export interface EditableState {
   readonly renderedContent: string;
 }
 
-/** One edit or move: the message before and after it, and what of it the organisation lets its people see. */
+/** An edit or move: the message before and after it, and the changes that the organization's policy shows. */
 export interface HistoryStep {
   readonly editorId: number;
   readonly editedAt: Date;
@@ -24,19 +25,19 @@ export interface HistoryStep {
   readonly showsContent: boolean;
 }
 
-/** How much of what was edited the organisation's people may see. */
+/** Returns the part of edit histories that users of the organization can see. */
 export const historyPolicy = (realm: Pick<Realm, 'settings'>): 'all' | 'moves' | 'none' =>
   realmSetting(realm, 'message_edit_history_visibility_policy');
 
 /**
- * What became of a message, from the first edit on, as far as the policy lets it be seen. Where only moves may be seen,
- * edits of the content alone are left out.
+ * Returns the edits and moves of a message that the policy shows, oldest first. If the policy shows only moves, edits of
+ * the content alone are omitted.
  *
- * @param edits The message's own, in any order.
+ * @param edits All edits of the message, in any order. If read without HTML, the HTML of the steps is meaningless.
  */
 export function historySteps(
   message: Pick<Message, 'topic' | 'channelId' | 'content' | 'renderedContent'>,
-  edits: readonly MessageEdit[],
+  edits: readonly StoredEdit[],
   policy: 'all' | 'moves' | 'none',
 ): HistoryStep[] {
   if (policy === 'none') return [];
@@ -62,13 +63,13 @@ export function historySteps(
   return steps.reverse();
 }
 
-/** How the empty topic is shown to a client. */
+/** Settings for showing the empty topic to a client. */
 export interface TopicsShown {
   readonly emptyTopicName: string;
   readonly knowsEmptyTopic: boolean;
 }
 
-/** The parts of an edit that moves are told by, on the wire; none where the message stayed. */
+/** Returns the wire fields of an edit that describe a move. Empty if the message was not moved. */
 export function toWireMove(step: HistoryStep, { emptyTopicName, knowsEmptyTopic }: TopicsShown) {
   const { before, after } = step;
   const shown = (topic: string) => shownTopic(topic, emptyTopicName, knowsEmptyTopic);
@@ -78,19 +79,22 @@ export function toWireMove(step: HistoryStep, { emptyTopicName, knowsEmptyTopic 
   };
 }
 
-/** The parts of an edit that tell what stood there before; none where the content stayed, or is not to be seen. */
+/** Returns the wire fields with the previous content. Empty if the content was not changed, or is hidden by the policy. */
 export const toWirePrevContent = ({ before, showsContent }: HistoryStep) => ({
   ...(showsContent && { prev_content: before.content, prev_rendered_content: before.renderedContent }),
 });
 
-/** `edit_history` of a message object, the newest edit first; null where there is none to be seen. */
+/**
+ * Builds `edit_history` of a message object, newest edit first. Null if no edit is visible. It excludes the HTML of earlier
+ * versions, which can be a hundred times as long as the text. `/messages/{id}/history` includes it.
+ */
 export function toWireHistory(steps: readonly HistoryStep[], topics: TopicsShown): WireEdit[] | null {
   if (steps.length === 0) return null;
   const entries = steps.map((step) => ({
     user_id: step.editorId,
     timestamp: Math.floor(step.editedAt.getTime() / 1000),
     ...toWireMove(step, topics),
-    ...toWirePrevContent(step),
+    ...(step.showsContent && { prev_content: step.before.content }),
   }));
   return entries.reverse();
 }

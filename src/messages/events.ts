@@ -1,37 +1,38 @@
 import { z } from 'zod';
 import { apiEmailOf } from '../access/address.ts';
 import { isResolved, namesEmptyTopic } from '../channels/topic-name.ts';
+import { isSameTopic } from '../contract/topic-key.ts';
 import { defineEvent } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
-import { tells } from '../events/wire.ts';
+import { documentEvent } from '../events/wire.ts';
 import { mayMatch } from './narrow/logged-messages.ts';
-import { type MessageFacts, toWireFlags, toWireMessage, type UserFlags, wireMessage } from './wire.ts';
+import { type MessageEventSnapshot, toWireFlags, toWireMessage, type UserFlags, wireMessage } from './wire.ts';
 
-/** A new message, with what it is to those it names: all that any recipient's view of it needs. */
-export interface SentPayload extends MessageFacts {
+/** A new message with all data required to render it for any recipient. */
+export interface SentPayload extends MessageEventSnapshot {
   readonly readBySender: boolean;
-  /** Who else need not read it. */
+  /** Users other than the sender for whom the message is marked as read. */
   readonly readBy?: readonly number[] | undefined;
-  /** Whether it mentions everybody in the channel or conversation. */
+  /** Whether it mentions all members of the channel or conversation. */
   readonly channelWildcard: boolean;
-  /** Who is mentioned by name or through a group. */
+  /** Users mentioned by name or through a group. */
   readonly mentioned: readonly number[];
-  /** Who is mentioned through @topic. */
+  /** Users mentioned through @topic. */
   readonly topicMentioned: readonly number[];
-  /** Who has an alert word in it. */
+  /** Users with an alert word in it. */
   readonly alerted: readonly number[];
-  /** The queue that is told `localId`, so that its client knows the message it sent. */
+  /** The queue that receives `localId`, by which its client recognizes the message that it sent. */
   readonly queueId?: string | undefined;
   readonly localId?: string | undefined;
 }
 
-/** A new message, before the database has given it its id and that of its recipient. */
+/** A new message before the database assigns its id and its recipient id. */
 export type Unsent = Omit<SentPayload, 'id' | 'recipientId'>;
 
 const isReadBy = ({ readBySender, sender, readBy }: SentPayload, userId: number): boolean =>
   (readBySender && sender.id === userId) || readBy?.includes(userId) === true;
 
-/** What the message is to one user, at the moment it is sent. */
+/** Returns the flags of the message for one user at the time of sending. */
 function flagsFor(payload: SentPayload, userId: number, isRecipient: boolean): UserFlags {
   return {
     read: isReadBy(payload, userId),
@@ -42,14 +43,14 @@ function flagsFor(payload: SentPayload, userId: number, isRecipient: boolean): U
   };
 }
 
-/** The same as entities have it: what somebody never received waits for nobody to read it. */
+/** Returns the flags for event projections: for users who did not receive the message, it counts as read. */
 const knownFlags = (payload: SentPayload, { userId, isRecipient }: EventView): UserFlags =>
   isRecipient ? flagsFor(payload, userId, true) : { ...flagsFor(payload, userId, false), read: true, historical: true };
 
 const isLocalTo = ({ queueId, localId }: SentPayload, view: EventView) =>
   localId !== undefined && queueId === view.queueId;
 
-/** What tells viewers of one role apart, as bits: worked out for every delivery. */
+/** Returns the differences between viewers of one role, as bits. Called for every delivery. */
 function viewerClassOf(payload: SentPayload, view: EventView): number {
   const flags = knownFlags(payload, view);
   const differences = [
@@ -60,7 +61,7 @@ function viewerClassOf(payload: SentPayload, view: EventView): number {
     flags.hasAlertWord,
     flags.historical,
     isLocalTo(payload, view),
-    // The sender knows their own address, hidden or not: their avatar may be shown in another way.
+    // Senders see their own address, hidden or not, so their avatar may be rendered differently.
     view.userId === payload.sender.id,
   ];
   let bits = 0;
@@ -69,8 +70,8 @@ function viewerClassOf(payload: SentPayload, view: EventView): number {
 }
 
 /**
- * To everyone who receives the message. Those whom it names or who sent it have a rendering of their own; all others
- * share one. Written by `send_message`, so that this is never called to make one.
+ * Event for all recipients of a message. The sender and users with flags of their own, such as mentions, get separate
+ * renderings; all others share one. Never called to make an event: `send_messages` in the database writes them.
  */
 export const messageSent = defineEvent('message', undefined, (payload: SentPayload): SentPayload => payload, {
   perUser: viewerClassOf,
@@ -89,7 +90,7 @@ export const messageSent = defineEvent('message', undefined, (payload: SentPaylo
   mayMatch: (narrow, userId) => narrow.flatMap(([operator, operand]) => mayMatch(operator, operand, userId) ?? []),
 });
 
-/** What changes here, `mayMatch` is to follow: it may let more through, and never less. */
+/** Whether a message matches a term. After changes, adapt `mayMatch`: it may match more messages, but never fewer. */
 function matches(payload: SentPayload, operator: string, operand: string, userId: number): boolean {
   const isText = (text: string | undefined) => text?.toLowerCase() === operand.toLowerCase();
   switch (operator) {
@@ -98,7 +99,9 @@ function matches(payload: SentPayload, operator: string, operand: string, userId
       return isText(payload.channel?.name);
     case 'topic':
       if (payload.channel === null) return false;
-      return payload.topic === '' ? namesEmptyTopic(operand, payload.emptyTopicName) : isText(payload.topic);
+      return payload.topic === ''
+        ? namesEmptyTopic(operand, payload.emptyTopicName)
+        : isSameTopic(payload.topic, operand);
     case 'sender':
       return isText(apiEmailOf(payload.sender));
     default:
@@ -106,14 +109,14 @@ function matches(payload: SentPayload, operator: string, operand: string, userId
   }
 }
 
-/** The operands of `is`. */
+/** Whether a message matches an operand of `is`. */
 function isMatched(payload: SentPayload, operand: string, userId: number): boolean {
   switch (operand) {
     case 'dm':
     case 'private':
       return payload.channel === null;
     case 'starred':
-      // Never true when the message is sent.
+      // A message cannot be starred when it is sent.
       return false;
     case 'unread':
       return !isReadBy(payload, userId);
@@ -128,8 +131,12 @@ function isMatched(payload: SentPayload, operand: string, userId: number): boole
 }
 
 const { flags: _flags, ...sent } = wireMessage.shape;
-tells(messageSent, 'whom it is for: those in the conversation, or the channel; and queues for all public channels', {
-  message: z.object(sent),
-  flags: z.array(z.string()),
-  local_message_id: z.string().optional().describe('In the queue that it was sent with.'),
-});
+documentEvent(
+  messageSent,
+  'members of the conversation or subscribers of the channel, and queues that receive all public channels',
+  {
+    message: z.object(sent),
+    flags: z.array(z.string()),
+    local_message_id: z.string().optional().describe('Only in the queue that the sender named.'),
+  },
+);

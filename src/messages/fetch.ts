@@ -4,47 +4,49 @@ import { escapeText } from '../markdown/escape.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { accessMessage } from './access.ts';
 import { type HistoryStep, historyPolicy, historySteps } from './edit-history.ts';
-import { factsOf, readWhole, type WholeMessage } from './facts.ts';
+import { readWhole, snapshotOf, type WholeMessage } from './event-snapshot.ts';
+import { readFlags } from './flag-conditions.ts';
+import { highlighter } from './narrow/highlighting.ts';
 import { type CompiledNarrow, compileNarrow } from './narrow/narrow.ts';
-import { highlighter } from './narrow/narrow-search.ts';
 import { type Range, type Selection, selectAmong, selectIds } from './narrow/narrow-select.ts';
 import type { NarrowTerm } from './narrow/narrow-terms.ts';
-import { cutToSize, requireSize } from './page-size.ts';
-import { readFlags } from './user-flags.ts';
-import type { MessageFacts, UserFlags } from './wire.ts';
+import { cutToSize, requireSize } from './page-bytes.ts';
+import { readEdits } from './stored-edits.ts';
+import type { MessageEventSnapshot, UserFlags } from './wire.ts';
 
-/** Where in a message what was looked for is found, as HTML. */
+/** Content and topic of a message as HTML, with search matches highlighted. */
 export interface Match {
   readonly content: string;
   readonly topic: string;
 }
 
-/** A message as its reader has it. */
+/** A message with the data of its reader. */
 export interface FetchedMessage {
-  readonly facts: MessageFacts;
+  readonly facts: MessageEventSnapshot;
   readonly flags: UserFlags;
   /** Oldest first. */
   readonly reactions: readonly (Reaction & { readonly user: User })[];
-  /** From the first edit on, as far as the organisation shows them. */
+  /** Oldest edit first, as far as the organization's policy shows them. */
   readonly edits: readonly HistoryStep[];
-  /** Null when its content was never edited. */
+  /** Null if the content was never edited. */
   readonly lastEditedAt: Date | null;
-  /** Null when it was never moved. */
+  /** Null if the message was never moved. */
   readonly lastMovedAt: Date | null;
-  /** Where the words are that were looked for; undefined when none were. */
+  /** Undefined if the narrow has no search. */
   readonly match: Match | undefined;
 }
 
-/** Messages, ascending by id, and where they lie in their narrow. */
+/** A page of messages, ascending by id, and its position in the narrow. */
 export interface FetchedPage extends Omit<Selection, 'ids'> {
   readonly messages: readonly FetchedMessage[];
 }
 
 /**
- * The messages of a narrow around an anchor, as the viewer has them: fewer than asked for where they are too long
- * together. As many queries for many as for few.
+ * Reads the messages of a narrow around an anchor for the viewer. Fewer than requested if they exceed the size of a response.
+ * The number of queries does not depend on the number of messages.
  *
- * @throws BadNarrowError as `compileNarrow`, BadRequestError as `selectIds`.
+ * @throws BadNarrowError as `compileNarrow`.
+ * @throws BadRequestError as `selectIds`.
  */
 export async function fetchMessages(ctx: Ctx, terms: readonly NarrowTerm[], range: Range): Promise<FetchedPage> {
   const narrow = await compileNarrow(ctx, terms);
@@ -54,11 +56,11 @@ export async function fetchMessages(ctx: Ctx, terms: readonly NarrowTerm[], rang
 }
 
 /**
- * Certain messages, as the viewer has them, ascending by id: those that are there, for the viewer to read, and in the
- * narrow.
+ * Reads messages by id for the viewer, ascending by id. Omits ids that do not exist, that the viewer cannot read, or that
+ * are outside the narrow.
  *
  * @throws BadNarrowError as `compileNarrow`.
- * @throws BadRequestError for more than 5000, or more than a reply holds.
+ * @throws BadRequestError for more than 5000 ids, or if the messages exceed the size of a response.
  */
 export async function fetchByIds(
   ctx: Ctx,
@@ -66,7 +68,7 @@ export async function fetchByIds(
   ids: readonly number[],
 ): Promise<FetchedMessage[]> {
   const narrow = await compileNarrow(ctx, terms);
-  // Who names messages need not have received them, unless the narrow is about what they have with them.
+  // Messages can be requested by id even if the viewer did not receive them, unless the narrow depends on the viewer's own data.
   const readsHistory = narrow.readsHistory || terms.length === 0;
   const found = await selectAmong(ctx, { ...narrow, readsHistory }, ids);
   await requireSize(ctx.app.db, ctx.realmId, found);
@@ -74,9 +76,9 @@ export async function fetchByIds(
 }
 
 /**
- * One message, as the viewer has it.
+ * Reads one message for the viewer.
  *
- * @throws BadRequestError when the viewer may not read it, as if there were none.
+ * @throws BadRequestError if the viewer cannot read it: the same error as for a message that does not exist.
  */
 export async function fetchMessage(ctx: Ctx, messageId: number): Promise<FetchedMessage> {
   await accessMessage(ctx, messageId);
@@ -86,10 +88,10 @@ export async function fetchMessage(ctx: Ctx, messageId: number): Promise<Fetched
 }
 
 /**
- * Those of certain messages that are in a narrow, by id, each with what it is shown as there.
+ * Returns those of the messages that match a narrow, by id, with search matches highlighted.
  *
  * @throws BadNarrowError as `compileNarrow`.
- * @throws BadRequestError for more than 5000.
+ * @throws BadRequestError for more than 5000 ids.
  */
 export async function matchNarrow(
   ctx: Ctx,
@@ -112,7 +114,7 @@ export async function matchNarrow(
 
 type Matched = Pick<WholeMessage, 'topic' | 'renderedContent'>;
 
-/** What tells where the words are that a narrow looks for. */
+/** Returns a function that highlights the matches of a narrow's search in a message. */
 async function matcher(
   { app }: Ctx,
   { search }: CompiledNarrow,
@@ -126,7 +128,7 @@ async function matcher(
   });
 }
 
-/** Everything about messages the viewer may read. */
+/** Reads all data of messages that the viewer can read. The caller checks access. */
 async function assemble(
   ctx: Ctx,
   narrow: CompiledNarrow | undefined,
@@ -139,11 +141,11 @@ async function assemble(
   const mine = { realmId, messageId: { in: [...ids] } };
   const flags = await readFlags(app.db, viewer, ids);
   const reactions = await app.db.reaction.findMany({ where: mine, include: { user: true }, orderBy: { id: 'asc' } });
-  const edits = policy === 'none' ? [] : await app.db.messageEdit.findMany({ where: mine });
+  const edits = policy === 'none' ? [] : await readEdits(app.db, realmId, ids, { readsHtml: false });
   const [reactionsTo, editsOf] = [Map.groupBy(reactions, byMessage), Map.groupBy(edits, byMessage)];
   const matchOf = narrow?.search === undefined ? undefined : await matcher(ctx, narrow, messages);
   return messages.map((message) => ({
-    facts: factsOf(viewer.realm, message),
+    facts: snapshotOf(viewer.realm, message),
     flags: flags.get(Number(message.id)) ?? {},
     reactions: reactionsTo.get(message.id) ?? [],
     edits: historySteps(message, editsOf.get(message.id) ?? [], policy),

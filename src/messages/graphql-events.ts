@@ -1,6 +1,6 @@
-import { fromEvent } from '../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../api/graphql/event-types.ts';
-import { type KnownMessage, sentMessage } from './entity-facts.ts';
+import { type KnownMessage, sentMessage } from './event-projections.ts';
 import { Message } from './graphql.ts';
 
 interface SentBody {
@@ -15,12 +15,12 @@ eventType<SentBody, KnownMessage>(
     message: t.field({
       type: Message,
       nullable: true,
-      description: 'The message.',
-      ...fromEvent(sentMessage, ({ facts }: EventSource<SentBody, KnownMessage>) => facts),
+      description: 'The sent message.',
+      ...projectedFromEvent(sentMessage, ({ facts }: EventSource<SentBody, KnownMessage>) => facts),
     }),
     localMessageId: t.string({
       nullable: true,
-      description: 'In the queue that was named when it was sent.',
+      description: 'The `localId` of `sendMessage`. Null in all queues except the one that the sender named.',
       resolve: ({ event }) => event.local_message_id ?? null,
     }),
   }),

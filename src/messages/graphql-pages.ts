@@ -18,35 +18,47 @@ import { type Anchor, readPage, selectIds } from './narrow/narrow-select.ts';
 import type { NarrowTerm } from './narrow/narrow-terms.ts';
 import { topicMessages } from './topics/topic-loaders.ts';
 
-/** Messages, a page at a time. */
+/** Connection of messages. */
 export const MessageConnection = builder.connectionObject(
   { type: Message, name: 'MessageConnection' },
   { name: 'MessageEdge' },
 );
 
 const MessagePlace = builder.enumType('MessagePlace', {
-  description: 'A place among messages that is none of them by itself.',
+  description: 'A position in a list of messages.',
   values: {
-    NEWEST: { value: 'newest', description: 'Their newer end.' },
-    OLDEST: { value: 'oldest', description: 'Their older end.' },
+    NEWEST: { value: 'newest', description: 'The newest end of the list.' },
+    OLDEST: { value: 'oldest', description: 'The oldest end of the list.' },
     FIRST_UNREAD: {
       value: 'first_unread',
-      description: 'The oldest that is unread, what is muted left out; the newer end where nothing is.',
+      description: 'The oldest unread message that is not muted. If there is none: the newest end.',
     },
   } as const,
 });
 
 export const MessageAnchor = builder.inputType('MessageAnchor', {
   isOneOf: true,
-  description: 'Around which message to read.',
+  description: 'The message to read around.',
   fields: (t) => ({
-    place: t.field({ type: MessagePlace, required: false, description: 'An end, or the first unread message.' }),
-    messageId: t.id({ ...refersTo('Message'), required: false, description: 'A message, be it in the narrow or not.' }),
-    date: t.field({ type: 'DateTime', required: false, description: 'The first message from then on.' }),
+    place: t.field({
+      type: MessagePlace,
+      required: false,
+      description: 'An end of the list, or the first unread message.',
+    }),
+    messageId: t.id({
+      ...refersTo('Message'),
+      required: false,
+      description: 'Id of a message that the viewer can read. It need not match the narrow.',
+    }),
+    date: t.field({ type: 'DateTime', required: false, description: 'The first message sent at or after this time.' }),
   }),
 });
 
-/** @throws BadRequestError for a message that the viewer may not read. */
+/**
+ * Converts the input to an anchor.
+ *
+ * @throws BadRequestError for a message that the viewer cannot read.
+ */
 export async function anchorIn(
   ctx: Ctx,
   { messageId, place, date }: typeof MessageAnchor.$inferInput,
@@ -54,19 +66,27 @@ export async function anchorIn(
   return place ?? date ?? Number((await accessMessage(ctx, messageId)).id);
 }
 
-/** What an anchor makes of a connection's arguments. */
+/** Description of a connection's arguments in combination with `anchor`. */
 export const AROUND =
-  'With `anchor`, what lies around it, which may be read at once in both directions: `first` messages from it on that are ' +
-  'older, `last` that are newer, 20 of each where neither is given, and itself.';
+  'With `anchor`, the page has the anchor if it matches, up to `first` older messages and up to `last` newer ones. If ' +
+  '`first` and `last` are absent: up to 20 of each. Such a page can be continued in both directions.';
 
 builder.queryField('messages', (t) =>
   t.connection(
     {
       type: Message,
-      description: `Messages, the newest first: what the viewer received, or what a narrow leads to. ${AROUND}`,
+      description: `Messages, newest first: those that match the narrow, or all that the viewer received. ${AROUND}`,
       args: {
-        narrow: t.arg({ type: MessageNarrow, required: false, description: 'What they must be. Absent: received.' }),
-        anchor: t.arg({ type: MessageAnchor, required: false, description: 'Where to begin. Not with a cursor.' }),
+        narrow: t.arg({
+          type: MessageNarrow,
+          required: false,
+          description: 'Filter. Absent: all messages that the viewer received.',
+        }),
+        anchor: t.arg({
+          type: MessageAnchor,
+          required: false,
+          description: 'Message to read around. Cannot be combined with a cursor.',
+        }),
       },
       complexity: ({ anchor, ...page }) => ({
         field: 1,
@@ -82,23 +102,24 @@ builder.queryField('messages', (t) =>
   ),
 );
 
-/** How many messages a page around an anchor asks for, on each of its sides. */
+/** Returns the number of messages requested on each side of an anchor. */
 function sidesOf({ first, last }: ConnectionArguments): { readonly older: number; readonly newer: number } {
   if (first == null && last == null) return { older: DEFAULT_PAGE_SIZE, newer: DEFAULT_PAGE_SIZE };
   return { older: first == null ? 0 : pageSize({ first }), newer: last == null ? 0 : pageSize({ last }) };
 }
 
-/** How many messages a page around an anchor asks for. */
+/** Returns the number of messages requested around an anchor, including the anchor. */
 export const sizeAround = (page: ConnectionArguments): number => sidesOf(page).older + sidesOf(page).newer + 1;
 
-/** The messages of a narrow around one, the newest first. */
+/** Returns the messages of a narrow around an anchor, newest first. */
 export async function messagesAround(
   anchor: Anchor,
   terms: readonly NarrowTerm[],
   args: ConnectionArguments,
   ctx: GraphQLContext,
 ) {
-  if (args.after != null || args.before != null) throw new BadRequestError('Give either an anchor or a cursor');
+  if (args.after != null || args.before != null)
+    throw new BadRequestError('"anchor" cannot be combined with "after" or "before"');
   const me = signedIn(ctx);
   const { older, newer } = sidesOf(args);
   const range = { anchor, numBefore: older, numAfter: newer, includeAnchor: true };
@@ -116,8 +137,7 @@ builder.prismaObjectField(Channel, 'firstMessage', (t) =>
   t.field({
     type: Message,
     nullable: true,
-    description:
-      'The first message in it that there still is; null when it holds none, and when the viewer may not read it.',
+    description: 'Oldest existing message of the channel. Null if there is none, or if the viewer cannot read it.',
     resolve: async (channel, _args, ctx) =>
       nodeOf(ctx, 'Message', (await channelActivities(ctx).load(channel)).firstMessageId),
   }),
@@ -127,24 +147,29 @@ builder.prismaObjectField(Channel, 'messages', (t) =>
   t.connection(
     {
       type: Message,
-      description: 'What the viewer may read in the channel, the newest first.',
-      args: { topic: t.arg.string({ required: false, description: 'In whatever case.' }) },
+      description: 'Messages of the channel that the viewer can read, newest first.',
+      args: {
+        topic: t.arg.string({
+          required: false,
+          description: 'Only messages of this topic, in any spelling. Absent: all.',
+        }),
+      },
       resolve: ({ id }, { topic, ...args }, ctx) => idsPage((page) => channelIds(ctx, id, topic, page), args, ctx),
     },
     MessageConnection,
   ),
 );
 
-/** Of a channel, or of one of its topics. */
+/** Loads message ids of a channel, or of one of its topics. */
 const channelIds = (ctx: GraphQLContext, channelId: number, topic: string | null | undefined, page: MessagePage) =>
   topic == null
     ? channelMessages(ctx).load({ channelId, ...page })
     : topicMessages(ctx).load({ channelId, name: topic, ...page });
 
 /**
- * A page of messages, in one step with the same page of the other lists selected.
+ * Returns a page of messages. Sibling lists with the same page are loaded in the same batch.
  *
- * @param load The ids of the messages there, the newest first.
+ * @param load Returns the ids of the messages in the page, newest first.
  */
 export async function idsPage(
   load: (page: MessagePage) => Promise<readonly number[]>,
@@ -164,7 +189,7 @@ export async function idsPage(
   return pageByIds('message', rows, { idOf: ({ id }) => id, more: ids.length > size, args });
 }
 
-/** A page of the messages of a narrow, the newest first. */
+/** Returns a page of the messages of a narrow, newest first. */
 export async function messagesPage(terms: readonly NarrowTerm[], args: ConnectionArguments, ctx: GraphQLContext) {
   const me = signedIn(ctx);
   const size = pageSize(args);

@@ -14,77 +14,90 @@ import { ownFlags, readableFor } from './loaders.ts';
 import { isFlag, toWireFlags, type UserFlags } from './wire.ts';
 
 const MessageType = builder.enumType('MessageType', {
-  description: 'Where a message is.',
+  description: 'Type of a message.',
   values: {
-    CHANNEL: { value: 'channel', description: 'In a channel, under a topic.' },
-    DIRECT: { value: 'direct', description: 'Among people.' },
+    CHANNEL: { value: 'channel', description: 'Message in a topic of a channel.' },
+    DIRECT: { value: 'direct', description: 'Message in a direct conversation.' },
   } as const,
 });
 
 export const MessageFlag = builder.enumType('MessageFlag', {
-  description: 'What a user has with a message.',
+  description: 'A flag of a message for one user.',
   values: {
-    READ: { value: 'read', description: 'They have read it.' },
-    STARRED: { value: 'starred', description: 'They keep it among those they have starred.' },
-    COLLAPSED: { value: 'collapsed', description: 'They have it shown folded.' },
-    MENTIONED: { value: 'mentioned', description: 'By name, or through a group.' },
-    CHANNEL_WILDCARD_MENTIONED: { value: 'stream_wildcard_mentioned', description: 'With everybody there.' },
-    TOPIC_WILDCARD_MENTIONED: { value: 'topic_wildcard_mentioned', description: 'With everybody in the topic.' },
-    HAS_ALERT_WORD: { value: 'has_alert_word', description: 'One of their alert words is in it.' },
-    HISTORICAL: { value: 'historical', description: 'They never received it.' },
+    READ: { value: 'read', description: 'The user has read the message.' },
+    STARRED: { value: 'starred', description: 'The user has starred the message.' },
+    COLLAPSED: { value: 'collapsed', description: 'The user has collapsed the message.' },
+    MENTIONED: { value: 'mentioned', description: 'The message mentions the user by name or through a group.' },
+    CHANNEL_WILDCARD_MENTIONED: {
+      value: 'stream_wildcard_mentioned',
+      description: 'The message mentions all members of its channel or conversation.',
+    },
+    TOPIC_WILDCARD_MENTIONED: {
+      value: 'topic_wildcard_mentioned',
+      description: 'The message mentions all participants of its topic.',
+    },
+    HAS_ALERT_WORD: { value: 'has_alert_word', description: "The message contains one of the user's alert words." },
+    HISTORICAL: {
+      value: 'historical',
+      description: 'The user did not receive the message, for example because they subscribed later.',
+    },
   } as const,
 });
 
 export const TopicLinkType = builder.objectRef<TopicLink>('TopicLink').implement({
-  description: "A link in a topic's name.",
+  description: 'A link in the name of a topic.',
   fields: (t) => ({
-    text: t.exposeString('text', { description: 'The words that are linked.' }),
-    url: t.exposeString('url', { description: 'Where the link leads.' }),
+    text: t.exposeString('text', { description: 'Text of the link.' }),
+    url: t.exposeString('url', { description: 'Target of the link.' }),
   }),
 });
 
-/** What is made of what the viewer has with a message. */
+/** Resolves a field from the viewer's flags of the message. */
 const byFlags = <Made>(make: (flags: UserFlags) => Made) =>
   madeByKey(ownFlags, ({ id }: Pick<MessageRow, 'id'>) => Number(id), make);
 
-/** A resolver that has a message may show it: access is checked wherever one is obtained. */
+/** Resolvers that have a message can return it without a check: access is checked wherever a message is loaded. */
 export const Message = builder.prismaNode('Message', {
-  description: 'A message in a channel, or among people.',
+  description: 'A channel message or a direct message.',
   id: { resolve: ({ id }) => id },
   findUnique: (id, ctx) => ({ realmId_id: { realmId: signedIn(ctx).realmId, id: BigInt(id) } }),
   fields: (t) => ({
     databaseId: t.field({
       type: 'LongId',
-      description: 'The number that the REST API knows it by.',
+      description: 'Id in the REST API.',
       resolve: ({ id }) => Number(id),
     }),
     type: t.field({
       type: MessageType,
-      description: 'Whether it is in a channel or among people.',
+      description: 'Whether the message is a channel message or a direct message.',
       resolve: ({ channelId }) => (channelId === null ? 'direct' : 'channel'),
     }),
     sender: t.field({
       type: User,
-      description: 'Who sent it.',
+      description: 'Sender of the message.',
       resolve: byKey(usersById, ({ senderId }) => senderId),
     }),
-    client: t.exposeString('clientName', { description: "The sender's client, by its own name." }),
+    client: t.exposeString('clientName', {
+      description: 'Name of the client that sent the message, as given by the client.',
+    }),
     channel: t.field({
       type: Channel,
       nullable: true,
-      description: 'Where it stands; null for a direct message.',
+      description: 'Channel of the message. Null for a direct message, and if the viewer cannot see the channel.',
       resolve: byKeyIfAny(visibleChannels, ({ channelId }) => channelId),
     }),
-    topicName: t.exposeString('topic', { description: 'Empty for a direct message, and for the empty topic.' }),
+    topicName: t.exposeString('topic', {
+      description: 'Name of the topic. Empty for a direct message, and for the empty topic.',
+    }),
     topicLinks: t.field({
       type: [TopicLinkType],
-      description: 'The links in its topic, in their order; no more than fit into it.',
+      description: 'Links in the name of the topic, in order. At most as many as fit into 60 characters.',
       resolve: ({ topic }) => (topic === '' ? [] : topicLinks(topic)),
     }),
     participants: t.field({
       type: [User],
       nullable: true,
-      description: 'Who takes part in the conversation, the sender included; at most 250. Null for a channel message.',
+      description: 'Members of the conversation, including the sender. At most 250. Null for a channel message.',
       select: (_args, _ctx, nestedSelection) => ({
         conversation: {
           select: { members: { select: { user: nestedSelection(true) }, orderBy: { userId: 'asc' as const } } },
@@ -92,34 +105,34 @@ export const Message = builder.prismaNode('Message', {
       }),
       resolve: ({ conversation }) => conversation?.members.map(({ user }) => user) ?? null,
     }),
-    content: t.exposeString('content', { description: 'Flavored Markdown.' }),
+    content: t.exposeString('content', { description: 'Content as flavored Markdown.' }),
     renderedContent: t.exposeString('renderedContent', { description: '`content` as HTML.' }),
     isMeMessage: t.boolean({
-      description: 'Whether it tells what its sender does, and is shown behind their name.',
+      description: 'Whether the message begins with `/me`. Clients show it as an action, after the name of the sender.',
       resolve: ({ content }) => isMeMessage(content),
     }),
-    sentAt: t.expose('sentAt', { type: 'DateTime', description: 'When it was sent.' }),
+    sentAt: t.expose('sentAt', { type: 'DateTime', description: 'Time at which the message was sent.' }),
     lastEditedAt: t.expose('lastEditedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When its content was last edited; null when it never was.',
+      description: 'Time of the last edit of the content. Null if it was never edited.',
     }),
     lastMovedAt: t.expose('lastMovedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was last moved to another topic or channel; null when it never was.',
+      description: 'Time of the last move to another topic or channel. Null if it was never moved.',
     }),
     flags: t.field({
       type: [MessageFlag],
-      description: "The viewer's own, no more than there are.",
+      description: "The viewer's flags of the message. At most one of each kind.",
       resolve: byFlags((flags) => toWireFlags(flags).filter(isFlag)),
     }),
     viewerHasRead: t.boolean({
-      description: 'Whether the viewer has read it.',
+      description: 'Whether the viewer has read the message.',
       resolve: byFlags(({ read }) => read === true),
     }),
     viewerHasStarred: t.boolean({
-      description: 'Whether the viewer keeps it among those they have starred.',
+      description: 'Whether the viewer has starred the message.',
       resolve: byFlags(({ starred }) => starred === true),
     }),
   }),
@@ -130,8 +143,8 @@ builder.queryField('message', (t) =>
   t.prismaField({
     type: Message,
     nullable: true,
-    description: 'One message; null when there is none, or none the viewer may read.',
-    args: { messageId: t.arg.id({ ...refersTo('Message'), description: 'The message.' }) },
+    description: 'A message. Null if it does not exist, or if the viewer cannot read it.',
+    args: { messageId: t.arg.id({ ...refersTo('Message'), description: 'Id of the message.' }) },
     resolve: async (query, _root, { messageId }, ctx) => {
       const message = await unlessAbsent(accessMessage(signedIn(ctx), messageId));
       if (message === null) return null;
@@ -141,5 +154,5 @@ builder.queryField('message', (t) =>
   }),
 );
 
-/** The message, after something was done with it; null when it is not the viewer's to read any more. */
+/** Returns the message after a mutation. Null if the viewer can no longer read it. */
 export const readBack = (ctx: Ctx, messageId: number) => unlessAbsent(accessMessage(ctx, messageId));

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../access/context.ts';
 import { acrossRequests, forEverybody, type GraphQLContext, perOperation } from '../api/graphql/context.ts';
-import { present, type Wanted } from '../api/graphql/keyed-loader.ts';
+import { present, type RequestedKey } from '../api/graphql/keyed-loader.ts';
 import { readableChannels } from '../channels/loaders.ts';
 import { type Message, Prisma } from '../generated/prisma/client.ts';
 import { fieldsOf, MESSAGE_COLUMNS } from '../platform/db/columns.ts';
@@ -9,12 +9,12 @@ import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { type PlacedMessage, readableByEach } from './access.ts';
 import { type MessagePage, messagesInChannels } from './channel-messages.ts';
-import { readFlagsOfEach } from './user-flags.ts';
+import { readFlagsOfEach } from './flag-conditions.ts';
 import type { UserFlags } from './wire.ts';
 
 const NONE: UserFlags = {};
 
-/** What the viewer has with a message, by its id; none with one that is gone meanwhile. */
+/** Loads the viewer's flags of messages, by message id. Empty if the message was deleted meanwhile. */
 export const ownFlags = acrossRequests<number, UserFlags>(async (wanted) => {
   const [first] = wanted;
   if (first === undefined) return [];
@@ -26,7 +26,7 @@ export const ownFlags = acrossRequests<number, UserFlags>(async (wanted) => {
 
 const MESSAGE = fieldsOf('m', MESSAGE_COLUMNS);
 
-/** Messages by id, which the viewer was found to be able to read; null for one that is gone meanwhile. */
+/** Loads messages by id. The caller has checked that the viewer can read them. Null if a message was deleted meanwhile. */
 export const foundMessages = forEverybody<number, Message | null>(async (db, realmId, ids) => {
   const rows = await readRows<Message>(
     db,
@@ -36,13 +36,13 @@ export const foundMessages = forEverybody<number, Message | null>(async (db, rea
   return (id) => byId.get(id) ?? null;
 });
 
-/** Those of the messages that are still there, in the order of their ids. */
+/** Returns those of the messages that still exist, in the order of `ids`. */
 export async function messagesFound(ctx: GraphQLContext, ids: readonly number[]): Promise<Message[]> {
   return present(await foundMessages(ctx).loadAll(ids));
 }
 
-/** Messages, each for one viewer, who may read it; null where they may not. */
-export async function readableFor(wanted: readonly Wanted<number>[]): Promise<readonly (PlacedMessage | null)[]> {
+/** Loads messages, each for one viewer. Null if the viewer cannot read the message. */
+export async function readableFor(wanted: readonly RequestedKey<number>[]): Promise<readonly (PlacedMessage | null)[]> {
   const [first] = wanted;
   if (first === undefined) return [];
   const readers = new Map(wanted.map(({ ctx: { viewer } }) => [viewer.id, viewer]));
@@ -50,7 +50,7 @@ export async function readableFor(wanted: readonly Wanted<number>[]): Promise<re
   return wanted.map(({ ctx, key }) => readable.get(ctx.viewer.id)?.get(key) ?? null);
 }
 
-/** A page of one channel's messages. */
+/** Key of a page of one channel's messages. */
 export interface ChannelPageKey extends MessagePage {
   readonly channelId: number;
 }
@@ -58,8 +58,8 @@ export interface ChannelPageKey extends MessagePage {
 const pageOf = ({ channelId: _, ...page }: ChannelPageKey) => JSON.stringify(page);
 
 /**
- * Pages of channels' messages, by their ids, the newest first: none of a channel that is not the viewer's to read. As many
- * queries for many channels as for one, where the pages lie at the same place.
+ * Loads pages of channel messages, as ids, newest first. Empty for a channel that the viewer cannot read. Pages with the
+ * same bounds share their queries, whose number does not grow with the channels.
  */
 export const channelMessages = perOperation(
   (ctx) =>
@@ -77,7 +77,7 @@ export const channelMessages = perOperation(
           const messagesOf = await messagesInChannels(app.db, holder, wanted, page);
           for (const key of alike) {
             const messages = messagesOf(key.channelId);
-            // Whoever asks for them by these ids has them.
+            // Later loads of these ids are answered from the cache.
             for (const message of messages) foundMessages(ctx).prime(Number(message.id), message);
             found.set(
               key,
@@ -91,4 +91,4 @@ export const channelMessages = perOperation(
     ),
 );
 
-const keysIn = (wanted: readonly Wanted<number>[]) => [...new Set(wanted.map(({ key }) => key))];
+const keysIn = (wanted: readonly RequestedKey<number>[]) => [...new Set(wanted.map(({ key }) => key))];

@@ -6,35 +6,35 @@ import { readRows } from '../platform/db/rows.ts';
 import { isGuest } from '../platform/roles.ts';
 import { hasProtectedHistory, receivedBy } from './access.ts';
 
-/** Where a message is, as SQL: the columns of a query, or what is known of them beforehand. */
+/** Location of a message, as SQL: columns of a query, or values known in advance. */
 export interface MessagePlace {
   readonly channelId: Prisma.Sql;
   readonly conversationId: Prisma.Sql;
 }
 
-/** Where the message `m` is. */
+/** Location of the message `m`. */
 export const PLACE_OF_M: MessagePlace = {
   channelId: Prisma.sql`m.channel_id`,
   conversationId: Prisma.sql`m.conversation_id`,
 };
 
-/** What a user may read, as SQL. */
+/** Read permissions of a user, as SQL conditions. */
 export interface ReadingRights {
   readonly realmId: number;
   readonly userId: number;
-  /** Whether the user may read what is written in the channel `c`, at least what they received. */
+  /** Whether the user can read messages in the channel `c`, at least those that they received. */
   readonly readsChannel: Prisma.Sql;
-  /** Whether the user may read the message `m`. */
+  /** Whether the user can read the message `m`. */
   readonly mayRead: Prisma.Sql;
-  /** Whether the user has the message `m` on record: they received it, or took it up from a channel's history. */
+  /** Whether the user received the message `m`, starred it, or marked it unread (`takenUpBy`). */
   readonly holds: Prisma.Sql;
 }
 
 type NamedChannel = Guarded & Pick<Channel, 'id' | 'historyPublicToSubscribers'> & { readonly isSubscribed: boolean };
 
 /**
- * The channels that the viewer may read and that are not open to all of their role: one query. Without a subscription it
- * takes a permission, of which each but the creator's is in the row.
+ * Returns the channels that the viewer can read and that are not open to all users of their role. One query. Without a
+ * subscription, the viewer must be the creator or have a permission in the column `permissions`.
  */
 async function readByName({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>): Promise<NamedChannel[]> {
   const actor = await channelActor(app.db, viewer, app.now());
@@ -53,16 +53,17 @@ async function readByName({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>): Promise
   return found.filter((channel) => readsChannel(actor, channel, channel.isSubscribed));
 }
 
-/** The one channel, where the viewer may read it. */
+/** Returns the channel if the viewer can read it, else an empty list. */
 async function readOf({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>, channel: NamedChannel): Promise<NamedChannel[]> {
   const actor = await channelActor(app.db, viewer, app.now());
   return readsChannel(actor, channel, channel.isSubscribed) ? [channel] : [];
 }
 
 /**
- * What the viewer may read, in one query: private channels by name, for they are few; all others by a rule.
+ * Returns the read permissions of the viewer, in one query. Private channels are few and listed by id; all other channels
+ * follow a rule.
  *
- * @param within The only channel that is asked about, where there is but one: then no query.
+ * @param within The only channel in question, if there is just one. No query is needed then.
  */
 export async function readingRights({ app, viewer }: Ctx, within?: NamedChannel): Promise<ReadingRights> {
   const { id: userId, realm, role } = viewer;
@@ -89,13 +90,13 @@ export async function readingRights({ app, viewer }: Ctx, within?: NamedChannel)
   };
 }
 
-/** The ids of messages that the user took up: starred, though never received, or marked unread one by one. */
+/** Builds the query of the ids of messages that the user starred without having received them, or marked unread one by one. */
 export const takenUpBy = (realmId: number, userId: number): Prisma.Sql => Prisma.sql`
   SELECT um.message_id FROM user_message um
   WHERE um.realm_id = ${realmId} AND um.user_id = ${userId} AND um.starred AND um.historical
   UNION ALL SELECT x.message_id FROM read_exception x
   WHERE x.realm_id = ${realmId} AND x.user_id = ${userId} AND NOT x.is_read`;
 
-/** `a AND b AND …`; true of nothing at all. */
+/** Joins conditions with AND. Without conditions: `true`. */
 export const allOf = (conditions: readonly Prisma.Sql[]): Prisma.Sql =>
   conditions.length === 0 ? Prisma.sql`true` : Prisma.sql`(${Prisma.join([...conditions], ' AND ')})`;

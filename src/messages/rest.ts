@@ -3,6 +3,7 @@ import type { Ctx } from '../access/context.ts';
 import { endpoint } from '../api/rest/endpoint.ts';
 import { inPath, json, text } from '../api/rest/params.ts';
 import { emptyTopicName } from '../channels/topic-name.ts';
+import { timeIn } from '../platform/dates.ts';
 import { BadRequestError, RequestVariableMissingError, UnsupportedParametersError } from '../platform/errors.ts';
 import { deleteTopic } from './edits/delete-topic.ts';
 import { fetchByIds, fetchMessage, fetchMessages, matchNarrow } from './fetch.ts';
@@ -20,25 +21,30 @@ export const postMessage = endpoint({
   method: 'POST',
   path: '/messages',
   auth: 'basic',
-  twins: ['sendMessage'],
+  equivalents: ['sendMessage'],
   summary: 'Send a message',
-  description: 'To a channel, under a topic, or to one or more people.',
+  description: 'Sends a message to a topic of a channel, or to one or more users.',
   repliesFirst: true,
   params: {
-    type: text(z.enum(MESSAGE_TYPES), { description: '"private" and "stream" are older words for the others.' }),
+    type: text(z.enum(MESSAGE_TYPES), { description: '"private" is an alias of "direct", and "stream" of "channel".' }),
     to: text(z.string(), {
-      description: 'A channel by name or id; or people, as a JSON array of ids or of e-mail addresses.',
+      description: 'A channel by name or id, or users as a JSON array of ids or of email addresses.',
       example: 'general',
     }),
-    content: text(z.string(), { description: 'Flavored Markdown. Cut to 10,000 characters.' }),
+    content: text(z.string(), { description: 'Flavored Markdown. Truncated to 10,000 characters.' }),
     topic: text(z.string(), {
       alias: 'subject',
-      description: 'Of a channel message. Cut to 60 characters.',
+      description: 'Topic of a channel message. Truncated to 60 characters.',
     }).optional(),
-    queue_id: text(z.string(), { description: 'The queue that is to hear `local_id`.' }).optional(),
-    local_id: text(z.string().max(100), { description: 'Comes back with the event.' }).optional(),
+    queue_id: text(z.string(), { description: 'Id of the event queue that receives `local_id`.' }).optional(),
+    local_id: text(z.string().max(100), {
+      description:
+        'Text in the event of the message, only in the queue `queue_id`. The client recognizes its message by it.',
+    }).optional(),
     read_by_sender: json(z.boolean(), {
-      description: 'Whether the sender has read it. Absent: whether an interactive client sends it to somebody else.',
+      description:
+        'Whether the message is marked as read for the sender. Absent: true if the message has other recipients and the ' +
+        'client is, by its name, a web, desktop, mobile or terminal client.',
     }).optional(),
   },
   reply: { id: z.int(), automatic_new_visibility_policy: z.literal([2, 3]).optional() },
@@ -56,14 +62,14 @@ export const postMessage = endpoint({
 });
 
 const allow_empty_topic_name = json(z.boolean(), {
-  description: "Whether the empty topic comes as it is, and not by the organization's name for it.",
+  description: "Whether the empty topic is returned as an empty string and not as the organization's name for it.",
 }).default(false);
-const apply_markdown = json(z.boolean(), { description: 'Whether content comes as HTML, and not as source.' }).default(
-  true,
-);
-const narrow = json(Narrow, { description: 'Terms, all of which a message must match.' }).default([]);
+const apply_markdown = json(z.boolean(), {
+  description: 'Whether content is returned as HTML and not as Markdown.',
+}).default(true);
+const narrow = json(Narrow, { description: 'Terms of the narrow. A message must match all of them.' }).default([]);
 
-/** How a reply shows messages to the viewer. */
+/** Returns the settings for rendering messages in a response to the viewer. */
 const shownTo = (
   { viewer }: Ctx,
   options: { applyMarkdown: boolean; clientGravatar: boolean; knowsEmptyTopic: boolean },
@@ -74,26 +80,19 @@ const shownTo = (
 
 const ANCHORS = ['newest', 'oldest', 'first_unread'] as const;
 
-/** Where to read from, as a client names it. */
+/** Parses the anchor of a request. */
 function anchorNamed(name: string | undefined, date: string | undefined): Anchor {
   if (name === undefined) throw new BadRequestError("Missing 'anchor' argument.");
   const keyword = ANCHORS.find((anchor) => anchor === name);
   if (keyword !== undefined) return keyword;
   if (name === 'date') {
     if (date === undefined) throw new RequestVariableMissingError('anchor_date');
-    return dateNamed(date);
+    const time = timeIn(date);
+    if (time === undefined) throw new BadRequestError('anchor_date is not a date');
+    return time;
   }
   if (!/^-?\d{1,30}$/.test(name)) throw new BadRequestError('Invalid anchor');
   return Math.min(Math.max(Number(name), 0), NEWEST);
-}
-
-/** ISO 8601; a time without a zone is in UTC. */
-function dateNamed(text: string): Date {
-  const [, day, time = 'T00:00:00', zone = 'Z'] =
-    /^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?(Z|[+-]\d\d:\d\d)?$/i.exec(text) ?? [];
-  const date = new Date(`${day}${time.replace(' ', 'T')}${zone}`);
-  if (day === undefined || Number.isNaN(date.getTime())) throw new BadRequestError('anchor_date is not a date');
-  return date;
 }
 
 const RANGE_PARAMETERS = [
@@ -109,40 +108,51 @@ export const getMessages = endpoint({
   method: 'GET',
   path: '/messages',
   auth: 'basic',
-  twins: ['messages', 'Channel.messages', 'Message.flags', 'Message.reactions'],
-  summary: 'Read messages',
-  description: 'Around an anchor, or certain ones by their ids. Without a narrow, what you received.',
+  equivalents: ['messages', 'Channel.messages', 'Message.flags', 'Message.reactions'],
+  summary: 'Get messages',
+  description:
+    'Returns messages around an anchor, or messages by id. Without a narrow, a range has messages that you received.',
   params: {
     anchor: text(z.string(), {
       description: 'A message id, "newest", "oldest", "first_unread", or "date" with `anchor_date`.',
       example: 'newest',
     }).optional(),
     anchor_date: text(z.string(), {
-      description: 'ISO 8601: the first message sent then or later is the anchor.',
+      description: 'ISO 8601. The first message sent at or after this time is the anchor.',
     }).optional(),
-    num_before: json(z.int().min(0), { description: 'Older than the anchor.', example: '20' }).optional(),
-    num_after: json(z.int().min(0), { description: 'Newer than the anchor.', example: '0' }).optional(),
-    include_anchor: json(z.boolean(), { description: 'Whether the anchor is read too. Absent: true.' }).optional(),
+    num_before: json(z.int().min(0), {
+      description: 'Number of messages older than the anchor.',
+      example: '20',
+    }).optional(),
+    num_after: json(z.int().min(0), {
+      description: 'Number of messages newer than the anchor.',
+      example: '0',
+    }).optional(),
+    include_anchor: json(z.boolean(), {
+      description: 'Whether the message at the anchor is included. Absent: true.',
+    }).optional(),
     use_first_unread_anchor: json(z.boolean(), {
-      description: 'An older word for anchor "first_unread"; `anchor` then counts for nothing.',
+      description: 'If true: the anchor is "first_unread", and `anchor` is ignored. Superseded by `anchor`.',
     }).optional(),
-    message_ids: json(z.array(z.int()), { description: 'Instead of a range; at most 5,000.' }).optional(),
+    message_ids: json(z.array(z.int()), {
+      description: 'Ids of the messages, instead of a range. At most 5,000.',
+    }).optional(),
     narrow,
     client_gravatar: json(z.boolean(), {
-      description: 'Whether `avatar_url` is null where the client can work it out.',
+      description: 'Accepted without effect: `avatar_url` is always included.',
     }).default(true),
     apply_markdown,
     allow_empty_topic_name,
   },
   reply: {
-    messages: z.array(wireMessage).describe('Ascending by id.'),
+    messages: z.array(wireMessage).describe('In ascending order of ids.'),
     anchor: z
       .number()
       .multipleOf(1)
       .min(0)
       .max(NEWEST)
       .optional()
-      .describe('The id that was read around; 10000000000000000 for the newest.'),
+      .describe('Id of the anchor. 10000000000000000 for "newest".'),
     found_anchor: z.boolean(),
     found_oldest: z.boolean(),
     found_newest: z.boolean(),
@@ -168,7 +178,7 @@ export const getMessages = endpoint({
       };
     }
     const page = await fetchMessages(ctx, narrow, {
-      // Whatever else is named: clients send a dummy with it.
+      // Takes precedence over `anchor`: clients send a dummy value with it.
       anchor: use_first_unread_anchor === true ? 'first_unread' : anchorNamed(anchor, anchor_date),
       numBefore: num_before ?? 0,
       numAfter: num_after ?? 0,
@@ -189,10 +199,13 @@ export const getMessage = endpoint({
   method: 'GET',
   path: '/messages/{message_id}',
   auth: 'basic',
-  twins: ['message'],
-  summary: 'Read one message',
-  params: { message_id: inPath(z.int(), { description: 'The message.' }), apply_markdown, allow_empty_topic_name },
-  reply: { message: wireMessage, raw_content: z.string().describe('Older than `apply_markdown`: always the source.') },
+  equivalents: ['message'],
+  summary: 'Get a message',
+  params: { message_id: inPath(z.int(), { description: 'Message id.' }), apply_markdown, allow_empty_topic_name },
+  reply: {
+    message: wireMessage,
+    raw_content: z.string().describe('Content as Markdown, regardless of `apply_markdown`.'),
+  },
   async handle(ctx, { message_id, apply_markdown, allow_empty_topic_name }) {
     const message = await fetchMessage(ctx, message_id);
     const options = { applyMarkdown: apply_markdown, clientGravatar: false, knowsEmptyTopic: allow_empty_topic_name };
@@ -204,17 +217,17 @@ export const getMatchesNarrow = endpoint({
   method: 'GET',
   path: '/messages/matches_narrow',
   auth: 'basic',
-  twins: ['messages'],
-  summary: 'Find out which messages are in a narrow',
-  description: 'Those that are not, or that you may not read, are left out.',
+  equivalents: ['messages'],
+  summary: 'Check which messages match a narrow',
+  description: 'Omits messages that do not match or that you cannot read.',
   params: {
-    msg_ids: json(z.array(z.int()), { description: 'At most 5,000.', example: '[1]' }),
-    narrow: json(Narrow, { description: 'Terms, all of which a message must match.', example: '[]' }),
+    msg_ids: json(z.array(z.int()), { description: 'Message ids. At most 5,000.', example: '[1]' }),
+    narrow: json(Narrow, { description: 'Terms of the narrow. A message must match all of them.', example: '[]' }),
   },
   reply: {
     messages: z
       .record(z.string(), z.object({ match_content: z.string(), match_subject: z.string() }))
-      .describe('By id; HTML, with what was searched for marked.'),
+      .describe('HTML by message id, with the matches of the search highlighted.'),
   },
   async handle(ctx, { msg_ids, narrow }) {
     const matches = await matchNarrow(ctx, narrow, msg_ids);
@@ -227,9 +240,9 @@ export const postRender = endpoint({
   method: 'POST',
   path: '/messages/render',
   auth: 'basic',
-  twins: ['renderMessage'],
+  equivalents: ['renderMessage'],
   summary: 'Render a message without sending it',
-  params: { content: text(z.string(), { description: 'Flavored Markdown.' }) },
+  params: { content: text(z.string(), { description: 'Flavored Markdown. Truncated to 10,000 characters.' }) },
   reply: { rendered: z.string() },
   async handle({ app, viewer }, { content }) {
     const { html } = await renderContent(app.db, app, viewer, normalContent(content));
@@ -241,11 +254,11 @@ export const getTopics = endpoint({
   method: 'GET',
   path: '/users/me/{stream_id}/topics',
   auth: 'basic',
-  twins: ['Channel.topics'],
+  equivalents: ['Channel.topics'],
   summary: 'List the topics of a channel',
-  description: 'Those with messages you may read, the one last written to first.',
+  description: 'Lists topics with messages that you can read. The topic with the newest message is first.',
   params: {
-    stream_id: inPath(z.int(), { description: 'The channel.' }),
+    stream_id: inPath(z.int(), { description: 'Channel id.' }),
     allow_empty_topic_name,
   },
   reply: { topics: z.array(z.object({ name: z.string(), max_id: z.int() })) },
@@ -266,13 +279,14 @@ export const postDeleteTopic = endpoint({
   path: '/streams/{stream_id}/delete_topic',
   ignoresIdempotencyKey: true,
   auth: 'basic',
-  twins: ['deleteTopic'],
+  equivalents: ['deleteTopic'],
   summary: 'Delete a topic',
-  description: 'Its messages, the newest first. When `complete` is false, time was up: call again, and it goes on.',
+  description:
+    'Deletes its messages, newest first. If `complete` is false, the time limit was reached: call again to continue.',
   permission: 'administrators',
   params: {
-    stream_id: inPath(z.int(), { description: 'The channel.' }),
-    topic_name: text(z.string(), { description: 'The topic, in whatever case.', example: 'greetings' }),
+    stream_id: inPath(z.int(), { description: 'Channel id.' }),
+    topic_name: text(z.string(), { description: 'Name of the topic, in any spelling.', example: 'greetings' }),
   },
   reply: { complete: z.boolean() },
   async handle(ctx, { stream_id, topic_name }) {

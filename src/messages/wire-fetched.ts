@@ -5,7 +5,7 @@ import { type Shown, toWireFlags, toWireMessage, type WireMessage } from './wire
 
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 
-/** A message as its reader gets it when they ask for it. */
+/** Converts a fetched message to its wire format for one viewer. */
 export function toWireFetched(message: FetchedMessage, shown: Shown): WireMessage {
   const { facts, flags, reactions, edits, lastEditedAt, lastMovedAt, match } = message;
   const knowsEmptyTopic = shown.options.capabilities.empty_topic_name;

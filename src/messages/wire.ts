@@ -2,35 +2,35 @@ import { z } from 'zod';
 import { apiEmailOf } from '../access/address.ts';
 import type { RenderOptions } from '../events/view.ts';
 import { isMeMessage, type TopicLink } from '../markdown/render.ts';
-import { avatarUrlFor, type Requester, type UserFacts } from '../people/wire.ts';
+import { avatarUrl, type Requester, type UserSnapshot } from '../people/wire.ts';
 import type { Wire } from '../platform/wire.ts';
 import { wirePerson, wireReaction } from './reactions/wire.ts';
 
-/** Somebody who takes part in a direct conversation, as JSON. */
-export interface MemberFacts {
+/** A member of a direct conversation, as JSON. */
+export interface MemberSnapshot {
   readonly id: number;
-  /** The address the API knows them by. */
+  /** Email address of the user in the API. */
   readonly email: string;
   readonly fullName: string;
 }
 
-/** All of a message that everybody who has it sees alike, as JSON: what events and replies are rendered from. */
-export interface MessageFacts {
+/** The parts of a message that are the same for all of its readers, as JSON. Events and responses are rendered from them. */
+export interface MessageEventSnapshot {
   readonly id: number;
   readonly recipientId: number;
-  readonly sender: UserFacts;
-  /** The organisation's subdomain. */
+  readonly sender: UserSnapshot;
+  /** Subdomain of the organization. */
   readonly realm: string;
-  /** The name of the client it was sent with. */
+  /** Name of the client that sent the message. */
   readonly client: string;
   /** UNIX seconds. */
   readonly timestamp: number;
-  /** ISO 8601, to the millisecond; absent in events logged before they told it. */
+  /** ISO 8601, with milliseconds. Absent in events logged by earlier versions. */
   readonly sentAt?: string | undefined;
   /** Null for a direct message. */
   readonly channel: { readonly id: number; readonly name: string } | null;
-  /** Who takes part in the conversation, ascending by id; empty for a channel message. */
-  readonly members: readonly MemberFacts[];
+  /** Members of the conversation, ascending by id. Empty for a channel message. */
+  readonly members: readonly MemberSnapshot[];
   /** "" for a direct message, and for the empty topic. */
   readonly topic: string;
   readonly topicLinks: readonly TopicLink[];
@@ -38,15 +38,18 @@ export interface MessageFacts {
   readonly content: string;
   /** HTML. */
   readonly renderedContent: string;
-  /** What clients that do not know the empty topic are shown instead. */
+  /** Name shown instead of the empty topic to clients that do not support it. */
   readonly emptyTopicName: string;
 }
 
-/** Twice the channel's id, or twice the conversation's and one: opaque to clients, and the key of read marks. */
+/**
+ * Returns the recipient id of a channel: twice its id. That of a conversation is twice its id plus 1. Opaque to clients;
+ * the key of read marks.
+ */
 export const channelRecipientId = (channelId: number): number => 2 * channelId;
 export const conversationRecipientId = (conversationId: number): number => 2 * conversationId + 1;
 
-/** How a message is shown to one viewer. */
+/** The viewer and the client options for which a message is rendered. */
 export interface Shown {
   readonly requester: Requester;
   readonly options: Pick<RenderOptions, 'applyMarkdown' | 'clientGravatar'> & {
@@ -54,27 +57,26 @@ export interface Shown {
   };
 }
 
-/** A topic's name as a client sees it. */
+/** Returns the name of a topic as shown to a client. */
 export function shownTopic(topic: string, emptyTopicName: string, knowsEmptyTopic: boolean): string {
   return topic === '' && !knowsEmptyTopic ? emptyTopicName : topic;
 }
 
-/** One entry of a message's `edit_history`. */
+/** An entry of a message's `edit_history`. */
 export const wireEdit = z
   .object({
     user_id: z.int(),
-    timestamp: z.int().describe('UNIX seconds.'),
+    timestamp: z.int().describe('Time of the edit, in UNIX seconds.'),
     prev_topic: z.string().optional(),
     topic: z.string().optional(),
     prev_stream: z.int().optional(),
     stream: z.int().optional(),
-    prev_content: z.string().optional(),
-    prev_rendered_content: z.string().optional(),
+    prev_content: z.string().optional().describe('Markdown. Its HTML is in `/messages/{message_id}/history`.'),
   })
   .meta({ id: 'MessageEdit' });
 export type WireEdit = Wire<typeof wireEdit>;
 
-/** A message as its reader gets it. */
+/** Wire format of a message for one reader. */
 export const wireMessage = z
   .object({
     id: z.int(),
@@ -84,12 +86,12 @@ export const wireMessage = z
     sender_realm_str: z.string(),
     avatar_url: z.string().nullable(),
     client: z.string(),
-    recipient_id: z.int().describe('Opaque.'),
-    timestamp: z.int().describe('UNIX seconds.'),
+    recipient_id: z.int().describe('Opaque id of the channel or conversation.'),
+    timestamp: z.int().describe('Time at which the message was sent, in UNIX seconds.'),
     type: z.literal(['stream', 'private']),
-    stream_id: z.int().optional().describe('Of a channel message.'),
+    stream_id: z.int().optional().describe('Only for a channel message.'),
     display_recipient: z.union([z.string(), z.array(wirePerson.extend({ is_mirror_dummy: z.boolean() }))]),
-    subject: z.string().describe('The topic.'),
+    subject: z.string().describe('Name of the topic.'),
     topic_links: z.array(z.object({ text: z.string(), url: z.string() })),
     content: z.string(),
     content_type: z.literal(['text/html', 'text/x-markdown']),
@@ -100,13 +102,13 @@ export const wireMessage = z
     last_edit_timestamp: z.int().optional(),
     last_moved_timestamp: z.int().optional(),
     flags: z.array(z.string()),
-    match_content: z.string().optional().describe('HTML, with what was searched for marked.'),
-    match_subject: z.string().optional().describe('HTML, with what was searched for marked.'),
+    match_content: z.string().optional().describe('HTML with the matches of the search highlighted.'),
+    match_subject: z.string().optional().describe('HTML with the matches of the search highlighted.'),
   })
   .meta({ id: 'Message' });
 export type WireMessage = Wire<typeof wireMessage>;
 
-/** What is the reader's own of a message, or comes after it was sent. */
+/** Fields that are specific to the reader, or set after the message was sent. */
 type Since =
   | 'edit_history'
   | 'last_edit_timestamp'
@@ -114,11 +116,11 @@ type Since =
   | 'flags'
   | 'match_content'
   | 'match_subject';
-/** A message as it was sent, which everybody sees alike. */
+/** Wire format of a message as it was sent, the same for all readers. */
 export type WireSent = Omit<WireMessage, Since>;
 
-/** A message as on the wire, without its flags and history. */
-export function toWireMessage(facts: MessageFacts, { requester, options }: Shown): WireSent {
+/** Converts a message to its wire format, without flags and edit history. */
+export function toWireMessage(facts: MessageEventSnapshot, { options }: Shown): WireSent {
   const { channel, sender, content, renderedContent, topic, emptyTopicName } = facts;
   const knowsEmptyTopic = options.capabilities.empty_topic_name;
   return {
@@ -127,7 +129,7 @@ export function toWireMessage(facts: MessageFacts, { requester, options }: Shown
     sender_email: apiEmailOf(sender),
     sender_full_name: sender.fullName,
     sender_realm_str: facts.realm,
-    avatar_url: avatarUrlFor(sender, requester, options.clientGravatar),
+    avatar_url: avatarUrl(sender),
     client: facts.client,
     recipient_id: facts.recipientId,
     timestamp: facts.timestamp,
@@ -144,12 +146,12 @@ export function toWireMessage(facts: MessageFacts, { requester, options }: Shown
   };
 }
 
-const toWireMember = ({ id, email, fullName }: MemberFacts) => ({
+const toWireMember = ({ id, email, fullName }: MemberSnapshot) => ({
   ...{ id, email, full_name: fullName },
   is_mirror_dummy: false,
 });
 
-/** What one user has with a message. Absent is false. */
+/** A user's flags of a message. Absent means false. */
 export interface UserFlags {
   readonly read?: boolean;
   readonly starred?: boolean;
@@ -161,7 +163,7 @@ export interface UserFlags {
   readonly historical?: boolean;
 }
 
-/** What a user can have with a message, without the word that older clients have for either wildcard. */
+/** A flag of a user for a message. Excludes `wildcard_mentioned`, which older clients use for both wildcards. */
 export type FlagName =
   | 'read'
   | 'starred'
@@ -174,7 +176,7 @@ export type FlagName =
 
 export const isFlag = (flag: string): flag is FlagName => flag !== 'wildcard_mentioned';
 
-/** The flags as on the wire. */
+/** Returns the names of the flags that are set, in wire format. */
 export function toWireFlags(flags: UserFlags): string[] {
   const wildcard = flags.channelWildcard === true || flags.topicWildcard === true;
   const named: readonly (readonly [string, boolean | undefined])[] = [
@@ -186,7 +188,7 @@ export function toWireFlags(flags: UserFlags): string[] {
     ['topic_wildcard_mentioned', flags.topicWildcard],
     ['has_alert_word', flags.hasAlertWord],
     ['historical', flags.historical],
-    // For clients that do not tell the two wildcards apart.
+    // For clients that do not distinguish the two wildcards.
     ['wildcard_mentioned', wildcard],
   ];
   return named.filter(([, set]) => set === true).map(([name]) => name);

@@ -13,32 +13,33 @@ import { type Conversation, type ConversationField, countConversations, readConv
 const DirectConversation = builder.objectRef<Conversation>('DirectConversation');
 
 builder.node(DirectConversation, {
-  description: 'What the same people write to each other: a direct conversation that the viewer takes part in.',
+  description: 'A direct conversation of the viewer: all direct messages among the same users.',
   id: { resolve: ({ id }) => id },
   fields: (t) => ({
     participants: t.field({
       type: [User],
-      description: 'Who takes part, the viewer included, by id; at most 250. The viewer alone: notes to self.',
+      description:
+        'Members of the conversation, including the viewer, by id. At most 250. Only the viewer, for notes to self.',
       resolve: ({ memberIds }, _args, ctx) => nodesOf(ctx, 'User', memberIds),
     }),
     lastMessage: t.field({
       type: Message,
       nullable: true,
-      description: 'The last message in it; null when it is gone by now.',
+      description: 'Last message of the conversation. Null if it no longer exists.',
       resolve: ({ lastId }, _args, ctx) => nodeOf(ctx, 'Message', lastId),
     }),
     unreadCount: t.int({
-      description: 'How many messages in it are unread for the viewer.',
+      description: 'Number of unread messages in the conversation.',
       resolve: async ({ id }, _args, ctx) => (await ownCountsIn(ctx)).conversation(id),
     }),
     unreadMentionCount: t.int({
-      description: 'How many of these mention the viewer.',
+      description: 'Number of unread messages that mention the viewer.',
       resolve: async ({ id }, _args, ctx) => (await ownMentionsIn(ctx)).conversation(id),
     }),
     firstUnread: t.field({
       type: Message,
       nullable: true,
-      description: 'The oldest unread message in it; null when there is none.',
+      description: 'Oldest unread message of the conversation. Null if there is none.',
       resolve: async ({ id }, _args, ctx) => nodeOf(ctx, 'Message', await firstUnreadInConversation(ctx, id)),
     }),
   }),
@@ -48,7 +49,7 @@ builder.prismaObjectField(Message, 'directConversation', (t) =>
   t.field({
     type: DirectConversation,
     nullable: true,
-    description: 'What it is part of; null for a channel message.',
+    description: 'Conversation of the message. Null for a channel message.',
     resolve: ({ conversationId }, _args, ctx) =>
       conversationId === null ? null : ownConversations(ctx).load(conversationId),
   }),
@@ -61,7 +62,7 @@ const withIds = ({ app, viewer }: Ctx, ids: readonly number[]) =>
 
 nodeType('DirectConversation', withIds);
 
-/** Conversations of the viewer's by their ids; null for what is not theirs. */
+/** Loads direct conversations of the viewer by id. Null if the viewer is not a member. */
 const ownConversations = perOperation(
   (ctx) =>
     new DataLoader<number, Conversation | null>(async (ids) => {
@@ -71,8 +72,8 @@ const ownConversations = perOperation(
 );
 
 const ConversationOrder = orderInput<ConversationField>('DirectConversation', 'direct conversations', {
-  LAST_MESSAGE: { value: 'lastMessage', description: 'The last message in them.' },
-  ID: { value: 'id', description: 'The order in which they began.' },
+  LAST_MESSAGE: { value: 'lastMessage', description: 'Last message of the conversation.' },
+  ID: { value: 'id', description: 'Order of creation.' },
 });
 
 const LAST_WRITTEN_FIRST: OrderBy<ConversationField> = { field: 'lastMessage', direction: 'desc' };
@@ -83,13 +84,13 @@ builder.queryField('directConversations', (t) =>
   t.connection(
     {
       type: DirectConversation,
-      description: "The viewer's direct conversations that hold a message.",
+      description: "The viewer's direct conversations that have a message.",
       args: {
         orderBy: t.arg({
           type: ConversationOrder,
           required: false,
           defaultValue: LAST_WRITTEN_FIRST,
-          description: 'How they are sorted.',
+          description: 'Sort order.',
         }),
       },
       async resolve(_root, { orderBy: by, ...args }, ctx) {

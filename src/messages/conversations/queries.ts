@@ -3,22 +3,22 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { inOrder, isWithin, type Keyset } from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
 
-/** A direct conversation of a user's. */
+/** A direct conversation of a user. */
 export interface Conversation {
   readonly id: number;
-  /** Everybody who takes part, the user included, ascending. */
+  /** All members, including the user, ascending. */
   readonly memberIds: readonly number[];
-  /** The id of its last message. */
+  /** Id of the last message. */
   readonly lastId: number;
 }
 
-/** What lists of conversations can be sorted by. */
+/** Sort keys of lists of conversations. */
 export type ConversationField = 'lastMessage' | 'id';
 
-/** Which conversations are read, and in which order. */
+/** A page of conversations and its order. */
 export interface ConversationPage extends Keyset {
   readonly field: ConversationField;
-  /** Only these, when given. */
+  /** Restricts the page to these conversations, if given. */
   readonly ids?: readonly number[] | undefined;
 }
 
@@ -34,15 +34,15 @@ const KEYS: Readonly<Record<ConversationField, Prisma.Sql>> = {
   id: Prisma.sql`v.id::bigint`,
 };
 
-/** Whose conversations. */
+/** The user whose conversations are read. */
 export interface Participant {
   readonly realmId: number;
   readonly userId: number;
 }
 
 /**
- * The conversations a user takes part in and that hold a message, in the order in which the page comes to them. Each costs
- * one step into an index, however many messages it holds.
+ * Reads the conversations of a user that contain a message, in the order of the page. Each costs one index lookup, however
+ * many messages it contains.
  */
 export async function readConversations(
   db: SqlClient,
@@ -65,7 +65,7 @@ export async function readConversations(
   return rows.map((row) => ({ id: row.id, memberIds: row.member_ids, lastId: Number(row.last_id) }));
 }
 
-/** How many conversations with a message a user takes part in. */
+/** Counts the conversations of a user that contain a message. */
 export async function countConversations(db: SqlClient, { realmId, userId }: Participant): Promise<number> {
   const [row] = await readRows<{ count: bigint }>(
     db,

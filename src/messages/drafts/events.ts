@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import type { Draft, Realm } from '../../generated/prisma/client.ts';
-import { type DraftFacts, toFacts, wireDraft, wireOf, withShownTopic } from './wire.ts';
+import { type DraftSnapshot, toSnapshot, wireDraft, wireOf, withShownTopic } from './wire.ts';
 
-// All go to the author's own clients only: drafts are private.
+// All of these events go to the author's clients only: drafts are private.
 
-/** A draft, and whose it is: nobody else hears of it. */
-export interface KnownDraft extends DraftFacts {
+/** Snapshot of a draft with its author, the only recipient of its events. */
+export interface KnownDraft extends DraftSnapshot {
   readonly authorId: number;
 }
 
 interface AddedPayload {
-  readonly drafts: readonly DraftFacts[];
+  readonly drafts: readonly DraftSnapshot[];
   readonly empty_topic_name: string;
 }
 
@@ -21,7 +21,7 @@ export const draftsAdded = defineEvent(
   'drafts',
   'add',
   (drafts: readonly Draft[], realm: Realm): AddedPayload => ({
-    drafts: drafts.map(toFacts),
+    drafts: drafts.map(toSnapshot),
     empty_topic_name: emptyTopicName(realm),
   }),
   {
@@ -38,14 +38,17 @@ export const draftsAdded = defineEvent(
 );
 
 interface UpdatedPayload {
-  readonly draft: DraftFacts;
+  readonly draft: DraftSnapshot;
   readonly empty_topic_name: string;
 }
 
 export const draftUpdated = defineEvent(
   'drafts',
   'update',
-  (draft: Draft, realm: Realm): UpdatedPayload => ({ draft: toFacts(draft), empty_topic_name: emptyTopicName(realm) }),
+  (draft: Draft, realm: Realm): UpdatedPayload => ({
+    draft: toSnapshot(draft),
+    empty_topic_name: emptyTopicName(realm),
+  }),
   {
     perUser: true,
     render: ({ draft, empty_topic_name }, { options }) => ({
@@ -59,6 +62,6 @@ export const draftUpdated = defineEvent(
 
 export const draftRemoved = defineEvent('drafts', 'remove', (draftId: number) => ({ draft_id: draftId }));
 
-tells(draftsAdded, 'their author', { drafts: z.array(wireDraft) });
-tells(draftUpdated, 'its author', { draft: wireDraft });
-tells(draftRemoved, 'its author', { draft_id: z.int() });
+documentEvent(draftsAdded, 'the author', { drafts: z.array(wireDraft) });
+documentEvent(draftUpdated, 'the author', { draft: wireDraft });
+documentEvent(draftRemoved, 'the author', { draft_id: z.int() });

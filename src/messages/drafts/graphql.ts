@@ -1,7 +1,7 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
@@ -13,36 +13,36 @@ import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { MessageTarget } from '../sending/message-target.ts';
 import { Topic, topicAt } from '../topics/graphql.ts';
-import { channelOf, draftFacts, peopleOf } from './entity-facts.ts';
+import { channelOf, draftProjection, peopleOf } from './event-projections.ts';
 import { createDrafts, deleteDraft, type NewDraft, updateDraft, visibleTo } from './service.ts';
 import type { DraftType } from './wire.ts';
 
 const DraftTypeEnum = builder.enumType('DraftType', {
-  description: 'Where a draft is to go.',
+  description: 'Target of a draft.',
   values: {
-    UNADDRESSED: { value: '', description: 'Nowhere yet.' },
-    CHANNEL: { value: 'stream', description: 'To a channel.' },
-    DIRECT: { value: 'private', description: 'To people.' },
+    UNADDRESSED: { value: '', description: 'No target yet.' },
+    CHANNEL: { value: 'stream', description: 'A channel.' },
+    DIRECT: { value: 'private', description: 'Users.' },
   } as const,
 });
 
-const CHANNEL = 'The channel it is for, of type CHANNEL; else null.';
-const ADDRESS = 'Whether it is for a channel, for people, or for nobody yet.';
-const TOPIC = 'The topic it is for; empty unless it is for a channel.';
-const CONTENT = 'What it says, as flavored Markdown.';
-const EDITED = 'When its author last changed it.';
-const PEOPLE = 'Whom it is for, of type DIRECT; else nobody.';
+const CHANNEL = 'Target channel of the draft. Null for a draft of another type.';
+const ADDRESS = 'Type of the target: a channel, users or none yet.';
+const TOPIC = 'Name of the target topic. Empty if the draft is not for a channel.';
+const CONTENT = 'Content as flavored Markdown.';
+const EDITED = 'Time of the last edit.';
+const PEOPLE = 'Recipients of the draft. Empty for a draft of another type.';
 
 export const Draft = builder.prismaNode('Draft', {
   ...byNumber,
-  description: 'What somebody has begun to write. Only they see it.',
+  description: 'A message that its author has not sent yet. Only the author can see it.',
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    databaseId: t.exposeInt('id', { description: 'Id in the REST API.' }),
     type: t.field({ type: DraftTypeEnum, description: ADDRESS, resolve: ({ type }) => type as DraftType }),
     channel: t.field({
       type: Channel,
       nullable: true,
-      description: `${CHANNEL} Null as well when the viewer does not see it.`,
+      description: `${CHANNEL} Also null if the viewer cannot see the channel.`,
       resolve: (draft, _args, ctx) => nodeOf(ctx, 'Channel', channelOf(draft)),
     }),
     recipients: t.field({
@@ -54,14 +54,14 @@ export const Draft = builder.prismaNode('Draft', {
     topic: t.field({
       type: Topic,
       nullable: true,
-      description: 'The topic it is for; null as long as that holds no message that the viewer may read.',
+      description: 'Target topic. Null if it has no message that the viewer can read.',
       resolve: (draft, _args, ctx) => topicAt(ctx, channelOf(draft), draft.topic),
     }),
     content: t.exposeString('content', { description: CONTENT }),
     lastEditedAt: t.expose('lastEditedAt', { type: 'DateTime', description: EDITED }),
     author: t.field({
       type: User,
-      description: 'Who writes it.',
+      description: 'Author of the draft.',
       resolve: byKey(usersById, ({ authorId }) => authorId),
     }),
   }),
@@ -73,8 +73,8 @@ const DraftConnection = builder.connectionObject({ type: Draft, name: 'DraftConn
 type DraftField = 'lastEditedAt' | 'id';
 
 const DraftOrder = orderInput<DraftField>('Draft', 'drafts', {
-  LAST_EDITED_AT: { value: 'lastEditedAt', description: 'When they were last changed.' },
-  ID: { value: 'id', description: 'The order in which they were saved first.' },
+  LAST_EDITED_AT: { value: 'lastEditedAt', description: 'Time of the last edit.' },
+  ID: { value: 'id', description: 'Order of creation.' },
 });
 
 const LAST_EDITED_FIRST: OrderBy<DraftField> = { field: 'lastEditedAt', direction: 'desc' };
@@ -89,7 +89,7 @@ builder.queryField('drafts', (t) =>
           type: DraftOrder,
           required: false,
           defaultValue: LAST_EDITED_FIRST,
-          description: 'How they are sorted.',
+          description: 'Sort order.',
         }),
       },
       resolve: (_root, { orderBy, ...args }, ctx, info) => {
@@ -102,11 +102,11 @@ builder.queryField('drafts', (t) =>
 );
 
 const DraftInput = builder.inputType('DraftInput', {
-  description: 'A whole draft.',
+  description: 'A complete draft.',
   fields: (t) => ({
-    to: t.field({ type: MessageTarget, required: false, description: 'Where it is to go. Absent: nowhere yet.' }),
-    content: t.string({ description: `${CONTENT} Not blank. Cut to 10,000 characters.` }),
-    lastEditedAt: t.field({ type: 'DateTime', required: false, description: `${EDITED} Absent: this moment.` }),
+    to: t.field({ type: MessageTarget, required: false, description: 'Target of the draft. Absent: no target yet.' }),
+    content: t.string({ description: `${CONTENT} Not blank. Truncated to 10,000 characters.` }),
+    lastEditedAt: t.field({ type: 'DateTime', required: false, description: `${EDITED} Absent: now.` }),
   }),
 });
 
@@ -118,26 +118,26 @@ function fromInput({ to, content, lastEditedAt }: typeof DraftInput.$inferInput)
 }
 
 mutation('createDrafts', {
-  description: 'Saves drafts. All are saved or, when one is invalid, none is.',
+  description: 'Saves drafts. If one of them is invalid, none is saved.',
   input: (t) => ({ drafts: t.field({ type: [DraftInput], description: 'The new drafts.' }) }),
-  payload: () => ({ drafts: { type: [Draft], description: 'What was saved, in the order given; no more than that.' } }),
+  payload: () => ({ drafts: { type: [Draft], description: 'The saved drafts, in the order given. At most 1,000.' } }),
   resolve: async (ctx, { drafts }) => ({ drafts: await createDrafts(ctx, drafts.map(fromInput)) }),
 });
 
 mutation('updateDraft', {
-  description: 'Puts a whole draft in the place of an older one.',
+  description: 'Replaces a draft completely.',
   input: (t) => ({
-    draftId: t.id({ ...refersTo('Draft'), description: 'The older one.' }),
-    draft: t.field({ type: DraftInput, description: 'What it is to be.' }),
+    draftId: t.id({ ...refersTo('Draft'), description: "Id of one of the viewer's drafts." }),
+    draft: t.field({ type: DraftInput, description: 'The new draft.' }),
   }),
-  payload: () => ({ draft: { type: Draft, description: 'As it is now.' } }),
+  payload: () => ({ draft: { type: Draft, description: 'The updated draft.' } }),
   resolve: async (ctx, { draftId, draft }) => ({ draft: await updateDraft(ctx, draftId, fromInput(draft)) }),
 });
 
 mutation('deleteDraft', {
   description: 'Deletes a draft.',
-  input: (t) => ({ draftId: t.id({ ...refersTo('Draft'), description: "One of the viewer's drafts." }) }),
-  payload: () => ({ draftId: { type: 'ID', refersTo: 'Draft', description: 'Of the draft that is gone.' } }),
+  input: (t) => ({ draftId: t.id({ ...refersTo('Draft'), description: "Id of one of the viewer's drafts." }) }),
+  payload: () => ({ draftId: { type: 'ID', refersTo: 'Draft', description: 'Id of the deleted draft.' } }),
   resolve: async (ctx, { draftId }) => {
     await deleteDraft(ctx, draftId);
     return { draftId };
@@ -153,7 +153,7 @@ eventType(
       type: [Draft],
       nullable: { list: false, items: true },
       description: 'The new drafts.',
-      ...fromEvent(draftFacts),
+      ...projectedFromEvent(draftProjection),
     }),
   }),
   { description: 'The user saved drafts.' },
@@ -167,11 +167,11 @@ eventType(
     draft: t.field({
       type: Draft,
       nullable: true,
-      description: 'As it is now.',
-      ...fromEvent(draftFacts),
+      description: 'The updated draft.',
+      ...projectedFromEvent(draftProjection),
     }),
   }),
-  { description: 'The user edited a draft.' },
+  { description: 'The user edited a draft, or the target topic of a draft was moved.' },
 );
 
 eventType<{ draft_id: number }>(
@@ -181,9 +181,9 @@ eventType<{ draft_id: number }>(
   (t) => ({
     draftId: t.id({
       ...refersTo('Draft'),
-      description: 'The draft that is gone.',
+      description: 'Id of the deleted draft.',
       resolve: ({ event }) => event.draft_id,
     }),
   }),
-  { description: 'The user deleted a draft, or sent it.' },
+  { description: 'The user deleted or sent a draft.' },
 );

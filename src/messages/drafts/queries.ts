@@ -1,6 +1,6 @@
 import type { SqlClient } from '../../platform/db/client.ts';
 
-/** How long all drafts of a user are together, in code points. */
+/** Returns the total length of a user's drafts, in code points. */
 export async function draftsLength(db: SqlClient, authorId: number): Promise<number> {
   const [held] = await db.$queryRaw<{ length: number | null }[]>`
     SELECT sum(char_length(content))::int AS length FROM draft WHERE author_id = ${authorId}`;

@@ -18,9 +18,9 @@ export const getDrafts = endpoint({
   method: 'GET',
   path: '/drafts',
   auth: 'basic',
-  twins: ['drafts'],
+  equivalents: ['drafts'],
   summary: 'List your drafts',
-  description: 'From the draft edited first to the one edited last.',
+  description: 'Oldest edit first.',
   params: {},
   reply: { count: z.int(), drafts: z.array(wireDraft) },
   async handle(ctx) {
@@ -33,13 +33,13 @@ export const postDrafts = endpoint({
   method: 'POST',
   path: '/drafts',
   auth: 'basic',
-  twins: ['createDrafts'],
+  equivalents: ['createDrafts'],
   summary: 'Create drafts',
-  description: 'All are created or, when one is invalid, none is.',
+  description: 'If one of the drafts is invalid, none is created.',
   params: {
     drafts: json(z.array(draft), {
       description:
-        'The new drafts. `to` is one channel, or users, by id; `timestamp` is when it was edited, now if absent.',
+        'The new drafts. `to` has one channel id, or user ids. `timestamp` is the time of the last edit. Absent: now.',
       example: `[${EXAMPLE}]`,
     }).default([]),
   },
@@ -54,12 +54,12 @@ export const patchDraft = endpoint({
   method: 'PATCH',
   path: '/drafts/{draft_id}',
   auth: 'basic',
-  twins: ['updateDraft'],
+  equivalents: ['updateDraft'],
   summary: 'Edit a draft',
-  description: 'The draft given takes the place of the old one.',
+  description: 'Replaces the draft completely.',
   params: {
-    draft_id: inPath(z.int(), { description: 'The draft.' }),
-    draft: json(draft, { description: 'What takes its place.', example: EXAMPLE }),
+    draft_id: inPath(z.int(), { description: 'Draft id.' }),
+    draft: json(draft, { description: 'The new draft.', example: EXAMPLE }),
   },
   reply: {},
   async handle(ctx, { draft_id, draft }) {
@@ -71,9 +71,9 @@ export const deleteDraftEndpoint = endpoint({
   method: 'DELETE',
   path: '/drafts/{draft_id}',
   auth: 'basic',
-  twins: ['deleteDraft'],
+  equivalents: ['deleteDraft'],
   summary: 'Delete a draft',
-  params: { draft_id: inPath(z.int(), { description: 'The draft.' }) },
+  params: { draft_id: inPath(z.int(), { description: 'Draft id.' }) },
   reply: {},
   async handle(ctx, { draft_id }) {
     await deleteDraft(ctx, draft_id);

@@ -20,28 +20,28 @@ import type { DraftType } from './wire.ts';
 
 export interface NewDraft {
   readonly type: DraftType;
-  /** One channel, by its id alone in a list or by its key, or user ids, by `type`; means nothing without an address. */
+  /** A channel, as a list of one id or as a key, or user ids, depending on `type`. Ignored if `type` is empty. */
   readonly to: readonly number[] | ChannelKey;
-  /** Of a channel draft; means nothing otherwise. Cut to 60 code points. */
+  /** Topic of a channel draft, cut to 60 code points. Ignored for other drafts. */
   readonly topic: string;
-  /** Flavoured Markdown, not blank. Cut to 10,000 code points. */
+  /** Flavored Markdown, not blank. Cut to 10,000 code points. */
   readonly content: string;
-  /** UNIX seconds of the last edit, fractions allowed; null or absent: this moment. */
+  /** UNIX seconds of the last edit, fractions allowed. Null or absent: now. */
   readonly timestamp?: number | null | undefined;
 }
 
-/** No more could be kept. */
+/** A larger request would always exceed the number of drafts that a user can have. */
 const MAX_PER_REQUEST = TOTALS.drafts.max;
-/** Our choice: as many as may talk to each other directly, and as many again. */
+/** Largest number of recipients of a draft: twice the largest number of members of a direct conversation. */
 const MAX_ADDRESSEES = 500;
 
-/** Our choice: the last second of the year 9999, beyond which date libraries disagree. */
+/** Last second of the year 9999. Date libraries disagree on later times. */
 const LAST_TIMESTAMP = 253_402_300_799;
 
 /**
- * The drafts the viewer may see: only their own.
+ * Returns the filter for drafts that the viewer can see: only their own.
  *
- * @throws BadRequestError when the viewer has turned synchronizing drafts off.
+ * @throws BadRequestError if the viewer has disabled the synchronization of drafts.
  */
 export function visibleTo({ viewer }: Ctx): Prisma.DraftWhereInput {
   if (!userSetting(viewer.user, 'enable_drafts_synchronization')) {
@@ -51,10 +51,10 @@ export function visibleTo({ viewer }: Ctx): Prisma.DraftWhereInput {
 }
 
 /**
- * One of the viewer's drafts.
+ * Returns one of the viewer's drafts.
  *
- * @throws NotFoundError when there is none with this id, or it is another user's.
- * @throws BadRequestError when the viewer has turned synchronizing drafts off.
+ * @throws NotFoundError if no draft has this id, or it belongs to another user.
+ * @throws BadRequestError if the viewer has disabled the synchronization of drafts.
  */
 export async function accessDraft(ctx: Ctx, draftId: number): Promise<Draft> {
   const mine = visibleTo(ctx);
@@ -66,10 +66,10 @@ export async function accessDraft(ctx: Ctx, draftId: number): Promise<Draft> {
 const noSuchDraft = () => new NotFoundError('Draft does not exist');
 
 /**
- * All of the viewer's drafts, from the one edited first to the one edited last. Of more than there may be, which some
- * may have from before there was a total, those edited last.
+ * Returns the viewer's drafts, oldest edit first. If the user has more drafts than the limit, because they are older than the
+ * limit, only the drafts edited last are returned.
  *
- * @throws BadRequestError when the viewer has turned synchronizing drafts off.
+ * @throws BadRequestError if the viewer has disabled the synchronization of drafts.
  */
 export async function listDrafts(ctx: Ctx): Promise<Draft[]> {
   const orderBy: Prisma.DraftOrderByWithRelationInput[] = [{ lastEditedAt: 'asc' }, { id: 'asc' }];
@@ -77,18 +77,18 @@ export async function listDrafts(ctx: Ctx): Promise<Draft[]> {
 }
 
 /**
- * Saves `drafts` for the viewer and tells the viewer's clients, in one event. All are saved or none is.
+ * Saves drafts for the viewer and notifies the viewer's clients, in one event. All are saved or none.
  *
  * @returns The saved drafts, in the order given.
- * @throws BadRequestError for more than 1,000 drafts; when a draft is blank, holds a null byte, has a timestamp before 1970 or after 9999, names
- *   other than one channel or a channel the viewer may not read, or names a user who is not there; or when the viewer
- *   has turned synchronizing drafts off.
- * @throws TotalReachedError when there would be more than 1,000 in all, or more than 500,000 characters in them.
+ * @throws BadRequestError for more than 1,000 drafts, or if the viewer has disabled the synchronization of drafts. Also if
+ *   a draft is blank, contains a null byte, or has a timestamp before 1970 or after 9999. Also if a draft names no or
+ *   several channels, a channel that the viewer cannot read, or an unknown user.
+ * @throws TotalReachedError if the viewer would have more than 1,000 drafts, or more than 500,000 characters in them.
  */
 export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promise<Draft[]> {
   visibleTo(ctx);
   if (drafts.length > MAX_PER_REQUEST)
-    throw new BadRequestError(`At most ${MAX_PER_REQUEST} drafts can be saved at once`);
+    throw new BadRequestError(`A request can save at most ${MAX_PER_REQUEST} drafts`);
   const data = await toRows(ctx, drafts, (i) => `drafts[${i}]`);
   if (data.length === 0) return [];
   return transact(ctx, async (tx, emit) => {
@@ -96,7 +96,7 @@ export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promi
     const saved = await tx.draft.createManyAndReturn({ data });
     requireWithin('drafts', await tx.draft.count({ where: visibleTo(ctx) }));
     await requireLength(tx, ctx);
-    // Ids are drawn in the order of the rows; the rows may come back in any.
+    // Ids are assigned in the order of the rows, but the rows can be returned in any order.
     saved.sort((a, b) => a.id - b.id);
     emit(draftsAdded(saved, ctx.viewer.realm), users([ctx.viewer.id]));
     return saved;
@@ -104,16 +104,16 @@ export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promi
 }
 
 /**
- * Puts `draft` in the place of one of the viewer's drafts and tells the viewer's clients.
+ * Replaces one of the viewer's drafts and notifies the viewer's clients.
  *
- * @param draft The whole draft: nothing of the old one stays.
- * @throws NotFoundError when there is none with this id, or it is another user's.
+ * @param draft The complete draft. Nothing of the old one is kept.
+ * @throws NotFoundError if no draft has this id, or it belongs to another user.
  * @throws BadRequestError as `createDrafts`.
  */
 export async function updateDraft(ctx: Ctx, draftId: number, draft: NewDraft): Promise<Draft> {
   await accessDraft(ctx, draftId);
   const [data] = await toRows(ctx, [draft], () => 'draft');
-  if (data === undefined) throw new Error('One draft makes one row');
+  if (data === undefined) throw new Error('The draft was not converted to a row');
   return transact(ctx, async (tx, emit) => {
     await lockUser(tx, ctx.viewer.user);
     const where = { id: draftId, ...visibleTo(ctx) };
@@ -127,10 +127,10 @@ export async function updateDraft(ctx: Ctx, draftId: number, draft: NewDraft): P
 }
 
 /**
- * Deletes one of the viewer's drafts and tells the viewer's clients.
+ * Deletes one of the viewer's drafts and notifies the viewer's clients.
  *
- * @throws NotFoundError when there is none with this id, or it is another user's.
- * @throws BadRequestError when the viewer has turned synchronizing drafts off.
+ * @throws NotFoundError if no draft has this id, or it belongs to another user.
+ * @throws BadRequestError if the viewer has disabled the synchronization of drafts.
  */
 export async function deleteDraft(ctx: Ctx, draftId: number): Promise<void> {
   const mine = visibleTo(ctx);
@@ -142,12 +142,12 @@ export async function deleteDraft(ctx: Ctx, draftId: number): Promise<void> {
   });
 }
 
-/** The viewer is locked. */
+/** Checks the total length of the viewer's drafts. The caller holds the lock of the viewer. */
 async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
   requireWithin('drafts_total_length', await draftsLength(tx, viewer.id));
 }
 
-/** The drafts as rows, checked. `nameOf` says how the client knows the draft at a place. */
+/** Checks drafts and converts them to rows. `nameOf` returns the name of the draft at an index, for error messages. */
 async function toRows(ctx: Ctx, drafts: readonly NewDraft[], nameOf: (index: number) => string) {
   const rows = drafts.map((draft, i) => toRow(ctx, draft, nameOf(i)));
   const keys = drafts.flatMap(({ to }) => (isKey(to) ? [to] : []));
@@ -189,7 +189,7 @@ function toDate(seconds: number, name: string): Date {
   return new Date(seconds * 1000);
 }
 
-/** All channels and users of all drafts, in one query each. */
+/** Checks that the channels and users of all drafts exist for the viewer, with one query each. */
 async function requireAddressees(ctx: Ctx, rows: readonly { type: DraftType; to: number[] }[]): Promise<void> {
   const named = (type: DraftType) => [...new Set(rows.flatMap((row) => (row.type === type ? row.to : [])))];
   const [channelIds, userIds] = [named('stream'), named('private')];

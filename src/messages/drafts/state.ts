@@ -3,10 +3,10 @@ import type { StateGroup } from '../../api/state-group.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { toWire, withShownTopic } from './wire.ts';
 
-/** How many drafts registration returns. */
+/** Largest number of drafts in a registration response. */
 const MAX_DRAFTS = 1000;
 
-/** The newest edit first; none when the user has turned synchronizing drafts off. */
+/** Drafts of the user, newest edit first. Empty if the user has disabled the synchronization of drafts. */
 export const draftsState: StateGroup = {
   name: 'drafts',
   async read({ viewer, db, options }) {

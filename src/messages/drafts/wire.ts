@@ -4,24 +4,24 @@ import type { Wire } from '../../platform/wire.ts';
 import { shownTopic } from '../wire.ts';
 
 export const DRAFT_TYPES = ['', 'stream', 'private'] as const;
-/** Where a draft is to go: nowhere yet, to a channel, or to people. */
+/** Target of a draft: none yet, a channel, or users. */
 export type DraftType = (typeof DRAFT_TYPES)[number];
 
 export const wireDraft = z
   .object({
     id: z.int(),
     type: z.enum(DRAFT_TYPES),
-    to: z.array(z.int()).describe('One channel id, or user ids.'),
+    to: z.array(z.int()).describe('One channel id, or user ids. Empty if the draft has no target.'),
     topic: z.string(),
     content: z.string(),
-    timestamp: z.int().describe('UNIX seconds.'),
+    timestamp: z.int().describe('Time of the last edit, in UNIX seconds.'),
   })
   .meta({ id: 'Draft' });
 export type WireDraft = Wire<typeof wireDraft>;
 
-/** A draft as its events keep it. */
-export interface DraftFacts extends WireDraft {
-  /** ISO 8601, to the millisecond; absent in events logged before they told it. */
+/** Snapshot of a draft in an event. */
+export interface DraftSnapshot extends WireDraft {
+  /** ISO 8601, with milliseconds. Absent in events logged by earlier versions. */
   readonly lastEditedAt?: string;
 }
 
@@ -29,15 +29,15 @@ export function toWire({ id, type, to, topic, content, lastEditedAt }: Draft): W
   return { id, type: type as DraftType, to, topic, content, timestamp: Math.floor(lastEditedAt.getTime() / 1000) };
 }
 
-export const toFacts = (draft: Draft): DraftFacts => ({
+export const toSnapshot = (draft: Draft): DraftSnapshot => ({
   ...toWire(draft),
   lastEditedAt: draft.lastEditedAt.toISOString(),
 });
 
-/** What the wire has of a draft. */
-export const wireOf = ({ lastEditedAt: _, ...draft }: DraftFacts): WireDraft => draft;
+/** Returns the fields of a draft that are part of the wire format. */
+export const wireOf = ({ lastEditedAt: _, ...draft }: DraftSnapshot): WireDraft => draft;
 
-/** The draft for a client that may not know the empty topic. */
+/** Returns the draft for a client that may not support the empty topic. */
 export function withShownTopic(draft: WireDraft, emptyTopicName: string, knowsEmptyTopic: boolean): WireDraft {
   return draft.type === 'stream'
     ? { ...draft, topic: shownTopic(draft.topic, emptyTopicName, knowsEmptyTopic) }

@@ -5,21 +5,21 @@ import type { Tx } from '../../platform/db/client.ts';
 import { GUEST } from '../../platform/roles.ts';
 import { hasProtectedHistory, type PlacedMessage } from '../access.ts';
 
-/** Messages, and who hears what becomes of all of them: users who may read each. */
-export interface Hearing {
+/** Messages with the recipients of an event about them. Each recipient can read all of the messages. */
+export interface RecipientGroup {
   readonly audience: Audience;
   /** Ascending, at least one. */
   readonly ids: readonly number[];
 }
 
-/** Messages that stand in one channel, or in one conversation. */
-export interface Standing extends Pick<PlacedMessage, 'channel' | 'conversation'> {
+/** Messages in one channel or in one conversation. */
+export interface LocatedMessages extends Pick<PlacedMessage, 'channel' | 'conversation'> {
   /** Ascending. */
   readonly ids: readonly number[];
 }
 
-/** Messages that go from one channel to another. */
-export interface Moving {
+/** Messages that move from one channel to another. */
+export interface MovedMessages {
   readonly from: Channel;
   readonly to: Channel;
   /** Ascending. */
@@ -27,22 +27,22 @@ export interface Moving {
 }
 
 /**
- * Who hears of changes of messages: who takes part in the conversation; the channel's subscribers and, where everybody
- * may read, who has a message on record without being subscribed. Where history is protected, each subscriber hears of
- * the messages they received, and of no other.
+ * Returns the recipients of changes of messages. In a conversation: its participants. In a channel: its subscribers and, if it is
+ * public, unsubscribed users who received, flagged or reacted to one of the messages. If the channel's history is protected,
+ * subscribers receive changes only of messages that they received.
  *
  * Subscriptions of the channel must be locked.
  *
- * @param actorId Who does it, and hears of it wherever they stand. In a channel without protected history, the caller
- *   knows that they may read it.
+ * @param actorId The user who makes the change. Notified even without a subscription. In a channel without protected history the
+ *   caller must have checked that this user can read it.
  * @see src/events/README.md#the-log
  */
-export async function hearingsOf(
+export async function recipientsOf(
   tx: Tx,
   realm: Pick<Realm, 'id'>,
-  { channel, conversation, ids }: Standing,
+  { channel, conversation, ids }: LocatedMessages,
   actorId: number | undefined,
-): Promise<Hearing[]> {
+): Promise<RecipientGroup[]> {
   if (ids.length === 0) return [];
   if (channel === null) return [{ audience: users(conversation?.memberIds ?? []), ids }];
   const actor = actorId === undefined ? [] : [actorId];
@@ -54,70 +54,70 @@ export async function hearingsOf(
   return [{ audience: either(subscribersOf(channel.id), users([...takers, ...actor])), ids }];
 }
 
-/** Who hears that messages have moved, and to whom they are gone by it. */
+/** Recipients of a move, and users who lose access to the messages by it. */
 export interface MoveHearings {
-  readonly moved: readonly Hearing[];
-  readonly gone: readonly Hearing[];
+  readonly moved: readonly RecipientGroup[];
+  readonly gone: readonly RecipientGroup[];
 }
 
 /**
- * Who hears of messages going to another channel: whoever heard of changes of them before and may read them there, and
- * the other channel's subscribers. To those who heard of them before and may not read them there, they are gone.
+ * Returns the recipients of a move to another channel: the previous recipients who can read the target channel, and the
+ * subscribers of the target channel. Previous recipients who cannot read it receive the event of a deletion (`gone`).
  *
  * Subscriptions of both channels must be locked.
  */
-export async function hearingsOfMove(
+export async function recipientsOfMove(
   tx: Tx,
   { realm, now }: { readonly realm: Realm; readonly now: Date },
-  moving: Moving,
+  moving: MovedMessages,
   actorId: number,
 ): Promise<MoveHearings> {
   const { from, to, ids } = moving;
   if (from.id === to.id) {
-    return { moved: await hearingsOf(tx, realm, { channel: from, conversation: null, ids }, actorId), gone: [] };
+    return { moved: await recipientsOf(tx, realm, { channel: from, conversation: null, ids }, actorId), gone: [] };
   }
   const takers = await takersOf(tx, realm.id, from.id, ids);
-  const told = new Set([...(await subscriberIds(tx, from.id)), ...(from.inviteOnly ? [] : takers)]);
+  const notified = new Set([...(await subscriberIds(tx, from.id)), ...(from.inviteOnly ? [] : takers)]);
   const others = new Set([...takers, actorId]);
-  const readers = new Set(await userIdsReading(tx, realm, to, [...new Set([...told, ...others])], now));
-  const people = { told, others, readers };
+  const readers = new Set(await userIdsReading(tx, realm, to, [...new Set([...notified, ...others])], now));
+  const people = { notified, others, readers };
   return hasProtectedHistory(from) || hasProtectedHistory(to)
     ? guardedMove(tx, realm.id, moving, people)
     : openMove(moving, people);
 }
 
 interface People {
-  /** Who heard of changes where the messages were. */
-  readonly told: ReadonlySet<number>;
-  /** Who hears of the move besides, if they may read the messages from here on. */
+  /** Recipients of changes of the messages in the source channel. */
+  readonly notified: ReadonlySet<number>;
+  /** Further recipients of the move, if they can read the messages in the target channel. */
   readonly others: ReadonlySet<number>;
-  /** Those of both who may read the channel the messages go to. */
+  /** Users in the two sets above who can read the target channel. */
   readonly readers: ReadonlySet<number>;
 }
 
-/** By a rule where one says it, because lists of users can be long. */
-function openMove({ from, to, ids }: Moving, { told, others, readers }: People): MoveHearings {
-  const gone = [...told].filter((id) => !readers.has(id));
-  const named = (to.inviteOnly ? [...told, ...others] : [...others]).filter((id) => readers.has(id));
+/** Uses rules instead of lists of users where possible, because the lists can be long. */
+function openMove({ from, to, ids }: MovedMessages, { notified, others, readers }: People): MoveHearings {
+  const gone = [...notified].filter((id) => !readers.has(id));
+  const named = (to.inviteOnly ? [...notified, ...others] : [...others]).filter((id) => readers.has(id));
   const arrived = either(subscribersOf(to.id), users(named));
   const audience = to.inviteOnly ? arrived : except(either(arrived, subscribersOf(from.id)), gone);
   return { moved: [{ audience, ids }], gone: gone.length === 0 ? [] : [{ audience: users(gone), ids }] };
 }
 
-/** User by user, because what one may read another may not. */
+/** Evaluates each user separately, because access depends on the messages that a user received. */
 async function guardedMove(
   tx: Tx,
   realmId: number,
-  { from, to, ids }: Moving,
-  { told, others, readers }: People,
+  { from, to, ids }: MovedMessages,
+  { notified, others, readers }: People,
 ): Promise<MoveHearings> {
   const arrived = new Set(await subscriberIds(tx, to.id));
-  const everybody = [...new Set([...told, ...others, ...arrived])];
-  const received = await readReceipts(tx, realmId, ids, everybody);
+  const userIds = [...new Set([...notified, ...others, ...arrived])];
+  const received = await readReceipts(tx, realmId, ids, userIds);
   const [moved, gone] = [new Map<number, readonly number[]>(), new Map<number, readonly number[]>()];
-  for (const userId of everybody) {
+  for (const userId of userIds) {
     const mine = received.get(userId) ?? NONE;
-    const had = !told.has(userId) ? NONE : hasProtectedHistory(from) ? mine : ids;
+    const had = !notified.has(userId) ? NONE : hasProtectedHistory(from) ? mine : ids;
     const reads = readers.has(userId) || arrived.has(userId);
     const has = !reads ? NONE : hasProtectedHistory(to) ? mine : ids;
     moved.set(userId, arrived.has(userId) || others.has(userId) ? has : among(has, had));
@@ -128,7 +128,7 @@ async function guardedMove(
 
 const NONE: readonly number[] = [];
 
-// Most users received all of the messages, and share one array, or none of them.
+// Fast paths: most users received either all of the messages, and share one array, or none of them.
 
 function among(some: readonly number[], others: readonly number[]): readonly number[] {
   if (some === others || some.length === 0) return some;
@@ -143,8 +143,8 @@ function without(some: readonly number[], others: readonly number[]): readonly n
   return some.filter((id) => !known.has(id));
 }
 
-/** Users to whom the same messages matter, together. */
-function byIds(idsOf: ReadonlyMap<number, readonly number[]>): Hearing[] {
+/** Groups users by equal lists of messages. Users with an empty list are omitted. */
+function byIds(idsOf: ReadonlyMap<number, readonly number[]>): RecipientGroup[] {
   const keys = new Map([...new Set(idsOf.values())].map((ids) => [ids, ids.join()]));
   const alike = Map.groupBy(idsOf, ([, ids]) => keys.get(ids));
   return [...alike.values()].flatMap((entries) => {
@@ -160,8 +160,8 @@ async function subscriberIds(tx: Tx, channelId: number): Promise<number[]> {
 }
 
 /**
- * Who is not subscribed to the channel, and yet has one of the messages on record: they received it, or took it up from
- * the channel's history. Guests read nothing where they are not subscribed.
+ * Returns the users who are not subscribed to the channel but received one of the messages, have a flag on it or reacted to it.
+ * Guests are excluded, because they cannot read channels without a subscription.
  */
 async function takersOf(tx: Tx, realmId: number, channelId: number, ids: readonly number[]): Promise<number[]> {
   const rows = await tx.$queryRaw<{ id: number }[]>`
@@ -183,7 +183,7 @@ async function takersOf(tx: Tx, realmId: number, channelId: number, ids: readonl
   return rows.map(({ id }) => id);
 }
 
-/** A stretch of messages that a user was sent in a channel: those with `began` < id <= `ended`. */
+/** The ids of messages that a user received in a channel: `began` < id <= `ended`. */
 interface Period {
   readonly user_id: number;
   readonly channel_id: number;
@@ -192,8 +192,8 @@ interface Period {
 }
 
 /**
- * Which of the channel messages each user received, ascending: `receivedBy` of messages/access.ts for many users and many
- * messages at once, whose every pair a query would look at. Who received all gets `ids` itself.
+ * Returns the channel messages that each user received, ascending. Equivalent to `receivedBy` of messages/access.ts, but does not
+ * query every pair of user and message. A user who received all messages gets `ids` itself.
  */
 async function readReceipts(
   tx: Tx,
@@ -212,7 +212,7 @@ async function readReceipts(
     WHERE realm_id = ${realmId} AND channel_id = ANY(${[...sentIn.keys()]}) AND user_id = ANY(${[...userIds]})
     ORDER BY channel_id, began_event_id`;
   const periodsOf = Map.groupBy(periods, ({ user_id }) => user_id);
-  // Few differ in what they received: each such list is made once.
+  // Few users differ in the messages that they received, so each distinct list is built once.
   const made = new Map<string, readonly number[]>();
   return new Map(
     userIds.map((userId) => {
@@ -226,7 +226,7 @@ async function readReceipts(
   );
 }
 
-/** The messages of a period, by a name that tells it from others. */
+/** Returns the messages of a period, with a name that is unique to their range. */
 function stretchOf(sentIn: ReadonlyMap<number, readonly number[]>, { channel_id, began, ended }: Period) {
   const sent = sentIn.get(channel_id) ?? NONE;
   const [from, to] = [
@@ -236,7 +236,11 @@ function stretchOf(sentIn: ReadonlyMap<number, readonly number[]>, { channel_id,
   return { name: `${channel_id}:${from}-${to}`, read: () => sent.slice(from, to) };
 }
 
-/** How many of ascending `ids` are not above `id`. */
+/**
+ * Returns the number of ids that are at most `id`.
+ *
+ * @param ids Ascending.
+ */
 function countThrough(ids: readonly number[], id: number): number {
   let [low, high] = [0, ids.length];
   while (low < high) {
@@ -247,7 +251,7 @@ function countThrough(ids: readonly number[], id: number): number {
   return low;
 }
 
-/** All that is in the lists; `ids` itself, when that is all there is. */
+/** Returns the union of the lists, ascending. Returns `ids` itself if the union has the same size. */
 function gather(ids: readonly number[], lists: readonly (readonly number[])[]): readonly number[] {
   const all = new Set(lists.flat());
   return all.size === ids.length ? ids : [...all].sort((a, b) => a - b);

@@ -6,22 +6,23 @@ import { type PlacedMessage, receivedBy } from '../access.ts';
 import { normalContent, type RenderedContent, renderContent } from '../sending/content.ts';
 import { membersMentioned, type Named, requireMayMention, whoIsMentioned } from '../sending/mentions.ts';
 
-/** New content of a message, and whom it names. */
+/** New content of a message, with the users that it mentions or whose alert words it contains. */
 export interface ContentEdit {
   readonly rendered: RenderedContent;
   readonly named: Named;
-  /** Whether the new or the old content mentions anybody: otherwise no rows need to be written. */
+  /** Whether the new or the old content mentions or alerts any user. If not, no rows are written. */
   readonly flagsAnybody: boolean;
 }
 
-/** What stands where there is nothing left to read. */
+/** The content of a message that was emptied. */
 const NOTHING_LEFT = '(deleted)';
 
 /**
- * New content as the message's sender, who edits it, may write it there; null when none is given.
+ * Renders new content with the permissions of the message's sender, who edits it. Null if no content is given.
  *
- * @throws BadRequestError when it holds a null byte, cannot be rendered, or mentions a group the sender may not mention.
- * @throws WildcardMentionNotAllowedError when it mentions everybody where that takes a permission.
+ * @throws BadRequestError if the content has a null byte, cannot be rendered, or mentions a group that the sender may not
+ *   mention.
+ * @throws WildcardMentionNotAllowedError if the content has a wildcard mention that the sender is not permitted to use.
  */
 export async function prepareContent(
   tx: Tx,
@@ -54,7 +55,7 @@ interface Flagged {
   readonly topicWildcardMentioned: boolean;
 }
 
-/** Whom the message named before. */
+/** Returns the users that the stored message mentions or alerts. */
 function flaggedIn(tx: Tx, { realmId, id }: PlacedMessage): Promise<Flagged[]> {
   const isNamed = [{ mentioned: true }, { topicWildcardMentioned: true }, { hasAlertWord: true }];
   return tx.userMessage.findMany({
@@ -63,7 +64,7 @@ function flaggedIn(tx: Tx, { realmId, id }: PlacedMessage): Promise<Flagged[]> {
   });
 }
 
-/** Flags are of those who received the message, who need not be those who would receive it today. */
+/** Restricts the named users to those who received the message. They can differ from the users who would receive it today. */
 async function amongReceivers(
   tx: Tx,
   { realmId, id }: PlacedMessage,
@@ -89,7 +90,7 @@ async function amongReceivers(
   };
 }
 
-/** Writes into the rows of those whom the new content names, or the old one named. */
+/** Writes the flags of all users that the new or the old content mentions or alerts. */
 export async function writeFlags(
   tx: Tx,
   { realmId, id }: PlacedMessage,

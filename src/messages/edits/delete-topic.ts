@@ -11,20 +11,19 @@ import { hasProtectedHistory, receivedBy } from '../access.ts';
 import { clearTopicPolicies } from '../topic-policies/service.ts';
 import { deleteMessages } from './delete.ts';
 
-/** How long one request deletes. */
+/** Time budget of one request, in milliseconds. */
 const BUDGET_MS = 50_000;
-/** Our choice: a change that keeps the organisation's other changes waiting for no longer than a moment. */
+/** Messages per transaction, so that other changes in the organization wait only briefly. */
 const BATCH = 100;
 
 /**
- * Deletes all messages of a topic that the viewer may read, the newest first, in batches that are changes of their own;
- * when the last is gone, nobody has a policy of the topic any more.
+ * Deletes all messages of a topic that the viewer can read, newest first, in batches with a transaction each. With the last
+ * message of the topic, all users' policies for it are deleted.
  *
- * @param topicName In whatever case; at most 60 code points.
- * @returns Whether all are gone; if not, time was up, and the next call goes on.
- * @throws UnauthorizedPrincipalError when the viewer is no administrator.
- * @throws BadRequestError when the channel is not there, archived, or not the viewer's to read, or the name is
- *   too long.
+ * @param topicName In any spelling, at most 60 code points.
+ * @returns True if all messages are deleted. False if the time budget is used up: the next call continues.
+ * @throws UnauthorizedPrincipalError if the viewer is not an administrator.
+ * @throws BadRequestError if the channel does not exist, is archived or cannot be read by the viewer, or if the name is too long.
  */
 export async function deleteTopic(ctx: Ctx, channelId: number, topicName: string): Promise<boolean> {
   requireAdministrator(ctx);
@@ -38,10 +37,10 @@ export async function deleteTopic(ctx: Ctx, channelId: number, topicName: string
   });
 }
 
-/** @returns Whether there is nothing left. */
+/** @returns Whether no message is left to delete. */
 async function deleteBatch(ctx: Ctx, channelId: number, topic: string): Promise<boolean> {
   const { app, viewer, realmId } = ctx;
-  // Anew for each batch: what the viewer may read can change in the meantime.
+  // Checked again for each batch, because the viewer can lose access in the meantime.
   const channel = await accessChannelContent(ctx, channelId);
   if (channel.isArchived) throw invalidChannelId();
   return transact({ app, realmId }, async (tx, emit) => {
@@ -60,4 +59,4 @@ async function deleteBatch(ctx: Ctx, channelId: number, topic: string): Promise<
 }
 
 const isOf = ({ id, realmId }: Channel, topic: string): Prisma.Sql =>
-  Prisma.sql`m.realm_id = ${realmId} AND m.channel_id = ${id} AND lower(m.topic) = lower(${topic})`;
+  Prisma.sql`m.realm_id = ${realmId} AND m.channel_id = ${id} AND topic_key(m.topic) = topic_key(${topic})`;

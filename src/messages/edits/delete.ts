@@ -16,16 +16,17 @@ import {
   receivedBy,
 } from '../access.ts';
 import { type Holders, holdAny, holdersOf } from '../sending/target.ts';
-import { hearingsOf } from './audience.ts';
+import { recipientsOf } from './audience.ts';
 import { messagesDeleted } from './events.ts';
 import { type LockedToDelete, lockToDelete } from './locks.ts';
 import { isPast } from './time-limits.ts';
+import { removeTraces } from './traces.ts';
 
 /**
- * Deletes a message, and tells those who could read it. It is kept for the operator for 30 days.
+ * Deletes a message and notifies the users who could read it. A copy is kept for the operator for 30 days.
  *
- * @throws BadRequestError when the viewer may not read the message, or it stands in an archived channel, or is deleted
- *   already; when it is not theirs to delete, or not any more.
+ * @throws BadRequestError if the viewer cannot read the message, or is not (or no longer) permitted to delete it.
+ * @throws BadRequestError if the message is already deleted or in an archived channel.
  */
 export async function deleteMessage(ctx: Ctx, messageId: number): Promise<void> {
   const { app, viewer, realmId } = ctx;
@@ -44,7 +45,7 @@ export async function deleteMessage(ctx: Ctx, messageId: number): Promise<void> 
 
 const alreadyDeleted = () => new BadRequestError('Message already deleted');
 
-/** Whether there was such a message that the viewer might read if it were not deleted. */
+/** Returns whether the id is that of a deleted message that the viewer could otherwise read. */
 async function couldRead(tx: Tx, viewer: Viewer, messageId: number, now: Date): Promise<boolean> {
   const [deleted] = await tx.$queryRaw<{ channel_id: number | null; received: boolean }[]>`
     SELECT m.channel_id, ${receivedBy(viewer.id)} AS received
@@ -73,9 +74,9 @@ async function requireMayDelete(tx: Tx, viewer: Viewer, message: PlacedMessage, 
 }
 
 /**
- * What keeps somebody from deleting a message that they may read.
+ * Returns the reason why a user cannot delete a message that they can read. Undefined if they can.
  *
- * @param isOwn Whether it is theirs, or of a bot of theirs. Asked only where it matters.
+ * @param isOwn Whether the user or one of their bots sent it. Called only if the result depends on it.
  */
 export async function objectionToDeleting(
   holders: Holders,
@@ -93,24 +94,26 @@ export async function objectionToDeleting(
   return isPast(sentAt, limit, self.now) ? 'The time limit for deleting this message has passed' : undefined;
 }
 
-/** The viewer's, or that of a bot of theirs. */
+/** Returns whether the viewer or one of their bots sent the message. */
 async function isOwn(tx: Tx, viewer: Viewer, { realmId, senderId }: PlacedMessage): Promise<boolean> {
   if (senderId === viewer.id) return true;
   return (await tx.user.count({ where: { realmId, id: senderId, botOwnerId: viewer.id } })) > 0;
 }
 
-/** Where and when messages are deleted, and by whom; null when no user does it. */
+/** Context of a deletion. `deleter` is null if no user deletes the messages. */
 export interface DeletionPlace {
   readonly realm: Realm;
   readonly now: Date;
   readonly deleter: Viewer | null;
+  /** False if no copy may remain: neither the operator's copy nor content in the event log and in reminders. */
+  readonly keepsCopy?: boolean;
 }
 
 /**
- * Deletes messages, wherever they stand, as part of a change, and tells those who could read them, topic by topic. Whether
- * the deleter may is for the caller to know. Of a long list the caller makes batches, each a change of its own.
+ * Deletes messages in any channel or conversation, as part of a change. Users who could read them are notified, topic by topic.
+ * The caller must check the deleter's permission and split long lists into batches with a transaction each.
  *
- * @returns How many there were to delete.
+ * @returns Number of messages that were deleted.
  */
 export async function deleteMessages(
   tx: Tx,
@@ -127,27 +130,34 @@ export async function deleteMessages(
 async function remove(tx: Tx, emit: Emit, place: DeletionPlace, locked: readonly LockedToDelete[]): Promise<void> {
   for (const messages of Map.groupBy(locked, placeOf).values()) await tell(tx, emit, place, messages);
   const ids = locked.map(({ id }) => id);
-  const { realm, now, deleter } = place;
-  await tx.$executeRaw`
+  const { realm, now, deleter, keepsCopy = true } = place;
+  if (keepsCopy) {
+    await tx.$executeRaw`
     INSERT INTO deleted_message (realm_id, id, deleter_id, deleted_at, body)
     SELECT m.realm_id, m.id, ${deleter?.id ?? null}::int, ${now}, to_jsonb(m) FROM message m
     WHERE m.realm_id = ${realm.id} AND m.id = ANY(${ids}::bigint[])`;
+  } else await removeTraces(tx, emit, realm.id, ids);
   await tx.$executeRaw`DELETE FROM message WHERE realm_id = ${realm.id} AND id = ANY(${ids}::bigint[])`;
 }
 
 const placeOf = ({ channel, conversation, topic }: LockedToDelete) =>
   channel === null ? `conversation ${conversation?.id}` : `channel ${channel.id} ${topic}`;
 
-/** Before the rows are deleted, because they say who took the messages up from the channel's history. */
+/** Emits the events. Must run before the rows are deleted, because the recipients are read from them. */
 async function tell(tx: Tx, emit: Emit, place: DeletionPlace, messages: readonly LockedToDelete[]): Promise<void> {
   const [first] = messages;
   if (first === undefined) return;
   const { realm, now, deleter } = place;
   const { channel, conversation, topic } = first;
   const ids = messages.map(({ id }) => Number(id));
-  const hears = deleter !== null && channel !== null && (await reads(tx, deleter, channel, now));
-  for (const hearing of await hearingsOf(tx, realm, { channel, conversation, ids }, hears ? deleter.id : undefined)) {
+  const deleterReceives = deleter !== null && channel !== null && (await reads(tx, deleter, channel, now));
+  for (const group of await recipientsOf(
+    tx,
+    realm,
+    { channel, conversation, ids },
+    deleterReceives ? deleter.id : undefined,
+  )) {
     const where = channel === null ? null : { channelId: channel.id, topic };
-    emit(messagesDeleted({ ids: hearing.ids, place: where, emptyTopicName: emptyTopicName(realm) }), hearing.audience);
+    emit(messagesDeleted({ ids: group.ids, place: where, emptyTopicName: emptyTopicName(realm) }), group.audience);
   }
 }

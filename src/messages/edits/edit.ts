@@ -7,43 +7,45 @@ import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, ExpectationMismatchError } from '../../platform/errors.ts';
 import { unprintableAt } from '../../platform/text.ts';
 import type { PlacedMessage } from '../access.ts';
+import { moveTopicDrafts } from '../drafts/move.ts';
+import { requireReadableTopic } from '../sending/target.ts';
 import { type ContentEdit, prepareContent, writeFlags } from './content.ts';
 import type { PropagateMode } from './events.ts';
 import { lockMessages } from './locks.ts';
 import { dropWhatIsGone, prepareMove, takePoliciesAlong, writeMove } from './move.ts';
 import { sendNotices, takeBackNotice } from './notices.ts';
 import type { MessageMove, RequestedEdit } from './plan.ts';
+import { publishEdit } from './publish.ts';
 import { recordEdit } from './record.ts';
-import { tellOfEdit } from './tell.ts';
 import { isTooLate } from './time-limits.ts';
 
-/** What is to become of a message. What is absent stays. */
+/** An edit of a message. Absent properties remain unchanged. */
 export interface MessageEdit {
-  /** Flavoured Markdown. Cut to 10,000 code points; white space alone becomes "(deleted)". */
+  /** Flavored Markdown. Truncated to 10,000 code points; white space alone becomes "(deleted)". */
   readonly content?: string | undefined;
-  /** SHA-256, in hex, of the source text that the client saw. */
+  /** Hexadecimal SHA-256 of the source text that the client edited. */
   readonly prevContentSha256?: string | undefined;
-  /** Cut to 60 code points. */
+  /** Truncated to 60 code points. */
   readonly topic?: string | undefined;
   readonly channelId?: number | undefined;
-  /** How far a move reaches from the message. */
+  /** Other messages of the topic that are moved with the message. */
   readonly propagateMode: PropagateMode;
-  /** Whether the old topic is told where messages went. */
+  /** Whether a notice in the old topic says where the messages moved to. */
   readonly notifiesOldTopic: boolean;
-  /** Whether the new topic is told where messages came from. */
+  /** Whether a notice in the new topic says where the messages came from. */
   readonly notifiesNewTopic: boolean;
 }
 
 /**
- * Edits a message's content, or moves it, and others of its topic with it, to another topic or channel; and tells
- * everybody who may read them. To those who may not any more, they are gone.
+ * Edits the content of a message, or moves the message and others of its topic to another topic or channel. Users who can read
+ * the messages are notified. Users who lose access receive the event of a deletion.
  *
- * @throws BadRequestError when the viewer may not read the message, or it stands in an archived channel; when nothing is
- *   to change, or not together; when it is not the viewer's to edit or move, or not any more; when the channel or topic
- *   does not take it.
- * @throws ExpectationMismatchError when the content is not what the client saw.
- * @throws MoveMessagesTimeLimitExceededError when some of a topic's messages are too old to be moved.
- * @throws TopicPolicyError, WildcardMentionNotAllowedError as sending.
+ * @throws BadRequestError if the viewer cannot read the message, or is not (or no longer) permitted to edit or move it.
+ * @throws BadRequestError if its channel is archived, or if the target channel or topic does not accept it.
+ * @throws BadRequestError if nothing changes, or if the changes cannot be combined.
+ * @throws ExpectationMismatchError if the content differs from the content that the client edited.
+ * @throws MoveMessagesTimeLimitExceededError if some messages of the topic are too old to be moved.
+ * @throws TopicPolicyError, WildcardMentionNotAllowedError under the same conditions as sending.
  */
 export async function updateMessage(ctx: Ctx, messageId: number, edit: MessageEdit): Promise<void> {
   const { propagateMode: mode, channelId } = edit;
@@ -64,7 +66,7 @@ interface Change {
   readonly edit: MessageEdit;
 }
 
-/** Rows first; then what they are to everyone. */
+/** Writes the rows, then emits the events. */
 async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, ...asked }: Change): Promise<void> {
   const { app, viewer } = ctx;
   const now = app.now();
@@ -75,17 +77,20 @@ async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, 
   if (content !== null) await writeFlags(tx, message, content);
   if (move !== null) {
     await writeMove(tx, message.realmId, move, now);
-    await dropWhatIsGone(tx, place, move);
+    await dropWhatIsGone(tx, emit, place, move);
     await takePoliciesAlong(tx, emit, place, move);
   }
-  tellOfEdit(emit, place, { message, move, content, editor: viewer, mode: edit.propagateMode });
-  if (move === null) return;
+  publishEdit(emit, place, { message, move, content, editor: viewer, mode: edit.propagateMode });
+  // Emitted after the event of the move. On that event, clients move the draft that is being written.
+  if (move?.isWhole) await moveTopicDrafts(tx, emit, place, move);
+  // A different spelling of the same topic is not a move.
+  if (move === null || move.isSameTopic) return;
   const { notifiesOldTopic, notifiesNewTopic } = edit;
   const tells = { oldTopic: notifiesOldTopic, newTopic: notifiesNewTopic, resolution: taken === undefined };
   await sendNotices(tx, emit, { app, realm: viewer.realm }, viewer.user, move, tells);
 }
 
-/** What can be said of an edit without looking at where the message is to go, in the order of the document. */
+/** Checks the parts of an edit that do not depend on the target. The order of the checks is that of the API specification. */
 function examine(viewer: Viewer, message: PlacedMessage, edit: MessageEdit, now: Date): RequestedEdit {
   if (edit.content !== undefined) requireMayEditContent(viewer, message, now);
   const named = edit.topic === undefined ? undefined : topicNamed(viewer.realm, edit.topic.trim());
@@ -98,7 +103,7 @@ function examine(viewer: Viewer, message: PlacedMessage, edit: MessageEdit, now:
   if (edit.propagateMode !== 'change_one' && requested.topic === undefined && requested.channelId === undefined) {
     throw new BadRequestError('Invalid propagate_mode without topic edit');
   }
-  if (requested.topic !== undefined) requireTopicName(viewer, edit.topic?.trim() ?? '');
+  if (requested.topic !== undefined) requireTopicName(viewer, edit.topic?.trim() ?? '', message.topic);
   if (requested.content !== undefined && requested.channelId !== undefined) {
     throw new BadRequestError('Cannot change message content while changing channel');
   }
@@ -111,7 +116,7 @@ function requireMayEditContent(viewer: Viewer, message: PlacedMessage, now: Date
   if (objection !== undefined) throw new BadRequestError(objection);
 }
 
-/** What keeps somebody from editing the content of a message that they may read. */
+/** Returns the reason why a user cannot edit the content of a message that they can read. Undefined if they can. */
 export function objectionToEditing(
   { realm, id }: Pick<Viewer, 'realm' | 'id'>,
   { senderId, sentAt }: Pick<PlacedMessage, 'senderId' | 'sentAt'>,
@@ -132,13 +137,17 @@ function requireSomething({ channelId: standsIn }: PlacedMessage, { content, top
   if (topic !== undefined) throw new BadRequestError('Direct messages cannot have topics.');
 }
 
-function requireTopicName({ realm }: Viewer, name: string): void {
+/** @param before The current topic. A topic that is only marked as resolved or unresolved keeps its name. */
+function requireTopicName({ realm }: Viewer, name: string, before: string): void {
   if (name === RESOLVED_PREFIX.trim() || name === RESOLVED_PREFIX + emptyTopicName(realm)) {
     throw new BadRequestError('General chat cannot be marked as resolved');
   }
   const position = unprintableAt(name);
   if (position !== undefined) throw new BadRequestError(`Invalid character in topic, at position ${position}!`);
+  if (unresolved(name) !== unresolved(before)) requireReadableTopic(name);
 }
+
+const unresolved = (topic: string) => (topic.startsWith(RESOLVED_PREFIX) ? topic.slice(RESOLVED_PREFIX.length) : topic);
 
 function requireExpected({ content }: PlacedMessage, sha256: string | undefined): void {
   if (sha256 === undefined) return;

@@ -1,14 +1,14 @@
 import { defineError } from '../../platform/errors.ts';
 
-/** What of a topic the viewer may move. */
+/** The part of a topic that the viewer can move. */
 interface Movable {
-  /** Of the oldest message that may be moved, with all after it. */
+  /** Id of the oldest message that can be moved. All later messages can be moved as well. */
   readonly firstAllowedId: number;
   readonly total: number;
   readonly allowed: number;
 }
 
-/** Of a topic that is to be moved, some messages are too old to be moved by the viewer. */
+/** Some messages of the topic are too old for the viewer to move. */
 export class MoveMessagesTimeLimitExceededError extends defineError(
   'MOVE_MESSAGES_TIME_LIMIT_EXCEEDED',
   ({ firstAllowedId, total, allowed }: Movable) => ({

@@ -1,72 +1,79 @@
 import { defineEvent, type RenderedEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
 import type { TopicLink } from '../../markdown/render.ts';
-import { classOfReactor, type KnownReactions, reactionsSeenBy, type ToldEmoji } from '../reactions/groups.ts';
-import { type MessageFacts, shownTopic, toWireFlags, type UserFlags } from '../wire.ts';
-import { type FlagFacts, flagsOf } from './flags.ts';
+import { classOfReactor, type EventEmoji, type KnownReactions, reactionsSeenBy } from '../reactions/groups.ts';
+import { type MessageEventSnapshot, shownTopic, toWireFlags, type UserFlags } from '../wire.ts';
+import { flagsOf, type RecipientFlags } from './recipient-flags.ts';
 
-/** How far a move reaches: one message, it and the later ones of its topic, or all of them. */
+/** Extent of a move: one message, that message and the later ones of its topic, or all of them. */
 export const PROPAGATE_MODES = ['change_one', 'change_later', 'change_all'] as const;
 export type PropagateMode = (typeof PROPAGATE_MODES)[number];
 
-/** A message after a change of it, as everybody sees it who may read it: what `MessageFacts` have, and when it changed. */
-export type EditedFacts = Omit<MessageFacts, 'content' | 'renderedContent' | 'members'> & {
+/** The part of a changed message that is equal for all users who can read it: `MessageEventSnapshot`, and the times of the changes. */
+export type EditedSnapshot = Omit<MessageEventSnapshot, 'content' | 'renderedContent' | 'members'> & {
   /** ISO 8601, to the millisecond. */
   readonly lastEditedAt: string;
-  /** ISO 8601, to the millisecond; null when it never was. */
+  /** ISO 8601, to the millisecond. Null if the message was never moved. */
   readonly lastMovedAt: string | null;
 };
 
-/** An edit or move of messages, as those hear of it who may read them all. */
+/**
+ * Longest HTML of the previous version in an edit's event, in characters. HTML can be a hundred times as long as the text: with
+ * both versions, an edit would be twice as long as a message in the log and in each queue. The edit history has longer ones.
+ */
+export const MAX_ORIG_HTML = 65_536;
+
+/** An edit or move of messages, for users who can read all of them. */
 export interface UpdatedPayload {
   readonly editorId: number;
   /** UNIX seconds. */
   readonly timestamp: number;
-  /** ISO 8601, to the millisecond; absent in events logged before they told it. */
+  /** ISO 8601, to the millisecond. Absent in events logged by previous versions. */
   readonly at?: string | undefined;
-  /** The message asked for, or the last of `ids` where that one is not for them. */
+  /** The requested message. If the recipients cannot read it, the last of `ids`. */
   readonly id: number;
-  /** All that were moved, or the one that was edited, ascending. */
+  /** The moved messages, ascending, or the one that was edited. */
   readonly ids: readonly number[];
-  /** Where they stood before; null for a direct message. */
+  /** The channel before the change. Null for a direct message. */
   readonly channel: { readonly id: number; readonly name: string } | null;
-  /** Null when they stay where they are. */
+  /** Null if nothing moved. */
   readonly move: {
     readonly propagateMode: PropagateMode;
     readonly origTopic: string;
-    /** Null when it stays. */
+    /** Null if the topic is unchanged. */
     readonly topic: string | null;
     readonly topicLinks: readonly TopicLink[];
-    /** Null when it stays. */
+    /** Null if the channel is unchanged. */
     readonly channelId: number | null;
-    /** Whether all have their topic in one case after it; absent in events logged before they told it. */
+    /** Whether all messages spell their topic alike after the move. Absent in events logged by previous versions. */
     readonly isOneSpelling?: boolean | undefined;
   } | null;
-  /** Of the message `id`; null when it stays. */
+  /** Content of the message `id` before and after the edit. Null if the content is unchanged. */
   readonly content: {
     readonly origSource: string;
-    readonly origHtml: string;
+    /** Absent if it is longer than `MAX_ORIG_HTML`. */
+    readonly origHtml?: string | undefined;
     readonly source: string;
     readonly html: string;
     readonly isMeMessage: boolean;
   } | null;
-  /** Of the message `id`. */
-  readonly flags: FlagFacts;
-  /** The message `id` as it is now; absent where the change does not know all of it. */
-  readonly message?: EditedFacts | undefined;
-  /** What is on the message `id`; absent where it is too much, and in events logged before they told it. */
-  readonly reactions?: readonly ToldEmoji[] | undefined;
-  /** The name that clients are shown that do not know the empty topic. */
+  /** Flags of the message `id`. */
+  readonly flags: RecipientFlags;
+  /** The message `id` in its current state. Absent if the change does not contain all of it. */
+  readonly message?: EditedSnapshot | undefined;
+  /** Reactions to the message `id`. Absent if there are too many, and in events logged by previous versions. */
+  readonly reactions?: readonly EventEmoji[] | undefined;
+  /** Name of the empty topic for clients without the capability `empty_topic_name`. */
   readonly emptyTopicName: string;
 }
 
-/** To those who may read the messages after the change. */
+/** Sent to users who can read the messages after the change. */
 export const messageUpdated = defineEvent(
   'update_message',
   undefined,
   (payload: UpdatedPayload): UpdatedPayload => payload,
   {
-    // The editor knows their own address, hidden or not.
+    // Editors see their own address even if it is hidden from other users.
     perUser: ({ flags, editorId, reactions = [] }, { userId }) =>
       `${toWireFlags(flagsOf(flags, userId)).join()} ${editorId === userId} ${classOfReactor(reactions, userId)}`,
     render: renderUpdate,
@@ -78,7 +85,7 @@ export const messageUpdated = defineEvent(
   },
 );
 
-/** A change, and what the message is to those who look. */
+/** A change with the flags and reactions of one recipient. */
 export interface KnownUpdate extends Omit<UpdatedPayload, 'flags' | 'reactions'> {
   readonly flags: UserFlags;
   readonly reactions?: KnownReactions | undefined;
@@ -104,7 +111,7 @@ function renderUpdate(payload: UpdatedPayload, { userId, options }: EventView): 
     }),
     ...(content !== null && {
       orig_content: content.origSource,
-      orig_rendered_content: content.origHtml,
+      ...(content.origHtml !== undefined && { orig_rendered_content: content.origHtml }),
       content: content.source,
       rendered_content: content.html,
       is_me_message: content.isMeMessage,
@@ -112,16 +119,16 @@ function renderUpdate(payload: UpdatedPayload, { userId, options }: EventView): 
   };
 }
 
-/** Messages of one topic, or of one conversation, that are gone. */
+/** Messages of one topic or conversation that were deleted or became unreadable. */
 export interface DeletedPayload {
   /** Ascending. */
   readonly ids: readonly number[];
-  /** Where they stood; null for direct messages. */
+  /** The location of the messages. Null for direct messages. */
   readonly place: { readonly channelId: number; readonly topic: string } | null;
   readonly emptyTopicName: string;
 }
 
-/** To those who could read them: they are deleted, or not theirs to read any more. */
+/** Sent to users who could read the messages. They were deleted, or the recipients lost access to them. */
 export const messagesDeleted = defineEvent(
   'delete_message',
   undefined,

@@ -1,20 +1,20 @@
-import { type EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventProjection, projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { channelReference, channelToBeSeen, namedChannel } from '../../channels/entity-facts.ts';
+import { channelReference, channelToBeSeen, namedChannel } from '../../channels/event-projections.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { isResolved } from '../../channels/topic-name.ts';
-import { userReference } from '../../people/entity-facts.ts';
+import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import {
-  factsOfEdit,
+  editProjection,
   type KnownEdit,
   type KnownMove,
   messageOfResolved,
   messageOfSpellings,
   messageReference,
   movedMessage,
-} from '../entity-facts.ts';
+} from '../event-projections.ts';
 import { Message } from '../graphql.ts';
 import type { DeletedPayload, KnownUpdate } from './events.ts';
 import { PropagateModeEnum } from './graphql.ts';
@@ -23,32 +23,32 @@ type UpdateSource = EventSource<unknown, KnownUpdate>;
 
 const isEditKnown = ({ message, content }: KnownUpdate): boolean => message !== undefined && content !== null;
 
-/** What the event knows of the messages it is about. */
-function factsOfUpdated({ facts }: UpdateSource): EntityFacts {
-  return isEditKnown(facts) ? factsOfEdit(facts) : factsOfMoved(facts);
+/** Returns the projection of the messages that the event is about. */
+function factsOfUpdated({ facts }: UpdateSource): EventProjection {
+  return isEditKnown(facts) ? editProjection(facts) : factsOfMoved(facts);
 }
 
-/** What it knows of a message that moved; of one that stays, its id. */
-function factsOfMoved({ move }: KnownUpdate): EntityFacts {
+/** Returns the projection of a moved message: its location. If nothing moved: only its id. */
+function factsOfMoved({ move }: KnownUpdate): EventProjection {
   if (move === null) return messageReference;
   if (move.topic === null) return move.isOneSpelling === true ? movedMessage : messageOfSpellings;
   const isResolution = move.channelId === null && isResolved(move.topic) !== isResolved(move.origTopic);
   return isResolution ? messageOfResolved : movedMessage;
 }
 
-/** What it knows of each that it lists: of several all that moved is the same. */
-const factsOfEach = (source: UpdateSource): EntityFacts =>
+/** Returns the projection of each message in the event's list. After a move, all of them have the same one. */
+const factsOfEach = (source: UpdateSource): EventProjection =>
   source.facts.move === null ? factsOfUpdated(source) : factsOfMoved(source.facts);
 
-/** Who hears of messages where they have come to need not see where they were. */
+/** Recipients can read the messages in the target channel but may not see the source channel. */
 const factsOfOrigChannel = ({ facts: { move } }: UpdateSource) =>
   move === null || move.channelId === null ? namedChannel : channelToBeSeen;
 
-/** One of them, as those facts have it. */
+/** Returns one of the messages in the form that the projection of `factsOfUpdated` reads. */
 const updated = (facts: KnownUpdate, id: number): KnownEdit | KnownMove | number =>
   isEditKnown(facts) ? (facts as KnownEdit) : moved(facts, id);
 
-/** One of the messages that moved, as facts of moved ones have it; its id where none did. */
+/** Returns one of the messages in the form that the projection of `factsOfMoved` reads. If nothing moved: its id. */
 function moved(facts: KnownUpdate, id: number): KnownMove | number {
   const { move, channel } = facts;
   if (move === null) return id;
@@ -70,53 +70,55 @@ eventType<unknown, KnownUpdate>(
     editor: t.field({
       type: User,
       nullable: true,
-      description: 'Who edited or moved them.',
-      ...fromEvent(userReference, ({ facts }: UpdateSource) => facts.editorId),
+      description: 'User who edited or moved the messages.',
+      ...projectedFromEvent(userReference, ({ facts }: UpdateSource) => facts.editorId),
     }),
     editedAt: t.field({
       type: 'DateTime',
-      description: 'When they were edited or moved.',
+      description: 'Time of the edit or move.',
       resolve: ({ facts }) => new Date(atOf(facts)),
     }),
     message: t.field({
       type: Message,
       nullable: true,
-      description: 'The message whose content changed, if one did; else the one that was named when they were moved.',
-      ...fromEvent(factsOfUpdated, ({ facts }: UpdateSource) => updated(facts, facts.id)),
+      description: 'The message whose content changed. If none did: the message that was selected for the move.',
+      ...projectedFromEvent(factsOfUpdated, ({ facts }: UpdateSource) => updated(facts, facts.id)),
     }),
     messages: t.field({
       type: [Message],
       nullable: { list: false, items: true },
-      description: 'All messages that moved, in the order they were sent; or the one that was edited.',
-      ...fromEvent(factsOfEach, ({ facts }: UpdateSource) =>
+      description: 'All moved messages, in the order in which they were sent. If none moved: the edited message.',
+      ...projectedFromEvent(factsOfEach, ({ facts }: UpdateSource) =>
         facts.ids.map((id) => (facts.move === null ? updated(facts, id) : moved(facts, id))),
       ),
     }),
     origChannel: t.field({
       type: Channel,
       nullable: true,
-      description: 'Where they were before; null for a direct message, and for who does not see that channel.',
-      ...fromEvent(factsOfOrigChannel, ({ facts }: UpdateSource) => facts.channel),
+      description: 'Previous channel. Null for a direct message, and if the user cannot see the channel.',
+      ...projectedFromEvent(factsOfOrigChannel, ({ facts }: UpdateSource) => facts.channel),
     }),
     origTopicName: t.string({
       nullable: true,
-      description: 'The topic they had before; null when nothing moved.',
+      description: 'Name of the previous topic. Null if no message moved.',
       resolve: ({ facts }) => facts.move?.origTopic ?? null,
     }),
     propagateMode: t.field({
       type: PropagateModeEnum,
       nullable: true,
-      description: 'What of the topic went along; null when nothing moved.',
+      description: 'The messages of the topic that were moved together. Null if no message moved.',
       resolve: ({ facts }) => facts.move?.propagateMode ?? null,
     }),
     origContent: t.string({
       nullable: true,
-      description: 'What the message said before, as flavored Markdown; null when its content stays.',
+      description: 'Previous content as flavored Markdown. Null if the content did not change.',
       resolve: ({ facts }) => facts.content?.origSource ?? null,
     }),
     origRenderedContent: t.string({
       nullable: true,
-      description: '`origContent` as HTML; null when the content stays.',
+      description:
+        '`origContent` as HTML. Null if the content did not change, or if the HTML is longer than 65,536 characters. ' +
+        '`Message.editHistory` contains it.',
       resolve: ({ facts }) => facts.content?.origHtml ?? null,
     }),
   }),
@@ -138,21 +140,21 @@ eventType<DeleteBody, Pick<DeletedPayload, 'place'>>(
     messageIds: t.idList({
       ...refersTo('Message'),
       description:
-        'The messages that are gone, in the order they were sent; one at a time without the capability ' +
-        '`bulkMessageDeletion`.',
+        'Ids of the deleted messages, in the order in which they were sent. Clients without the capability ' +
+        '`bulkMessageDeletion` receive one event per message.',
       resolve: ({ event }) => event.message_ids ?? [event.message_id ?? 0],
     }),
     channel: t.field({
       type: Channel,
       nullable: true,
-      description: 'Where they were; null for direct messages.',
-      ...fromEvent(channelReference, ({ facts }: DeletedSource) => facts.place?.channelId ?? null),
+      description: 'Channel of the messages. Null for direct messages.',
+      ...projectedFromEvent(channelReference, ({ facts }: DeletedSource) => facts.place?.channelId ?? null),
     }),
     topicName: t.string({
       nullable: true,
-      description: 'The topic they had; null for direct messages.',
+      description: 'Name of the topic of the messages. Null for direct messages.',
       resolve: ({ facts }) => facts.place?.topic ?? null,
     }),
   }),
-  { description: 'Messages were deleted, or are not for the user to read any more.' },
+  { description: 'Messages were deleted, or the user can no longer read them.' },
 );

@@ -21,76 +21,82 @@ import { deleteMessage, objectionToDeleting } from './delete.ts';
 import { objectionToEditing, updateMessage } from './edit.ts';
 import { MoveMessagesTimeLimitExceededError } from './errors.ts';
 import { type Snapshot, toSnapshots } from './history.ts';
-import { editsOf } from './loaders.ts';
+import { comparisons, editsOf, snapshotBudget } from './loaders.ts';
 import { mayMove, mayResolve } from './move.ts';
 
 export const PropagateModeEnum = builder.enumType('PropagateMode', {
-  description: 'What of a topic goes along when a message is moved.',
+  description: 'The messages of a topic that are moved together with the selected message.',
   values: {
-    CHANGE_ONE: { value: 'change_one', description: 'Nothing.' },
-    CHANGE_LATER: { value: 'change_later', description: 'The messages after it.' },
-    CHANGE_ALL: { value: 'change_all', description: 'All messages.' },
+    CHANGE_ONE: { value: 'change_one', description: 'Only the selected message.' },
+    CHANGE_LATER: { value: 'change_later', description: 'The selected message and all later messages of the topic.' },
+    CHANGE_ALL: { value: 'change_all', description: 'All messages of the topic.' },
   } as const,
 });
 
 const MessageSnapshot = builder.objectRef<Snapshot>('MessageSnapshot').implement({
-  description: 'A message as it was sent, or as an edit left it.',
+  description: 'State of a message when it was sent, or after an edit.',
   fields: (t) => ({
-    at: t.expose('at', { type: 'DateTime', description: 'When it was sent or, for a later one, edited.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'Time at which the message was sent or edited.' }),
     editor: t.field({
       type: User,
-      description: 'Who sent or edited it.',
+      description: 'The sender, or the user who made the edit.',
       resolve: byKey(usersById, ({ userId }) => userId),
     }),
-    topicName: t.string({ description: 'The topic it had then.', resolve: ({ state }) => state.topic }),
+    topicName: t.string({
+      description: 'Name of the topic at that time. Empty for a direct message, and for the empty topic.',
+      resolve: ({ state }) => state.topic,
+    }),
     topic: t.field({
       type: Topic,
       nullable: true,
       description:
-        'The topic it had then; null for a direct message, and when there is nothing to read in it any more.',
+        'Topic at that time. Null for a direct message, and if the topic has no message that the viewer can read.',
       resolve: ({ state: { channelId, topic } }, _args, ctx) => topicAt(ctx, channelId, topic),
     }),
     prevTopicName: t.string({
       nullable: true,
-      description: 'The topic it had before; null when the edit left it as it was.',
+      description: 'Name of the topic before the edit. Null if the edit did not change it.',
       resolve: ({ step }) => (step?.showsTopic === true ? step.before.topic : null),
     }),
     channel: t.field({
       type: Channel,
       nullable: true,
-      description:
-        'The channel it was in then; null for a direct message, and when the viewer does not see the channel.',
+      description: 'Channel at that time. Null for a direct message, and if the viewer cannot see the channel.',
       resolve: ({ state }, _args, ctx) => nodeOf(ctx, 'Channel', state.channelId),
     }),
     prevChannel: t.field({
       type: Channel,
       nullable: true,
       description:
-        'The channel it was in before; null when the edit left it there, and when the viewer does not see the channel.',
+        'Channel before the edit. Null if the edit did not change it, and if the viewer cannot see the channel.',
       resolve: ({ step }, _args, ctx) =>
         nodeOf(ctx, 'Channel', step?.showsChannel === true ? step.before.channelId : null),
     }),
     content: t.string({
-      description: 'What it said then, as flavored Markdown.',
+      description: 'Content at that time, as flavored Markdown.',
       resolve: ({ state }) => state.content,
     }),
     renderedContent: t.string({ description: '`content` as HTML.', resolve: ({ state }) => state.renderedContent }),
     prevContent: t.string({
       nullable: true,
-      description: 'What it said before, as flavored Markdown; null when the edit left the content as it was.',
+      description: 'Content before the edit, as flavored Markdown. Null if the edit did not change it.',
       resolve: ({ step }) => (step?.showsContent === true ? step.before.content : null),
     }),
     prevRenderedContent: t.string({
       nullable: true,
-      description: '`prevContent` as HTML.',
+      description: '`prevContent` as HTML. Null if the edit did not change the content.',
       resolve: ({ step }) => (step?.showsContent === true ? step.before.renderedContent : null),
     }),
     contentHtmlDiff: t.string({
       nullable: true,
       description:
-        '`renderedContent`, with what the edit put in and what it took out marked; null when the edit left the content as it was.',
-      resolve: ({ step }) =>
-        step?.showsContent === true ? htmlDiff(step.before.renderedContent, step.after.renderedContent) : null,
+        '`renderedContent` with the insertions and deletions of the edit marked. Null if the edit did not change the content.',
+      resolve: async ({ step }, _args, ctx) => {
+        if (step?.showsContent !== true) return null;
+        const { work, budget } = comparisons(ctx);
+        await work.pause();
+        return htmlDiff(step.before.renderedContent, step.after.renderedContent, budget);
+      },
     }),
   }),
 });
@@ -105,20 +111,26 @@ builder.prismaObjectField(Message, 'editHistory', (t) =>
     {
       type: MessageSnapshot,
       description:
-        'What it was from its sending on, as far as the organization shows it, the oldest snapshot first. Empty where ' +
-        'edit histories are not shown.',
+        'States of the message since it was sent, oldest first, as far as the organization shows them. Empty if the ' +
+        'organization does not show edit histories. All snapshots of an operation have at most 8 MiB of content and HTML: ' +
+        'enough for all versions of any message. An operation that selects more is refused.',
       resolve: async (message, args, ctx) => {
         const policy = historyPolicy(signedIn(ctx).viewer.realm);
         if (policy === 'none') return pageOfList([], args);
         const steps = historySteps(message, await editsOf(ctx).load(message.id), policy);
-        return pageOfList(toSnapshots(message, steps, policy), args);
+        const page = pageOfList(toSnapshots(message, steps, policy), args);
+        snapshotBudget(ctx).take(page.edges.map(({ node }) => node));
+        return page;
       },
     },
     SnapshotConnection,
   ),
 );
 
-/** The channel of a message, when it takes changes. */
+/**
+ * Returns a message's channel, and whether the message can be changed: it is a direct message, or the channel is visible and not
+ * archived.
+ */
 async function changeableChannel(ctx: GraphQLContext, { channelId }: { readonly channelId: number | null }) {
   const channel = await nodeOf(ctx, 'Channel', channelId);
   return { channel, isChangeable: channelId === null || channel?.isArchived === false };
@@ -126,7 +138,7 @@ async function changeableChannel(ctx: GraphQLContext, { channelId }: { readonly 
 
 builder.prismaObjectFields(Message, (t) => ({
   viewerCanEdit: t.boolean({
-    description: 'Whether the viewer may edit its content now.',
+    description: 'Whether the viewer can edit the content of the message now.',
     resolve: async (message, _args, ctx) => {
       const { app, viewer } = signedIn(ctx);
       if (objectionToEditing(viewer, message, app.now()) !== undefined) return false;
@@ -134,7 +146,7 @@ builder.prismaObjectFields(Message, (t) => ({
     },
   }),
   viewerCanDelete: t.boolean({
-    description: 'Whether the viewer may delete it now.',
+    description: 'Whether the viewer can delete the message now.',
     resolve: async (message, _args, ctx) => {
       const { channel, isChangeable } = await changeableChannel(ctx, message);
       if (!isChangeable) return false;
@@ -147,8 +159,8 @@ builder.prismaObjectFields(Message, (t) => ({
   }),
   viewerCanMove: t.boolean({
     description:
-      'Whether the viewer may move it now, to another topic or to another channel. What is there may still object. Never ' +
-      'for a direct message.',
+      'Whether the viewer can move the message now, to another topic or channel. The target can have further ' +
+      'restrictions. Always false for a direct message.',
     resolve: async (message, _args, ctx) => {
       const { channel, isChangeable } = await changeableChannel(ctx, message);
       if (channel === null || !isChangeable) return false;
@@ -160,8 +172,8 @@ builder.prismaObjectFields(Message, (t) => ({
 builder.objectFields(Topic, (t) => ({
   viewerCanResolve: t.boolean({
     description:
-      'Whether the viewer may mark it as resolved now, or as not resolved any more, by moving all its messages. Never for ' +
-      'the empty topic.',
+      'Whether the viewer can mark the topic as resolved or unresolved now, which moves all its messages. Always false ' +
+      'for the empty topic.',
     resolve: async (topic, _args, ctx) => {
       const message = await lastMessageOf(ctx, topic);
       if (message === null || topic.name === '') return false;
@@ -175,20 +187,20 @@ builder.objectFields(Topic, (t) => ({
 mutation('editMessage', {
   description: "Edits the content of one of the viewer's own messages.",
   input: (t) => ({
-    messageId: t.id({ ...refersTo('Message'), description: 'The message to edit.' }),
-    content: t.string({ description: 'What it is to say, as flavored Markdown. Cut to 10,000 characters.' }),
+    messageId: t.id({ ...refersTo('Message'), description: 'Id of the message to edit.' }),
+    content: t.string({ description: 'New content as flavored Markdown. Truncated to 10,000 characters.' }),
     prevContentSha256: t.string({
       required: false,
       description:
-        'SHA-256, in hex, of the content the edit is based on: if it says something else by now, the edit is refused.',
+        'SHA-256 of the content that the client edited, in hexadecimal. If the content has changed, the edit is refused.',
     }),
   }),
-  // Not `message`: that is the word of every error in the same union.
+  // Not named `message`, because all errors in the same union have a field of that name.
   payload: () => ({
     editedMessage: {
       type: Message,
       nullable: true,
-      description: 'As it is now; null when somebody deleted it meanwhile.',
+      description: 'The edited message. Null if it was deleted in the meantime.',
     },
   }),
   errors: [ExpectationMismatchError, WildcardMentionNotAllowedError],
@@ -208,54 +220,55 @@ errorType(MoveMessagesTimeLimitExceededError, 'Some messages of the topic are to
   firstAllowedMessage: t.field({
     type: Message,
     nullable: true,
-    description: 'The oldest message that may be moved, with all after it; null when it is gone by now.',
+    description:
+      'Oldest message that the viewer can move. All later ones can be moved as well. Null if it no longer exists.',
     resolve: ({ data }, _args, ctx) => nodeOf(ctx, 'Message', data.first_message_id_allowed_to_move),
   }),
   messagesInTopic: t.int({
-    description: 'How many messages the topic has.',
+    description: 'Number of messages in the topic.',
     resolve: ({ data }) => data.total_messages_in_topic,
   }),
   messagesAllowedToMove: t.int({
-    description: 'How many of them the viewer may move.',
+    description: 'Number of messages in the topic that the viewer can move.',
     resolve: ({ data }) => data.total_messages_allowed_to_move,
   }),
 }));
 
 mutation('moveMessages', {
-  description: 'Moves a message, and others of its topic with it, to another topic, to another channel, or both.',
+  description: 'Moves a message, optionally with others of its topic, to another topic or channel or both.',
   input: (t) => ({
-    messageId: t.id({ ...refersTo('Message'), description: 'The message to move.' }),
+    messageId: t.id({ ...refersTo('Message'), description: 'Id of the message to move.' }),
     topic: t.string({
       required: false,
-      description: 'The topic it is to have. Cut to 60 characters. Absent: as it is.',
+      description: 'Name of the target topic. Truncated to 60 characters. Absent: unchanged.',
     }),
     channelId: t.id({
       ...refersTo('Channel'),
       required: false,
-      description: 'The channel it is to be in. Absent: where it is.',
+      description: 'Id of the target channel. Absent: unchanged.',
     }),
     propagateMode: t.field({
       type: PropagateModeEnum,
       required: false,
       defaultValue: 'change_one',
-      description: 'What of its topic goes along.',
+      description: 'Messages of the topic to move together with the selected message.',
     }),
     sendNotificationToOldTopic: t.boolean({
       required: false,
       defaultValue: false,
-      description: 'Whether the old topic is told where they went.',
+      description: 'Whether a notice about the move is sent to the old topic.',
     }),
     sendNotificationToNewTopic: t.boolean({
       required: false,
       defaultValue: true,
-      description: 'Whether the new topic is told where they came from.',
+      description: 'Whether a notice about the move is sent to the new topic.',
     }),
   }),
   payload: () => ({
     movedMessage: {
       type: Message,
       nullable: true,
-      description: 'As it is now; null when the viewer may not read it there.',
+      description: 'The moved message. Null if the viewer cannot read it in its new location.',
     },
   }),
   errors: [MoveMessagesTimeLimitExceededError],
@@ -274,9 +287,9 @@ mutation('moveMessages', {
 mutation('deleteMessage', {
   description: 'Deletes a message.',
   input: (t) => ({
-    messageId: t.id({ ...refersTo('Message'), description: 'The message to delete.' }),
+    messageId: t.id({ ...refersTo('Message'), description: 'Id of the message to delete.' }),
   }),
-  payload: () => ({ messageId: { type: 'ID', refersTo: 'Message', description: 'Of the message that is gone.' } }),
+  payload: () => ({ messageId: { type: 'ID', refersTo: 'Message', description: 'Id of the deleted message.' } }),
   resolve: async (ctx, { messageId }) => {
     await deleteMessage(ctx, messageId);
     return { messageId };

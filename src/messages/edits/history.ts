@@ -3,34 +3,35 @@ import type { Message } from '../../generated/prisma/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { accessMessage } from '../access.ts';
 import { type EditableState, type HistoryStep, historyPolicy, historySteps } from '../edit-history.ts';
+import { readEdits } from '../stored-edits.ts';
 
-/** A message as it was sent, or as an edit left it. */
+/** A message as it was sent, or as it was after an edit. */
 export interface Snapshot {
   readonly at: Date;
-  /** Who sent or edited it. */
+  /** The sender, or the user who made the edit. */
   readonly userId: number;
   readonly state: EditableState;
-  /** What the edit changed; null for the message as it was sent. */
+  /** The change made by the edit. Null for the message as it was sent. */
   readonly step: HistoryStep | null;
 }
 
 /**
- * What a message was from its sending on, the oldest snapshot first: the last is the message as it is.
+ * Returns the states of a message from its sending to its current version, oldest first. All stored versions are included:
+ * `recordEdit` limits their number.
  *
- * @throws BadRequestError when the organisation does not show edit histories, or the viewer may not read the message.
+ * @throws BadRequestError if the organization does not show edit histories, or if the viewer cannot read the message.
  */
 export async function readHistory(ctx: Ctx, messageId: number): Promise<Snapshot[]> {
   const { app, viewer, realmId } = ctx;
   const policy = historyPolicy(viewer.realm);
   if (policy === 'none') throw new BadRequestError('Message edit history is disabled in this organization');
   const message = await accessMessage(ctx, messageId);
-  const edits = await app.db.messageEdit.findMany({ where: { realmId, messageId: message.id } });
+  const edits = await readEdits(app.db, realmId, [message.id], { readsHtml: true });
   return toSnapshots(message, historySteps(message, edits, policy), policy);
 }
 
 /**
- * The message as it was sent, and after each step. Where only moves may be seen, what it says today stands for what it
- * said at any time.
+ * Returns the message as it was sent and after each step. If the policy shows only moves, all snapshots have the current content.
  */
 export function toSnapshots(
   message: Pick<Message, 'sentAt' | 'senderId' | 'topic' | 'channelId' | 'content' | 'renderedContent'>,

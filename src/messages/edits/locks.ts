@@ -15,36 +15,36 @@ import {
 } from '../access.ts';
 import type { PropagateMode } from './events.ts';
 
-// Messages come after channels in the order of locks (channels/locks.ts), ascending by id, and before the rows that hang
-// on them.
+// Lock order: messages after channels (channels/locks.ts), ascending by id, and before the rows that reference them.
 
-/** What a change is to reach. */
+/** The extent of a change. */
 export interface Reach {
-  /** How far it goes from the message asked for. */
+  /** The other messages of the topic that are included. */
   readonly mode: PropagateMode;
-  /** The channel the messages are to go to. */
+  /** The target channel. */
   readonly channelId?: number | undefined;
 }
 
-/** Messages that are locked for a change, with the channels they stand in and go to, and who is subscribed to these. */
+/** Locked messages. Their channel, the target channel and the subscriptions of both are locked as well. */
 export interface Locked {
-  /** The viewer, read again once the locks are held: they may have been deactivated or demoted since they signed in. */
+  /** The viewer, read again once the locks are held: since signing in they may have been deactivated or demoted. */
   readonly viewer: Viewer;
-  /** The message asked for, as it is. */
+  /** The requested message in its current state. */
   readonly message: PlacedMessage;
-  /** It and the others that the change reaches, of those the viewer may read: ascending. */
+  /** All messages that the change includes and the viewer can read, with the requested one, ascending. */
   readonly ids: readonly number[];
 }
 
-/** For `retrying`: a row is not where it was when the locks were chosen. */
-const lostRace = () => Object.assign(new Error('A message moved while it was being locked'), { code: '40001' });
+/** The error for `retrying` if a message moved before it was locked (a serialization failure). */
+export const serializationFailure = () =>
+  Object.assign(new Error('A message moved while it was being locked'), { code: '40001' });
 
 /**
- * Locks a message the viewer may change, and what a change of it touches. Access is looked at before, so that nobody holds
- * up what is not theirs, and again behind the locks.
+ * Locks a message that the viewer can change, and the rows that the change depends on. Access is checked before locking, so that
+ * users cannot block changes of messages that they cannot read, and again once the locks are held.
  *
- * @throws BadRequestError when there is no such message, or not for the viewer, or its channel is archived.
- * @throws RealmDeactivatedError, UserDeactivatedError when the viewer could not sign in any more.
+ * @throws BadRequestError if the message does not exist, the viewer cannot read it, or its channel is archived.
+ * @throws RealmDeactivatedError, UserDeactivatedError if the viewer can no longer sign in.
  */
 export async function lockMessages(tx: Tx, ctx: Ctx, messageId: number, reach: Reach): Promise<Locked> {
   const { app, viewer, realmId } = ctx;
@@ -59,16 +59,20 @@ export async function lockMessages(tx: Tx, ctx: Ctx, messageId: number, reach: R
   const found = await findMessage(tx, current, messageId, Prisma.sql`FOR NO KEY UPDATE OF m`);
   if (found === undefined) throw invalidMessage();
   const { message } = found;
-  if (message.channelId !== seen.channelId || message.topic !== seen.topic) throw lostRace();
+  if (message.channelId !== seen.channelId || message.topic !== seen.topic) throw serializationFailure();
   if (!(await mayChange(tx, current, found, app.now()))) throw invalidMessage();
   return { viewer: current, message, ids: await readable(tx, viewer.id, message, ids) };
 }
 
-/** Locks the messages of a topic, from one of them or all. @returns Their ids, ascending. */
+/**
+ * Locks the messages of a topic: the given one and later ones, or all.
+ *
+ * @returns Their ids, ascending.
+ */
 async function lockTopic(tx: Tx, { realmId, id, channelId, topic }: PlacedMessage, mode: PropagateMode) {
   const rows = await tx.$queryRaw<{ id: bigint }[]>`
     SELECT id FROM message
-    WHERE realm_id = ${realmId} AND channel_id = ${channelId} AND lower(topic) = lower(${topic})
+    WHERE realm_id = ${realmId} AND channel_id = ${channelId} AND topic_key(topic) = topic_key(${topic})
       AND id >= ${mode === 'change_later' ? id : 0n}
     ORDER BY id FOR NO KEY UPDATE`;
   return rows.map((row) => row.id);
@@ -82,13 +86,13 @@ async function readable(tx: Tx, userId: number, { realmId, channel }: PlacedMess
   return rows.map(({ id }) => Number(id));
 }
 
-/** What stands where, of messages that are locked to be deleted. */
+/** Location of a message that is locked for deletion. */
 export type LockedToDelete = Pick<PlacedMessage, 'id' | 'topic' | 'channel' | 'conversation'>;
 
 /**
- * Locks messages and the channels they stand in, to delete them.
+ * Locks messages and their channels for deletion.
  *
- * @returns Those that are still there, ascending.
+ * @returns The messages that still exist, ascending.
  */
 export async function lockToDelete(
   tx: Tx,
@@ -109,6 +113,6 @@ export async function lockToDelete(
     select: { id: true, topic: true, channel: true, conversation: true },
     orderBy: { id: 'asc' },
   });
-  if (locked.some(({ channel }) => channel !== null && !channelIds.includes(channel.id))) throw lostRace();
+  if (locked.some(({ channel }) => channel !== null && !channelIds.includes(channel.id))) throw serializationFailure();
   return locked;
 }

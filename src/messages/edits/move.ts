@@ -12,6 +12,7 @@ import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { isModerator } from '../../platform/roles.ts';
 import { hasProtectedHistory, type PlacedMessage, receivedBy } from '../access.ts';
+import { removeUnreadableStars } from '../flags/unreadable-stars.ts';
 import {
   type Holders,
   holdAny,
@@ -33,7 +34,10 @@ interface MoveRequest {
   readonly mode: PropagateMode;
 }
 
-/** The move asked for, when the viewer may make it; null when none is. All in the order of the document. */
+/**
+ * Returns the requested move if the viewer is permitted to make it. Null if no move is requested. The order of the checks is that
+ * of the API specification.
+ */
 export async function prepareMove(tx: Tx, viewer: Viewer, asked: MoveRequest, now: Date): Promise<MessageMove | null> {
   const { message, ids, requested, mode } = asked;
   const from = message.channel;
@@ -80,7 +84,7 @@ async function accessTargetChannel(tx: Tx, actor: ChannelActor, channelId: numbe
 const isSubscribed = async (tx: Tx, { id, realm }: ChannelActor['person'], channelId: number): Promise<boolean> =>
   (await tx.subscription.count({ where: { realmId: realm.id, userId: id, channelId, active: true } })) > 0;
 
-/** What becomes of the mark of a resolved topic, when that is all that changes of its name. */
+/** Returns whether a change of a topic's name resolves or unresolves it. Null if it does anything else. */
 function resolutionOf(realm: Realm, before: string, after: string): MessageMove['resolution'] {
   if (after === topicNamed(realm, RESOLVED_PREFIX + before)) return 'resolved';
   return before === RESOLVED_PREFIX + after ? 'unresolved' : null;
@@ -115,19 +119,19 @@ async function requireMayChangeChannel(attempt: MoveAttempt): Promise<void> {
   }
 }
 
-/** Whether the permissions are there to give messages of the channel another topic in it. */
+/** Returns whether the permissions allow messages of the channel to be moved to another topic of it. */
 const mayMoveWithin = (holders: Holders, from: Channel): boolean =>
   mayInRealm(holders[0], 'can_move_messages_between_topics_group') ||
   administersChannel(holders[0], from) ||
   holdAny(holders, from, 'can_move_messages_within_channel_group');
 
-/** Whether the permissions are there to move messages of the channel to another one. */
+/** Returns whether the permissions allow messages of the channel to be moved to another channel. */
 const mayMoveOut = (holders: Holders, from: Channel): boolean =>
   mayInRealm(holders[0], 'can_move_messages_between_channels_group') ||
   administersChannel(holders[0], from) ||
   holdAny(holders, from, 'can_move_messages_out_of_channel_group');
 
-/** Whether the time for a move is over, for all but moderators. */
+/** Returns whether the time limit of a move has passed. Moderators have no limit. */
 function isLateToMove(
   { realm, role }: Pick<Viewer, 'realm' | 'role'>,
   { sentAt }: Pick<PlacedMessage, 'sentAt'>,
@@ -137,7 +141,7 @@ function isLateToMove(
   return !isModerator(role) && isTooLate(sentAt, realmSetting(realm, limit), now);
 }
 
-/** Whether somebody may move a message of the channel, which they may read, to another topic or to another channel. */
+/** Returns whether a user who can read a message of the channel can move it to another topic or channel. */
 export function mayMove(
   holders: Holders,
   viewer: Pick<Viewer, 'realm' | 'role'>,
@@ -152,7 +156,11 @@ export function mayMove(
   );
 }
 
-/** Whether somebody may mark the topic as resolved, or take the mark away, in which this message, which they may read, is the last. */
+/**
+ * Returns whether a user can mark a topic as resolved or unresolved.
+ *
+ * @param last The last message of the topic. The user can read it.
+ */
 export const mayResolve = (
   holders: Holders,
   viewer: Pick<Viewer, 'realm' | 'role'>,
@@ -162,7 +170,10 @@ export const mayResolve = (
   (mayInRealm(holders[0], 'can_resolve_topics_group') || holdAny(holders, from, 'can_resolve_topics_group')) &&
   !isLateToMove(viewer, last, 'move_messages_within_stream_limit_seconds', holders[0].now);
 
-/** What sending takes besides reading a channel that is not archived. */
+/**
+ * Checks permission to post in the target channel. The viewer's access to the channel is already checked, and that the channel is
+ * not archived.
+ */
 async function requireMayPost({ tx, viewer, actor, to, now }: MoveAttempt): Promise<void> {
   if (hasProtectedHistory(to) && !(await isSubscribed(tx, actor.person, to.id))) {
     throw new BadRequestError(`Not authorized to send to channel '${to.name}'`);
@@ -172,7 +183,7 @@ async function requireMayPost({ tx, viewer, actor, to, now }: MoveAttempt): Prom
   }
 }
 
-/** A move of a whole topic must not silently leave out messages that are too old to be moved. */
+/** Refuses a move of a whole topic if some messages are too old, instead of silently leaving them behind. */
 async function requireAllInTime(
   { tx, viewer, message, now }: MoveAttempt,
   requested: RequestedEdit,
@@ -196,30 +207,30 @@ async function requireAllInTime(
   });
 }
 
-/** What stands beside the messages that move, where they come from and where they go. */
+/** Checks which messages remain in the old topic, and whether the new topic already has messages. */
 async function surroundingsOf({ tx, viewer, from, to, message }: MoveAttempt, topic: string, ids: readonly number[]) {
   const moving = Prisma.sql`m.id = ANY(${[...ids]}::bigint[])`;
   const visible = hasProtectedHistory(from) ? receivedBy(viewer.id) : Prisma.sql`true`;
   const [row] = await tx.$queryRaw<{ stays: boolean; there: boolean; same: boolean }[]>`
-    SELECT EXISTS (SELECT FROM message m WHERE m.channel_id = ${from.id} AND lower(m.topic) = lower(${message.topic})
+    SELECT EXISTS (SELECT FROM message m WHERE m.channel_id = ${from.id} AND topic_key(m.topic) = topic_key(${message.topic})
                      AND NOT ${moving} AND ${visible}) AS stays,
-           EXISTS (SELECT FROM message m WHERE m.channel_id = ${to.id} AND lower(m.topic) = lower(${topic})
+           EXISTS (SELECT FROM message m WHERE m.channel_id = ${to.id} AND topic_key(m.topic) = topic_key(${topic})
                      AND NOT ${moving}) AS there,
-           lower(${message.topic}) = lower(${topic}) AS same`;
-  if (row === undefined) throw new Error('A query without a table returns a row');
-  // Only the case of the name changes: it is the same topic before and after.
-  const isSame = row.same && from.id === to.id;
-  return { isWhole: !row.stays, merges: row.there && !isSame, isNewTopic: !row.there && !isSame };
+           topic_key(${message.topic}) = topic_key(${topic}) AS same`;
+  if (row === undefined) throw new Error('The query returned no row');
+  const isSameTopic = row.same && from.id === to.id;
+  const [merges, isNewTopic] = [row.there && !isSameTopic, !row.there && !isSameTopic];
+  return { isWhole: !row.stays, isSameTopic, merges, isNewTopic };
 }
 
-/** Those of the messages that have another topic, in this very spelling. */
+/** Returns the ids of the messages whose topic is not spelled exactly like `not`. */
 async function named(tx: Tx, realmId: number, ids: readonly number[], { not }: { readonly not: string }) {
   const rows = await tx.$queryRaw<{ id: bigint }[]>`
     SELECT id FROM message WHERE realm_id = ${realmId} AND id = ANY(${[...ids]}::bigint[]) AND topic <> ${not} ORDER BY id`;
   return rows.map(({ id }) => Number(id));
 }
 
-/** Moves the locked messages. Resolving a topic is not noted as a move. */
+/** Moves the locked messages. Resolving or unresolving a topic does not change `last_moved_at`. */
 export async function writeMove(tx: Tx, realmId: number, move: MessageMove, now: Date): Promise<void> {
   const { to, topic, oldTopic, ids, resolution } = move;
   await tx.$executeRaw`
@@ -229,15 +240,17 @@ export async function writeMove(tx: Tx, realmId: number, move: MessageMove, now:
 }
 
 /**
- * Takes from those who may not read the messages any more what they had with them, as if they were deleted: clients drop
- * them. The messages must be moved already, and who is subscribed where they go locked.
+ * Removes stars, flags and unread marks of users who can no longer read the moved messages, as if the messages were deleted. The
+ * messages must already be moved, and the subscriptions of the target channel locked.
  */
 export async function dropWhatIsGone(
   tx: Tx,
+  emit: Emit,
   { realm, now }: { readonly realm: Realm; readonly now: Date },
   { from, to, ids }: MessageMove,
 ): Promise<void> {
   if (from.id === to.id) return;
+  await removeUnreadableStars(tx, emit, { realm, now }, { messageIds: ids });
   const holders = await tx.$queryRaw<{ id: number }[]>`
     SELECT user_id AS id FROM user_message WHERE realm_id = ${realm.id} AND message_id = ANY(${[...ids]}::bigint[])
     UNION SELECT user_id FROM read_exception WHERE realm_id = ${realm.id} AND message_id = ANY(${[...ids]}::bigint[])`;
@@ -258,7 +271,7 @@ export async function dropWhatIsGone(
       AND ${isGone(Prisma.sql`x.user_id`)}`;
 }
 
-/** How visible the topic is to everybody goes along, when all of it goes. */
+/** Moves all users' visibility policies of the topic if the whole topic is moved. */
 export async function takePoliciesAlong(
   tx: Tx,
   emit: Emit,

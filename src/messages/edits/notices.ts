@@ -9,7 +9,7 @@ import { FOLLOWED, literal } from '../topic-policies/policies.ts';
 import { type DeletionPlace, deleteMessages } from './delete.ts';
 import type { MessageMove } from './plan.ts';
 
-/** When a topic's mark is undone within this time, the notice of it is deleted. */
+/** If a topic's resolution is undone within this number of seconds, its notice is deleted. */
 const UNDO_SECONDS = 60;
 
 const RESOLUTIONS = {
@@ -20,9 +20,9 @@ const RESOLUTIONS = {
 const OPPOSITE = { resolved: 'unresolved', unresolved: 'resolved' } as const;
 
 /**
- * When a topic's mark is undone within a minute, deletes the notice that told of it.
+ * Deletes the notice of the previous resolution if it is undone within a minute.
  *
- * @returns The notice's id; undefined when there is none to take back.
+ * @returns The id of the deleted notice. Undefined if there is none.
  */
 export async function takeBackNotice(
   tx: Tx,
@@ -31,7 +31,7 @@ export async function takeBackNotice(
   { from, resolution, isWhole, ids }: MessageMove,
 ): Promise<number | undefined> {
   const lastId = ids.at(-1);
-  // A topic that holds nothing but the notice keeps it.
+  // If the notice is the only message of the topic, it is kept.
   if (resolution === null || !isWhole || lastId === undefined || ids.length === 1) return undefined;
   const last = await tx.message.findUniqueOrThrow({
     where: { realmId_id: { realmId: from.realmId, id: lastId } },
@@ -44,15 +44,15 @@ export async function takeBackNotice(
   return lastId;
 }
 
-/** What of a move is told in the topics themselves. */
+/** The notices to send about a move. */
 interface Tells {
   readonly oldTopic: boolean;
   readonly newTopic: boolean;
-  /** That the topic was resolved, or is open again. */
+  /** Whether the topic was resolved or reopened. */
   readonly resolution: boolean;
 }
 
-/** Tells of a move in the topics themselves, in the name of the service. */
+/** Sends notices of a move to the topics concerned, as the notification bot. */
 export async function sendNotices(
   tx: Tx,
   emit: Emit,
@@ -76,7 +76,10 @@ export async function sendNotices(
   }
 }
 
-/** Unless their settings say otherwise, users have the notice as read from the start. */
+/**
+ * Sends the notice of a resolution. Users' settings determine whether it is read from the start. By default it is, except in
+ * followed topics.
+ */
 async function tellResolution(
   tx: Tx,
   emit: Emit,
@@ -87,7 +90,7 @@ async function tellResolution(
   const subscribers = await tx.$queryRaw<{ id: number; settings: Prisma.JsonValue; is_followed: boolean }[]>`
     SELECT u.id, u.settings, COALESCE(t.policy = ${literal(FOLLOWED)}, false) AS is_followed
     FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
-    LEFT JOIN user_topic t ON t.realm_id = u.realm_id AND t.user_id = u.id AND t.channel_id = s.channel_id AND lower(t.topic) = lower(${here.topic})
+    LEFT JOIN user_topic t ON t.realm_id = u.realm_id AND t.user_id = u.id AND t.channel_id = s.channel_id AND topic_key(t.topic) = topic_key(${here.topic})
     WHERE s.channel_id = ${here.channelId} AND s.active`;
   const readers = subscribers.filter(({ settings, is_followed }) => {
     const policy = userSetting({ settings }, 'resolved_topic_notice_auto_read_policy');

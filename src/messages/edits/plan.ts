@@ -1,26 +1,28 @@
 import type { Channel } from '../../generated/prisma/client.ts';
-/** What is to change, once what is as it was is left out. */
+/** A requested edit, without the parts that equal the current state. */
 export interface RequestedEdit {
   readonly content: string | undefined;
   readonly topic: string | undefined;
   readonly channelId: number | undefined;
 }
 
-/** A move of messages that may be made. */
+/** A permitted move of messages. */
 export interface MessageMove {
   readonly from: Channel;
   readonly to: Channel;
   readonly oldTopic: string;
-  /** The same as `oldTopic`, when they keep their topic, each in whatever case it is written. */
+  /** Equals `oldTopic` if the topic is unchanged. Then each message keeps its spelling of the topic. */
   readonly topic: string;
-  /** Whether they all have it in one case after the move. */
+  /** Whether all messages spell the topic alike after the move. */
   readonly isOneSpelling: boolean;
-  /** Of the messages that go elsewhere by it, ascending. */
+  /** Ids of the messages whose location changes, ascending. */
   readonly ids: readonly number[];
-  /** Whether the topic is marked as resolved, or not any more, and nothing else; null when it is something else. */
+  /** Set if the move only marks the topic as resolved or unresolved. Null for any other move. */
   readonly resolution: 'resolved' | 'unresolved' | null;
-  /** Whether nothing stays behind that the mover may read. */
+  /** Whether the move leaves no message in the old topic that the viewer can read. */
   readonly isWhole: boolean;
-  /** Whether there are other messages where they go. */
+  /** Whether the move only changes the spelling of the topic: old and new name denote the same topic. */
+  readonly isSameTopic: boolean;
+  /** Whether the target topic already has messages. */
   readonly merges: boolean;
 }

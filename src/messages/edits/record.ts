@@ -1,10 +1,12 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import { requireWithin } from '../../platform/totals.ts';
 import type { PlacedMessage } from '../access.ts';
+import { SUM_OF_VERSIONS } from '../stored-edits.ts';
 import type { ContentEdit } from './content.ts';
 import type { MessageMove } from './plan.ts';
 
-/** One request's edit of a message, or move of several. */
+/** The edit of one message, or the move of several, by one request. */
 interface Recorded {
   readonly message: PlacedMessage;
   readonly move: MessageMove | null;
@@ -13,25 +15,82 @@ interface Recorded {
   readonly now: Date;
 }
 
+/** Seconds from a user's first edit of the content in which further edits by that user are merged into one version. */
+const MERGED_SECONDS = 60;
+
+/** Maximum number of stored moves of a message. Beyond it the newest two are merged, so that a message can always be moved. */
+const MAX_MOVES = 100;
+
+/** Maximum number of bytes of content that the moves of a message repeat in its history. Long messages keep fewer moves. */
+const MAX_MOVED_BYTES = 1_048_576;
+
 /**
- * Writes a message's new content, and into the history of each message what there was before the change: one entry each,
- * whatever the request changes. One statement, which sees no message but as it was before.
+ * Writes a message's new content, and one history entry for each changed message: its state before the change. Uses a single
+ * statement, so that it reads each message as it was before the change.
+ *
+ * An edit of only the content that follows an edit by the same user within a minute adds no entry: the text before the first of
+ * them remains stored. The messages must be locked.
+ *
+ * @throws TotalReachedError if the message would have too many versions, or if the versions would be too long.
  */
 export async function recordEdit(tx: Tx, { message, move, content, editorId, now }: Recorded): Promise<void> {
   const { realmId, id } = message;
-  const ids = [...new Set([...(move?.ids ?? []), ...(content === null ? [] : [Number(id)])])];
+  const adds = content !== null && (await addsVersion(tx, message, { move, content, editorId, now }));
+  const ids = [...new Set([...(move?.ids ?? []), ...(adds ? [Number(id)] : [])])];
   const topic = move === null || move.topic === move.oldTopic ? null : move.topic;
-  const writing = content === null ? Prisma.empty : Prisma.sql`WITH written AS (${writingOf(message, content, now)})`;
+  const writing = content === null ? Prisma.empty : Prisma.sql`written AS (${writingOf(message, content, now)}),`;
   await tx.$executeRaw`
-    ${writing}
+    WITH ${writing} replaced AS (
+      DELETE FROM message_edit e USING (
+        SELECT max(n.id) AS id FROM message_edit n JOIN message m ON m.realm_id = n.realm_id AND m.id = n.message_id
+        WHERE n.realm_id = ${realmId} AND n.message_id = ANY(${[...(move?.ids ?? [])]}::bigint[])
+          AND n.prev_content IS NULL
+        GROUP BY m.id, octet_length(m.content) + octet_length(m.rendered_content)
+        HAVING count(*) >= LEAST(${MAX_MOVES}::int, GREATEST(1, ${MAX_MOVED_BYTES}::int
+          / (octet_length(m.content) + octet_length(m.rendered_content))))
+      ) AS newest WHERE e.realm_id = ${realmId} AND e.id = newest.id RETURNING e.*
+    ), before AS (
+      SELECT m.id, ${adds} AND m.id = ${id} AS "isEdited", m.content, m.rendered_content,
+             NULLIF(COALESCE(r.prev_topic, m.topic), COALESCE(${topic}::text, m.topic)) AS topic,
+             NULLIF(COALESCE(r.prev_channel_id, m.channel_id),
+                    COALESCE(${move?.to.id ?? null}::int, m.channel_id)) AS channel_id
+      FROM message m LEFT JOIN replaced r ON r.message_id = m.id
+      WHERE m.realm_id = ${realmId} AND m.id = ANY(${ids}::bigint[])
+    )
     INSERT INTO message_edit (realm_id, message_id, editor_id, edited_at, prev_content, prev_rendered_content,
                               prev_topic, prev_channel_id)
-    SELECT m.realm_id, m.id, ${editorId}, ${now},
-           CASE WHEN ${content !== null} AND m.id = ${id} THEN m.content END,
-           CASE WHEN ${content !== null} AND m.id = ${id} THEN m.rendered_content END,
-           CASE WHEN m.topic <> ${topic}::text THEN m.topic END,
-           CASE WHEN m.channel_id <> ${move?.to.id ?? null}::int THEN m.channel_id END
-    FROM message m WHERE m.realm_id = ${realmId} AND m.id = ANY(${ids}::bigint[]) ORDER BY m.id`;
+    SELECT ${realmId}, id, ${editorId}, ${now}, CASE WHEN "isEdited" THEN content END,
+           CASE WHEN "isEdited" THEN rendered_content END, topic, channel_id
+    FROM before WHERE "isEdited" OR topic IS NOT NULL OR channel_id IS NOT NULL ORDER BY id`;
+}
+
+/**
+ * Returns whether an edit of the content is stored as a separate version.
+ *
+ * @throws TotalReachedError if the version would exceed a limit.
+ */
+async function addsVersion(
+  tx: Tx,
+  { realmId, id, content: source, renderedContent }: PlacedMessage,
+  { move, content, editorId, now }: Omit<Recorded, 'message' | 'content'> & { readonly content: ContentEdit },
+): Promise<boolean> {
+  const since = new Date(now.getTime() - MERGED_SECONDS * 1000);
+  const [held] = await tx.$queryRaw<{ count: number; bytes: number; merges: boolean | null }[]>`
+    SELECT count(*)::int AS count, ${SUM_OF_VERSIONS} AS bytes, ${move === null} AND (
+      SELECT prev_content IS NOT NULL AND editor_id = ${editorId} AND edited_at > ${since} FROM message_edit
+      WHERE realm_id = ${realmId} AND message_id = ${id} ORDER BY id DESC LIMIT 1
+    ) AS merges
+    FROM message_edit WHERE realm_id = ${realmId} AND message_id = ${id} AND prev_content IS NOT NULL`;
+  const merges = held?.merges === true;
+  const { count = 0, bytes = 0 } = held ?? {};
+  const bytesOf = (...texts: string[]) => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  const after = bytesOf(content.rendered.source, content.rendered.html);
+  const before = bytesOf(source, renderedContent);
+  if (!merges) requireWithin('versions_per_message', count + 1);
+  // An edit that makes a merged version shorter is never refused, even above the limit.
+  if (!merges || after > before)
+    requireWithin('versions_per_message_total_bytes', bytes + after + (merges ? 0 : before));
+  return !merges;
 }
 
 const writingOf = ({ realmId, id }: PlacedMessage, { rendered }: ContentEdit, now: Date): Prisma.Sql => Prisma.sql`

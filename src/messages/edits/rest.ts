@@ -2,39 +2,47 @@ import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
+import { sharedBudget } from '../../markdown/diff.ts';
+import { LongWork } from '../../platform/yield-to-event-loop.ts';
 import { deleteMessage } from './delete.ts';
 import { updateMessage } from './edit.ts';
 import { PROPAGATE_MODES } from './events.ts';
 import { readHistory } from './history.ts';
-import { toWireSnapshot, wireSnapshot } from './wire.ts';
+import { toWireSnapshot, type WireSnapshot, wireSnapshot } from './wire.ts';
 
-const message_id = inPath(z.int(), { description: 'The message.' });
+const message_id = inPath(z.int(), { description: 'Message id.' });
 
 export const patchMessage = endpoint({
   method: 'PATCH',
   path: '/messages/{message_id}',
   auth: 'basic',
-  twins: ['editMessage', 'moveMessages'],
+  equivalents: ['editMessage', 'moveMessages'],
   summary: 'Edit or move a message',
   description:
-    'Its content, which is for its sender to edit; its topic or its channel, and those of others of its topic.',
+    'Changes the content of your own message, or the topic or channel of a message and of others in its topic.',
   params: {
     message_id,
-    topic: text(z.string(), { alias: 'subject', description: 'Where it is to go. Cut to 60 characters.' }).optional(),
+    topic: text(z.string(), {
+      alias: 'subject',
+      description: 'Name of the target topic. Truncated to 60 characters.',
+    }).optional(),
     propagate_mode: text(z.enum(PROPAGATE_MODES), {
-      description: 'What goes along: nothing, the later messages of the topic, or all of it.',
+      description: 'Messages to move: only this one, this one and all later ones of the topic, or all of the topic.',
     }).default('change_one'),
     send_notification_to_old_thread: json(z.boolean(), {
-      description: 'Whether the old topic is told where they went.',
+      description: 'Whether a notice about the move is sent to the old topic.',
     }).default(false),
     send_notification_to_new_thread: json(z.boolean(), {
-      description: 'Whether the new topic is told where they came from.',
+      description: 'Whether a notice about the move is sent to the new topic.',
     }).default(true),
-    content: text(z.string(), { description: 'Flavored Markdown. Cut to 10,000 characters.' }).optional(),
-    prev_content_sha256: text(z.string(), {
-      description: 'SHA-256, in hex, of the content the edit is based on: another is refused.',
+    content: text(z.string(), {
+      description: 'New content as flavored Markdown. Truncated to 10,000 characters.',
     }).optional(),
-    stream_id: json(z.int(), { description: 'The channel where it is to go.' }).optional(),
+    prev_content_sha256: text(z.string(), {
+      description:
+        'SHA-256 of the content that you edited, in hexadecimal. If the content has changed, the edit is refused.',
+    }).optional(),
+    stream_id: json(z.int(), { description: 'Id of the target channel.' }).optional(),
   },
   reply: { detached_uploads: z.array(z.unknown()) },
   async handle(ctx, values) {
@@ -55,7 +63,7 @@ export const deleteMessageEndpoint = endpoint({
   method: 'DELETE',
   path: '/messages/{message_id}',
   auth: 'basic',
-  twins: ['deleteMessage'],
+  equivalents: ['deleteMessage'],
   summary: 'Delete a message',
   params: { message_id },
   reply: {},
@@ -68,19 +76,27 @@ export const getMessageHistory = endpoint({
   method: 'GET',
   path: '/messages/{message_id}/history',
   auth: 'basic',
-  twins: ['Message.editHistory'],
+  equivalents: ['Message.editHistory'],
   summary: "Get a message's edit history",
-  description: 'From the message as it was sent to the message as it is.',
+  description: 'States of the message from its sending to its current version, oldest first.',
   params: {
     message_id,
     allow_empty_topic_name: json(z.boolean(), {
-      description: "Whether the empty topic comes as it is, and not by the organization's name for it.",
+      description: "Whether the empty topic is returned as an empty string and not as the organization's name for it.",
     }).default(false),
   },
   reply: { message_history: z.array(wireSnapshot) },
   async handle(ctx, { message_id, allow_empty_topic_name }) {
     const history = await readHistory(ctx, message_id);
-    const shown = { emptyTopicName: emptyTopicName(ctx.viewer.realm), knowsEmptyTopic: allow_empty_topic_name };
-    return { message_history: history.map((snapshot) => toWireSnapshot(snapshot, shown)) };
+    const topics = { emptyTopicName: emptyTopicName(ctx.viewer.realm), knowsEmptyTopic: allow_empty_topic_name };
+    const shown = { ...topics, budget: sharedBudget() };
+    // Yields to the event loop: comparing a thousand long versions takes a second.
+    const work = new LongWork();
+    const snapshots: WireSnapshot[] = [];
+    for (const snapshot of history) {
+      await work.pause();
+      snapshots.push(toWireSnapshot(snapshot, shown));
+    }
+    return { message_history: snapshots };
   },
 });

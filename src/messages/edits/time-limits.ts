@@ -1,12 +1,12 @@
-/** How long after its time limit an edit is still taken, because it may have been under way. */
+/** Seconds after the time limit in which an edit is still accepted, because its request may have been in flight. */
 export const GRACE_SECONDS = 20;
 
-/** Whether more than `limitSeconds` have passed; null is no limit. */
+/** Returns whether more than `limitSeconds` have passed. Null: no limit. */
 export function isPast(since: Date, limitSeconds: number | null, now: Date): boolean {
   return limitSeconds !== null && now.getTime() - since.getTime() > limitSeconds * 1000;
 }
 
-/** Whether the time for an edit is over, with its grace. */
+/** Returns whether the time limit for an edit has passed, including the grace period. */
 export function isTooLate(since: Date, limitSeconds: number | null, now: Date): boolean {
   return limitSeconds !== null && isPast(since, limitSeconds + GRACE_SECONDS, now);
 }

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import type { Budget } from '../../markdown/alignment.ts';
 import { htmlDiff } from '../../markdown/diff.ts';
 import type { Wire } from '../../platform/wire.ts';
 import { type TopicsShown, toWireMove, toWirePrevContent } from '../edit-history.ts';
 import { shownTopic } from '../wire.ts';
 import type { Snapshot } from './history.ts';
 
-/** A message as it was after an edit. */
+/** A message after an edit. */
 export const wireSnapshot = z
   .object({
     topic: z.string(),
@@ -18,21 +19,29 @@ export const wireSnapshot = z
     prev_rendered_content: z.string().optional(),
     content_html_diff: z.string().optional(),
     user_id: z.int(),
-    timestamp: z.int().describe('UNIX seconds.'),
+    timestamp: z.int().describe('Time at which the message was sent or edited, in UNIX seconds.'),
   })
   .meta({ id: 'MessageSnapshot' });
 export type WireSnapshot = Wire<typeof wireSnapshot>;
 
-export function toWireSnapshot({ at, userId, state, step }: Snapshot, topics: TopicsShown): WireSnapshot {
+/**
+ * Converts a snapshot to its REST form.
+ *
+ * @param budget Work that is left for comparing versions.
+ */
+export function toWireSnapshot(
+  { at, userId, state, step }: Snapshot,
+  { budget, ...topics }: TopicsShown & { readonly budget: Budget },
+): WireSnapshot {
   return {
-    // A direct message has no topic, and not the empty one.
+    // Direct messages have no topic, so the display name of the empty topic does not apply to them.
     topic: state.channelId === null ? '' : shownTopic(state.topic, topics.emptyTopicName, topics.knowsEmptyTopic),
     ...(step !== null && toWireMove(step, topics)),
     content: state.content,
     rendered_content: state.renderedContent,
     ...(step !== null && toWirePrevContent(step)),
     ...(step?.showsContent === true && {
-      content_html_diff: htmlDiff(step.before.renderedContent, step.after.renderedContent),
+      content_html_diff: htmlDiff(step.before.renderedContent, step.after.renderedContent, budget),
     }),
     user_id: userId,
     timestamp: Math.floor(at.getTime() / 1000),

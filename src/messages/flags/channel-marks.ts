@@ -1,13 +1,13 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { isUnreadBy } from '../user-flags.ts';
+import { isUnreadBy } from '../flag-conditions.ts';
 import { lockReaders } from './read-state.ts';
 
-/** The organisation's last message, as SQL. */
+/** Returns SQL for the id of the organization's last message, 0 if there is none. */
 export const lastMessage = (realmId: number): Prisma.Sql =>
   Prisma.sql`COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${realmId}), 0)`;
 
-/** That a user has read all that is in a channel. */
+/** A user who has read all messages of a channel. */
 export interface ReadChannel {
   readonly userId: number;
   readonly channelId: number;
@@ -16,13 +16,14 @@ export interface ReadChannel {
 const READER = Prisma.sql`reader.id`;
 
 /**
- * Moves users' marks in channels, and clears up after them. Where a message stands decides what is read, but marks go by
- * where it was sent: what was moved away stays as it was, and what was moved there from elsewhere is read one by one.
+ * Moves users' read marks in channels and clears their exceptions. Whether a message is read depends on its current channel, but
+ * marks apply to the channel where it was sent. Messages that were moved away get an exception and remain unread. Messages that
+ * were moved to the channel are marked as read one by one.
  *
- * `OFFSET 0` makes the planner go from users to their exceptions, and from those and marks to messages; that exceptions are
- * the users' is said twice for the same reason.
+ * `OFFSET 0` makes the planner start from users, and go from their marks and exceptions to messages. The redundant condition on
+ * the user of the exceptions has the same purpose.
  *
- * @param through The last message they have read.
+ * @param through Id of the last message that is read.
  */
 export async function readChannels(
   tx: Tx,
@@ -43,7 +44,7 @@ export async function readChannels(
         SELECT m.id FROM message m
         WHERE m.sent_channel_id = reader.channel_id AND m.channel_id <> m.sent_channel_id
           AND m.id > reader.read_through AND m.id <= ${through} AND ${isUnreadBy(READER)}
-          -- Where it went, it may be read by the same act.
+          -- Unless this call also marks its current channel as read.
           AND NOT EXISTS (SELECT FROM reader too WHERE too.id = reader.id AND too.channel_id = m.channel_id)
         OFFSET 0 FOR KEY SHARE) AS away
       ON CONFLICT DO NOTHING
@@ -86,10 +87,10 @@ export async function readChannels(
 }
 
 /**
- * Makes what is unread in channels read for users who leave them, as part of the change that ends their subscriptions: it
- * is not shown to them any more, and does not come back when they do. Clients know it from the end of the subscription.
+ * Marks the unread messages of channels as read for users who leave them, as part of the change that ends their subscriptions.
+ * They stay read if the user returns. No event is sent, because clients derive it from the end of the subscription.
  *
- * Takes locks of users; what is sent from then on is for `readToTheEnd`.
+ * Locks the users. Messages that are sent afterwards are marked by `readToTheEnd`.
  */
 export async function readWhatIsLeft(tx: Tx, realmId: number, left: readonly ReadChannel[]): Promise<void> {
   await lockReaders(
@@ -100,7 +101,10 @@ export async function readWhatIsLeft(tx: Tx, realmId: number, left: readonly Rea
   await readChannels(tx, realmId, left, Number.MAX_SAFE_INTEGER);
 }
 
-/** To be called with the event's id of that change, when nothing more can be sent before it. */
+/**
+ * Marks the messages as read that were sent since `readWhatIsLeft`. Must be called once the event of the change has an id,
+ * because no message can be sent before it from then on.
+ */
 export async function readToTheEnd(tx: Tx, realmId: number, left: readonly ReadChannel[]): Promise<void> {
   await tx.$executeRaw`
     UPDATE read_mark r SET read_through = ${lastMessage(realmId)}

@@ -1,11 +1,12 @@
 import type { App } from '../../access/context.ts';
+import { PeriodicWorker } from '../../platform/periodic-worker.ts';
 
-/** Our choice: what is sent meanwhile is counted one by one by whoever asks, some microseconds each. */
-const LOOK_MS = 5_000;
-/** Our choice: fewer are not worth while, and more would be counted in one go only to be held up by. */
+/** Milliseconds between runs. Each request counts the messages that are not counted yet one by one, a few microseconds each. */
+const EVERY_MS = 5_000;
+/** Messages per transaction. Fewer do not justify one, and more would block moves and deletions for too long. */
 const AT_ONCE = 256;
 
-/** Counts the messages of all organisations that are not counted yet, but for the last few of each. */
+/** Counts the messages of all organizations that are not counted yet, except for the last few of each. */
 export async function countMessages({ db }: Pick<App, 'db'>, isOver: () => boolean = () => false): Promise<void> {
   const behind = await db.$queryRaw<{ id: number }[]>`
     SELECT t.realm_id AS id FROM message_tally t WHERE EXISTS (
@@ -20,38 +21,13 @@ export async function countMessages({ db }: Pick<App, 'db'>, isOver: () => boole
 }
 
 /**
- * Keeps messages counted, so that what is unread need not be. Any number of nodes do so on one database.
+ * Maintains the counts of messages, so that unread messages are not counted one by one. Several nodes can run it on one database.
  *
  * @see src/messages/README.md
  */
-export class CountWorker {
-  readonly #app: Pick<App, 'db' | 'log'>;
-  #timer: NodeJS.Timeout | undefined;
-  #isStopped = false;
-  #working: Promise<void> = Promise.resolve();
-
-  constructor(app: Pick<App, 'db' | 'log'>) {
-    this.#app = app;
-  }
-
-  start(): void {
-    this.#timer = setTimeout(() => {
-      this.#working = this.#look();
-    }, LOOK_MS).unref();
-  }
-
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    await this.#working;
-  }
-
-  async #look(): Promise<void> {
-    try {
-      await countMessages(this.#app, () => this.#isStopped);
-    } catch (err) {
-      this.#app.log.warn({ err }, 'messages could not be counted; trying again');
-    }
-    if (!this.#isStopped) this.start();
-  }
-}
+export const countWorker = (app: Pick<App, 'db' | 'log'>): PeriodicWorker =>
+  new PeriodicWorker(app.log, {
+    everyMs: EVERY_MS,
+    failure: 'message counting failed, retrying',
+    run: (isOver) => countMessages(app, isOver),
+  });

@@ -1,30 +1,33 @@
 import { Prisma } from '../../generated/prisma/client.ts';
-import { SENT_RECIPIENT } from '../user-flags.ts';
+import { SENT_RECIPIENT } from '../flag-conditions.ts';
 import type { AnyHolder } from './unread.ts';
 
-/** For all that is counted of a place. */
+/** The value of `through_id` in the row with the total of a place. */
 const ALL = Prisma.sql`9223372036854775807`;
 
-/** How far the organisation's messages are counted, as a table of one row, `tallied`; and those after it, `late`. */
+/**
+ * Returns common table expressions: `tallied`, one row with the id up to which the organization's messages are counted, and
+ * `late`, the messages after it.
+ */
 export const talliedOf = (realmId: number): Prisma.Sql => Prisma.sql`
   tallied AS MATERIALIZED (
     SELECT COALESCE((SELECT t.through_id FROM message_tally t WHERE t.realm_id = ${realmId}), 0) AS id
   ), late AS MATERIALIZED (
     SELECT m.id, m.sender_id, m.read_by_sender, m.channel_id, m.sent_channel_id, m.conversation_id, m.topic FROM message m
     WHERE m.realm_id = ${realmId} AND m.id > (SELECT id FROM tallied) AND m.channel_id IS NOT DISTINCT FROM m.sent_channel_id
-    -- From the index, where the end of it is near: the planner does not know.
+    -- The order makes the planner use the index: it cannot estimate that few messages are above the id.
     ORDER BY m.id LIMIT (SELECT 9223372036854775807))`;
 
-/** Columns of SQL that say which places are asked for; all of a kind without it. */
+/** Restricts `placesOf` to some places. Undefined: no restriction. */
 export interface PlaceFilter {
-  /** Their ids, as a query; null for none. */
+  /** A query of the ids of channels. Null: no channels. */
   readonly channels?: Prisma.Sql | null;
   readonly conversations?: Prisma.Sql | null;
 }
 
 /**
- * Where messages are unread for a user, as a table `place`: the channels they are subscribed to that are not archived, and
- * conversations; and the message after which they are.
+ * Returns the common table expression `place`: the places with a user's unread messages. These are conversations, and channels
+ * that the user is subscribed to and that are not archived. Messages above the id `above` are unread.
  */
 export function placesOf({ realmId, userId }: AnyHolder, { channels, conversations }: PlaceFilter = {}): Prisma.Sql {
   const among = (column: Prisma.Sql, ids: Prisma.Sql | null | undefined) =>
@@ -44,32 +47,32 @@ export function placesOf({ realmId, userId }: AnyHolder, { channels, conversatio
       WHERE cm.realm_id = ${realmId} AND cm.user_id = ${userId} ${among(Prisma.sql`cm.conversation_id`, conversations)})`;
 }
 
-/** What is counted of, as SQL over a row `p` of `place`. */
-export interface Counted {
-  /** Of `message_count`. */
+/** The scope of a count, as SQL over a row `p` of `place`. */
+export interface CountScope {
+  /** Key in `message_count`. */
   readonly key: Prisma.Sql;
-  /** That the message `m` stands there. */
+  /** Condition that the message `m` is in the scope. */
   readonly stands: Prisma.Sql;
 }
 
 /** A whole channel. */
-export const IN_CHANNEL: Counted = { key: Prisma.sql`''`, stands: Prisma.sql`m.channel_id = p.channel_id` };
+export const IN_CHANNEL: CountScope = { key: Prisma.sql`''`, stands: Prisma.sql`m.channel_id = p.channel_id` };
 /** A whole conversation. */
-export const IN_CONVERSATION: Counted = {
+export const IN_CONVERSATION: CountScope = {
   key: Prisma.sql`''`,
   stands: Prisma.sql`m.conversation_id = p.conversation_id`,
 };
-/** A topic, whose name in lower case is `topic`. */
-export const inTopic = (topic: Prisma.Sql): Counted => ({
+/** Returns the scope of a topic, given its key. */
+export const inTopic = (topic: Prisma.Sql): CountScope => ({
   key: Prisma.sql`':' || ${topic}`,
-  stands: Prisma.sql`m.channel_id = p.channel_id AND lower(m.topic) = ${topic}`,
+  stands: Prisma.sql`m.channel_id = p.channel_id AND topic_key(m.topic) = ${topic}`,
 });
 
 /**
- * How many messages that are counted stand in `p` after `p.above`, whoever they are from, as SQL: all there are less those
- * up to the mark, which are as many as were counted up to a message before it, and the few between the two.
+ * Returns SQL for the number of counted messages in `p` after `p.above`, by any sender. It is the total less the messages up to
+ * the mark. The latter are the stored count at the last counted id before the mark, plus the few messages in between.
  */
-export function countedAbove(realmId: number, { key, stands }: Counted): Prisma.Sql {
+export function countedAbove(realmId: number, { key, stands }: CountScope): Prisma.Sql {
   return Prisma.sql`
     CASE WHEN p.above >= (SELECT id FROM tallied) THEN 0 ELSE
       COALESCE((SELECT c.count FROM message_count c
@@ -88,10 +91,10 @@ export function countedAbove(realmId: number, { key, stands }: Counted): Prisma.
 }
 
 /**
- * What is to be added to `countedAbove` of a user's places, as SQL: rows of messages, with `n`: 1 for one that is unread and
- * not counted there, -1 for one that is counted and not unread, 0 for one that is both; and whether it `is_unread`.
+ * Returns SQL for the corrections to `countedAbove`: rows of messages with `n` and `is_unread`. `n` is 1 if the message is unread
+ * but not counted, -1 if it is counted but not unread, 0 if it is both.
  *
- * @param base Has `place`, and of each how much is counted: where nothing is, nothing can be taken off.
+ * @param base Has the rows of `place` with `n`, the number counted. If it is 0, nothing is subtracted.
  */
 export function countedOtherwise({ realmId, userId }: AnyHolder, base: Prisma.Sql): Prisma.Sql {
   const columns = Prisma.sql`m.id, m.channel_id, m.conversation_id, m.topic`;
@@ -102,11 +105,11 @@ export function countedOtherwise({ realmId, userId }: AnyHolder, base: Prisma.Sq
   const inPeriod = Prisma.sql`
     m.id > GREATEST(p.began_message_id, r.read_through) AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)`;
   const parts = [
-    // Not counted yet.
+    // Messages that are not counted yet.
     Prisma.sql`
       SELECT ${columns}, 1 AS n, true AS is_unread
       FROM late m JOIN place p ON p.recipient_id = ${SENT_RECIPIENT} AND m.id > p.above WHERE ${byMark}`,
-    // In a period that is over; what was left in it is read as a rule.
+    // In a subscription period that has ended. Its messages are usually read.
     Prisma.sql`
       SELECT past.*, 1, true FROM subscription_period p JOIN place ON place.channel_id = p.channel_id
       LEFT JOIN read_mark r ON r.realm_id = p.realm_id AND r.user_id = p.user_id AND r.recipient_id = p.channel_id::bigint * 2
@@ -114,7 +117,7 @@ export function countedOtherwise({ realmId, userId }: AnyHolder, base: Prisma.Sq
         SELECT ${columns} FROM message m
         WHERE m.channel_id = p.channel_id AND m.sent_channel_id = m.channel_id AND ${inPeriod} AND ${byMark} OFFSET 0) AS past
       WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.ended_message_id > COALESCE(r.read_through, 0)`,
-    // Moved there from elsewhere.
+    // Moved from another channel.
     Prisma.sql`
       SELECT moved.*, 1, true FROM subscription_period p
       LEFT JOIN read_mark r ON r.realm_id = p.realm_id AND r.user_id = p.user_id AND r.recipient_id = p.channel_id::bigint * 2
@@ -123,7 +126,7 @@ export function countedOtherwise({ realmId, userId }: AnyHolder, base: Prisma.Sq
         WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND ${inPeriod} AND ${byMark} OFFSET 0
       ) AS moved
       WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND moved.channel_id IN (SELECT channel_id FROM place)`,
-    // Marked read or unread one by one, or left behind by the mark.
+    // Marked as read or unread individually, or passed over when the mark was moved.
     Prisma.sql`
       SELECT excepted.id, excepted.channel_id, excepted.conversation_id, excepted.topic,
              (NOT x.is_read)::int - (excepted.stays AND x.message_id > p.above AND x.message_id <= ${tallied})::int, NOT x.is_read
@@ -132,7 +135,7 @@ export function countedOtherwise({ realmId, userId }: AnyHolder, base: Prisma.Sq
       ) AS excepted
       JOIN place p ON p.recipient_id = COALESCE(excepted.channel_id::bigint * 2, excepted.conversation_id::bigint * 2 + 1)
       WHERE x.realm_id = ${realmId} AND x.user_id = ${userId}`,
-    // Read by having been sent.
+    // Read because the user sent them.
     Prisma.sql`
       SELECT own.*, -1, false FROM ${base} p CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m

@@ -1,25 +1,28 @@
 import { z } from 'zod';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { shownTopic } from '../wire.ts';
 
-/** The flags a user may set. */
+/** Flags that users can set. */
 export const MESSAGE_FLAGS = ['read', 'starred', 'collapsed'] as const;
 export type MessageFlag = (typeof MESSAGE_FLAGS)[number];
 
-/** Our choice: an event of more messages is several, so that a page of events stays small, and what is shown of each. */
+/**
+ * Maximum number of messages in one event. More are split into several events, to bound pages of events and the messages read for
+ * each event.
+ */
 export const MAX_PER_EVENT = 500;
 
-// All go to the user's own clients only.
+// All of these events are sent only to the user's own clients.
 
-/** The messages now have the flag: one event, or several for very many. */
+/** Returns the events for messages that now have the flag: one, or several for more than `MAX_PER_EVENT` messages. */
 export function flagAdded(flag: MessageFlag, messageIds: readonly number[]) {
   return inEvents(messageIds).map((ids) => flagsAdded(flag, ids, false));
 }
 
-/** The ids, ascending, as many at a time as an event holds. */
+/** Splits the ids, ascending, into parts of at most `MAX_PER_EVENT`. */
 function inEvents(messageIds: readonly number[]): readonly (readonly number[])[] {
   const ascending = messageIds.toSorted((a, b) => a - b);
   const count = Math.ceil(ascending.length / MAX_PER_EVENT);
@@ -32,16 +35,16 @@ const flagsAdded = defineEvent(
   (flag: MessageFlag, messages: readonly number[], all: boolean) => ({ operation: 'add', flag, messages, all }),
 );
 
-/** Everything there was is read now. */
+/** Returns the event for a user who has read all messages. */
 export const allRead = () => flagsAdded('read', [], true);
 
-/** What a client has to know of a message that is unread again. */
+/** Data that clients need for a message that is unread again. */
 export interface UnreadDetails {
   readonly id: number;
   /** Null for a direct message. */
   readonly channelId: number | null;
   readonly topic: string;
-  /** Who takes part in the conversation but the user; null for a channel message. */
+  /** The participants of the conversation except the user. Null for a channel message. */
   readonly otherIds: readonly number[] | null;
   readonly isMentioned: boolean;
   readonly isMuted: boolean;
@@ -66,18 +69,18 @@ const toWireDetails = (details: UnreadDetails): WireUnreadDetails => ({
 interface RemovedPayload {
   readonly flag: MessageFlag;
   readonly messages: readonly number[];
-  /** Of messages that are unread again. */
+  /** Details of the messages that are unread again, by message id. */
   readonly details?: Readonly<Record<string, WireUnreadDetails>>;
   readonly empty_topic_name: string;
 }
 
-/** What a removal is made of: the ids; and for the flag read, what they are. */
+/** Messages that lost a flag. `details` is given for the flag `read`. */
 export interface Removed {
   readonly ids: readonly number[];
   readonly details?: readonly UnreadDetails[];
 }
 
-/** The messages do not have the flag any more: one event, or several for very many. */
+/** Returns the events for messages that lost the flag: one, or several for more than `MAX_PER_EVENT` messages. */
 export function flagRemoved(flag: MessageFlag, { ids, details }: Removed, realm: Realm) {
   const detailsOf = new Map(details?.map((message) => [message.id, message]));
   const of = (id: number) => detailsOf.get(id) ?? [];
@@ -123,7 +126,7 @@ const flagsRemoved = defineEvent(
 );
 
 const told = {
-  operation: z.string().describe('As `op`.'),
+  operation: z.string().describe('Same as `op`.'),
   flag: z.string(),
   messages: z.array(z.int()),
   all: z.boolean(),
@@ -136,8 +139,11 @@ const wireUnread = z.strictObject({
   topic: z.string().optional(),
   unmuted_stream_msg: z.boolean().optional(),
 });
-tells(flagsAdded, 'the user', told);
-tells(flagsRemoved, 'the user', {
+documentEvent(flagsAdded, 'the user', told);
+documentEvent(flagsRemoved, 'the user', {
   ...told,
-  message_details: z.record(z.string(), wireUnread).optional().describe('Of messages that are unread again, by id.'),
+  message_details: z
+    .record(z.string(), wireUnread)
+    .optional()
+    .describe('Locations of messages that became unread, by message id.'),
 });

@@ -1,6 +1,6 @@
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
-import { flaggedMessage } from '../entity-facts.ts';
+import { flaggedMessage } from '../event-projections.ts';
 import { Message, MessageFlag as MessageFlagEnum } from '../graphql.ts';
 import { MAX_PER_EVENT, type MessageFlag } from './events.ts';
 
@@ -17,23 +17,23 @@ eventType<FlagsBody>(
   'add',
   'MessageFlagsAddedEvent',
   (t) => ({
-    flag: t.field({ type: MessageFlagEnum, description: 'The flag.', resolve: ({ event }) => event.flag }),
+    flag: t.field({ type: MessageFlagEnum, description: 'The changed flag.', resolve: ({ event }) => event.flag }),
     messages: t.field({
       type: [Message],
       nullable: { list: false, items: true },
-      description: `The messages that have it now, ${MAX_PER_EVENT} at most; empty when \`all\` is true.`,
-      ...fromEvent(
+      description: `Messages to which the flag was added. At most ${MAX_PER_EVENT}. Empty if \`all\` is true.`,
+      ...projectedFromEvent(
         ({ event }: FlagsSource) => flaggedMessage(event.flag, true),
         ({ event }) => [...event.messages],
         { atMost: MAX_PER_EVENT },
       ),
     }),
     all: t.boolean({
-      description: 'Whether it is about every message there is; they are not listed then.',
+      description: 'Whether the event applies to all messages. They are then not listed.',
       resolve: ({ event }) => event.all,
     }),
   }),
-  { description: 'Messages have a flag of the viewer now.' },
+  { description: 'A flag of the user was added to messages.' },
 );
 
 eventType<FlagsBody>(
@@ -41,17 +41,17 @@ eventType<FlagsBody>(
   'remove',
   'MessageFlagsRemovedEvent',
   (t) => ({
-    flag: t.field({ type: MessageFlagEnum, description: 'The flag.', resolve: ({ event }) => event.flag }),
+    flag: t.field({ type: MessageFlagEnum, description: 'The changed flag.', resolve: ({ event }) => event.flag }),
     messages: t.field({
       type: [Message],
       nullable: { list: false, items: true },
-      description: `The messages that do not have it any more, ${MAX_PER_EVENT} at most.`,
-      ...fromEvent(
+      description: `Messages from which the flag was removed. At most ${MAX_PER_EVENT}.`,
+      ...projectedFromEvent(
         ({ event }: FlagsSource) => flaggedMessage(event.flag, false),
         ({ event }) => [...event.messages],
         { atMost: MAX_PER_EVENT },
       ),
     }),
   }),
-  { description: 'Messages do not have a flag of the viewer any more.' },
+  { description: 'A flag of the user was removed from messages.' },
 );

@@ -22,7 +22,6 @@ import { Message, MessageFlag as MessageFlagEnum } from '../graphql.ts';
 import { anchorIn, idsPage, MessageAnchor, MessageConnection } from '../graphql-pages.ts';
 import { BadNarrowError } from '../narrow/errors.ts';
 import { MessageNarrow, termsIn } from '../narrow/graphql.ts';
-import { type FlagsChanged, requireFlagChange, updateFlags, updateFlagsInNarrow } from './flags.ts';
 import { ownStarred, receiptCounts, receiptPages } from './loaders.ts';
 import { MAX_SECONDS, markAllAsRead, markChannelAsRead, markTopicAsRead } from './mark-read.ts';
 import { showsReceipts } from './receipts.ts';
@@ -30,51 +29,52 @@ import { MAX_UNREAD } from './unread.ts';
 import type { UnreadCount } from './unread-counts.ts';
 import { ownCounts, ownMentions } from './unread-loaders.ts';
 import { MAX_MENTIONS } from './unread-mentions.ts';
+import { type FlagsChanged, requireFlagChange, updateFlags, updateFlagsInNarrow } from './update-flags.ts';
 
 const OperationEnum = builder.enumType('FlagOperation', {
-  description: 'What is done with a flag.',
+  description: 'Change of a flag.',
   values: {
-    ADD: { value: 'add', description: 'The messages get it.' },
-    REMOVE: { value: 'remove', description: 'The messages lose it.' },
+    ADD: { value: 'add', description: 'Adds the flag to the messages.' },
+    REMOVE: { value: 'remove', description: 'Removes the flag from the messages.' },
   } as const,
 });
 
-const GIVES = 'Whether the messages get the flag, or lose it.';
-const SETTABLE = 'The flag: READ, STARRED or COLLAPSED. The service sets the others.';
+const GIVES = 'Whether to add or remove the flag.';
+const SETTABLE = 'READ, STARRED or COLLAPSED. Users cannot change the other flags.';
 
-/** Our choice: what an event tells of at most. Who changes more reads them again. */
+/** Maximum number of changed messages in a payload. Clients that change more must read them again. */
 const MAX_SHOWN = 500;
 
 const FlagChange = builder.objectRef<FlagsChanged>('MessageFlagChange').implement({
-  description: 'What became of a flag of messages.',
+  description: 'Result of a change of a flag.',
   fields: (t) => ({
     changedCount: t.int({
-      description: 'How many messages are different now.',
+      description: 'Number of messages whose flag changed.',
       resolve: ({ changedIds }) => changedIds.length,
     }),
     changedMessages: t.field({
       type: [Message],
-      description: `The messages that are different now: the first ${MAX_SHOWN} of them, of those that are still there.`,
+      description: `Messages whose flag changed, if they still exist. At most the first ${MAX_SHOWN}.`,
       complexity: { field: 1, multiplier: MAX_SHOWN },
       resolve: ({ changedIds }, _args, ctx) => nodesOf(ctx, 'Message', changedIds.slice(0, MAX_SHOWN)),
     }),
     skippedChannels: t.field({
       type: [Channel],
       description:
-        'Channels whose messages did not become unread, because the viewer is not subscribed to them; no more than those ' +
-        'of the messages.',
+        'Channels whose messages did not become unread because the viewer is not subscribed to them. At most one per ' +
+        'message.',
       resolve: ({ skippedChannelIds }, _args, ctx) => nodesOf(ctx, 'Channel', skippedChannelIds),
     }),
   }),
 });
-const CHANGE = { type: FlagChange, description: 'What became of it.' } as const;
+const CHANGE = { type: FlagChange, description: 'The change that was made.' } as const;
 
 mutation('updateMessageFlags', {
   description:
-    'Gives messages a flag, or takes it. Channel messages become unread only where the viewer is subscribed; messages of ' +
-    'a channel that the viewer never received can be taken up.',
+    'Adds a flag of the viewer to messages, or removes it. Channel messages become unread only if the viewer is ' +
+    'subscribed to the channel. Channel messages that the viewer did not receive can be flagged, too.',
   input: (t) => ({
-    messageIds: t.idList({ ...refersTo('Message'), description: 'The messages: at most 5,000.' }),
+    messageIds: t.idList({ ...refersTo('Message'), description: 'Ids of the messages. At most 5,000.' }),
     operation: t.field({ type: OperationEnum, description: GIVES }),
     flag: t.field({ type: MessageFlagEnum, description: SETTABLE }),
   }),
@@ -85,35 +85,38 @@ mutation('updateMessageFlags', {
 });
 
 mutation('updateMessageFlagsInNarrow', {
-  description: 'Gives the messages of a narrow around an anchor a flag, or takes it, as `updateMessageFlags` does.',
+  description: 'Adds a flag to the messages of a narrow around an anchor, or removes it, like `updateMessageFlags`.',
   input: (t) => ({
     narrow: t.field({
       type: MessageNarrow,
       required: false,
-      description: 'Which messages. Absent: what the viewer received.',
+      description: 'Filter for the messages. Absent: all that the viewer received.',
     }),
-    anchor: t.field({ type: MessageAnchor, description: 'Around which message; one that the viewer may read.' }),
+    anchor: t.field({
+      type: MessageAnchor,
+      description: 'Message around which the others are selected. The viewer must be able to read it.',
+    }),
     includeAnchor: t.boolean({
       required: false,
       defaultValue: true,
-      description: 'Whether the message at the anchor is among them.',
+      description: 'Whether the message at the anchor is included.',
     }),
     numBefore: t.int({
-      description: 'How many messages older than the anchor: 0 or more, with `numAfter` at most 5,000.',
+      description: 'Number of messages older than the anchor: at least 0. The sum with `numAfter` is at most 5,000.',
     }),
     numAfter: t.int({
-      description: 'How many messages newer than the anchor: 0 or more, with `numBefore` at most 5,000.',
+      description: 'Number of messages newer than the anchor: at least 0. The sum with `numBefore` is at most 5,000.',
     }),
     operation: t.field({ type: OperationEnum, description: GIVES }),
     flag: t.field({ type: MessageFlagEnum, description: SETTABLE }),
   }),
   payload: () => ({
     change: CHANGE,
-    processedCount: { type: 'Int', description: 'How many messages were found.' },
-    firstProcessed: { type: Message, nullable: true, description: 'The oldest message that was found; null for none.' },
-    lastProcessed: { type: Message, nullable: true, description: 'The newest message that was found; null for none.' },
-    foundOldest: { type: 'Boolean', description: 'Whether there is none older in the narrow.' },
-    foundNewest: { type: 'Boolean', description: 'Whether there is none newer in the narrow.' },
+    processedCount: { type: 'Int', description: 'Number of selected messages.' },
+    firstProcessed: { type: Message, nullable: true, description: 'Oldest selected message. Null if there is none.' },
+    lastProcessed: { type: Message, nullable: true, description: 'Newest selected message. Null if there is none.' },
+    foundOldest: { type: 'Boolean', description: 'Whether the oldest end of the narrow was reached.' },
+    foundNewest: { type: 'Boolean', description: 'Whether the newest end of the narrow was reached.' },
   }),
   errors: [BadNarrowError],
   resolve: async (ctx, { narrow, anchor, includeAnchor, operation, flag, numBefore, numAfter }) => {
@@ -134,42 +137,45 @@ mutation('updateMessageFlagsInNarrow', {
   },
 });
 
-const READ_COUNT = { type: 'Int', description: 'How many messages were unread.' } as const;
+const READ_COUNT = { type: 'Int', description: 'Number of messages that were unread.' } as const;
 
 mutation('markTopicAsRead', {
-  description: 'Makes everything in a topic read for the viewer.',
+  description: 'Marks all messages of a topic as read for the viewer.',
   input: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), description: 'The channel of the topic.' }),
-    topic: t.string({ description: "The topic's name, in whatever case." }),
+    channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }),
+    topic: t.string({ description: 'Name of the topic, in any spelling.' }),
   }),
   payload: () => ({ readCount: READ_COUNT }),
   resolve: async (ctx, { channelId, topic }) => ({ readCount: (await markTopicAsRead(ctx, channelId, topic)).length }),
 });
 
 mutation('markChannelAsRead', {
-  description: 'Makes everything in a channel read for the viewer.',
-  input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'The channel.' }) }),
+  description: 'Marks all messages of a channel as read for the viewer.',
+  input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }) }),
   payload: () => ({ readCount: READ_COUNT }),
   resolve: async (ctx, { channelId }) => ({ readCount: (await markChannelAsRead(ctx, channelId)).length }),
 });
 
 mutation('markAllAsRead', {
   ignoresIdempotencyKey: true,
-  description: 'Makes everything read for the viewer.',
+  description: 'Marks all messages as read for the viewer.',
   input: (t) => ({
     maxSeconds: t.int({
       required: false,
       defaultValue: MAX_SECONDS,
-      description: 'How long it may take, in seconds: 1 to 50.',
+      description: 'Time budget in seconds, from 1 to 50.',
     }),
   }),
   payload: () => ({
-    complete: { type: 'Boolean', description: 'Whether all is done. If not, time was up, and the same again goes on.' },
+    complete: {
+      type: 'Boolean',
+      description: 'Whether all messages are marked. If false, the time budget is used up: call again to continue.',
+    },
   }),
   resolve: async (ctx, { maxSeconds }) => ({ complete: await markAllAsRead(ctx, maxSeconds ?? MAX_SECONDS) }),
 });
 
-/** What is unread for the viewer, by their id. */
+/** The viewer's unread messages, by user id. */
 interface UnreadOfUser {
   readonly id: number;
 }
@@ -181,30 +187,30 @@ const UnreadCounts = builder.objectRef<UnreadOfUser>('UnreadCounts');
 
 builder.node(UnreadCounts, {
   id: { resolve: ({ id }) => id },
-  description: 'How much is unread, however much it is: in channels, what is not muted.',
+  description: 'Exact numbers of unread messages. In channels, muted messages are excluded.',
   fields: (t) => ({
     total: t.int({
-      description: 'Unread messages in channels and conversations.',
+      description: 'Number of unread messages in channels and conversations.',
       resolve: (_user, _args, ctx) => sumOf(ctx, ({ isMuted }) => !isMuted),
     }),
     channels: t.int({
-      description: 'Unread messages in channels.',
+      description: 'Number of unread messages in channels.',
       resolve: (_user, _args, ctx) => sumOf(ctx, ({ isMuted, channelId }) => !isMuted && channelId !== null),
     }),
     conversations: t.int({
-      description: 'Unread direct messages.',
+      description: 'Number of unread direct messages.',
       resolve: (_user, _args, ctx) => sumOf(ctx, ({ channelId }) => channelId === null),
     }),
     mentions: t.int({
       description:
-        'Of these and the muted ones, how many mention the viewer by name or through a group, or with everybody where it ' +
-        `is not muted. Of the newest ${MAX_MENTIONS.toLocaleString('en')} that name the viewer, read or not, and as many in ` +
-        'each channel and conversation that mention everybody.',
+        'Number of unread messages, muted or not, that mention the viewer by name or through a group, and of unmuted ones ' +
+        `with a wildcard mention. Includes only the newest ${MAX_MENTIONS.toLocaleString('en')} messages that name the ` +
+        'viewer, read or unread, and as many with wildcard mentions in each channel and conversation.',
       resolve: async (_user, _args, ctx) => (await ownMentions(ctx)).reduce((sum, { count }) => sum + count, 0),
     }),
     hasOlder: t.boolean({
       description:
-        'Whether there are more than 50,000, the muted ones included: what lists their ids over REST leaves out the oldest then.',
+        'Whether there are more than 50,000 unread messages, muted ones included. REST responses then omit the oldest ids.',
       resolve: async (_user, _args, ctx) => (await sumOf(ctx, () => true)) > MAX_UNREAD,
     }),
   }),
@@ -216,7 +222,7 @@ builder.prismaObjectField(User, 'unreadCounts', (t) =>
   t.field({
     type: UnreadCounts,
     nullable: true,
-    description: 'Null for anybody but the viewer.',
+    description: 'Numbers of unread messages. Null for all users except the viewer.',
     resolve: ({ id }, _args, ctx) => (id === signedIn(ctx).viewer.id ? { id } : null),
   }),
 );
@@ -225,7 +231,7 @@ builder.prismaObjectField(User, 'starredMessages', (t) =>
   t.connection(
     {
       type: Message,
-      description: 'The messages the viewer has starred and may read, the newest first. Empty for any other user.',
+      description: 'Messages that the viewer has starred and can read, newest first. Empty for other users.',
       resolve: ({ id }, args, ctx) =>
         id === signedIn(ctx).viewer.id
           ? idsPage((page) => ownStarred(ctx).load(page), args, ctx)
@@ -240,7 +246,7 @@ builder.prismaObjectField(Message, 'readReceipts', (t) =>
     {
       type: User,
       description:
-        'Who has read it and lets others know, but its sender. Empty where the organization does not show read receipts.',
+        'Users who have read the message and send read receipts, except the sender. Empty if the organization disables them.',
       args: { orderBy: t.arg({ type: UserOrder, required: false, defaultValue: BY_ID, description: SORTED }) },
       resolve: ({ id }, args, ctx) => receiptsPage(Number(id), args, ctx),
     },
@@ -248,7 +254,7 @@ builder.prismaObjectField(Message, 'readReceipts', (t) =>
   ),
 );
 
-/** A page of a message's readers, in one step with the same page of the other messages selected. */
+/** Reads a page of a message's readers, batched with the same page of the other selected messages. */
 async function receiptsPage(messageId: number, args: UserListArguments, ctx: GraphQLContext) {
   const { sorted, page } = sortedUsers('readers', args);
   if (!showsReceipts(signedIn(ctx))) return pageOfList([], {});

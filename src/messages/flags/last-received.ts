@@ -5,7 +5,7 @@ import { lastReceivedIds } from './summaries.ts';
 
 const loaders = new WeakMap<App, DataLoader<Holder, number>>();
 
-/** The last message the user received; -1 when there is none. Requests that come in together share one query. */
+/** Returns the id of the last message that the user received, -1 if there is none. Concurrent requests share one query. */
 export function lastReceivedByTurn(app: App, holder: Holder): Promise<number> {
   let loader = loaders.get(app);
   if (loader === undefined) {
@@ -14,7 +14,7 @@ export function lastReceivedByTurn(app: App, holder: Holder): Promise<number> {
         const last = await lastReceivedIds(app.db, [...new Map(holders.map((one) => [one.userId, one])).values()]);
         return holders.map(({ userId }) => last.get(userId) ?? -1);
       },
-      // Scheduled after the requests that have arrived by now, so that they share one query.
+      // Runs after all requests that have already arrived, so that they share one query.
       { cache: false, maxBatchSize: 500, batchScheduleFn: (run) => void setImmediate(run) },
     );
     loaders.set(app, loader);

@@ -10,7 +10,7 @@ import { countReceipts, readReceiptPages } from './receipts.ts';
 
 const STARRED = [{ operator: 'is', operand: 'starred', negated: false }];
 
-/** Pages of the messages that the viewer has starred and may read, by their ids: each read once for an operation. */
+/** Loads pages of ids of the readable messages that the viewer has starred. Each page is read once for an operation. */
 export const ownStarred = perOperation(
   (ctx) =>
     new DataLoader<MessagePage, readonly number[], string>(
@@ -24,14 +24,14 @@ export const ownStarred = perOperation(
     ),
 );
 
-/** A page of those who have read one message. */
+/** A page of the users who have read one message. */
 export interface ReceiptPageKey extends UserPage {
   readonly messageId: number;
 }
 
 const pageOf = ({ messageId: _, ...page }: ReceiptPageKey) => JSON.stringify(page);
 
-/** Pages of those who have read messages: one query for all that lie at the same place. */
+/** Loads pages of the users who have read messages. Equal pages of several messages share one query. */
 export const receiptPages = perOperation(
   (ctx) =>
     new DataLoader<ReceiptPageKey, readonly Place[], string>(
@@ -51,7 +51,7 @@ export const receiptPages = perOperation(
     ),
 );
 
-/** How many have read a message, by its id. */
+/** Loads the number of users who have read a message, by its id. */
 export const receiptCounts = perOperation(
   (ctx) =>
     new DataLoader<number, number>(async (messageIds) => {

@@ -8,8 +8,8 @@ import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { refuseNullBytes } from '../../platform/text.ts';
 import { receivedBy } from '../access.ts';
+import { SENT_RECIPIENT } from '../flag-conditions.ts';
 import { hasReceivedInTopic } from '../topics/topics.ts';
-import { SENT_RECIPIENT } from '../user-flags.ts';
 import { lastMessage, readChannels } from './channel-marks.ts';
 import { allRead, flagAdded } from './events.ts';
 import { type Holder, lockReaders, setRead } from './read-state.ts';
@@ -22,12 +22,11 @@ function announceRead(emit: Emit, { viewer }: Ctx, messageIds: readonly number[]
 }
 
 /**
- * Makes everything in a topic read for the viewer, and tells the viewer's clients.
+ * Marks all messages of a topic as read for the viewer and notifies the viewer's clients.
  *
- * @param topic In whatever case; the names of the empty topic are read as it.
- * @returns What was unread.
- * @throws BadRequestError when the viewer may not read the channel, or received no message in the topic, unless it is the
- *   empty one.
+ * @param topic In any spelling. Each name of the empty topic denotes the empty topic.
+ * @returns Ids of the messages that were unread.
+ * @throws BadRequestError if the viewer cannot read the channel, or received no message in the topic and it is not the empty one.
  */
 export async function markTopicAsRead(ctx: Ctx, channelId: number, topic: string): Promise<readonly number[]> {
   refuseNullBytes('topic_name', topic);
@@ -47,10 +46,10 @@ export async function markTopicAsRead(ctx: Ctx, channelId: number, topic: string
 }
 
 /**
- * Makes everything in a channel read for the viewer, and tells the viewer's clients.
+ * Marks all messages of a channel as read for the viewer and notifies the viewer's clients.
  *
- * @returns What was unread.
- * @throws BadRequestError when the viewer may not read the channel.
+ * @returns Ids of the messages that were unread.
+ * @throws BadRequestError if the viewer cannot read the channel.
  */
 export async function markChannelAsRead(ctx: Ctx, channelId: number): Promise<readonly number[]> {
   const channel = await accessChannelContent(ctx, channelId);
@@ -59,7 +58,7 @@ export async function markChannelAsRead(ctx: Ctx, channelId: number): Promise<re
     await lockReaders(tx, holder.realmId, [holder.userId]);
     const ids = await unreadIdsIn(tx, holder, { channelId: channel.id });
     if (ids.length === 0) return ids;
-    // What was sent meanwhile is not among the ids.
+    // Messages that were sent in the meantime are not among the ids.
     await readChannels(tx, holder.realmId, [{ userId: holder.userId, channelId: channel.id }], ids.at(-1) ?? 0);
     announceRead(emit, ctx, ids);
     return ids;
@@ -67,19 +66,19 @@ export async function markChannelAsRead(ctx: Ctx, channelId: number): Promise<re
 }
 
 /**
- * Our choice: more exceptions than these are cleared away in steps, so that no transaction is long. Each step is told
- * to clients as an event of its own, with the messages that it made read.
+ * Maximum number of exceptions that one transaction deletes. More are deleted in several transactions, to keep each of them
+ * short. Each emits an event with the messages that became read.
  */
 const MAX_EXCEPTIONS_AT_ONCE = 5_000;
-/** How long marking everything may take. */
+/** Longest time for marking everything. */
 export const MAX_SECONDS = 50;
 
 /**
- * Makes everything read for the viewer, and tells the viewer's clients.
+ * Marks all messages as read for the viewer and notifies the viewer's clients.
  *
- * @param maxSeconds How long it may take.
- * @returns False when time was up: then a part of it is done, and to call again does the rest.
- * @throws BadRequestError when `maxSeconds` is not 1 to 50.
+ * @param maxSeconds Time budget.
+ * @returns False if the budget is used up. Part of the work is then done, and the next call continues.
+ * @throws BadRequestError if `maxSeconds` is not between 1 and 50.
  */
 export async function markAllAsRead(ctx: Ctx, maxSeconds = MAX_SECONDS): Promise<boolean> {
   if (maxSeconds < 1 || maxSeconds > MAX_SECONDS) {
@@ -96,7 +95,11 @@ export async function markAllAsRead(ctx: Ctx, maxSeconds = MAX_SECONDS): Promise
   });
 }
 
-/** @returns Whether there were more exceptions than are cleared at once. */
+/**
+ * Marks a batch of individually unread messages as read if there is more than one batch.
+ *
+ * @returns Whether a batch was marked.
+ */
 async function clearSome(ctx: Ctx): Promise<boolean> {
   const { realmId, userId } = holderOf(ctx);
   const [few] = await ctx.app.db.$queryRaw<{ count: number }[]>`
@@ -105,7 +108,7 @@ async function clearSome(ctx: Ctx): Promise<boolean> {
   if ((few?.count ?? 0) <= MAX_EXCEPTIONS_AT_ONCE) return false;
   await transact({ app: ctx.app, realmId: ctx.realmId }, async (tx, emit) => {
     await lockReaders(tx, ctx.realmId, [userId]);
-    // What is unread by an exception is read without one.
+    // Without the exception the message is read.
     const rows = await tx.$queryRaw<{ id: bigint }[]>`
       DELETE FROM read_exception WHERE realm_id = ${realmId} AND user_id = ${userId} AND message_id = ANY(ARRAY(
         SELECT message_id FROM read_exception WHERE realm_id = ${realmId} AND user_id = ${userId} AND NOT is_read
@@ -147,11 +150,11 @@ async function moveAllMarks(tx: Tx, emit: Emit, ctx: Ctx): Promise<void> {
       ON CONFLICT (realm_id, user_id, recipient_id) DO UPDATE SET read_through = EXCLUDED.read_through
     )
     SELECT id AS through FROM last`;
-  // Everything sent before this event is read by it. The counter is held, so no message can come in between.
+  // The event marks all messages sent before it as read. The event counter is locked, so no message can be sent in between.
   emit(allRead(), users([userId]), () => readSince(tx, holder, moved?.through ?? 0n));
 }
 
-/** Makes read what the user was sent after `through`. */
+/** Marks the messages as read that the user received after `through`. */
 function readSince(tx: Tx, { realmId, userId }: Holder, through: bigint): Promise<unknown> {
   return tx.$executeRaw`
     INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)

@@ -1,17 +1,17 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { receivedBy } from '../access.ts';
-import { SENT_RECIPIENT } from '../user-flags.ts';
+import { SENT_RECIPIENT } from '../flag-conditions.ts';
 
-/** Somebody in an organisation. */
+/** A user of an organization. */
 export interface Holder {
   readonly realmId: number;
   readonly userId: number;
 }
 
 /**
- * Makes the changes of one user's flags follow one another. Taken first, before every other lock, except by who holds
- * the organisation or a channel already.
+ * Serializes the flag changes of users. Must be taken before all other locks, unless the transaction already holds a lock of the
+ * organization or of a channel.
  */
 export async function lockReaders(tx: Tx, realmId: number, userIds: readonly number[]): Promise<void> {
   await tx.$queryRaw`
@@ -20,35 +20,34 @@ export async function lockReaders(tx: Tx, realmId: number, userIds: readonly num
 }
 
 /**
- * Our choice: with up to so many exceptions to one mark it is not worth while to look for a better place for the mark.
- * After that it is looked for each time their number has doubled, so that somebody who leaves one message unread after
- * another is not looked after each time.
+ * Exceptions to one read mark up to which the mark is not moved. Beyond it, the best position is searched each time the number of
+ * exceptions has doubled. A user who leaves one message after another unread does not cause a search each time.
  */
 const MAX_EXCEPTIONS = 64;
-/** Our choice: how many messages are looked through for the best place. It takes the database some 50 ms. */
+/** Messages that are examined for the best position. The database takes some 50 ms for them. */
 const MAX_SPAN = 20_000;
 
-/** How often the number of exceptions has doubled past the bound. */
+/** Returns how often the number of exceptions has doubled beyond the limit. */
 const doublings = (count: number): number => Math.max(0, Math.floor(Math.log2(count / MAX_EXCEPTIONS)) + 1);
 
 interface Touched {
   readonly recipient_id: bigint;
-  /** Exceptions there were, and rows that came and went. */
+  /** Exceptions before the change, and rows that were inserted and deleted. */
   readonly before: number;
   readonly put: number;
   readonly gone: number;
 }
 
 /**
- * Makes messages read or unread for a user who is locked, as part of a change. What the mark says by itself needs no row;
- * everything else is an exception to it. Messages that are not there are passed over.
+ * Marks messages as read or unread for a user who is locked, as part of a change. If the read mark alone gives the requested
+ * state, no row is needed; otherwise an exception is stored. Missing messages are ignored.
  *
  * @see src/messages/README.md
  */
 export async function setRead(tx: Tx, holder: Holder, messageIds: readonly number[], isRead: boolean): Promise<void> {
   if (messageIds.length === 0) return;
   const { realmId, userId } = holder;
-  // A message that somebody is about to delete is waited for, and is gone then.
+  // `FOR KEY SHARE` waits for concurrent deletions of the messages; deleted ones are then omitted.
   const touched = await tx.$queryRaw<Touched[]>`
     WITH wanted AS (
       SELECT m.id, ${SENT_RECIPIENT} AS recipient_id,
@@ -78,7 +77,7 @@ export async function setRead(tx: Tx, holder: Holder, messageIds: readonly numbe
   }
 }
 
-/** Where messages of a recipient id were sent, as SQL over `m`, in two parts that each have an index. */
+/** Returns one or two conditions on `m`, which together match the messages sent to a recipient id. Each has its own index. */
 function sentTo(recipientId: number): readonly Prisma.Sql[] {
   const id = Math.floor(recipientId / 2);
   if (recipientId % 2 === 1) return [Prisma.sql`m.conversation_id = ${id}`];
@@ -89,8 +88,8 @@ function sentTo(recipientId: number): readonly Prisma.Sql[] {
 }
 
 /**
- * Moves a mark forward to where the fewest exceptions remain, if that is elsewhere: what is read up to there loses its
- * exception, what is unread gets one. No message changes.
+ * Moves a read mark forward to the position with the fewest exceptions, if it has fewer than now. Read messages up to the new
+ * mark lose their exception, and unread messages get one. No message changes its state.
  */
 export async function compact(tx: Tx, { realmId, userId }: Holder, recipientId: number): Promise<void> {
   const places = sentTo(recipientId).map(
@@ -100,8 +99,8 @@ export async function compact(tx: Tx, { realmId, userId }: Holder, recipientId: 
       WHERE m.realm_id = ${realmId} AND ${place} AND m.id > mark.id AND m.id <= last.id AND ${receivedBy(userId)}
       ORDER BY m.id LIMIT ${MAX_SPAN})`,
   );
-  // How many more exceptions there are with the mark at each message than where it is: one more for what is unread
-  // before it, one less for what is read, and nothing for what its sender has read by having sent it.
+  // `dearer`: number of additional exceptions if the mark is moved to a message. Each unread message up to it adds one and each
+  // read one removes one. Messages that are read because the user sent them do not count.
   await tx.$executeRaw`
     WITH mark AS (
       SELECT COALESCE(max(read_through), 0) AS id FROM read_mark

@@ -8,16 +8,16 @@ import type { Place } from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { accessMessage } from '../access.ts';
-import { isUnreadBy } from '../user-flags.ts';
+import { isUnreadBy } from '../flag-conditions.ts';
 
-/** Whether the organisation shows who has read what. */
+/** Returns whether the organization shows read receipts. */
 export const showsReceipts = ({ viewer }: Pick<Ctx, 'viewer'>): boolean =>
   realmSetting(viewer.realm, 'enable_read_receipts');
 
 /**
- * Who has read a message and lets others know it: active users but its sender, ascending by id.
+ * Returns the ids of users who have read a message, ascending: active users who share their read receipts, except the sender.
  *
- * @throws BadRequestError when the viewer may not read the message, or the organisation does not show it.
+ * @throws BadRequestError if the viewer cannot read the message, or if the organization does not show read receipts.
  */
 export async function listReceipts(ctx: Ctx, messageId: number): Promise<readonly number[]> {
   const message = await accessMessage(ctx, messageId);
@@ -35,11 +35,11 @@ const ALL: UserPage = {
 };
 
 /**
- * Who has read the message `m` and lets others know it, as SQL: `user_account AS u`. Whether the viewer may read it is not
- * asked.
+ * Users who have read the message `m` and share their read receipts, as SQL: `user_account AS u`. Does not check whether the
+ * viewer can read the message.
  *
- * Those who received it, and those who took it up from the channel's history; without those to whom it is gone, because
- * it went to a private channel without them.
+ * Includes users who received the message and users who flagged it. Excludes users who lost access because it was moved to a
+ * private channel without them.
  */
 const READERS = Prisma.sql`(
     SELECT p.user_id FROM subscription_period p
@@ -55,7 +55,7 @@ const READERS = Prisma.sql`(
       OR NOT EXISTS (SELECT FROM channel c WHERE c.realm_id = m.realm_id AND c.id = m.channel_id AND c.invite_only)
       OR EXISTS (SELECT FROM subscription s WHERE s.realm_id = m.realm_id AND s.user_id = u.id AND s.channel_id = m.channel_id AND s.active))`;
 
-/** The same page of those who have read each of the messages, in the order in which it comes to them: one query for all. */
+/** Reads the same page of users who have read each of the messages, in the order of the page. One query for all messages. */
 export async function readReceiptPages(
   db: SqlClient,
   realmId: number,
@@ -77,7 +77,7 @@ export async function readReceiptPages(
   return (id) => (pages.get(id) ?? []).map(placeOf);
 }
 
-/** How many have read each of the messages, of those whom `readReceiptPages` shows: one query for all. */
+/** Counts the users who have read each of the messages, in total over all pages. One query. */
 export async function countReceipts(
   db: SqlClient,
   realmId: number,

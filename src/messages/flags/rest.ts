@@ -4,9 +4,9 @@ import { inPath, json, text } from '../../api/rest/params.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { type Anchor, NEWEST } from '../narrow/narrow-select.ts';
 import { Narrow } from '../narrow/narrow-terms.ts';
-import { requireFlagChange, updateFlags, updateFlagsInNarrow } from './flags.ts';
 import { markAllAsRead, markChannelAsRead, markTopicAsRead } from './mark-read.ts';
 import { listReceipts } from './receipts.ts';
+import { requireFlagChange, updateFlags, updateFlagsInNarrow } from './update-flags.ts';
 
 const OPERATION = text(z.string(), { description: '"add" or "remove".', example: 'add' });
 const FLAG = text(z.string(), { description: '"read", "starred" or "collapsed".', example: 'starred' });
@@ -15,16 +15,16 @@ export const postMessagesFlags = endpoint({
   method: 'POST',
   path: '/messages/flags',
   auth: 'basic',
-  twins: ['updateMessageFlags'],
-  summary: 'Give messages a flag, or take it',
-  description: 'Channel messages become unread only where you are subscribed.',
+  equivalents: ['updateMessageFlags'],
+  summary: 'Add or remove a flag of messages',
+  description: 'Channel messages become unread only if you are subscribed to the channel.',
   params: {
     messages: json(z.array(z.int()), { description: 'At most 5,000 ids.', example: '[1]' }),
     op: OPERATION,
     flag: FLAG,
   },
   reply: {
-    messages: z.array(z.int()).describe('As they were sent.'),
+    messages: z.array(z.int()).describe('The ids of the request.'),
     ignored_because_not_subscribed_channels: z.array(z.int()),
   },
   async handle(ctx, { messages, op, flag }) {
@@ -35,7 +35,11 @@ export const postMessagesFlags = endpoint({
 
 const KEYWORDS = ['newest', 'oldest', 'first_unread'] as const;
 
-/** Where to read from, as a client names it. */
+/**
+ * Parses the parameter `anchor`.
+ *
+ * @throws BadRequestError if it is neither a keyword nor an integer.
+ */
 function anchorNamed(name: string): Anchor {
   const keyword = KEYWORDS.find((anchor) => anchor === name);
   if (keyword !== undefined) return keyword;
@@ -43,31 +47,35 @@ function anchorNamed(name: string): Anchor {
   return Math.min(Math.max(Number(name), 0), NEWEST);
 }
 
-const COUNT = json(z.int().min(0), { description: 'Both together at most 5,000.', example: '10' });
-const FOUND = z.int().nullable().describe('Null when none was found.');
+const COUNT = json(z.int().min(0), {
+  description: 'At least 0. The sum of `num_before` and `num_after` is at most 5,000.',
+  example: '10',
+});
+const FOUND = z.int().nullable().describe('Null if no message is selected.');
 
 export const postMessagesFlagsNarrow = endpoint({
   method: 'POST',
   path: '/messages/flags/narrow',
   auth: 'basic',
-  twins: ['updateMessageFlagsInNarrow'],
-  summary: 'Give the messages of a narrow a flag, or take it',
-  description: 'Those around an anchor. Channel messages become unread only where you are subscribed.',
+  equivalents: ['updateMessageFlagsInNarrow'],
+  summary: 'Add or remove a flag of the messages in a narrow',
+  description:
+    'Selects messages around an anchor. Channel messages become unread only if you are subscribed to the channel.',
   params: {
     anchor: text(z.string(), {
       description: 'A message id, "newest", "oldest" or "first_unread".',
       example: 'oldest',
     }),
-    include_anchor: json(z.boolean(), { description: 'Whether the anchor is one of them.' }).default(true),
+    include_anchor: json(z.boolean(), { description: 'Whether the message at the anchor is included.' }).default(true),
     num_before: COUNT,
     num_after: COUNT,
-    narrow: json(Narrow, { description: 'Terms, all of which a message must match.', example: '[]' }),
+    narrow: json(Narrow, { description: 'Terms of the narrow. A message must match all of them.', example: '[]' }),
     op: OPERATION,
     flag: FLAG,
   },
   reply: {
-    processed_count: z.int().describe('How many messages were found.'),
-    updated_count: z.int().describe('How many are different now.'),
+    processed_count: z.int().describe('Number of selected messages.'),
+    updated_count: z.int().describe('Number of messages whose flag changed.'),
     first_processed_id: FOUND,
     last_processed_id: FOUND,
     found_oldest: z.boolean(),
@@ -97,12 +105,12 @@ export const postMarkTopicAsRead = endpoint({
   method: 'POST',
   path: '/mark_topic_as_read',
   auth: 'basic',
-  twins: ['markTopicAsRead'],
+  equivalents: ['markTopicAsRead'],
   summary: 'Mark a topic as read',
-  description: 'Older than POST /messages/flags/narrow, which does the same and more.',
+  description: 'Superseded by POST /messages/flags/narrow.',
   params: {
-    stream_id: json(z.int(), { description: 'The channel.', example: '1' }),
-    topic_name: text(z.string(), { description: 'The topic, in whatever case.', example: 'greetings' }),
+    stream_id: json(z.int(), { description: 'Channel id.', example: '1' }),
+    topic_name: text(z.string(), { description: 'Name of the topic, in any spelling.', example: 'greetings' }),
   },
   reply: {},
   async handle(ctx, { stream_id, topic_name }) {
@@ -114,10 +122,10 @@ export const postMarkStreamAsRead = endpoint({
   method: 'POST',
   path: '/mark_stream_as_read',
   auth: 'basic',
-  twins: ['markChannelAsRead'],
+  equivalents: ['markChannelAsRead'],
   summary: 'Mark a channel as read',
-  description: 'Older than POST /messages/flags/narrow, which does the same and more.',
-  params: { stream_id: json(z.int(), { description: 'The channel.', example: '1' }) },
+  description: 'Superseded by POST /messages/flags/narrow.',
+  params: { stream_id: json(z.int(), { description: 'Channel id.', example: '1' }) },
   reply: {},
   async handle(ctx, { stream_id }) {
     await markChannelAsRead(ctx, stream_id);
@@ -129,10 +137,10 @@ export const postMarkAllAsRead = endpoint({
   path: '/mark_all_as_read',
   ignoresIdempotencyKey: true,
   auth: 'basic',
-  twins: ['markAllAsRead'],
-  summary: 'Mark everything as read',
+  equivalents: ['markAllAsRead'],
+  summary: 'Mark all messages as read',
   params: {},
-  reply: { complete: z.boolean().describe('When false, time was up: the same again goes on.') },
+  reply: { complete: z.boolean().describe('False if the time limit was reached. Call again to continue.') },
   async handle(ctx) {
     return { complete: await markAllAsRead(ctx) };
   },
@@ -142,10 +150,10 @@ export const getReadReceipts = endpoint({
   method: 'GET',
   path: '/messages/{message_id}/read_receipts',
   auth: 'basic',
-  twins: ['Message.readReceipts'],
-  summary: 'List who has read a message',
-  description: 'Without its sender, and those who do not let others know.',
-  params: { message_id: inPath(z.int(), { description: 'The message.' }) },
+  equivalents: ['Message.readReceipts'],
+  summary: 'List the users who have read a message',
+  description: 'Excludes the sender, and users who do not send read receipts.',
+  params: { message_id: inPath(z.int(), { description: 'Message id.' }) },
   reply: { user_ids: z.array(z.int()) },
   async handle(ctx, { message_id }) {
     return { user_ids: await listReceipts(ctx, message_id) };

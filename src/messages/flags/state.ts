@@ -4,7 +4,7 @@ import { lastReceivedId, recentConversations, starredIds } from './summaries.ts'
 import { readUnread } from './unread.ts';
 import { toWireUnread } from './wire.ts';
 
-/** `max_message_id`. */
+/** State with the field `max_message_id`. */
 export const maxMessageIdState: StateGroup = {
   name: 'message',
   read: async ({ viewer, db }) => ({
@@ -12,7 +12,7 @@ export const maxMessageIdState: StateGroup = {
   }),
 };
 
-/** `unread_msgs`, for clients that keep both what is new and what becomes of it. */
+/** State with the field `unread_msgs`, for clients that receive the events `message` and `update_message_flags`. */
 export const unreadState: StateGroup = {
   name: 'message',
   besides: 'update_message_flags',
@@ -28,7 +28,7 @@ export const unreadState: StateGroup = {
   },
 };
 
-/** `starred_messages`. */
+/** State with the field `starred_messages`. */
 export const starredMessagesState: StateGroup = {
   name: 'starred_messages',
   read: async ({ viewer, db }) => ({
@@ -36,7 +36,7 @@ export const starredMessagesState: StateGroup = {
   }),
 };
 
-/** `recent_private_conversations`. */
+/** State with the field `recent_private_conversations`. */
 export const recentConversationsState: StateGroup = {
   name: 'recent_private_conversations',
   async read({ viewer, db }) {

@@ -3,10 +3,10 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import type { Holder } from './read-state.ts';
 
-/** What registration returns at most. */
+/** Maximum number of entries in a registration. */
 const [MAX_STARRED, MAX_CONVERSATIONS] = [10_000, 1_000];
 
-/** The newest messages the user has starred, ascending. */
+/** Returns the ids of the user's newest starred messages, ascending. */
 export async function starredIds(db: SqlClient, { realmId, userId }: Holder): Promise<number[]> {
   const [row] = await readRows<{ ids: number[] | null }>(
     db,
@@ -19,15 +19,15 @@ export async function starredIds(db: SqlClient, { realmId, userId }: Holder): Pr
   return row?.ids ?? [];
 }
 
-/** A direct conversation that has messages. */
+/** A direct conversation with at least one message. */
 export interface RecentConversation {
-  /** Of its last message. */
+  /** Id of its last message. */
   readonly maxId: number;
-  /** Everyone who takes part, ascending. */
+  /** All participants, ascending. */
   readonly memberIds: readonly number[];
 }
 
-/** The user's conversations, the one last written to first. */
+/** Returns the user's conversations, the one with the newest message first. */
 export async function recentConversations(db: SqlClient, { realmId, userId }: Holder): Promise<RecentConversation[]> {
   const rows = await readRows<{ max_id: bigint; member_ids: number[] }>(
     db,
@@ -42,16 +42,16 @@ export async function recentConversations(db: SqlClient, { realmId, userId }: Ho
 }
 
 /**
- * The last message the user received; -1 when there is none. `receivedBy` of messages/access.ts, taken apart so that each
- * part has an index.
+ * Returns the id of the last message that the user received, -1 if there is none. Equivalent to `receivedBy` of
+ * messages/access.ts, but split into parts that each use an index.
  *
- * `COALESCE` of a comparison keeps the planner from taking it for a rare thing, and so from reading the whole channel.
+ * `COALESCE` around a comparison keeps the planner from estimating few matches and reading the whole channel.
  */
 export async function lastReceivedId(db: SqlClient, holder: Holder): Promise<number> {
   return (await lastReceivedIds(db, [holder])).get(holder.userId) ?? -1;
 }
 
-/** The same of several users, by user id; who has received nothing is not there. One query. */
+/** Returns the last received message of several users, by user id. Users without any are absent. One query. */
 export async function lastReceivedIds(db: SqlClient, holders: readonly Holder[]): Promise<Map<number, number>> {
   const rows = await readRows<{ user_id: number; id: bigint | null }>(
     db,

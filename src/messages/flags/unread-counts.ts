@@ -13,7 +13,7 @@ import {
 } from './counted-places.ts';
 import type { AnyHolder } from './unread.ts';
 
-/** How much is unread in one channel or conversation: what is muted of it, and what is not. */
+/** Number of unread messages of one channel or conversation, separate for muted and other messages. */
 export interface UnreadCount {
   /** Null for a conversation. */
   readonly channelId: number | null;
@@ -23,7 +23,7 @@ export interface UnreadCount {
   readonly count: number;
 }
 
-/** A statement of the rows. */
+/** Returns a statement for the counts of one user. */
 function countsOf(holder: AnyHolder): Prisma.Sql {
   const { realmId, userId } = holder;
   return Prisma.sql`
@@ -32,8 +32,8 @@ function countsOf(holder: AnyHolder): Prisma.Sql {
       SELECT p.*, ${countedAbove(realmId, IN_CHANNEL)} AS n FROM place p WHERE p.channel_id IS NOT NULL
       UNION ALL SELECT p.*, ${countedAbove(realmId, IN_CONVERSATION)} FROM place p WHERE p.conversation_id IS NOT NULL
     ), apart AS MATERIALIZED (
-      -- Topics that are muted, or not, unlike their channel.
-      SELECT p.channel_id, p.is_muted, ${countedAbove(realmId, inTopic(Prisma.sql`lower(t.topic)`))} AS n
+      -- Topics whose muting differs from that of their channel.
+      SELECT p.channel_id, p.is_muted, ${countedAbove(realmId, inTopic(Prisma.sql`topic_key(t.topic)`))} AS n
       FROM base p JOIN user_topic t ON t.realm_id = ${realmId} AND t.user_id = ${userId} AND t.channel_id = p.channel_id
       CROSS JOIN LATERAL (SELECT p.is_muted) AS s
       WHERE p.n > 0 AND ${IS_TOPIC_MUTED} <> s.is_muted
@@ -45,13 +45,13 @@ function countsOf(holder: AnyHolder): Prisma.Sql {
       UNION ALL
       SELECT o.channel_id, o.conversation_id, ${IS_TOPIC_MUTED}, o.n FROM otherwise o
       LEFT JOIN place s ON s.channel_id = o.channel_id
-      LEFT JOIN user_topic t ON t.realm_id = ${realmId} AND t.user_id = ${userId} AND t.channel_id = o.channel_id AND lower(t.topic) = lower(o.topic)
+      LEFT JOIN user_topic t ON t.realm_id = ${realmId} AND t.user_id = ${userId} AND t.channel_id = o.channel_id AND topic_key(t.topic) = topic_key(o.topic)
     )
     SELECT channel_id AS "channelId", conversation_id AS "conversationId", is_muted AS "isMuted", sum(n)::int AS count
     FROM counted GROUP BY 1, 2, 3 HAVING sum(n) > 0`;
 }
 
-/** What is unread for each of the users, by where it is: one query, whose cost does not grow with how much it is. */
+/** Counts the unread messages of each user, by channel or conversation. One query, whose cost does not grow with the counts. */
 export async function countUnreadOfEach(
   db: SqlClient,
   realmId: number,
@@ -62,7 +62,10 @@ export async function countUnreadOfEach(
 
 type OfHolder<Row> = Row & { readonly userId: number };
 
-/** The rows of a statement for each of the users. Who is alone is read by a query of their own, which the planner knows more of. */
+/**
+ * Runs a statement for each of the users, in one query. For a single user the id is a constant, which gives the planner better
+ * estimates.
+ */
 export async function ofEach<Row extends object>(
   db: SqlClient,
   userIds: readonly number[],
@@ -83,19 +86,19 @@ export async function ofEach<Row extends object>(
 const byHolder = <Row>(rows: readonly OfHolder<Row>[]): Map<number, OfHolder<Row>[]> =>
   Map.groupBy(rows, ({ userId }) => userId);
 
-/** A topic or conversation, for somebody. */
+/** A topic or conversation, with the user for whom it is read. */
 export interface WantedPlace {
   readonly userId: number;
   readonly channelId: number | null;
   readonly conversationId: number | null;
-  /** In whatever case. */
+  /** In any spelling. */
   readonly topic: string;
 }
 
-/** The places as a table `wanted`, of which `nth` says which each is. */
+/** Returns the places of one user as the common table expression `wanted`. `nth` is the index in `places`, from 1. */
 const wantedBy = ({ userId }: AnyHolder, places: readonly WantedPlace[]): Prisma.Sql => Prisma.sql`
   wanted AS MATERIALIZED (
-    SELECT w.nth::int AS nth, w.channel_id, w.conversation_id, lower(w.topic) AS topic FROM unnest(
+    SELECT w.nth::int AS nth, w.channel_id, w.conversation_id, topic_key(w.topic) AS topic FROM unnest(
       ${places.map((place) => place.userId)}::int[], ${places.map((place) => place.channelId)}::int[],
       ${places.map((place) => place.conversationId)}::int[], ${places.map((place) => place.topic)}::text[])
       WITH ORDINALITY AS w(user_id, channel_id, conversation_id, topic, nth)
@@ -106,7 +109,7 @@ const WANTED = {
   conversations: Prisma.sql`SELECT conversation_id FROM wanted`,
 };
 /**
- * How much is unread in each of the topics, in their order: one query.
+ * Returns the number of unread messages in each of the topics, in their order. One query.
  *
  * @param places Topics of channels.
  */
@@ -123,13 +126,16 @@ export async function countUnreadInTopics(
       otherwise AS MATERIALIZED (${countedOtherwise(holder, Prisma.sql`base`)})
       SELECT w.nth, (${countedAbove(realmId, inTopic(Prisma.sql`w.topic`))} + COALESCE(o.n, 0))::int AS count
       FROM wanted w JOIN place p ON p.channel_id = w.channel_id
-      LEFT JOIN (SELECT channel_id, lower(topic) AS topic, sum(n) AS n FROM otherwise GROUP BY 1, 2) AS o
+      LEFT JOIN (SELECT channel_id, topic_key(topic) AS topic, sum(n) AS n FROM otherwise GROUP BY 1, 2) AS o
         ON o.channel_id = w.channel_id AND o.topic = w.topic`;
   });
   return inOrder(places, rows, ({ count }) => count, 0);
 }
 
-/** The oldest unread message in each of the topics and conversations, in their order; null where there is none. One query. */
+/**
+ * Returns the id of the oldest unread message in each of the topics and conversations, in their order. Null if there is none. One
+ * query.
+ */
 export async function firstUnreadIn(
   db: SqlClient,
   realmId: number,
@@ -149,7 +155,7 @@ export async function firstUnreadIn(
       otherwise AS MATERIALIZED (${countedOtherwise(holder, Prisma.sql`base`)})
       SELECT w.nth, LEAST(${first(inTopic(Prisma.sql`w.topic`).stands)}, o.id) AS id
       FROM wanted w JOIN place p ON p.channel_id = w.channel_id
-      LEFT JOIN (SELECT channel_id, lower(topic) AS topic, min(id) AS id FROM otherwise WHERE is_unread GROUP BY 1, 2) AS o
+      LEFT JOIN (SELECT channel_id, topic_key(topic) AS topic, min(id) AS id FROM otherwise WHERE is_unread GROUP BY 1, 2) AS o
         ON o.channel_id = w.channel_id AND o.topic = w.topic
       UNION ALL
       SELECT w.nth, LEAST(${first(IN_CONVERSATION.stands)}, o.id)

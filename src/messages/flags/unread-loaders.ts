@@ -1,7 +1,7 @@
 import type { Ctx } from '../../access/context.ts';
 import { acrossReaders, type GraphQLContext, perOperation } from '../../api/graphql/context.ts';
-import type { Wanted } from '../../api/graphql/keyed-loader.ts';
-import { topicKey } from '../../channels/topic-name.ts';
+import type { RequestedKey } from '../../api/graphql/keyed-loader.ts';
+import { topicKey } from '../../contract/topic-key.ts';
 import type { Db } from '../../platform/db/client.ts';
 import {
   countUnreadInTopics,
@@ -12,10 +12,10 @@ import {
 } from './unread-counts.ts';
 import { type UnreadMentions, unreadMentionsOfEach } from './unread-mentions.ts';
 
-/** There is one of it for each viewer. */
+/** The only key of each viewer. */
 const ALL = 0;
 
-/** What is read of several viewers at once: read once for each operation, or delivery. */
+/** Returns a loader of rows that are read for several viewers in one query, once for each operation or delivery. */
 function ofViewers<Row>(read: (db: Db, realmId: number, userIds: readonly number[]) => Promise<Map<number, Row[]>>) {
   const load = acrossReaders<typeof ALL, readonly Row[]>(async (wanted) => {
     const [first] = wanted;
@@ -27,19 +27,19 @@ function ofViewers<Row>(read: (db: Db, realmId: number, userIds: readonly number
   return (ctx: GraphQLContext): Promise<readonly Row[]> => load(ctx).load(ALL);
 }
 
-/** How much is unread for the viewer, by where it is. */
+/** Loads the viewer's numbers of unread messages, by channel or conversation. */
 export const ownCounts = ofViewers<UnreadCount>(countUnreadOfEach);
 
-/** What mentions the viewer and is unread, by where it is. */
+/** Loads the viewer's numbers of unread mentions, by topic or conversation. */
 export const ownMentions = ofViewers<UnreadMentions>(unreadMentionsOfEach);
 
-interface Counted {
+interface UnreadCountRow {
   readonly channelId: number | null;
   readonly conversationId: number | null;
   readonly count: number;
 }
 
-/** Sums by key; without what has none. */
+/** Returns sums by key. Rows without a key are omitted. */
 function sumsBy<Row extends { readonly count: number }, K>(
   rows: readonly Row[],
   keyOf: (row: Row) => K | null,
@@ -52,8 +52,8 @@ function sumsBy<Row extends { readonly count: number }, K>(
   return sums;
 }
 
-/** Sums in one place, of counts that are read once. */
-const sumsIn = (read: (ctx: GraphQLContext) => Promise<readonly Counted[]>) =>
+/** Returns a loader of sums in one channel or conversation. The rows are read once for each operation. */
+const sumsIn = (read: (ctx: GraphQLContext) => Promise<readonly UnreadCountRow[]>) =>
   perOperation(async (ctx) => {
     const rows = await read(ctx);
     const byChannel = sumsBy(rows, ({ channelId }) => channelId);
@@ -64,13 +64,13 @@ const sumsIn = (read: (ctx: GraphQLContext) => Promise<readonly Counted[]>) =>
     };
   });
 
-/** How much is unread for the viewer in a channel, or in a conversation. */
+/** Loads the viewer's number of unread messages in a channel or conversation. */
 export const ownCountsIn = sumsIn(ownCounts);
 
-/** How much of it mentions the viewer. */
+/** Loads the viewer's number of unread mentions in a channel or conversation. */
 export const ownMentionsIn = sumsIn(ownMentions);
 
-/** How much is unread for the viewer in a topic and mentions them. */
+/** Loads the viewer's number of unread mentions in a topic. */
 export const ownMentionsInTopics = perOperation(async (ctx) => {
   const byTopic = sumsBy(await ownMentions(ctx), ({ channelId, topic }) => `${channelId} ${topicKey(topic)}`);
   return (channelId: number, name: string): number => byTopic.get(`${channelId} ${topicKey(name)}`) ?? 0;
@@ -79,7 +79,7 @@ export const ownMentionsInTopics = perOperation(async (ctx) => {
 const inTopic = (channelId: number, name: string) => `t${channelId} ${name}`;
 const inConversation = (id: number) => `c${id} `;
 
-function placeOf({ ctx, key }: Wanted<string>): WantedPlace {
+function placeOf({ ctx, key }: RequestedKey<string>): WantedPlace {
   const end = key.indexOf(' ');
   const [id, userId] = [Number(key.slice(1, end)), ctx.viewer.id];
   return key.startsWith('c')
@@ -87,7 +87,7 @@ function placeOf({ ctx, key }: Wanted<string>): WantedPlace {
     : { userId, channelId: id, conversationId: null, topic: key.slice(end + 1) };
 }
 
-/** What is read of places: as many queries for many as for one. */
+/** Returns a loader for places. The number of queries does not depend on the number of places. */
 const ofPlaces = <V>(read: (db: Db, realmId: number, places: readonly WantedPlace[]) => Promise<readonly V[]>) =>
   acrossReaders<string, V>(async (wanted) => {
     const ctx: Ctx | undefined = wanted[0]?.ctx;
@@ -97,14 +97,14 @@ const ofPlaces = <V>(read: (db: Db, realmId: number, places: readonly WantedPlac
 const topicCounts = ofPlaces(countUnreadInTopics);
 const firsts = ofPlaces(firstUnreadIn);
 
-/** How much is unread for the viewer in a topic. */
+/** Loads the viewer's number of unread messages in a topic. */
 export const ownCountInTopic = (ctx: GraphQLContext, channelId: number, name: string): Promise<number> =>
   topicCounts(ctx).load(inTopic(channelId, name));
 
-/** The oldest message in a topic that is unread for the viewer; null for none. */
+/** Loads the id of the viewer's oldest unread message in a topic. Null if there is none. */
 export const firstUnreadInTopic = (ctx: GraphQLContext, channelId: number, name: string): Promise<number | null> =>
   firsts(ctx).load(inTopic(channelId, name));
 
-/** The oldest message in a conversation that is unread for the viewer; null for none. */
+/** Loads the id of the viewer's oldest unread message in a conversation. Null if there is none. */
 export const firstUnreadInConversation = (ctx: GraphQLContext, id: number): Promise<number | null> =>
   firsts(ctx).load(inConversation(id));

@@ -1,21 +1,24 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import { isUnreadBy } from '../flag-conditions.ts';
 import { IS_TOPIC_MUTED } from '../topic-policies/policies.ts';
-import { isUnreadBy } from '../user-flags.ts';
 import { placesOf } from './counted-places.ts';
 import type { AnyHolder } from './unread.ts';
 import { ofEach } from './unread-counts.ts';
 
-/** Our choice: so many of the newest messages that name a user are looked at, and so many that mention everybody. */
+/**
+ * Maximum number of examined messages: the newest that name the user and, in each channel and conversation, the newest with a
+ * wildcard mention.
+ */
 export const MAX_MENTIONS = 1_000;
 
-/** Unread messages of one topic or conversation that mention the user; with everybody, where that is not muted. */
+/** Number of unread messages of one topic or conversation that mention the user. Wildcards count unless the topic is muted. */
 export interface UnreadMentions {
   /** Null for a conversation. */
   readonly channelId: number | null;
   /** Null for a topic. */
   readonly conversationId: number | null;
-  /** In lower case; empty for a conversation. */
+  /** Key of the topic. Empty for a conversation. */
   readonly topic: string;
   readonly count: number;
 }
@@ -23,9 +26,9 @@ export interface UnreadMentions {
 function mentionsOf(holder: AnyHolder): Prisma.Sql {
   const { realmId, userId } = holder;
   const wildcards = (stands: Prisma.Sql) => Prisma.sql`
-    SELECT everybody.id FROM place p CROSS JOIN LATERAL (
+    SELECT mentioned.id FROM place p CROSS JOIN LATERAL (
       SELECT m.id FROM message m WHERE ${stands} AND m.channel_wildcard AND m.id > p.above
-      ORDER BY m.id DESC LIMIT ${MAX_MENTIONS}) AS everybody`;
+      ORDER BY m.id DESC LIMIT ${MAX_MENTIONS}) AS mentioned`;
   return Prisma.sql`
     WITH ${placesOf(holder)}, found AS (
       (SELECT um.message_id AS id FROM user_message um
@@ -33,7 +36,7 @@ function mentionsOf(holder: AnyHolder): Prisma.Sql {
        ORDER BY um.message_id DESC LIMIT ${MAX_MENTIONS})
       UNION ${wildcards(Prisma.sql`m.channel_id IS NOT NULL AND m.channel_id = p.channel_id`)}
       UNION ${wildcards(Prisma.sql`m.conversation_id IS NOT NULL AND m.conversation_id = p.conversation_id`)}
-      -- Marked unread one by one, or moved: before the mark of where they are.
+      -- Messages marked as unread one by one, and moved messages: they can be before the read mark of their place.
       UNION SELECT x.message_id FROM read_exception x
       WHERE x.realm_id = ${realmId} AND x.user_id = ${userId} AND NOT x.is_read
       UNION
@@ -41,14 +44,14 @@ function mentionsOf(holder: AnyHolder): Prisma.Sql {
       JOIN message m ON m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
       WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND m.channel_wildcard
     )
-    SELECT m.channel_id AS "channelId", m.conversation_id AS "conversationId", lower(m.topic) AS topic, count(*)::int AS count
+    SELECT m.channel_id AS "channelId", m.conversation_id AS "conversationId", topic_key(m.topic) AS topic, count(*)::int AS count
     FROM found JOIN message m ON m.realm_id = ${realmId} AND m.id = found.id
     JOIN place s ON s.recipient_id = COALESCE(m.channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1)
     LEFT JOIN user_message um ON um.realm_id = m.realm_id AND um.user_id = ${userId} AND um.message_id = m.id
-    LEFT JOIN user_topic t ON t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)
+    LEFT JOIN user_topic t ON t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND topic_key(t.topic) = topic_key(m.topic)
     WHERE (um.mentioned OR NOT (${IS_TOPIC_MUTED}) AND (m.channel_wildcard OR um.topic_wildcard_mentioned))
       AND ${isUnreadBy(userId)}
-      -- What somebody sends without being subscribed waits for nobody.
+      -- Own messages in a channel without a subscription count only if they were marked as unread.
       AND (m.sender_id <> ${userId} OR m.conversation_id IS NOT NULL
         OR EXISTS (SELECT FROM read_exception x WHERE x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id)
         OR EXISTS (
@@ -58,7 +61,7 @@ function mentionsOf(holder: AnyHolder): Prisma.Sql {
     GROUP BY 1, 2, 3`;
 }
 
-/** What mentions each of the users and is unread for them: one query. */
+/** Counts the unread mentions of each user. One query. */
 export async function unreadMentionsOfEach(
   db: SqlClient,
   realmId: number,

@@ -1,35 +1,36 @@
+import { topicKey } from '../../contract/topic-key.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { IS_TOPIC_MUTED } from '../topic-policies/policies.ts';
 import type { Holder } from './read-state.ts';
 
-/** How many unread messages clients are told of, the newest. */
+/** Maximum number of unread messages in a registration. The newest are returned. */
 export const MAX_UNREAD = 50_000;
 
-/** Unread messages that belong together: of one topic, or of one conversation; and what they are to the user. */
+/** Unread messages of one topic or conversation, with their state for the user. */
 export interface UnreadGroup {
   /** Null for a direct conversation. */
   readonly channelId: number | null;
-  /** As the newest of the messages has it; "" for a conversation. */
+  /** The topic, as the newest of the messages spells it. "" for a conversation. */
   readonly topic: string;
-  /** Who takes part in the conversation, ascending; null for a topic. */
+  /** Participants of the conversation, ascending. Null for a topic. */
   readonly memberIds: readonly number[] | null;
-  /** Whether the topic is muted, by itself or with its channel. */
+  /** Whether the topic is muted, itself or by its channel. */
   readonly isMuted: boolean;
   /** Ascending. */
   readonly ids: readonly number[];
-  /** Those that mention the user by name, through a group, or with everybody where that is not muted. */
+  /** Messages that mention the user by name, through a group or, unless the topic is muted, by a wildcard. */
   readonly mentions: readonly number[];
 }
 
-/** A part of what is unread: a channel the user need not be subscribed to, or a topic of it. */
+/** A channel or topic whose unread messages are read. The user need not be subscribed to it. */
 export interface UnreadPlace {
   readonly channelId: number;
   readonly topic?: string | undefined;
 }
 
-/** A holder, or a column of holders in a query. */
+/** A user, given by a value or by a column of a query. */
 export interface AnyHolder extends Omit<Holder, 'userId'> {
   readonly userId: number | Prisma.Sql;
 }
@@ -41,12 +42,13 @@ interface Window {
 }
 
 /**
- * What is unread for a user, as SQL: rows of `id`, `channel_id`, `topic`, `conversation_id` and `channel_wildcard`.
+ * Returns SQL for a user's unread messages: rows of `id`, `channel_id`, `topic`, `conversation_id` and `channel_wildcard`.
  *
- * Each part enters an index at the user's mark, so that it costs what there is to find, and an entry for each channel and
- * conversation, however old the organisation is. `OFFSET 0` keeps the planner to that: it knows no user's mark.
+ * Each part enters an index at the user's mark. The cost is proportional to the unread messages, plus one entry for each channel
+ * and conversation, and independent of the organization's age. `OFFSET 0` forces this plan, because the planner does not know the
+ * marks.
  *
- * @param place Absent: direct messages, and the channels the user is subscribed to that are not archived.
+ * @param place Absent: direct messages, and channels that the user is subscribed to and that are not archived.
  */
 export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPlace, window?: Window): Prisma.Sql {
   const channels =
@@ -57,7 +59,7 @@ export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPla
       : Prisma.sql`SELECT ${place.channelId}::int AS channel_id`;
   const columns = Prisma.sql`m.id, m.channel_id, m.topic, m.conversation_id, m.channel_wildcard`;
   const within = Prisma.sql`
-    ${place?.topic === undefined ? Prisma.empty : Prisma.sql`AND lower(m.topic) = lower(${place.topic})`}
+    ${place?.topic === undefined ? Prisma.empty : Prisma.sql`AND topic_key(m.topic) = topic_key(${place.topic})`}
     ${window === undefined ? Prisma.empty : Prisma.sql`AND m.id > ${window.above} AND m.id <= ${window.through}`}`;
   const byMark = Prisma.sql`
     NOT (m.sender_id = ${userId} AND m.read_by_sender)
@@ -65,7 +67,7 @@ export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPla
   const inPeriod = Prisma.sql`
     m.id > GREATEST(p.began_message_id, r.read_through) AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)`;
   const parts = [
-    // Where they were sent.
+    // In the channel where they were sent.
     Prisma.sql`
       SELECT sent.* FROM place 
       JOIN subscription_period p ON p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.channel_id = place.channel_id
@@ -74,7 +76,7 @@ export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPla
         SELECT ${columns} FROM message m
         WHERE m.channel_id = place.channel_id AND m.sent_channel_id = m.channel_id AND ${inPeriod} AND ${byMark} OFFSET 0
       ) AS sent`,
-    // Moved there from elsewhere.
+    // Moved from another channel.
     Prisma.sql`
       SELECT moved.* FROM subscription_period p
       LEFT JOIN read_mark r ON r.realm_id = p.realm_id AND r.user_id = p.user_id AND r.recipient_id = p.channel_id::bigint * 2
@@ -83,7 +85,7 @@ export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPla
         WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND ${inPeriod} AND ${byMark} OFFSET 0
       ) AS moved
       WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND moved.channel_id IN (SELECT channel_id FROM place)`,
-    // Marked unread one by one, or left behind by the mark.
+    // Marked as unread individually, or passed over when the mark was moved.
     Prisma.sql`
       SELECT excepted.* FROM read_exception x CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m WHERE m.realm_id = ${realmId} AND m.id = x.message_id ${within} OFFSET 0
@@ -115,7 +117,7 @@ interface UnreadGroupRow {
   readonly wildcards: number[] | null;
 }
 
-/** At most `limit` of the messages, which ones is left open, in their groups. */
+/** Reads at most `limit` of the unread messages, in no particular order, by group. */
 async function readGroups(
   db: SqlClient,
   holder: Holder,
@@ -131,21 +133,24 @@ function groupsOf(holder: AnyHolder, limit: number, place?: UnreadPlace, window?
   return Prisma.sql`
     WITH unread AS MATERIALIZED (
       SELECT * FROM ${unreadMessages(holder, place, window)} AS found LIMIT ${limit}
+    ), spelling AS MATERIALIZED (
+      -- Computes the key once per spelling, not once per message.
+      SELECT d.topic, topic_key(d.topic) AS key FROM (SELECT DISTINCT topic FROM unread) AS d
     ), gathered AS (
-      SELECT u.channel_id, u.conversation_id, lower(u.topic) AS key, (array_agg(u.topic ORDER BY u.id DESC))[1] AS topic,
+      SELECT u.channel_id, u.conversation_id, spelling.key, (array_agg(u.topic ORDER BY u.id DESC))[1] AS topic,
              json_agg(u.id ORDER BY u.id) AS ids, json_agg(u.id ORDER BY u.id) FILTER (WHERE um.mentioned) AS mentioned,
              json_agg(u.id ORDER BY u.id) FILTER (WHERE u.channel_wildcard OR um.topic_wildcard_mentioned) AS wildcards
-      FROM unread u LEFT JOIN user_message um
+      FROM unread u JOIN spelling ON spelling.topic = u.topic LEFT JOIN user_message um
         ON um.realm_id = ${realmId} AND um.user_id = ${userId} AND um.message_id = u.id
         AND (um.mentioned OR um.topic_wildcard_mentioned)
-      GROUP BY u.channel_id, u.conversation_id, lower(u.topic)
+      GROUP BY u.channel_id, u.conversation_id, spelling.key
     )
     SELECT g.channel_id, g.topic, c.member_ids, g.ids, g.mentioned, g.wildcards,
            ${IS_TOPIC_MUTED} AS is_muted
     FROM gathered g
     LEFT JOIN conversation c ON c.realm_id = ${realmId} AND c.id = g.conversation_id
     LEFT JOIN subscription s ON s.realm_id = ${realmId} AND s.user_id = ${userId} AND s.channel_id = g.channel_id
-    LEFT JOIN user_topic t ON t.realm_id = ${realmId} AND t.user_id = ${userId} AND t.channel_id = g.channel_id AND lower(t.topic) = g.key`;
+    LEFT JOIN user_topic t ON t.realm_id = ${realmId} AND t.user_id = ${userId} AND t.channel_id = g.channel_id AND topic_key(t.topic) = g.key`;
 }
 
 const toGroup = (row: UnreadGroupRow): UnreadGroup => ({
@@ -162,15 +167,15 @@ const union = (a: readonly number[], b: readonly number[]): number[] =>
 
 const sizeOf = (groups: readonly UnreadGroup[]): number => groups.reduce((sum, { ids }) => sum + ids.length, 0);
 
-/** The newest unread messages of a user, in their groups. */
+/** The newest unread messages of a user, by group. */
 export interface Unread {
   readonly groups: readonly UnreadGroup[];
-  /** Whether there are more than `MAX_UNREAD`, and the oldest are left out. */
+  /** Whether there are more than `MAX_UNREAD`. The oldest are then omitted. */
   readonly isCut: boolean;
 }
 
 /**
- * What is unread for a user: direct messages, and what stands in channels they are subscribed to.
+ * Reads a user's unread messages: direct messages, and messages of channels that the user is subscribed to.
  *
  * @param max For tests.
  */
@@ -181,8 +186,8 @@ export async function readUnread(db: SqlClient, holder: Holder, max = MAX_UNREAD
 }
 
 /**
- * The newest of many: read in windows of ids, the newest first and each twice as wide as the one before it, so that not
- * much more is read than is wanted, however much there is.
+ * Reads the newest of many unread messages. It reads windows of ids, newest first, each twice as wide as the one before, so that
+ * it reads little more than `max` messages.
  */
 async function readNewest(db: SqlClient, holder: Holder, max: number): Promise<UnreadGroup[]> {
   const [last] = await readRows<{ id: bigint }>(
@@ -204,10 +209,13 @@ async function readNewest(db: SqlClient, holder: Holder, max: number): Promise<U
   return mergeGroups(found, oldest ?? 0);
 }
 
-const keyOf = ({ channelId, topic, memberIds }: UnreadGroup) =>
-  `${channelId} ${memberIds?.join()} ${topic.toLowerCase()}`;
+const keyOf = ({ channelId, topic, memberIds }: UnreadGroup) => `${channelId} ${memberIds?.join()} ${topicKey(topic)}`;
 
-/** One of each group, with its messages from `oldest` on. The parts with newer messages come first. */
+/**
+ * Merges the parts of each group. Messages below `oldest` are dropped.
+ *
+ * @param parts Those with newer messages first.
+ */
 function mergeGroups(parts: readonly UnreadGroup[], oldest: number): UnreadGroup[] {
   return [...Map.groupBy(parts, keyOf).values()].flatMap(([newest, ...older]) => {
     if (newest === undefined) return [];
@@ -221,7 +229,7 @@ function mergeGroups(parts: readonly UnreadGroup[], oldest: number): UnreadGroup
   });
 }
 
-/** The ids of all that is unread for a user in a channel or topic, ascending. */
+/** Returns the ids of a user's unread messages in a channel or topic, ascending. */
 export async function unreadIdsIn(db: SqlClient, holder: Holder, place: UnreadPlace): Promise<number[]> {
   const [row] = await readRows<{ ids: number[] | null }>(
     db,
@@ -231,7 +239,7 @@ export async function unreadIdsIn(db: SqlClient, holder: Holder, place: UnreadPl
   return row?.ids ?? [];
 }
 
-/** Whether there is anything unread for a user that clients are told of. */
+/** Returns whether a registration would contain unread messages of the user. */
 export async function hasUnread(db: SqlClient, holder: Holder): Promise<boolean> {
   const rows = await readRows<unknown>(
     db,

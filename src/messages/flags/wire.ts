@@ -1,7 +1,8 @@
+import { topicKey } from '../../contract/topic-key.ts';
 import { shownTopic } from '../wire.ts';
 import type { Unread, UnreadGroup } from './unread.ts';
 
-/** How a client is shown topics. */
+/** The viewer, and the options for displaying the empty topic. */
 interface Shown {
   readonly userId: number;
   readonly emptyTopicName: string;
@@ -11,7 +12,7 @@ interface Shown {
 const conversations = (groups: readonly UnreadGroup[]) =>
   groups.flatMap(({ memberIds, ids }) => (memberIds === null ? [] : [{ memberIds, ids }]));
 
-/** What a user has not read, as registration tells it. */
+/** Converts a user's unread messages to their form in registrations. */
 export function toWireUnread({ groups, isCut }: Unread, { userId, emptyTopicName, knowsEmptyTopic }: Shown) {
   const direct = conversations(groups);
   const pairs = direct.filter(({ memberIds }) => memberIds.length <= 2);
@@ -28,7 +29,7 @@ export function toWireUnread({ groups, isCut }: Unread, { userId, emptyTopicName
       .flatMap(({ channelId, topic, ids }) =>
         channelId === null ? [] : [{ stream_id: channelId, topic, unread_message_ids: ids }],
       )
-      .sort((a, b) => a.stream_id - b.stream_id || compare(a.topic.toLowerCase(), b.topic.toLowerCase()))
+      .sort((a, b) => a.stream_id - b.stream_id || compare(topicKey(a.topic), topicKey(b.topic)))
       .map((entry) => ({ ...entry, topic: shownTopic(entry.topic, emptyTopicName, knowsEmptyTopic) })),
     huddles: others
       .map(({ memberIds, ids }) => ({ user_ids_string: memberIds.join(), unread_message_ids: ids }))
@@ -40,6 +41,6 @@ export function toWireUnread({ groups, isCut }: Unread, { userId, emptyTopicName
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
-/** How many of the messages are not muted. */
+/** Returns the number of messages that are not muted. */
 export const countUnread = (groups: readonly UnreadGroup[]): number =>
   groups.reduce((sum, { isMuted, ids }) => sum + (isMuted ? 0 : ids.length), 0);

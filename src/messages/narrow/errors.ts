@@ -1,8 +1,8 @@
 import { beginningOf, defineError } from '../../platform/errors.ts';
 
 /**
- * A narrow that cannot be: a term nobody knows, of something that is not there, or one that another rules out.
- * `what` says whether one term is wrong, or each is right, but not all together.
+ * A narrow that is invalid: an unknown operator, an operand that does not exist, or terms that contradict each other. `what` says
+ * whether a single term is invalid or only the combination.
  */
 export class BadNarrowError extends defineError(
   'BAD_NARROW',

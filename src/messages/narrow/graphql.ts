@@ -7,77 +7,87 @@ import { BadNarrowError } from './errors.ts';
 import type { NarrowTerm, Operand } from './narrow-terms.ts';
 
 const MessageState = builder.enumType('MessageState', {
-  description: 'What a message is to the viewer, or what its topic is.',
+  description: 'State of a message for the viewer, or of its topic.',
   values: {
-    DIRECT: { value: 'dm', description: 'Among people.' },
-    STARRED: { value: 'starred', description: 'The viewer has starred it.' },
+    DIRECT: { value: 'dm', description: 'The message is a direct message.' },
+    STARRED: { value: 'starred', description: 'The viewer has starred the message.' },
     MENTIONED: {
       value: 'mentioned',
-      description: 'It mentions the viewer: by name, through a group, or with everybody.',
+      description: 'The message mentions the viewer by name, through a group or by a wildcard such as @all.',
     },
-    ALERTED: { value: 'alerted', description: "One of the viewer's alert words is in it." },
-    UNREAD: { value: 'unread', description: 'The viewer has not read it.' },
-    RESOLVED: { value: 'resolved', description: 'Its topic is marked as resolved.' },
-    FOLLOWED: { value: 'followed', description: 'The viewer follows its topic.' },
-    MUTED: { value: 'muted', description: 'By its topic or its channel.' },
+    ALERTED: { value: 'alerted', description: "The message contains one of the viewer's alert words." },
+    UNREAD: { value: 'unread', description: 'The viewer has not read the message.' },
+    RESOLVED: { value: 'resolved', description: 'The topic of the message is marked as resolved.' },
+    FOLLOWED: { value: 'followed', description: 'The viewer follows the topic of the message.' },
+    MUTED: { value: 'muted', description: 'The viewer has muted the topic of the message or its channel.' },
   } as const,
 });
 
 const MessagePart = builder.enumType('MessagePart', {
-  description: 'What can be in, or at, a message.',
+  description: 'A feature of a message.',
   values: {
-    LINK: { value: 'link', description: 'A link in its content.' },
-    IMAGE: { value: 'image', description: 'A link to an image.' },
-    ATTACHMENT: { value: 'attachment', description: 'A link to an uploaded file.' },
-    REACTION: { value: 'reaction', description: "Anybody's reaction to it." },
+    LINK: { value: 'link', description: 'The content has a link.' },
+    IMAGE: { value: 'image', description: 'The content has a link to an image.' },
+    ATTACHMENT: { value: 'attachment', description: 'The content has a link to an uploaded file.' },
+    REACTION: { value: 'reaction', description: 'The message has a reaction by any user.' },
   } as const,
 });
 
 const ChannelKind = builder.enumType('ChannelKind', {
-  description: 'Channels that many may read.',
+  description: 'Kind of channel, by its readers.',
   values: {
-    PUBLIC: { value: 'public', description: 'Readable by everybody but guests, who must be subscribed.' },
-    WEB_PUBLIC: { value: 'web-public', description: 'Readable without an account.' },
+    PUBLIC: { value: 'public', description: 'All users can read the channel, except guests who are not subscribed.' },
+    WEB_PUBLIC: { value: 'web-public', description: 'The channel can be read without an account.' },
   } as const,
 });
 
 const narrowFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => ({
-  channel: t.field({ type: ChannelRef, required: false, description: 'It stands in this channel.' }),
-  channels: t.field({ type: ChannelKind, required: false, description: 'It stands in some channel of this kind.' }),
-  topic: t.string({ required: false, description: 'In whatever case.' }),
-  senderId: t.id({ ...refersTo('User'), required: false, description: 'This user sent it.' }),
+  channel: t.field({ type: ChannelRef, required: false, description: 'Channel of the message.' }),
+  channels: t.field({ type: ChannelKind, required: false, description: 'Kind of the channel of the message.' }),
+  topic: t.string({ required: false, description: 'Name of the topic of the message, in any spelling.' }),
+  senderId: t.id({ ...refersTo('User'), required: false, description: 'Id of the sender.' }),
   directWith: t.idList({
     ...refersTo('User'),
     required: false,
-    description: 'The ids of all who take part; the viewer need not be named.',
+    description: 'Ids of all members of the conversation. The viewer can be omitted.',
   }),
-  directIncluding: t.id({ ...refersTo('User'), required: false, description: 'The id of somebody who takes part.' }),
-  is: t.field({ type: [MessageState], required: false, description: 'What it is to the viewer: each of these.' }),
-  has: t.field({ type: [MessagePart], required: false, description: 'What is in or at it: each of these.' }),
-  mentionsUserId: t.id({ ...refersTo('User'), required: false, description: 'Somebody whom it mentions by name.' }),
-  search: t.string({ required: false, description: 'Words, in any of their forms; in quotes, what must stand so.' }),
+  directIncluding: t.id({ ...refersTo('User'), required: false, description: 'Id of a member of the conversation.' }),
+  is: t.field({ type: [MessageState], required: false, description: 'States of the message.' }),
+  has: t.field({ type: [MessagePart], required: false, description: 'Features of the message.' }),
+  mentionsUserId: t.id({
+    ...refersTo('User'),
+    required: false,
+    description: 'Id of a user whom the message mentions by name.',
+  }),
+  search: t.string({
+    required: false,
+    description:
+      'Words of the message in any form, ignoring case and accents. Text in quotes must occur literally, ignoring case.',
+  }),
 });
 
 const NarrowTerms = builder.inputType('MessageNarrowTermsInput', {
-  description: 'What a message must not be: none of these.',
+  description: 'Conditions that a message must not meet. If it meets one of them, it is excluded.',
   fields: narrowFields,
 });
 
-/** What a list of messages is narrowed to. */
+/** The filter of a list of messages. */
 export const MessageNarrow = builder.inputType('MessageNarrowInput', {
-  description: 'What a message must be: all of these. With a channel all its history is read, else what was received.',
+  description:
+    'Filter for messages. A message must meet all conditions. With `channel` or `channels`, all readable messages are ' +
+    'searched, else only those that the viewer received.',
   fields: (t) => ({
     ...narrowFields(t),
     with: t.id({
       ...refersTo('Message'),
       required: false,
-      description: 'The id of a message: where it stands now goes before what is said of channel, topic and people.',
+      description: 'Id of a message. Its current location replaces `channel`, `topic` and `directWith`.',
     }),
-    not: t.field({ type: NarrowTerms, required: false, description: 'What it must not be: none of these.' }),
+    not: t.field({ type: NarrowTerms, required: false, description: 'Conditions that exclude a message.' }),
   }),
 });
 
-/** The operator of each field. */
+/** Operator of each input field. */
 const OPERATOR_OF: Readonly<Record<keyof typeof NarrowTerms.$inferInput, string>> = {
   channel: 'channel',
   channels: 'channels',
@@ -91,7 +101,7 @@ const OPERATOR_OF: Readonly<Record<keyof typeof NarrowTerms.$inferInput, string>
   search: 'search',
 };
 
-/** The terms that a narrow's fields stand for. */
+/** Returns the terms that are equivalent to a GraphQL narrow. */
 export function termsIn(input: typeof MessageNarrow.$inferInput): NarrowTerm[] {
   const { with: messageId, not, ...fields } = input;
   const place = messageId == null ? [] : [{ operator: 'with', operand: messageId, negated: false }];
@@ -103,16 +113,16 @@ function termsOf({ channel, ...fields }: typeof NarrowTerms.$inferInput, negated
   return Object.entries(given).flatMap(([field, value]: [string, Operand | readonly string[] | null | undefined]) => {
     if (value == null) return [];
     const operator = OPERATOR_OF[field as keyof typeof OPERATOR_OF];
-    // States and parts are terms of their own, each.
+    // Each state and each part is a separate term.
     const operands = field === 'is' || field === 'has' ? (value as readonly string[]) : [value as Operand];
     if (field === 'search' && String(value).trim() === '') throw new BadRequestError('search cannot be blank');
     return operands.map((operand) => ({ operator, operand, negated }));
   });
 }
 
-errorType(BadNarrowError, 'A narrow names what is not there, or what no message can be.', (t) => ({
+errorType(BadNarrowError, 'The narrow names something that does not exist, or no message can match it.', (t) => ({
   description: t.string({
-    description: 'What is wrong with the narrow, for people.',
+    description: 'Error message for users: the problem with the narrow.',
     resolve: ({ data }) => data.desc,
   }),
 }));

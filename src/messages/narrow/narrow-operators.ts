@@ -4,15 +4,15 @@ import { RESOLVED_PREFIX, topicNamed } from '../../channels/topic-name.ts';
 import { Prisma, type User } from '../../generated/prisma/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { hasProtectedHistory, receivedBy } from '../access.ts';
+import { isUnreadBy } from '../flag-conditions.ts';
 import type { MessagePlace } from '../reading.ts';
 import { accessNamed, findConversation, type Recipients } from '../sending/direct.ts';
 import { FOLLOWED, INHERITED, literal, MUTED } from '../topic-policies/policies.ts';
-import { isUnreadBy } from '../user-flags.ts';
 import { BadNarrowError } from './errors.ts';
 import { parseSearch, type Search } from './narrow-search.ts';
 import type { Operand } from './narrow-terms.ts';
 
-/** What leads to the messages of a term without looking at others: an index, mostly. */
+/** The access path to the messages of a term, usually an index. */
 export type Lead =
   | { readonly by: 'nothing' }
   | { readonly by: 'id'; readonly id: number }
@@ -28,21 +28,21 @@ export type Lead =
   | { readonly by: 'unread' }
   | { readonly by: 'search'; readonly search: Search };
 
-/** What a term says, before it is negated. No condition is ever null. */
+/** The compiled form of a term, before negation. No condition is ever null. */
 export interface Meaning {
-  /** The condition, where it hangs on the place alone, so that whole places are left out at once. */
+  /** The condition, if it depends only on the channel or conversation. Whole channels and conversations are then skipped. */
   readonly ofPlace?: (place: MessagePlace) => Prisma.Sql;
-  /** The condition on the message `m`. One of the two is given, or none for a term that says nothing. */
+  /** The condition on the message `m`. A term has one of the two conditions, or none if it matches everything. */
   readonly ofMessage?: Prisma.Sql;
   readonly lead?: Lead;
   readonly topic?: string;
-  /** The one channel it names. */
+  /** The only channel that the term selects. */
   readonly channel?: OwnChannel;
-  /** Which kind of message it selects: no message is both. */
+  /** The kind of message that the term selects. No message is of both kinds. */
   readonly kind?: 'channel' | 'direct';
-  /** Whether it asks for all of a channel's history, and not for what the viewer received. */
+  /** Whether the term selects the whole history of a channel, and not only the messages that the viewer received. */
   readonly opensHistory?: boolean;
-  /** Whether it is about what the viewer has with a message, so that there is nothing to find in what they never had. */
+  /** Whether the term is about the viewer's own state of a message, so that only messages on the viewer's record can match. */
   readonly isOwn?: boolean;
 }
 
@@ -52,7 +52,7 @@ const { sql } = Prisma;
 const none = (): Prisma.Sql => sql`false`;
 const equal = (column: Prisma.Sql, value: number) => sql`COALESCE(${column} = ${value}, false)`;
 
-/** Every operator of a narrow, by the name `operatorNamed` gives it. */
+/** All operators of a narrow, by the names that `operatorNamed` returns. */
 export const OPERATORS: Readonly<Record<string, Operator>> = {
   channel: async (ctx, operand) => {
     const channel = await findChannel(ctx, operand);
@@ -79,7 +79,11 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   },
   topic: ({ viewer }, operand) => {
     const topic = topicNamed(viewer.realm, String(operand).trim());
-    return { ofMessage: sql`(m.channel_id IS NOT NULL AND lower(m.topic) = lower(${topic}))`, kind: 'channel', topic };
+    return {
+      ofMessage: sql`(m.channel_id IS NOT NULL AND topic_key(m.topic) = topic_key(${topic}))`,
+      kind: 'channel',
+      topic,
+    };
   },
   sender: async (ctx, operand) => {
     const { id: userId } = await findUser(ctx, operand);
@@ -126,7 +130,7 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   near: () => ({}),
   mentions: async (ctx, operand) => {
     const { id } = await findUser(ctx, operand);
-    // The row says whether a mention reached them, and the text whether it was by name.
+    // The row shows that a mention reached the user; the text shows that the mention was by name.
     const byName = `class="user-mention" data-user-id="${id}"`;
     return {
       ofMessage: sql`(strpos(m.rendered_content, ${byName}) > 0 AND ${hasRow(id, sql`um.mentioned`)})`,
@@ -139,14 +143,14 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   },
 };
 
-/** Ids are of Number.MAX_SAFE_INTEGER at most; a larger one is that of nothing. */
+/** Returns the message id in an operand, clamped to `Number.MAX_SAFE_INTEGER`. Undefined if the operand is not an id. */
 export function messageIdIn(operand: Operand): number | undefined {
   if (typeof operand === 'string' && !/^\d{1,30}$/.test(operand)) return undefined;
   const id = Number(operand);
   return Number.isInteger(id) ? Math.min(id, Number.MAX_SAFE_INTEGER) : undefined;
 }
 
-/** The operands of `is`. */
+/** Operands of `is`. */
 const STATES: Readonly<Record<string, (userId: number) => Meaning>> = {
   dm: () => DIRECT,
   private: () => DIRECT,
@@ -162,10 +166,10 @@ const STATES: Readonly<Record<string, (userId: number) => Meaning>> = {
   muted: (userId) => ({ ofMessage: isMutedFor(userId) }),
 };
 
-/** As the index of a user's mentions has it. */
+/** Must equal the predicate of the index on a user's mentions. */
 export const MENTIONED = sql`(um.mentioned OR um.topic_wildcard_mentioned)`;
 
-/** No direct message has a topic. The prefix stands in the statement itself, as an index would have it. */
+/** Direct messages have no topic. The prefix is a literal in the statement so that an index on this expression can be used. */
 export const RESOLVED = sql`starts_with(m.topic, ${Prisma.raw(`'${RESOLVED_PREFIX}'`)})`;
 
 const DIRECT: Meaning = {
@@ -174,7 +178,7 @@ const DIRECT: Meaning = {
   kind: 'direct',
 };
 
-/** The operands of `has`. */
+/** Operands of `has`. */
 const PARTS: Readonly<Record<string, Prisma.Sql>> = {
   link: sql`m.has_link`,
   image: sql`m.has_image`,
@@ -193,15 +197,15 @@ const hasRow = (userId: number, isOne: Prisma.Sql) =>
 const includes = (conversationId: Prisma.Sql, { realmId, id }: Pick<User, 'realmId' | 'id'>) => sql`EXISTS (
   SELECT FROM conversation_member o WHERE o.realm_id = ${realmId} AND o.user_id = ${id} AND o.conversation_id = ${conversationId})`;
 
-/** How visible the user made the topic of `m`: `INHERITED` for no choice. */
+/** The user's visibility policy for the topic of `m`, as SQL. `INHERITED` if there is none. */
 const policyOf = (userId: number) => sql`COALESCE((
   SELECT t.policy FROM user_topic t
-  WHERE t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)), ${literal(INHERITED)})`;
+  WHERE t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND topic_key(t.topic) = topic_key(m.topic)), ${literal(INHERITED)})`;
 
 /**
- * Whether the message `m` is muted for the user, by its topic or its channel, as SQL.
+ * Returns SQL for whether the message `m` is muted for the user, by its topic or its channel.
  *
- * @param heedsChannel Whether the channel's muting counts.
+ * @param heedsChannel Whether a muted channel counts.
  */
 export const isMutedFor = (userId: number, heedsChannel = true): Prisma.Sql => {
   const byChannel = sql`EXISTS (
@@ -210,7 +214,7 @@ export const isMutedFor = (userId: number, heedsChannel = true): Prisma.Sql => {
     WHEN ${literal(INHERITED)} THEN ${heedsChannel ? byChannel : none()} ELSE false END)`;
 };
 
-/** By name, in whatever case, or by id. */
+/** Finds a channel by id or by name, ignoring case. Null if the viewer does not see it. */
 async function findChannel(ctx: Ctx, operand: Operand) {
   const { app, viewer } = ctx;
   const rows =
@@ -225,7 +229,7 @@ async function findChannel(ctx: Ctx, operand: Operand) {
   return channel ?? null;
 }
 
-/** By e-mail address or id. */
+/** Finds a user by email address or id. */
 async function findUser(ctx: Ctx, operand: Operand): Promise<User> {
   const named = typeof operand === 'number' ? { userIds: [operand] } : { emails: [String(operand)] };
   const [user] = await usersNamed(ctx, named, () => `unknown user ${operand}`);
@@ -233,7 +237,7 @@ async function findUser(ctx: Ctx, operand: Operand): Promise<User> {
   return user;
 }
 
-/** The conversation of exactly these people and the viewer; null when there is none. */
+/** Returns the conversation of exactly these users and the viewer. Null if there is none. */
 async function findDirect(ctx: Ctx, operand: Operand): Promise<{ id: number } | null> {
   const named =
     typeof operand === 'object'

@@ -1,104 +1,151 @@
 import { Prisma } from '../../generated/prisma/client.ts';
-import { escapeText } from '../../markdown/escape.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import { allOf } from '../reading.ts';
 import { BadNarrowError } from './errors.ts';
 
-/** What is looked for in messages. */
+/** A parsed search. */
 export interface Search {
-  /** All that was asked for: every word of it must be in the message, in some form of it. */
-  readonly words: string;
-  /** The words as the index knows them; none when all are too common to be indexed. */
-  readonly lexemes: readonly string[];
-  /** What stood in quotes: must be in the message as it is, in whatever case. */
-  readonly literals: readonly string[];
-  /** The words as a query, of SQL's type `tsquery`. */
-  readonly query: Prisma.Sql;
-  /** Whether the message `m` is found, as SQL. */
+  /** Stems of words, and short words prefixed with `SHORT`. For each of them a message must contain a matching word. */
+  readonly stems: readonly string[];
+  /** Unquoted text in scripts without spaces between words, folded. A message must contain each part, ignoring accents. */
+  readonly parts: readonly string[];
+  /** Quoted text in lower case. A message must contain all of it. */
+  readonly quoted: readonly string[];
+  /** Elements of `quoted` that are more than a short word. */
+  readonly phrases: readonly string[];
+  /** A `tsquery` that the index entry of each matching message satisfies. Empty: no message matches. */
+  readonly query: string;
+  /** SQL condition that the message `m` matches. */
   readonly matches: Prisma.Sql;
+  /** Builds a cheaper SQL condition on the folded text of a message. It holds for every message that `matches` accepts. */
+  readonly mayMatch: (folded: Prisma.Sql) => Prisma.Sql;
 }
 
 const { sql } = Prisma;
 
-/** Our choice, in UTF-16 units: as much as a message can hold. What several terms look for is one search. */
+/** Longest search in UTF-16 units: the longest content of a message. All search terms of a narrow are one search. */
 const MAX_LENGTH = 10_000;
-/** Our choice: each is looked for in every message that is come by. */
-const MAX_LITERALS = 20;
+/** Maximum number of quoted texts. Each one is compared with every message that the index returns. */
+const MAX_QUOTED = 20;
+const MAX_PARTS = 100;
 
 /**
- * Reads what was asked for: words, and in quotes what must stand so.
+ * Parses a search: words, and in quotes text that must be contained literally.
  *
- * @throws BadNarrowError when it is more than anybody looks for.
+ * @throws BadNarrowError if the search is too long or has too many parts.
  */
 export async function parseSearch(db: SqlClient, words: string): Promise<Search> {
-  if (words.length > MAX_LENGTH) throw new BadNarrowError('search is too long');
-  const quoted = [...words.matchAll(/"([^"]+)"/g)].map(([, text = '']) => text).filter((text) => text.trim() !== '');
-  const literals = [...new Set(quoted)];
-  if (literals.length > MAX_LITERALS) throw new BadNarrowError('search has too many parts in quotes');
-  const [row] = await db.$queryRaw<{ lexemes: string[] }[]>`
-    SELECT tsvector_to_array(to_tsvector('english', ${words})) AS lexemes`;
-  const lexemes = row?.lexemes ?? [];
-  const query = sql`plainto_tsquery('english', ${words})`;
-  const conditions = [
-    ...(lexemes.length === 0 ? [] : [sql`to_tsvector('english', m.topic || ' ' || m.content) @@ ${query}`]),
-    ...literals.map((text) => sql`strpos(lower(m.topic || E'\\n' || m.content), lower(${text})) > 0`),
+  if (words.length > MAX_LENGTH) throw new BadNarrowError(`search is too long (limit: ${MAX_LENGTH} characters)`);
+  const given = [...new Set([...words.matchAll(QUOTED)].map(([, text = '']) => text))];
+  if (given.length > MAX_QUOTED) throw new BadNarrowError(`search has too many quoted parts (limit: ${MAX_QUOTED})`);
+  const [row] = await db.$queryRaw<Parsed[]>`
+    SELECT COALESCE((
+             SELECT jsonb_agg(jsonb_build_object('text', token, 'stems', search_stems(token)))
+             FROM (SELECT DISTINCT string_to_table(search_fold(${words.replaceAll(QUOTED, ' ')}), ' ') AS token) AS t
+             WHERE token <> ''), '[]') AS tokens,
+           COALESCE((
+             SELECT jsonb_agg(jsonb_build_object('lower', search_lower(q), 'folded', search_fold(q)))
+             FROM unnest(${given}::text[]) AS q), '[]') AS quoted`;
+  const found = row?.quoted ?? [];
+  const tokens = (row?.tokens ?? []).map(({ text, stems }) => ({
+    text,
+    stems: stems.filter((stem) => stem[0] !== SHORT),
+  }));
+  // Drops quoted texts of only white space and invisible characters, because every message would match them.
+  const quoted = found.filter(({ folded }) => folded.trim() !== '');
+  const stems = [
+    ...new Set([
+      ...tokens.flatMap((token) => token.stems),
+      ...quoted.flatMap(({ folded }) => shortWordsOf(folded).map((word) => SHORT + word)),
+    ]),
   ];
-  // Of common words alone nothing is found: everything would be.
-  const matches = conditions.length === 0 ? sql`false` : sql`(${Prisma.join(conditions, ' AND ')})`;
-  return { words, lexemes, literals, query, matches };
-}
-
-/** Marks in HTML what was looked for; tags, entities and MathML stay as they are. */
-export type Highlighter = (html: string) => string;
-
-/**
- * A tag, or a formula's MathML as a whole: a parser that meets a span in it takes the formula for over, and its TeX source
- * for text. What is seen of a formula stands beside it.
- */
-const TAG = /(<math[\s>].*?<\/math>|<[^>]*>)/s;
-const NO_WORDS = new RegExp(`${TAG.source}|&#?\\w+;`, 'gs');
-const WORD = /[\p{L}\p{N}]+/gu;
-
-/**
- * What marks the hits of a search in these texts, as `<span class="highlight">`. One query, however many texts.
- *
- * @param texts HTML.
- */
-export async function highlighter(db: SqlClient, search: Search, texts: readonly string[]): Promise<Highlighter> {
-  const hits = await wordsLike(db, search.lexemes, texts);
-  const literals = search.literals.map((text) => escapeText(text).replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
-  // A literal before the words in it, and entities before what looks like a word in them.
-  const parts = new RegExp(
-    [...(literals.length === 0 ? [] : [`(?<hit>${literals.join('|')})`]), '&#?\\w+;', '(?<word>[\\p{L}\\p{N}]+)'].join(
-      '|',
-    ),
-    'giu',
+  const parts = [...new Set(tokens.flatMap(partsOf))];
+  if (parts.length > MAX_PARTS) throw new BadNarrowError(`search has too many words (limit: ${MAX_PARTS})`);
+  const lexemes = new Set([
+    ...stems.map((stem) => ` =${stem}`),
+    ...[...parts, ...quoted.map(({ folded }) => folded)].flatMap(gramsOf),
+  ]);
+  const lowers = quoted.map(({ lower }) => lower);
+  const matches =
+    lexemes.size === 0
+      ? // A search of only common words has no results, because every message would match it.
+        sql`false`
+      : sql`search_matches(m.topic || E'\\n' || m.content, ${lowers}::text[], ${parts}::text[], ${stems}::text[])`;
+  // A word begins with its stem, except for the last two letters of the stem. As in `search_matches`.
+  const beginnings = stems.map((stem) =>
+    [...stem.replace(/^"/, '')].slice(0, Math.max(1, [...stem].length - 2)).join(''),
   );
-  const mark = (text: string) =>
-    text.replace(parts, (part: string, ...rest: unknown[]) => {
-      const { hit, word } = rest.at(-1) as { hit?: string; word?: string };
-      const isHit = hit !== undefined || (word !== undefined && hits.has(word.toLowerCase()));
-      return isHit ? `<span class="highlight">${part}</span>` : part;
-    });
-  return (html) =>
-    html
-      .split(TAG)
-      .map((piece, i) => (i % 2 === 0 ? mark(piece) : piece))
-      .join('');
+  const contained = [...beginnings, ...parts, ...quoted.map(({ folded }) => folded)];
+  const mayMatch = (folded: Prisma.Sql) => allOf(contained.map((part) => sql`strpos(${folded}, ${part}) > 0`));
+  const phrases = quoted.flatMap(({ lower, folded }) => (shortWordsOf(folded).length === 1 ? [] : [lower]));
+  return { stems, parts, quoted: lowers, phrases, query: [...lexemes].map(lexemeOf).join(' & '), matches, mayMatch };
 }
 
-/** Those words of the texts that the index takes for one of the lexemes, in lower case. */
-async function wordsLike(db: SqlClient, lexemes: readonly string[], texts: readonly string[]): Promise<Set<string>> {
-  // No form of a word begins with another letter.
-  const initials = new Set(lexemes.map((lexeme) => [...lexeme][0]));
-  const words = new Set<string>();
-  for (const text of texts) {
-    for (const [word] of text.replaceAll(NO_WORDS, ' ').toLowerCase().matchAll(WORD)) {
-      if (initials.has([...word][0])) words.add(word);
-    }
-  }
-  if (words.size === 0) return new Set();
-  const rows = await db.$queryRaw<{ word: string }[]>`
-    SELECT word FROM unnest(${[...words]}::text[]) AS w(word)
-    WHERE tsvector_to_array(to_tsvector('english', word)) && ${[...lexemes]}::text[]`;
-  return new Set(rows.map(({ word }) => word));
+const QUOTED = /"([^"]+)"/g;
+/** Prefix of a word of one or two Latin letters or digits that is looked up literally: common ones have no stem. */
+export const SHORT = '"';
+
+/** Folded text between spaces, with the stems of its words that are not too common. */
+interface Token {
+  readonly text: string;
+  readonly stems: readonly string[];
 }
+
+interface Parsed {
+  readonly tokens: readonly Token[];
+  readonly quoted: readonly { readonly lower: string; readonly folded: string }[];
+}
+
+/** Scripts written without spaces between words, or whose words are also found inside longer ones. */
+const SPACELESS =
+  '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}\\p{Script=Thai}' +
+  '\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\\p{Script=Tibetan}\\p{Script=Yi}\\p{Script=Tai_Le}' +
+  '\\p{Script=New_Tai_Lue}\\p{Script=Tai_Tham}\\p{Script=Tai_Viet}\\p{Script=Javanese}\\p{Script=Balinese}\\u30fc';
+const IN_WORDS = '\\p{L}\\p{N}\\p{M}\\p{Default_Ignorable_Code_Point}';
+const PIECE = new RegExp(`[${IN_WORDS}]+`, 'gu');
+const IS_SPACELESS = new RegExp(`[${SPACELESS}]`, 'u');
+/** A word of a script with spaces between words. */
+export const WORD = `[[${IN_WORDS}]--[${SPACELESS}]]+`;
+
+/** Returns the parts of the token that a message must contain in addition to words with the token's stems. */
+function partsOf({ text, stems }: Token): string[] {
+  const pieces = text.match(PIECE) ?? [];
+  // An emoji, a currency sign or an arrow. Punctuation alone is ignored.
+  if (pieces.length === 0)
+    return text.match(/[^\p{ASCII}]*\p{S}[^\p{ASCII}]*/gu)?.filter((part) => !isAscii(part)) ?? [];
+  // All of its words are too common for a stem: "to-do".
+  if (pieces.length > 1 && stems.length === 0 && !IS_SPACELESS.test(text)) {
+    return [
+      text.slice(text.indexOf(pieces[0] ?? ''), text.lastIndexOf(pieces.at(-1) ?? '') + (pieces.at(-1) ?? '').length),
+    ];
+  }
+  return pieces.filter((piece) => IS_SPACELESS.test(piece));
+}
+
+const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text);
+
+/** Maximum number of n-grams looked up for one part. Those of a long part are spread evenly over it. */
+const MAX_GRAMS = 24;
+
+/**
+ * Returns n-grams of a folded text that are in the index entries of all texts that contain it: trigrams, and from runs of fewer
+ * than three characters the parts without Latin letters and digits.
+ */
+function gramsOf(text: string): string[] {
+  const grams = text.split(/\s+/u).flatMap((run) => {
+    const characters = [...run];
+    if (characters.length < 3) return run.split(/[a-z0-9]+/u).filter((part) => part !== '');
+    return characters.slice(2).map((_, i) => characters.slice(i, i + 3).join(''));
+  });
+  const step = Math.max(1, grams.length / MAX_GRAMS);
+  return Array.from({ length: Math.min(grams.length, MAX_GRAMS) }, (_, i) => grams[Math.floor(i * step)] as string);
+}
+
+/**
+ * Returns the words of a folded text that has no n-grams: words of one or two Latin letters or digits. The index has these as
+ * whole words.
+ */
+const shortWordsOf = (text: string): string[] =>
+  gramsOf(text).length > 0 ? [] : text.split(/\s+/u).filter((word) => word !== '');
+
+const lexemeOf = (lexeme: string): string => `'${lexeme.replaceAll(/['\\]/g, '$&$&')}'`;

@@ -7,43 +7,43 @@ import { messagesByIds } from '../channel-messages.ts';
 import { allOf } from '../reading.ts';
 import type { CompiledNarrow } from './narrow.ts';
 import { isMutedFor } from './narrow-operators.ts';
-import { fromIds, type Sources, sourcesOf, unreadSourcesOf } from './narrow-sources.ts';
-import { type Stretch, way } from './stretch.ts';
+import { fromIds, sourcesOf, unreadSourcesOf } from './narrow-sources.ts';
+import { type Sources, type Stretch, way } from './stretch.ts';
 
-/** From which message on to read: its id, an end, the first unread one, or the first that was sent at a time or after it. */
+/** The message to read around: its id, an end, the first unread message, or the first that was sent at or after a time. */
 export type Anchor = number | 'newest' | 'oldest' | 'first_unread' | Date;
 
-/** What to read around the anchor. */
+/** The messages to select around an anchor. */
 export interface Range {
   readonly anchor: Anchor;
   readonly numBefore: number;
   readonly numAfter: number;
-  /** Whether the anchor itself is read, when it is one of the messages. */
+  /** Whether the anchor itself is included if it is in the narrow. */
   readonly includeAnchor: boolean;
 }
 
-/** What was found. */
+/** The selected messages. */
 export interface Selection {
-  /** Ascending. */
+  /** In ascending order. */
   readonly ids: readonly number[];
-  /** The id that was read around: 0 for the oldest, NEWEST for the newest. */
+  /** Id of the resolved anchor: 0 for the oldest, `NEWEST` for the newest. */
   readonly anchor: number;
   readonly foundAnchor: boolean;
   readonly foundOldest: boolean;
   readonly foundNewest: boolean;
 }
 
-/** What clients are told: more than any id. */
+/** Anchor id that clients receive for the newest end. Greater than any id. */
 export const NEWEST = 10_000_000_000_000_000;
-/** More than any id, for the database. */
+/** Upper bound of ids for the database. Greater than any id. */
 const BEYOND = Number.MAX_SAFE_INTEGER;
 
 const { sql } = Prisma;
 const id = (value: number) => sql`${value}::bigint`;
-/** Undefined where there is nothing to bound. */
+/** Converts an anchor to a bound of ids. Undefined if the bound would exclude nothing. */
 const bound = (value: number) => (value <= 0 || value >= BEYOND ? undefined : id(value));
 
-/** In one request. */
+/** Maximum number of messages in one request. */
 const MAX_MESSAGES = 5000;
 
 function requireFew(count: number): void {
@@ -51,9 +51,10 @@ function requireFew(count: number): void {
 }
 
 /**
- * The messages of a narrow around an anchor. At most three queries, however many messages.
+ * Returns the ids of the messages of a narrow around an anchor. At most three queries, for any number of messages.
  *
- * @throws BadRequestError for more than 5000 messages, or an anchor left out within the range.
+ * @throws BadRequestError if more than 5000 messages are requested, or if the anchor is excluded although messages on both
+ *   sides of it are requested.
  */
 export async function selectIds(ctx: Ctx, narrow: CompiledNarrow, range: Range): Promise<Selection> {
   const { numBefore, numAfter, includeAnchor } = range;
@@ -63,9 +64,9 @@ export async function selectIds(ctx: Ctx, narrow: CompiledNarrow, range: Range):
   }
   const anchor = await resolveAnchor(ctx, narrow, range.anchor);
   const sources = sourcesOf(narrow);
-  const before: Stretch = { above: undefined, below: bound(anchor), newestFirst: true, limit: numBefore };
-  const after: Stretch = { above: bound(anchor), below: undefined, newestFirst: false, limit: numAfter };
-  // Just the anchor, when nothing is asked for but it.
+  const before: LimitedStretch = { above: undefined, below: bound(anchor), newestFirst: true, limit: numBefore };
+  const after: LimitedStretch = { above: bound(anchor), below: undefined, newestFirst: false, limit: numAfter };
+  // If no other messages are requested, the anchor alone is selected.
   const hasAnchor = (includeAnchor || numBefore + numAfter === 0) && anchor > 0 && anchor <= BEYOND;
   const parts = [
     ...(numBefore > 0 && anchor > 0 ? [firstIn(narrow, sources, before, sql`'before'`)] : []),
@@ -87,9 +88,9 @@ export async function selectIds(ctx: Ctx, narrow: CompiledNarrow, range: Range):
 }
 
 /**
- * Those of `ids` that are in the narrow and that the viewer may read, ascending. One query.
+ * Returns those of `ids` that are in the narrow and that the viewer can read, in ascending order. One query.
  *
- * @throws BadRequestError for more than 5000.
+ * @throws BadRequestError for more than 5000 ids.
  */
 export async function selectAmong(ctx: Ctx, narrow: CompiledNarrow, ids: readonly number[]): Promise<number[]> {
   requireFew(ids.length);
@@ -99,7 +100,7 @@ export async function selectAmong(ctx: Ctx, narrow: CompiledNarrow, ids: readonl
   return rows.map((row) => Number(row.id));
 }
 
-/** Between which messages of a list to read on. */
+/** Bounds, order and size of a page of messages. */
 export interface PageBounds {
   /** Ids above this one. */
   readonly above: number;
@@ -109,18 +110,18 @@ export interface PageBounds {
   readonly limit: number;
 }
 
-/** A page of a narrow's messages, by their ids, in its order. One query. */
+/** Returns the ids of a page of a narrow's messages, in the order of the page. One query. */
 export async function selectPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageBounds): Promise<number[]> {
   if (bounds.limit === 0) return [];
   const rows = await readRows<{ id: bigint }>(ctx.app.db, pageOf(narrow, bounds));
   return rows.map((row) => Number(row.id)).sort((a, b) => (bounds.newestFirst ? b - a : a - b));
 }
 
-/** A page of a narrow's messages, in its order. One query. */
+/** Returns a page of a narrow's messages, in the order of the page. One query. */
 export async function readPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageBounds): Promise<Message[]> {
   if (bounds.limit === 0) return [];
   const { realmId } = narrow.rights;
-  // In a channel that is open to both, two viewers ask for the same: of many who come back at once, all do.
+  // Viewers of an open channel run the same statement. When many reconnect at the same time, they share its result.
   const rows = await sharedRows<Message>({ db: ctx.app.db, realmId }, messagesByIds(realmId, pageOf(narrow, bounds)));
   return rows.toSorted((a, b) => Number(bounds.newestFirst ? b.id - a.id : a.id - b.id));
 }
@@ -133,32 +134,35 @@ const certain = (narrow: CompiledNarrow, ids: readonly number[]): Sources => ({
   areScattered: false,
 });
 
-const whole = (limit: number): Stretch => ({ above: undefined, below: undefined, newestFirst: false, limit });
+/** A range of ids with a fixed limit. */
+type LimitedStretch = Stretch & { readonly limit: number };
+
+const whole = (limit: number): LimitedStretch => ({ above: undefined, below: undefined, newestFirst: false, limit });
 
 /**
- * How many ids are looked over at first, for each message wanted, and how many times as many when they were not enough.
- * Our choice: seldom more than some times as many messages are looked at as are wanted, and ten million ids are looked
- * over in some seven steps.
+ * Length of the first window, in ids per requested message, and the factor by which each further window grows. The windows
+ * seldom contain more than a few times the requested messages, and about seven of them cover ten million ids.
  */
 const [SPAN, WIDENING] = [4, 8];
 
 /**
- * The first messages of a stretch among all the sources together, as SQL of `part` and `id`.
+ * Builds the query of the first messages in a range of ids, from all sources. Its columns are `part` and `id`.
  *
- * Each source could give as many as are wanted in all, and mostly does, so that for every place there is as much would be
- * read again. So the stretch is cut short at first, and made longer until there is enough in it.
+ * Each source alone can return as many messages as are requested in total, so reading the whole range would cost that many reads
+ * for each channel and conversation. Therefore the query reads a short window of the range, and then further windows until it has
+ * enough messages.
  */
 function firstIn(
   { rights }: CompiledNarrow,
   { all: sources, areScattered }: Sources,
-  stretch: Stretch,
+  stretch: LimitedStretch,
   part: Prisma.Sql,
 ): Prisma.Sql {
   const [one] = sources;
   if (one === undefined) return sql`(SELECT ${part} AS part, 0::bigint AS id WHERE false)`;
   if (!areScattered) return sql`(SELECT ${part} AS part, one.id FROM (${one(stretch)}) AS one)`;
   const { newestFirst, limit } = stretch;
-  // Ids are drawn for all organisations together: one's own begin and end somewhere among them.
+  // All organizations draw their ids from one sequence, so the ids of one begin and end anywhere in it.
   const [first, last] = [sql`ASC`, sql`DESC`].map(
     (order) => sql`(SELECT m.id FROM message m WHERE m.realm_id = ${rights.realmId} ORDER BY m.id ${order} LIMIT 1)`,
   );
@@ -193,13 +197,13 @@ async function resolveAnchor(ctx: Ctx, narrow: CompiledNarrow, anchor: Anchor): 
   return (anchor === 'first_unread' ? await firstUnread(ctx, narrow) : await firstSince(ctx, narrow, anchor)) ?? NEWEST;
 }
 
-/** The first unread message of the narrow, past what is muted: there, nobody looks for it. */
+/** Finds the first unread message of the narrow. Skips muted messages, unless the narrow names their location. */
 async function firstUnread({ app }: Ctx, narrow: CompiledNarrow): Promise<number | undefined> {
   const { rights, isDirect, namesChannel, topic } = narrow;
-  // What the narrow names by itself is looked at, muted or not.
+  // A conversation, topic or channel that the narrow names counts even if it is muted.
   const isMuted = isDirect || topic !== undefined ? sql`false` : isMutedFor(rights.userId, !namesChannel);
   const heard = { ...narrow, ofMessage: allOf([narrow.ofMessage, sql`NOT ${isMuted}`]) };
-  // Each source begins where the user stopped reading: what it finds first is near.
+  // Each source begins at the user's read mark, so its first match is near.
   const sources = unreadSourcesOf(heard).map((source) => sql`(${source(whole(1))})`);
   const [row] = await readRows<{ id: bigint }>(
     app.db,
@@ -209,12 +213,12 @@ async function firstUnread({ app }: Ctx, narrow: CompiledNarrow): Promise<number
   return row === undefined ? undefined : Number(row.id);
 }
 
-/** By how much an earlier message can have the later time: the two were being sent at once. */
+/** Longest time by which a message can be later than one with a higher id: ids of concurrent messages can be out of order. */
 const SKEW_MS = 60_000;
 
-/** The first message of the narrow that was sent at a time or after it. Ids rise with time, but for those sent at once. */
+/** Finds the first message of the narrow sent at or after a time. Ids ascend with time, except for concurrent messages. */
 async function firstSince(ctx: Ctx, narrow: CompiledNarrow, given: Date): Promise<number | undefined> {
-  // Nothing is older than that, and the database takes no time before the year 1.
+  // No message is older than this, and the database accepts no time before the year 1.
   const time = new Date(Math.max(given.getTime(), SKEW_MS));
   const { db } = ctx.app;
   const { realmId } = narrow.rights;

@@ -1,19 +1,13 @@
 import { Prisma } from '../../generated/prisma/client.ts';
+import { isUnreadBy } from '../flag-conditions.ts';
 import { allOf, PLACE_OF_M, takenUpBy } from '../reading.ts';
-import { isUnreadBy } from '../user-flags.ts';
-import { type CompiledNarrow, isInNarrow } from './narrow.ts';
+import { type CompiledNarrow, isInNarrow, withoutSearch } from './narrow.ts';
 import { type Lead, MENTIONED, RESOLVED } from './narrow-operators.ts';
 import { fromSearch } from './search-source.ts';
-import { firstOf, type Source, type Stretch, within } from './stretch.ts';
-
-/** The sources that together hold all of a narrow's messages. */
-export interface Sources {
-  readonly all: readonly Source[];
-  /** Whether there are many places to look in, each of which may have as many as are wanted of all. */
-  readonly areScattered: boolean;
-}
+import { firstOf, type Source, type Sources, type Stretch, within } from './stretch.ts';
 
 const one = (source: Source): Sources => ({ all: [source], areScattered: false });
+const NO_SOURCES: Sources = { all: [], areScattered: false };
 const scattered = (all: readonly Source[]): Sources => ({ all, areScattered: true });
 
 const { sql, empty } = Prisma;
@@ -22,18 +16,21 @@ const NOWHERE = sql`NULL::int`;
 const ID = sql`m.id`;
 
 /**
- * Where a narrow's messages are found, each source through an index that leads to them: what it costs hangs on how much
- * is wanted, and on how many places it may be in, not on how much there is.
+ * Returns the sources of a narrow's messages. Each source reads them through an index, so the cost depends on the number of
+ * requested messages and of channels and conversations that can contain them, not on the number of messages stored.
  */
 export function sourcesOf(narrow: CompiledNarrow): Sources {
   const lead = bestLead(narrow);
   switch (lead?.by) {
     case 'nothing':
-      return { all: [], areScattered: false };
+      return NO_SOURCES;
     case 'id':
       return one(fromIds(narrow, [lead.id]));
     case 'search':
-      return one(fromSearch(narrow, lead.search));
+      // A search of common words only matches nothing.
+      return lead.search.query === ''
+        ? NO_SOURCES
+        : one(fromSearch(narrow, lead.search, sourcesOf(withoutSearch(narrow))));
     case 'row':
       return one(fromRows(narrow, lead.userId, lead.isOne));
     case 'mentioned':
@@ -57,11 +54,11 @@ export function sourcesOf(narrow: CompiledNarrow): Sources {
   }
 }
 
-/** What is unread in a narrow for its viewer. */
+/** Returns the sources of the messages in a narrow that its viewer has not read. */
 export const unreadSourcesOf = (narrow: CompiledNarrow): readonly Source[] =>
   fromReceived(narrow, UNREAD(narrow.rights.userId));
 
-/** From the one that leads to the fewest messages to the one that leads to the most. */
+/** Access paths, from the smallest to the largest expected number of messages. */
 const BY_REACH: readonly Lead['by'][] = [
   ...(['nothing', 'id', 'search', 'row', 'conversation', 'mentioned', 'unread', 'channel'] as const),
   ...(['direct', 'sender', 'channels', 'resolved', 'reaction'] as const),
@@ -69,15 +66,14 @@ const BY_REACH: readonly Lead['by'][] = [
 
 function bestLead({ leads, readsHistory }: CompiledNarrow): Lead | undefined {
   const usable = leads.filter((lead) => {
-    // What was received in a channel may be little of it, and lie far back.
+    // The viewer may have received few of the messages of a channel, and only old ones.
     if (lead.by === 'channel') return readsHistory && !lead.isGuarded;
-    if (lead.by === 'channels') return readsHistory;
-    return lead.by !== 'search' || lead.search.lexemes.length > 0;
+    return lead.by !== 'channels' || readsHistory;
   });
   return usable.sort((a, b) => BY_REACH.indexOf(a.by) - BY_REACH.indexOf(b.by))[0];
 }
 
-/** Certain messages. */
+/** Builds the source of given messages. */
 export function fromIds(narrow: CompiledNarrow, ids: readonly number[]): Source {
   return (stretch) => sql`
     SELECT m.id FROM message m
@@ -85,14 +81,21 @@ export function fromIds(narrow: CompiledNarrow, ids: readonly number[]): Source 
       AND ${within(ID, stretch)} AND ${isInNarrow(narrow)} ${firstOf(ID, stretch)}`;
 }
 
-/** The messages a condition leads to, which an index answers in the order of ids. */
+/**
+ * Builds the source of the messages that match a condition. Requires an index that returns these messages in the order of ids.
+ */
 function fromMessages(narrow: CompiledNarrow, isOne: Prisma.Sql): Source {
   return (stretch) => sql`
     SELECT m.id FROM message m
     WHERE ${isOne} AND ${within(ID, stretch)} AND ${checked(isInNarrow(narrow))} ${firstOf(ID, stretch)}`;
 }
 
-/** The same where nobody reads any of the messages, or everybody all: the right is asked for once. */
+/**
+ * Builds the source of the messages of a channel or conversation whose readers can read all of them, so the permission is checked
+ * once.
+ *
+ * @param isOpen Whether the viewer can read the channel or conversation.
+ */
 function fromPlace({ ofPlace, ofMessage }: CompiledNarrow, isOne: Prisma.Sql, isOpen: Prisma.Sql): Source {
   const isWanted = checked(allOf([ofPlace(PLACE_OF_M), ofMessage]));
   return (stretch) => sql`
@@ -101,10 +104,10 @@ function fromPlace({ ofPlace, ofMessage }: CompiledNarrow, isOne: Prisma.Sql, is
     ) AS there WHERE ${isOpen}`;
 }
 
-/** The history of a channel, which all who read the channel may read. */
+/** Builds the source of a channel's history. All users who can read the channel can read it. */
 function fromChannel(narrow: CompiledNarrow, channelId: number): Source {
   const { rights, topic } = narrow;
-  const isTopic = topic === undefined ? empty : sql`AND lower(m.topic) = lower(${topic})`;
+  const isTopic = topic === undefined ? empty : sql`AND topic_key(m.topic) = topic_key(${topic})`;
   const isOpen = sql`EXISTS (
     SELECT FROM channel c WHERE c.id = ${channelId} AND c.realm_id = ${rights.realmId} AND ${rights.readsChannel})`;
   return fromPlace(narrow, sql`m.channel_id = ${channelId} ${isTopic}`, isOpen);
@@ -119,11 +122,11 @@ function fromConversation(narrow: CompiledNarrow, conversationId: number): Sourc
 }
 
 /**
- * Whether the message `m` is of one of many places and in the stretch, as SQL that an index on the place and the id, or on
- * channel, topic and id, answers in the order of ids.
+ * Builds the SQL condition that the message `m` is in a channel or conversation and in the range of ids. An index on that and the
+ * id, or on channel, topic and id, returns the matching messages in the order of ids.
  *
- * Rows are compared, and not ids alone, because the planner takes next to nothing to lie between two ids that it does not
- * know, and would read all that does before it put it in order.
+ * Compares rows instead of ids: the planner expects hardly any row between two unknown ids, and would read all of them and then
+ * sort.
  */
 function along(
   { topic }: CompiledNarrow,
@@ -134,20 +137,20 @@ function along(
   if (topic === undefined || column !== CHANNEL) {
     return sql`${column} = ${value} AND (${column}, m.id) > (${value}, ${above}) AND (${column}, m.id) < (${value}, ${below})`;
   }
-  const [row, name] = [sql`${column}, lower(m.topic)`, sql`lower(${topic}::text)`];
-  return sql`${column} = ${value} AND lower(m.topic) = ${name}
+  const [row, name] = [sql`${column}, topic_key(m.topic)`, sql`topic_key(${topic}::text)`];
+  return sql`${column} = ${value} AND topic_key(m.topic) = ${name}
     AND (${row}, m.id) > (${value}, ${name}, ${above}) AND (${row}, m.id) < (${value}, ${name}, ${below})`;
 }
 
-/** Below and above every id. */
+/** Bounds below and above every id. */
 const [FIRST, LAST] = [sql`0::bigint`, sql`9223372036854775807::bigint`];
 const [CHANNEL, SENT_CHANNEL] = [sql`m.channel_id`, sql`m.sent_channel_id`];
 const [CONVERSATION, SENDER] = [sql`m.conversation_id`, sql`m.sender_id`];
 
-/** The same condition, of which the planner takes half of all to pass: it must not give up the order to find the few. */
+/** Hides the selectivity of a condition: the planner assumes that half of the rows match, and so keeps the order of the index. */
 const checked = (condition: Prisma.Sql) => sql`CASE WHEN ${condition} THEN true ELSE false END`;
 
-/** The messages that a user has something with. */
+/** Builds the source of messages by the user's rows in `user_message`, which hold the user's flags. */
 function fromRows(narrow: CompiledNarrow, userId: number, isOne: Prisma.Sql): Source {
   const id = sql`um.message_id`;
   return (stretch) => sql`
@@ -156,7 +159,7 @@ function fromRows(narrow: CompiledNarrow, userId: number, isOne: Prisma.Sql): So
       AND ${isInNarrow(narrow)} ${firstOf(id, stretch)}`;
 }
 
-/** The history of all channels of a kind that are open to the viewer. */
+/** Builds the source of the history of all channels of a kind that the viewer can read. */
 function fromChannels(narrow: CompiledNarrow, isOne: Prisma.Sql): Source {
   const { rights, ofPlace, ofMessage } = narrow;
   const place = ofPlace({ channelId: sql`c.id`, conversationId: NOWHERE });
@@ -169,7 +172,7 @@ function fromChannels(narrow: CompiledNarrow, isOne: Prisma.Sql): Source {
     WHERE pc.realm_id = ${rights.realmId} AND ${isOne} AND ${place}`;
 }
 
-/** What has a reaction. Seldom much of all there is. */
+/** Builds the source of messages with a reaction. These are usually few. */
 function fromReactions(narrow: CompiledNarrow): Source {
   const { realmId } = narrow.rights;
   return (stretch) => sql`
@@ -182,13 +185,13 @@ function fromReactions(narrow: CompiledNarrow): Source {
     ) AS there ${firstOf(sql`reacted.message_id`, stretch)}`;
 }
 
-/** A part of what a user received. */
+/** A selection of the messages that a user received. */
 interface Part {
-  /** What is asked of the message `m`, as an index may answer it. */
+  /** Condition on the message `m` that an index can answer. */
   readonly isOne: Prisma.Sql;
-  /** What else is asked of it. */
+  /** Further condition on the message `m`. */
   readonly also?: Prisma.Sql;
-  /** Whether what lies before the user's marks is left out, but for what was marked unread. */
+  /** Whether messages before the user's read marks are skipped, except those marked unread. */
   readonly afterMarks?: boolean;
 }
 
@@ -197,8 +200,8 @@ const WITH_WILDCARD: Part = { isOne: sql`m.channel_wildcard` };
 const UNREAD = (userId: number): Part => ({ isOne: sql`true`, also: isUnreadBy(userId), afterMarks: true });
 
 /**
- * What the user received, and may read today: `receivedBy` of access.ts taken apart, so that each part has an index that
- * leads to it in the order of ids.
+ * Returns the sources of the messages that the user received and can read now. They split the condition `receivedBy` of
+ * access.ts, so that an index returns the messages of each part in the order of ids.
  */
 function fromReceived(
   narrow: CompiledNarrow,
@@ -212,15 +215,15 @@ function fromReceived(
       ? sql`LEFT JOIN read_mark r ON r.realm_id = ${realmId} AND r.user_id = ${userId} AND r.recipient_id = ${recipientId}`
       : empty;
   const channelMarks = marks(sql`p.channel_id::bigint * 2`);
-  // Where there is no mark its part is null, and counts for nothing.
+  // Without a mark, `read_through` is null and GREATEST ignores it.
   const afterMark = (above = FIRST) => (afterMarks ? sql`GREATEST(${above}, r.read_through)` : above);
   const inPeriod = ({ above, below = LAST }: Stretch) => ({
     above: sql`GREATEST(${afterMark(above)}, p.began_message_id)`,
     below: sql`LEAST(${below}, p.ended_message_id + 1)`,
   });
-  return [
-    // Where it was sent.
-    (stretch) => sql`
+  const sources: Record<'sent' | 'direct' | 'other', Source> = {
+    // Messages still in the channel in which they were sent.
+    sent: (stretch) => sql`
       SELECT sent.id FROM subscription_period p
       JOIN channel c ON c.realm_id = ${realmId} AND c.id = p.channel_id AND ${rights.readsChannel} ${channelMarks}
       CROSS JOIN LATERAL (
@@ -229,7 +232,7 @@ function fromReceived(
           AND ${checked(sql`m.sent_channel_id = m.channel_id`)} AND ${there} ${firstOf(ID, stretch)}
       ) AS sent
       WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND ${ofPlace({ channelId: sql`p.channel_id`, conversationId: NOWHERE })}`,
-    (stretch) => sql`
+    direct: (stretch) => sql`
       SELECT direct.id FROM conversation_member cm ${marks(sql`cm.conversation_id::bigint * 2 + 1`)}
       CROSS JOIN LATERAL (
         SELECT m.id FROM message m
@@ -238,8 +241,8 @@ function fromReceived(
       ) AS direct
       WHERE cm.realm_id = ${realmId} AND cm.user_id = ${userId}
         AND ${ofPlace({ channelId: NOWHERE, conversationId: sql`cm.conversation_id` })}`,
-    // What may be where the user never was: moved away, sent by themselves, or taken up. Seldom much.
-    (stretch) => sql`
+    // Other channel messages, which are few: moved, sent by the user, starred without having been received, or marked unread.
+    other: (stretch) => sql`
       SELECT there.id FROM (
         SELECT moved.id FROM subscription_period p ${channelMarks} CROSS JOIN LATERAL (
           SELECT m.id FROM message m
@@ -256,5 +259,8 @@ function fromReceived(
         WHERE m.realm_id = ${realmId} AND m.id = other.id AND ${isOne}
           AND ${allOf([rights.mayRead, ofPlace(PLACE_OF_M), ofMessage, also])} LIMIT 1
       ) AS there`,
-  ];
+  };
+  // The user is a member of the conversation of every direct message that they can read. But a message that they marked as unread
+  // can lie before the read mark, where `direct` does not look.
+  return narrow.isDirect && !afterMarks ? [sources.direct] : [sources.sent, sources.direct, sources.other];
 }

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 
-/** What a term is about: a name, an id as a number, or ids of users. */
+/** The operand of a term: a name, a numeric id, or ids of users. */
 export type Operand = string | number | readonly number[];
 
-/** One condition of a narrow; all its terms must hold. */
+/** One condition of a narrow. A message must satisfy all terms. */
 export interface NarrowTerm {
-  /** In whatever spelling a client may use; `compileNarrow` knows them all. */
+  /** Name of the operator as sent by the client, which can be an old name. `compileNarrow` normalizes it. */
   readonly operator: string;
   readonly operand: Operand;
   readonly negated: boolean;
 }
 
-/** Older words, still accepted. */
+/** Old names that are still accepted. */
 const ALIASES: Readonly<Record<string, string>> = {
   stream: 'channel',
   streams: 'channels',
@@ -19,12 +19,12 @@ const ALIASES: Readonly<Record<string, string>> = {
   'pm-with': 'dm',
 };
 
-/** The operator by the one name it has here. */
+/** Returns the current name of an operator. */
 export const operatorNamed = (name: string): string => (Object.hasOwn(ALIASES, name) ? (ALIASES[name] ?? name) : name);
 
-/** Our choice: more than anybody can mean at once, and few enough for one query. */
+/** Maximum number of terms. Bounds the size of the compiled query. */
 const MAX_TERMS = 100;
-/** Our choice: more people than a conversation can have. */
+/** Maximum number of ids in an operand. More users than a conversation can have. */
 const MAX_IDS = 1000;
 
 const FORMS = {
@@ -33,7 +33,7 @@ const FORMS = {
   'a string or an integer list': (operand: Operand) => typeof operand !== 'number',
 } as const;
 
-/** The forms an operand can have. Of an operator nobody knows it does not matter. */
+/** Type of each operator's operand. Not checked for unknown operators. */
 const FORM_OF: Readonly<Record<string, keyof typeof FORMS>> = {
   channels: 'a string',
   topic: 'a string',
@@ -58,12 +58,12 @@ const Term = z.object({
   negated: z.boolean().default(false),
 });
 
-/** The oldest form: operator and operand, both texts. */
+/** The oldest form: operator and operand as two strings. */
 const Pair = z
   .tuple([z.string(), z.string()])
   .transform(([operator, operand]) => ({ operator, operand, negated: false }));
 
-/** The parameter `narrow`, wherever there is one. */
+/** The parameter `narrow` of all endpoints. */
 export const Narrow = z
   .array(z.union([Term, Pair]))
   .max(MAX_TERMS)

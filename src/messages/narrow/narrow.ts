@@ -9,39 +9,49 @@ import { type Lead, type Meaning, messageIdIn, OPERATORS } from './narrow-operat
 import type { Search } from './narrow-search.ts';
 import { type NarrowTerm, operatorNamed } from './narrow-terms.ts';
 
-/** A narrow, as one viewer means it now: names are looked up, and it is known how the messages are best found. */
+/** A narrow compiled for one viewer: names are resolved, conditions are SQL and the access paths are known. */
 export interface CompiledNarrow {
   readonly rights: ReadingRights;
-  /** Whether it reads all of the history that the viewer may read, and not only what they received. */
+  /** Whether the narrow includes all messages that the viewer can read, and not only those that they received. */
   readonly readsHistory: boolean;
-  /** What must be true of where a message is. */
+  /** Condition on the location of a message. */
   readonly ofPlace: (place: MessagePlace) => Prisma.Sql;
-  /** What else must be true of the message `m`. */
+  /** Condition on the message `m`, besides its location. */
   readonly ofMessage: Prisma.Sql;
-  /** What leads to the messages, one or more for which no term is negated. */
+  /** Access paths to the messages, from the terms that are not negated. Possibly none. */
   readonly leads: readonly Lead[];
-  /** Whether it speaks of direct messages alone. */
+  /** Whether only direct messages can match. */
   readonly isDirect: boolean;
   readonly namesChannel: boolean;
-  /** The topic it names, in some case. */
+  /** The topic that the narrow names, in any spelling. */
   readonly topic: string | undefined;
-  /** What is looked for, when something is. */
+  /** The search of the narrow, if it has one. */
   readonly search: Search | undefined;
+  /** `ofMessage` without the search. */
+  readonly ofUnsearched: Prisma.Sql;
 }
 
-/** Negates a term; no condition is ever null. */
+/** Returns the narrow without its search: its messages are the candidates of the search. */
+export const withoutSearch = (narrow: CompiledNarrow): CompiledNarrow => ({
+  ...narrow,
+  ofMessage: narrow.ofUnsearched,
+  leads: narrow.leads.filter(({ by }) => by !== 'search'),
+  search: undefined,
+});
+
+/** Negates a condition. Conditions are never null. */
 const negate = (condition: Prisma.Sql) => Prisma.sql`NOT ${condition}`;
 
 /**
- * Reads a narrow: what each term names is looked up, as far as the viewer sees it.
+ * Compiles a narrow. Resolves the names in its terms to channels and users that the viewer can see.
  *
- * @throws BadNarrowError when a term is not known, or names what is not there for the viewer, or no message can be both
- *   what one and another term say.
- * @throws BadRequestError for an operand that no text can be: with a null byte, or beyond 10,000 characters.
+ * @throws BadNarrowError if an operator is unknown, a term names something that does not exist or that the viewer cannot see,
+ *   or two terms exclude each other.
+ * @throws BadRequestError if an operand contains a null byte or is longer than 10,000 characters.
  */
 export async function compileNarrow(ctx: Ctx, terms: readonly NarrowTerm[]): Promise<CompiledNarrow> {
   const named = terms.map(readable);
-  const meant: { readonly term: NarrowTerm; readonly meaning: Meaning }[] = [];
+  const meant: Meant[] = [];
   for (const term of joinSearches(await resolveWith(ctx, named))) {
     meant.push({ term, meaning: await meaningOf(ctx, term) });
   }
@@ -62,12 +72,8 @@ export async function compileNarrow(ctx: Ctx, terms: readonly NarrowTerm[]): Pro
           return [term.negated ? negate(ofPlace(place)) : ofPlace(place)];
         }),
       ),
-    ofMessage: allOf(
-      meant.flatMap(({ term, meaning: { ofMessage } }) => {
-        if (ofMessage === undefined) return [];
-        return [term.negated ? negate(ofMessage) : ofMessage];
-      }),
-    ),
+    ofMessage: conditionOf(meant),
+    ofUnsearched: conditionOf(meant.filter(({ term, meaning }) => term.negated || meaning.lead?.by !== 'search')),
     leads,
     isDirect: kinds.has('direct'),
     namesChannel: said.some(({ term }) => term.operator === 'channel'),
@@ -76,16 +82,34 @@ export async function compileNarrow(ctx: Ctx, terms: readonly NarrowTerm[]): Pro
   };
 }
 
-/** Our choice: longer than a list of everybody's addresses in a conversation, and than what can be in a message. */
+/** A term with its compiled form. */
+interface Meant {
+  readonly term: NarrowTerm;
+  readonly meaning: Meaning;
+}
+
+/** Joins the conditions of the terms on the message `m`, except those on its location. */
+const conditionOf = (meant: readonly Meant[]): Prisma.Sql =>
+  allOf(
+    meant.flatMap(({ term, meaning: { ofMessage } }) => {
+      if (ofMessage === undefined) return [];
+      return [term.negated ? negate(ofMessage) : ofMessage];
+    }),
+  );
+
+/**
+ * Longest operand, in characters. A list of the addresses of all members of a conversation fits, and so does the content of a
+ * message.
+ */
 const MAX_LENGTH = 10_000;
 
-/** The term by its operator's one name, its operand as text may be stored: nothing else can be looked for. */
+/** Returns the term with the canonical name of its operator. Rejects an operand that cannot be stored as text. */
 function readable({ operator, operand, negated }: NarrowTerm): NarrowTerm {
   const text = typeof operand === 'string' ? requireText('operand', operand, { max: MAX_LENGTH }) : operand;
   return { operator: operatorNamed(operator), operand: text, negated };
 }
 
-/** Whether the message `m` is one of the narrow's that the viewer may read, as SQL. */
+/** Builds the SQL condition that the message `m` is in the narrow and the viewer can read it. */
 export function isInNarrow({ rights, readsHistory, ofPlace, ofMessage }: CompiledNarrow): Prisma.Sql {
   return allOf([rights.mayRead, ...(readsHistory ? [] : [rights.holds]), ofPlace(PLACE_OF_M), ofMessage]);
 }
@@ -96,7 +120,7 @@ async function meaningOf(ctx: Ctx, { operator, operand }: NarrowTerm): Promise<M
   return read(ctx, operand);
 }
 
-/** Several things that are looked for are looked for together, so that the index is asked once. */
+/** Joins all search terms into one, so that the index is read once. Negated terms stay separate. */
 function joinSearches(terms: readonly NarrowTerm[]): readonly NarrowTerm[] {
   const isSearch = ({ operator, negated }: NarrowTerm) => operator === 'search' && !negated;
   const searches = terms.filter(isSearch);
@@ -108,10 +132,11 @@ function joinSearches(terms: readonly NarrowTerm[]): readonly NarrowTerm[] {
 const CONVERSATION: ReadonlySet<string> = new Set(['channel', 'topic', 'dm']);
 
 /**
- * Puts where the message of a `with` term stands now in the place of the terms that say where it stood.
+ * Replaces a `with` term and the terms for channel, topic and conversation by terms for the current location of its message.
+ * If the viewer cannot read the message, the other terms stay as they are.
  *
- * @throws BadNarrowError when there are two, or the viewer may not read the message and the other terms name no
- *   conversation.
+ * @throws BadNarrowError if there are two `with` terms, the term is negated or has no id, or the viewer cannot read the message
+ *   and the other terms name no conversation.
  */
 async function resolveWith(ctx: Ctx, terms: readonly NarrowTerm[]): Promise<readonly NarrowTerm[]> {
   const [term, another] = terms.filter(({ operator }) => operator === 'with');

@@ -1,33 +1,39 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import { allOf } from '../reading.ts';
 
-/** A stretch of ids, and how much of it is wanted from which end. */
+/** A range of message ids, with the end to read from and the number of ids to return. */
 export interface Stretch {
-  /** Ids above this one; undefined from the first on. */
+  /** Exclusive lower bound. Undefined: none. */
   readonly above: Prisma.Sql | undefined;
-  /** Ids below this one; undefined up to the last. */
+  /** Exclusive upper bound. Undefined: none. */
   readonly below: Prisma.Sql | undefined;
   readonly newestFirst: boolean;
-  readonly limit: number;
+  readonly limit: number | Prisma.Sql;
 }
 
 /**
- * Where messages of a narrow come from, as SQL of ids: the first of them in a stretch. From several sources some may
- * come more than once.
+ * A source of a narrow's messages: builds the query of the ids of its first messages in a range. Several sources can return the
+ * same message.
  */
 export type Source = (stretch: Stretch) => Prisma.Sql;
 
-// A bound that bounds nothing is left out: the planner would think that it does.
-/** Whether an id is in the stretch. */
+/** The sources that together return all messages of a narrow. */
+export interface Sources {
+  readonly all: readonly Source[];
+  /** Whether many channels and conversations are read, each of which can contain as many messages as are requested in total. */
+  readonly areScattered: boolean;
+}
+
+/** Builds the SQL condition that an id is in the range. Omits absent bounds: the planner would assume that they are selective. */
 export const within = (id: Prisma.Sql, { above, below }: Stretch) =>
   allOf([
     ...(above === undefined ? [] : [Prisma.sql`${id} > ${above}`]),
     ...(below === undefined ? [] : [Prisma.sql`${id} < ${below}`]),
   ]);
 
-/** The direction of its ids. */
+/** Returns the direction in which the range is read. */
 export const way = ({ newestFirst }: Stretch): Prisma.Sql => (newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`);
 
-/** What puts ids in the order of the stretch, as many as are wanted. */
+/** Builds the ORDER BY and LIMIT clauses of a query of the range. */
 export const firstOf = (id: Prisma.Sql, stretch: Stretch) =>
   Prisma.sql`ORDER BY ${id} ${way(stretch)} LIMIT ${stretch.limit}::bigint`;

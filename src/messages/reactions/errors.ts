@@ -1,11 +1,11 @@
 import { defineError } from '../../platform/errors.ts';
 
-/** The viewer has this emoji on the message already. */
+/** The viewer has already reacted to the message with this emoji. */
 export class ReactionAlreadyExistsError extends defineError('REACTION_ALREADY_EXISTS', () => ({
   message: 'Reaction already exists.',
 })) {}
 
-/** The viewer has no such emoji on the message. */
+/** The viewer has not reacted to the message with this emoji. */
 export class ReactionDoesNotExistError extends defineError('REACTION_DOES_NOT_EXIST', () => ({
   message: "Reaction doesn't exist.",
 })) {}

@@ -1,33 +1,32 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import { classOfReactor, type KnownReactions, reactionsSeenBy } from './groups.ts';
-import type { ToldReactions } from './queries.ts';
+import type { EventReactions } from './queries.ts';
 import { type ReactionOfUser, toWireReaction, type WireReaction, wireReaction } from './wire.ts';
 
 interface ReactionPayload extends WireReaction {
   readonly message_id: number;
-  /** What is on the message after the change; absent in events logged before they told it, and where it is too much. */
-  readonly told?: ToldReactions | undefined;
+  /** All reactions to the message after the change. Absent if there are too many, and in events logged by previous versions. */
+  readonly told?: EventReactions | undefined;
 }
 
-/** @param told What is on the message after the change. */
-const toPayload = (reaction: ReactionOfUser, told: ToldReactions): ReactionPayload => ({
+const toPayload = (reaction: ReactionOfUser, told: EventReactions): ReactionPayload => ({
   message_id: Number(reaction.messageId),
   ...toWireReaction(reaction),
   ...(told !== null && { told }),
 });
 
-/** What an event knows of the message it is about. */
+/** The event projection of a message with reactions. */
 export interface KnownReacted {
   readonly id: number;
-  /** Null where it does not know them. */
+  /** Null if the event does not contain them. */
   readonly reactions: KnownReactions | null;
 }
 
 const rulesOf = (op: 'add' | 'remove') => ({
-  // Old clients know whose it is by `user` alone.
+  // Old clients read the user of a reaction only from `user`.
   render: ({ told: _, ...event }: ReactionPayload) => ({ type: 'reaction', op, ...event }),
   perUser: ({ told }: ReactionPayload, { userId }: EventView) => classOfReactor(told ?? [], userId),
   facts: ({ message_id, told }: ReactionPayload, { userId }: EventView): KnownReacted => ({
@@ -36,12 +35,12 @@ const rulesOf = (op: 'add' | 'remove') => ({
   }),
 });
 
-// To everyone who hears what becomes of the message.
+// Sent to all recipients of changes of the message.
 
 export const reactionAdded = defineEvent('reaction', 'add', toPayload, rulesOf('add'));
 
 export const reactionRemoved = defineEvent('reaction', 'remove', toPayload, rulesOf('remove'));
 
 for (const event of [reactionAdded, reactionRemoved]) {
-  tells(event, 'everyone who hears what becomes of the message', { message_id: z.int(), ...wireReaction.shape });
+  documentEvent(event, 'users who receive changes of the message', { message_id: z.int(), ...wireReaction.shape });
 }

@@ -1,7 +1,7 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { type EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
 import { errorType } from '../../api/graphql/errors.ts';
+import { type EventProjection, projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodesOf, nodeType } from '../../api/graphql/node.ts';
@@ -9,26 +9,26 @@ import { refersTo } from '../../api/graphql/refs.ts';
 import { byKey } from '../../api/graphql/together.ts';
 import type { ReactionType } from '../../people/emoji/emoji.ts';
 import { ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
-import { namedUser } from '../../people/entity-facts.ts';
+import { namedUser } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { readableMessages } from '../access.ts';
-import { messageReference, reactedMessage } from '../entity-facts.ts';
+import { messageReference, reactedMessage } from '../event-projections.ts';
 import { Message, readBack } from '../graphql.ts';
 import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
 import type { KnownReacted } from './events.ts';
-import { MAX_GROUP_USERS, MAX_TOLD_REACTIONS, type ReactionGroup } from './groups.ts';
+import { MAX_EVENT_REACTIONS, MAX_GROUP_USERS, type ReactionGroup } from './groups.ts';
 import { reactionGroups, reactionsOf } from './loaders.ts';
 import { addReaction, removeReaction } from './service.ts';
 
-const NAME = 'The name it was chosen by: "tada".';
-const CODE = 'The identifier of the emoji within the namespace of `reactionType`.';
-const NAMESPACE = 'The namespace of `emojiCode`.';
+const NAME = 'Name that the emoji had when the user chose it, such as "tada".';
+const CODE = 'Code of the emoji within the namespace `reactionType`.';
+const NAMESPACE = 'Namespace of `emojiCode`.';
 
 const Reaction = builder.prismaNode('Reaction', {
   id: { resolve: ({ id }) => id },
   findUnique: (id, ctx) => ({ realmId_id: { realmId: signedIn(ctx).realmId, id: BigInt(id) } }),
-  description: 'An emoji that somebody has put on a message.',
+  description: 'A reaction of a user to a message.',
   fields: (t) => ({
     emojiName: t.exposeString('emojiName', { description: NAME }),
     emojiCode: t.exposeString('emojiCode', { description: CODE }),
@@ -39,7 +39,7 @@ const Reaction = builder.prismaNode('Reaction', {
     }),
     user: t.field({
       type: User,
-      description: 'Who reacted.',
+      description: 'User who reacted.',
       resolve: byKey(usersById, ({ userId }) => userId),
     }),
   }),
@@ -49,7 +49,7 @@ builder.prismaObjectField(Message, 'reactions', (t) =>
   t.field({
     type: [Reaction],
     description:
-      'The emoji on it, the oldest first: of each who reads it 25 at most, and of 100 kinds. `reactionGroups` counts them.',
+      'Reactions to the message, oldest first. At most 5,000, 25 per user. `reactionGroups` has the counts by emoji.',
     resolve: byKey(reactionsOf, ({ id }) => Number(id)),
   }),
 );
@@ -65,17 +65,19 @@ nodeType('Reaction', async (ctx, ids) => {
 });
 
 const ReactionGroupType = builder.objectRef<ReactionGroup>('ReactionGroup').implement({
-  description: 'One emoji on a message, with all who have put it there.',
+  description: 'The reactions to a message with the same emoji.',
   fields: (t) => ({
-    emojiName: t.exposeString('emojiName', { description: 'The name it was first chosen by: "tada".' }),
+    emojiName: t.exposeString('emojiName', { description: 'Name of the emoji in the first reaction, such as "tada".' }),
     emojiCode: t.exposeString('emojiCode', { description: CODE }),
     reactionType: t.expose('reactionType', { type: ReactionTypeEnum, description: NAMESPACE }),
-    count: t.exposeInt('count', { description: 'How many have put it there.' }),
-    viewerHasReacted: t.exposeBoolean('viewerHasReacted', { description: 'Whether the viewer is one of them.' }),
+    count: t.exposeInt('count', { description: 'Number of reactions.' }),
+    viewerHasReacted: t.exposeBoolean('viewerHasReacted', {
+      description: 'Whether the viewer has reacted with this emoji.',
+    }),
     users: t.field({
       type: [User],
-      description: `The first ${MAX_GROUP_USERS} who have, in the order in which they did. All of them: \`reactions\`.`,
-      // As many as there are on most messages of a page: those of the whole page are read at once.
+      description: `The first ${MAX_GROUP_USERS} users, in the order of their reactions. \`reactions\` has all of them.`,
+      // The usual number of users for a message. The users of a whole page of messages are read in one batch.
       complexity: { field: 1, multiplier: 3 },
       resolve: ({ userIds }, _args, ctx) => nodesOf(ctx, 'User', userIds),
     }),
@@ -85,25 +87,25 @@ const ReactionGroupType = builder.objectRef<ReactionGroup>('ReactionGroup').impl
 builder.prismaObjectField(Message, 'reactionGroups', (t) =>
   t.field({
     type: [ReactionGroupType],
-    description: 'The emoji on it, the one that came first before the others; at most 100.',
+    description: 'Reactions to the message by emoji, in the order of the first reaction with each. At most 100.',
     resolve: byKey(reactionGroups, ({ id }) => Number(id)),
   }),
 );
 
-errorType(ReactionAlreadyExistsError, 'The viewer has this emoji on the message already.');
-errorType(ReactionDoesNotExistError, 'The viewer has no such emoji on the message.');
+errorType(ReactionAlreadyExistsError, 'The viewer has already reacted to the message with this emoji.');
+errorType(ReactionDoesNotExistError, 'The viewer has not reacted to the message with this emoji.');
 
 mutation('addReaction', {
-  description: 'Adds an emoji to a message.',
+  description: 'Adds a reaction of the viewer to a message.',
   errors: [ReactionAlreadyExistsError],
   input: (t) => ({
-    messageId: t.id({ ...refersTo('Message'), description: 'A message the viewer may read.' }),
-    emojiName: t.string({ description: "The emoji's name, without colons." }),
-    emojiCode: t.string({ required: false, description: `${CODE} Absent: that of the name.` }),
+    messageId: t.id({ ...refersTo('Message'), description: 'Id of a message that the viewer can read.' }),
+    emojiName: t.string({ description: 'Name of the emoji, without colons.' }),
+    emojiCode: t.string({ required: false, description: `${CODE} Absent: the code of \`emojiName\`.` }),
     reactionType: t.field({
       type: ReactionTypeEnum,
       required: false,
-      description: `${NAMESPACE} Absent: that of the name.`,
+      description: `${NAMESPACE} Absent: the namespace of \`emojiName\`.`,
     }),
   }),
   payload: () => ({ reaction: { type: Reaction, description: 'The new reaction.' } }),
@@ -117,7 +119,7 @@ mutation('addReaction', {
 });
 
 const EmojiCodeInput = builder.inputType('EmojiCodeInput', {
-  description: 'An emoji, as reactions tell which one it is.',
+  description: 'An emoji by code and namespace.',
   fields: (t) => ({
     emojiCode: t.string({ description: CODE }),
     reactionType: t.field({ type: ReactionTypeEnum, description: NAMESPACE }),
@@ -126,26 +128,26 @@ const EmojiCodeInput = builder.inputType('EmojiCodeInput', {
 
 const EmojiRef = builder.inputType('EmojiRef', {
   isOneOf: true,
-  description: 'Which emoji is meant.',
+  description: 'An emoji by code or name.',
   fields: (t) => ({
-    code: t.field({ type: EmojiCodeInput, required: false, description: 'The emoji itself, whatever it is called.' }),
-    name: t.string({ required: false, description: 'What it is called, without colons.' }),
+    code: t.field({ type: EmojiCodeInput, required: false, description: 'Code of the emoji.' }),
+    name: t.string({ required: false, description: 'Name of the emoji, without colons.' }),
   }),
 });
 
 mutation('removeReaction', {
-  description: "Takes one of the viewer's emoji from a message.",
+  description: 'Removes a reaction of the viewer from a message.',
   errors: [ReactionDoesNotExistError],
   input: (t) => ({
-    messageId: t.id({ ...refersTo('Message'), description: 'The message the reaction is on.' }),
-    emoji: t.field({ type: EmojiRef, description: 'Which of them.' }),
+    messageId: t.id({ ...refersTo('Message'), description: 'Id of the message.' }),
+    emoji: t.field({ type: EmojiRef, description: 'Emoji of the reaction.' }),
   }),
-  // Not `message`: that is the word of every error in the same union.
+  // Not named `message`, because all errors in the same union have a field of that name.
   payload: () => ({
     changedMessage: {
       type: Message,
       nullable: true,
-      description: 'The message the reaction was on; null when it is gone by now.',
+      description: 'The message. Null if it no longer exists or the viewer can no longer read it.',
     },
   }),
   resolve: async (ctx, { messageId, emoji: { name, code } }) => {
@@ -164,12 +166,12 @@ interface ReactionBody {
 
 type ReactionSource = EventSource<ReactionBody, KnownReacted>;
 
-const factsOfReacted = ({ facts }: ReactionSource): EntityFacts =>
+const factsOfReacted = ({ facts }: ReactionSource): EventProjection =>
   facts.reactions === null ? messageReference : reactedMessage;
 
 for (const [op, name, description] of [
-  ['add', 'ReactionAddedEvent', 'Somebody reacted to a message.'],
-  ['remove', 'ReactionRemovedEvent', 'Somebody took back their reaction to a message.'],
+  ['add', 'ReactionAddedEvent', 'A user reacted to a message.'],
+  ['remove', 'ReactionRemovedEvent', 'A user removed a reaction to a message.'],
 ] as const) {
   eventType<ReactionBody, KnownReacted>(
     'reaction',
@@ -179,14 +181,19 @@ for (const [op, name, description] of [
       message: t.field({
         type: Message,
         nullable: true,
-        description: `The message. The event knows all that is on it now, up to ${MAX_TOLD_REACTIONS} reactions.`,
-        ...fromEvent(factsOfReacted, ({ facts }: ReactionSource) => (facts.reactions === null ? facts.id : facts)),
+        description: `The message. If it has at most ${MAX_EVENT_REACTIONS} reactions, the event contains all of them.`,
+        ...projectedFromEvent(factsOfReacted, ({ facts }: ReactionSource) =>
+          facts.reactions === null ? facts.id : facts,
+        ),
       }),
       user: t.field({
         type: User,
         nullable: true,
-        description: 'Whose reaction it is.',
-        ...fromEvent(namedUser, ({ event: { user } }: ReactionSource) => ({ ...user, fullName: user.full_name })),
+        description: 'User who made the reaction.',
+        ...projectedFromEvent(namedUser, ({ event: { user } }: ReactionSource) => ({
+          ...user,
+          fullName: user.full_name,
+        })),
       }),
       emojiName: t.string({ nullable: true, description: NAME, resolve: ({ event }) => event.emoji_name }),
       emojiCode: t.string({ nullable: true, description: CODE, resolve: ({ event }) => event.emoji_code }),

@@ -1,31 +1,31 @@
 import type { ReactionType } from '../../people/emoji/emoji.ts';
 
-/** One emoji on a message, and who has put it there. */
+/** An emoji on a message, with the users who reacted with it. */
 export interface ReactionGroup {
-  /** The name it was first chosen by. */
+  /** The name in the first reaction with this emoji. */
   readonly emojiName: string;
   readonly emojiCode: string;
   readonly reactionType: ReactionType;
   readonly count: number;
-  /** The first of them, in the order in which they came. */
+  /** The first of these users, in the order of their reactions. */
   readonly userIds: readonly number[];
   readonly viewerHasReacted: boolean;
 }
 
-/** How many of those who have put an emoji on a message are told of. Our choice: as many as a line of names takes. */
+/** Maximum number of users of an emoji that are listed: as many as fit in one line of names. */
 export const MAX_GROUP_USERS = 10;
 
-/** An emoji on a message as it is read, or as an event has it. */
+/** An emoji on a message, as it is read from the database or from an event. */
 export interface CountedEmoji {
   readonly emoji_name: string;
   readonly emoji_code: string;
   readonly reaction_type: ReactionType;
   readonly count: number;
-  /** The first of those who have put it there, in order, as many as a group tells of; then any others. */
+  /** The first `MAX_GROUP_USERS` users, in the order of their reactions, then any others. */
   readonly user_ids: readonly number[];
 }
 
-/** An emoji on a message as somebody sees it; they are among `user_ids` where they are one of those. */
+/** Converts an emoji to a group as the viewer sees it. `user_ids` must include the viewer if the viewer has reacted. */
 export const toReactionGroup = (emoji: CountedEmoji, viewerId: number): ReactionGroup => ({
   emojiName: emoji.emoji_name,
   emojiCode: emoji.emoji_code,
@@ -35,34 +35,34 @@ export const toReactionGroup = (emoji: CountedEmoji, viewerId: number): Reaction
   viewerHasReacted: emoji.user_ids.includes(viewerId),
 });
 
-/** Up to how many reactions of a message an event about it has. Our choice: what is some 10 KiB. */
-export const MAX_TOLD_REACTIONS = 500;
+/** Maximum number of reactions in an event about a message. They take some 10 KiB. */
+export const MAX_EVENT_REACTIONS = 500;
 
-/** An emoji on a message, with everybody who has put it there, as JSON: events have a message's emoji so. */
-export interface ToldEmoji extends CountedEmoji {
-  /** Of the reactions, as `user_ids` has whose they are. */
+/** An emoji on a message with all users who reacted, as JSON in events. */
+export interface EventEmoji extends CountedEmoji {
+  /** Ids of the reactions, in the order of `user_ids`. */
   readonly ids: readonly number[];
 }
 
-/** A reaction as an event knows it. */
+/** A reaction in an event. */
 export interface KnownReaction extends Pick<ReactionGroup, 'emojiName' | 'emojiCode' | 'reactionType'> {
   readonly id: number;
   readonly userId: number;
 }
 
-/** All reactions of a message as somebody who hears of a change of it sees them. */
+/** All reactions of a message as one recipient of an event sees them. */
 export interface KnownReactions {
   readonly groups: readonly ReactionGroup[];
-  /** The oldest first. */
+  /** Oldest first. */
   readonly all: readonly KnownReaction[];
 }
 
-/** What those see alike who have put the same emoji on the message. */
-export const classOfReactor = (told: readonly ToldEmoji[], userId: number): string =>
+/** Returns a key that is equal for users who reacted with the same emoji, so that an event is rendered once for all of them. */
+export const classOfReactor = (told: readonly EventEmoji[], userId: number): string =>
   told.map(({ user_ids }) => Number(user_ids.includes(userId))).join('');
 
-/** What an event has of a message's reactions, as a viewer sees them. */
-export function reactionsSeenBy(told: readonly ToldEmoji[], viewerId: number): KnownReactions {
+/** Converts an event's reactions to a message for a viewer. */
+export function reactionsSeenBy(told: readonly EventEmoji[], viewerId: number): KnownReactions {
   const all = told.flatMap(({ emoji_name, emoji_code, reaction_type, user_ids, ids }) => {
     const emoji = { emojiName: emoji_name, emojiCode: emoji_code, reactionType: reaction_type };
     return ids.map((id, i) => ({ id, userId: user_ids[i] ?? 0, ...emoji }));

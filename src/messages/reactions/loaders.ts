@@ -3,10 +3,10 @@ import type { Reaction } from '../../generated/prisma/client.ts';
 import type { ReactionGroup } from './groups.ts';
 import { readReactionGroups, readReactionsOf } from './queries.ts';
 
-/** All that is on a message, by its id, the oldest first. */
+/** Loads all reactions to a message by its id, oldest first. */
 export const reactionsOf = forEverybody<number, readonly Reaction[]>(readReactionsOf);
 
-/** What is on a message, by its id, the emoji that came first before the others. */
+/** Loads the emoji on a message by its id, in the order of their first reactions. */
 export const reactionGroups = acrossReaders<number, readonly ReactionGroup[]>(async (wanted) => {
   const [first] = wanted;
   if (first === undefined) return [];

@@ -4,16 +4,16 @@ import { fieldsOf, REACTION_COLUMNS } from '../../platform/db/columns.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import {
   type CountedEmoji,
+  type EventEmoji,
+  MAX_EVENT_REACTIONS,
   MAX_GROUP_USERS,
-  MAX_TOLD_REACTIONS,
   type ReactionGroup,
-  type ToldEmoji,
   toReactionGroup,
 } from './groups.ts';
 
 type EmojiRow = CountedEmoji & { readonly message_id: bigint };
 
-/** The emoji on each of the messages, the one that came first before the others, as each of the viewers has them. */
+/** Reads the emoji on each of the messages, in the order of their first reactions, for each of the viewers. */
 export async function readReactionGroups(
   db: SqlClient,
   realmId: number,
@@ -35,7 +35,7 @@ export async function readReactionGroups(
 
 const REACTION = fieldsOf('r', REACTION_COLUMNS);
 
-/** The reactions to each of the messages, the oldest first. */
+/** Reads the reactions to each of the messages, oldest first. */
 export async function readReactionsOf(
   db: SqlClient,
   realmId: number,
@@ -51,30 +51,32 @@ export async function readReactionsOf(
   return (messageId) => byMessage.get(messageId) ?? [];
 }
 
-/** All that is on a message, as an event about it tells it; null where that is too much. */
-export type ToldReactions = readonly ToldEmoji[] | null;
+/** All reactions to a message, for an event. Null if there are more than `MAX_EVENT_REACTIONS`. */
+export type EventReactions = readonly EventEmoji[] | null;
 
-/** `ToldReactions` of a message, as an expression. */
-export const toldReactions = (realmId: number, messageId: bigint | number) => Prisma.sql`(
-  SELECT CASE WHEN COALESCE(sum(count), 0) <= ${MAX_TOLD_REACTIONS} THEN
+/** Returns an SQL expression for the `EventReactions` of a message. */
+export const eventReactions = (realmId: number, messageId: bigint | number) => Prisma.sql`(
+  SELECT CASE WHEN COALESCE(sum(count), 0) <= ${MAX_EVENT_REACTIONS} THEN
            COALESCE(jsonb_agg(to_jsonb(emoji) ORDER BY ids[1]), '[]') END
   FROM (
     SELECT reaction_type, emoji_code, (array_agg(emoji_name ORDER BY id))[1] AS emoji_name, count(*)::int AS count,
            array_agg(user_id ORDER BY id) AS user_ids, array_agg(id ORDER BY id) AS ids
     FROM (
-      SELECT * FROM reaction WHERE realm_id = ${realmId} AND message_id = ${messageId} LIMIT ${MAX_TOLD_REACTIONS + 1}
+      SELECT * FROM reaction WHERE realm_id = ${realmId} AND message_id = ${messageId} LIMIT ${MAX_EVENT_REACTIONS + 1}
     ) AS known GROUP BY reaction_type, emoji_code
   ) AS emoji)`;
 
 interface Held {
-  /** How many reactions of the user there are on the message. */
+  /** Number of the user's reactions to the message. */
   readonly own: number;
-  /** How many different emoji are on it. */
+  /** Number of all reactions to the message. */
+  readonly all: number;
+  /** Number of different emoji on the message. */
   readonly emoji: number;
-  readonly told: ToldReactions;
+  readonly told: EventReactions;
 }
 
-/** What is on a message, of a user and of all. */
+/** Reads the reactions to a message, and their numbers. */
 export async function readReactions(
   db: SqlClient,
   { realmId, messageId, userId }: { readonly realmId: number; readonly messageId: bigint; readonly userId: number },
@@ -82,9 +84,9 @@ export async function readReactions(
   const [held] = await readRows<Held>(
     db,
     Prisma.sql`
-    SELECT count(*) FILTER (WHERE user_id = ${userId})::int AS own,
-           count(DISTINCT (reaction_type, emoji_code))::int AS emoji, ${toldReactions(realmId, messageId)} AS told
+    SELECT count(*) FILTER (WHERE user_id = ${userId})::int AS own, count(*)::int AS "all",
+           count(DISTINCT (reaction_type, emoji_code))::int AS emoji, ${eventReactions(realmId, messageId)} AS told
     FROM reaction WHERE realm_id = ${realmId} AND message_id = ${messageId}`,
   );
-  return held ?? { own: 0, emoji: 0, told: [] };
+  return held ?? { own: 0, all: 0, emoji: 0, told: [] };
 }

@@ -3,19 +3,21 @@ import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, text } from '../../api/rest/params.ts';
 import { addReaction, removeReaction } from './service.ts';
 
-const message_id = inPath(z.int(), { description: 'The message.' });
-const emoji_code = text(z.string(), { description: 'The identifier within the namespace of `reaction_type`.' });
-const reaction_type = text(z.string(), { description: 'unicode_emoji, realm_emoji or service_extra_emoji.' });
+const message_id = inPath(z.int(), { description: 'Message id.' });
+const emoji_code = text(z.string(), { description: 'Code of the emoji within the namespace `reaction_type`.' });
+const reaction_type = text(z.string(), {
+  description: 'Namespace of the emoji: unicode_emoji, realm_emoji or service_extra_emoji.',
+});
 
 export const postReaction = endpoint({
   method: 'POST',
   path: '/messages/{message_id}/reactions',
   auth: 'basic',
-  twins: ['addReaction'],
+  equivalents: ['addReaction'],
   summary: 'Add a reaction',
   params: {
     message_id,
-    emoji_name: text(z.string(), { description: 'What the emoji is called.', example: 'octopus' }),
+    emoji_name: text(z.string(), { description: 'Name of the emoji, without colons.', example: 'octopus' }),
     emoji_code: emoji_code.optional(),
     reaction_type: reaction_type.optional(),
   },
@@ -29,11 +31,11 @@ export const deleteReaction = endpoint({
   method: 'DELETE',
   path: '/messages/{message_id}/reactions',
   auth: 'basic',
-  twins: ['removeReaction'],
+  equivalents: ['removeReaction'],
   summary: 'Remove a reaction',
   params: {
     message_id,
-    emoji_name: text(z.string(), { description: 'What the emoji is called.', example: 'octopus' }).optional(),
+    emoji_name: text(z.string(), { description: 'Name of the emoji, without colons.', example: 'octopus' }).optional(),
     emoji_code: emoji_code.optional(),
     reaction_type: reaction_type.optional(),
   },

@@ -13,7 +13,7 @@ import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import type { PlacedMessage } from '../access.ts';
-import { type Hearing, hearingsOf } from '../edits/audience.ts';
+import { type RecipientGroup, recipientsOf } from '../edits/audience.ts';
 import { lockMessages } from '../edits/locks.ts';
 import { policyFor } from '../topic-policies/automatic.ts';
 import { INHERITED } from '../topic-policies/policies.ts';
@@ -24,11 +24,12 @@ import { reactionAdded, reactionRemoved } from './events.ts';
 import { readReactions } from './queries.ts';
 
 /**
- * Adds the viewer's emoji to a message. The name others already gave the same emoji on this message is kept.
+ * Adds a reaction of the viewer to a message. If the message already has the emoji, its existing name is kept.
  *
- * @throws BadRequestError when the viewer may not read the message, it stands in an archived channel, or the emoji is none.
- * @throws ReactionAlreadyExistsError when the viewer has reacted with it already.
- * @throws TotalReachedError when the viewer has reacted with 25 others, or there are 100 others on the message.
+ * @throws BadRequestError if the viewer cannot read the message, if its channel is archived, or if the emoji does not exist.
+ * @throws ReactionAlreadyExistsError if the viewer has already reacted with this emoji.
+ * @throws TotalReachedError if the viewer has 25 other reactions to the message, or if the message has 5,000 reactions or 100
+ *   other emoji.
  */
 export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiReference): Promise<Reaction> {
   const { viewer } = ctx;
@@ -42,8 +43,9 @@ export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiR
     const same = { ...key, emojiCode: emoji.code, reactionType: emoji.type };
     if ((await tx.reaction.count({ where: same })) > 0) throw new ReactionAlreadyExistsError();
     const reaction = await tx.reaction.create({ data: { ...key, ...data }, include: { user: true } });
-    const { own, emoji: count, told } = await readReactions(tx, reaction);
+    const { own, all, emoji: count, told } = await readReactions(tx, reaction);
     requireWithin('reactions_per_user_and_message', own);
+    requireWithin('reactions_per_message', all);
     if (there === undefined) requireWithin('emoji_per_message', count);
     for (const { audience } of await hearingsOfOne(tx, ctx, message)) emit(reactionAdded(reaction, told), audience);
     await followTopic(tx, emit, ctx, message);
@@ -51,7 +53,7 @@ export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiR
   });
 }
 
-/** Who reacts takes part in the topic. */
+/** Applies the viewer's settings for topics in which they participate. A reaction counts as participation. */
 async function followTopic(tx: Tx, emit: Emit, { app, viewer }: Ctx, { channel, topic }: PlacedMessage): Promise<void> {
   if (channel === null) return;
   const subscription = await tx.subscription.findUnique({
@@ -68,11 +70,11 @@ async function followTopic(tx: Tx, emit: Emit, { app, viewer }: Ctx, { channel, 
   await setAutomaticPolicy(tx, emit, place, { channelId: channel.id, topic, policy });
 }
 
-/** Whoever reacts, or takes it back, hears of it, wherever they stand. */
-const hearingsOfOne = (tx: Tx, { viewer }: Ctx, message: PlacedMessage): Promise<Hearing[]> =>
-  hearingsOf(tx, viewer.realm, { ...message, ids: [Number(message.id)] }, viewer.id);
+/** Returns the recipients of a reaction. They include the viewer even without a subscription. */
+const hearingsOfOne = (tx: Tx, { viewer }: Ctx, message: PlacedMessage): Promise<RecipientGroup[]> =>
+  recipientsOf(tx, viewer.realm, { ...message, ids: [Number(message.id)] }, viewer.id);
 
-/** The emoji as others have it on the message already, whatever has become of it since. */
+/** Returns the emoji as it is already used on the message, even if it was deactivated or renamed since. */
 async function emojiThere(tx: Tx, message: PlacedMessage, { code, type }: NamedEmoji): Promise<NamedEmoji | undefined> {
   const there = await tx.reaction.findFirst({
     where: { realmId: message.realmId, messageId: message.id, emojiCode: code, reactionType: type },
@@ -81,7 +83,7 @@ async function emojiThere(tx: Tx, message: PlacedMessage, { code, type }: NamedE
   return there === null ? undefined : { name: there.emojiName, code, type };
 }
 
-/** An emoji to take away: by its name, or by what it stands for. */
+/** The emoji of a reaction to remove: its name, or its code and type. */
 export interface RemovedEmoji {
   readonly name?: string | undefined;
   readonly code?: string | undefined;
@@ -89,11 +91,11 @@ export interface RemovedEmoji {
 }
 
 /**
- * Takes the viewer's emoji from a message.
+ * Removes a reaction of the viewer from a message.
  *
- * @throws BadRequestError when neither name nor code is given, when the viewer may not read the message, or it stands in
- *   an archived channel, or there is no such emoji.
- * @throws ReactionDoesNotExistError when the viewer has not reacted with it.
+ * @throws BadRequestError if neither name nor code is given, or if the emoji does not exist.
+ * @throws BadRequestError if the viewer cannot read the message, or if its channel is archived.
+ * @throws ReactionDoesNotExistError if the viewer has not reacted with this emoji.
  */
 export async function removeReaction(ctx: Ctx, messageId: number, emoji: RemovedEmoji): Promise<void> {
   const { viewer } = ctx;
@@ -117,7 +119,10 @@ export async function removeReaction(ctx: Ctx, messageId: number, emoji: Removed
   });
 }
 
-/** A name is first that of a reaction there: the emoji itself may be deactivated, or hidden by another. */
+/**
+ * Returns the emoji to remove. A name is first looked up among the viewer's reactions, because the emoji may be deactivated or
+ * hidden by another one.
+ */
 async function removed(
   tx: Tx,
   realmId: number,

@@ -3,13 +3,13 @@ import { apiEmail } from '../../access/address.ts';
 import type { Reaction, User } from '../../generated/prisma/client.ts';
 import type { Wire } from '../../platform/wire.ts';
 
-/** A reaction, and whose it is. */
+/** A reaction with its user. */
 export type ReactionOfUser = Omit<Reaction, 'id' | 'realmId'> & { readonly user: User };
 
-/** Somebody, as messages name them. */
+/** A user in a message or event. */
 export const wirePerson = z.object({ id: z.int(), email: z.string(), full_name: z.string() });
 
-/** A reaction, with the older form of whose it is: messages and events have the same. */
+/** A reaction in messages and events. `user` is the older form of `user_id`. */
 export const wireReaction = z
   .object({
     emoji_name: z.string(),

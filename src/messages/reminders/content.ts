@@ -8,7 +8,7 @@ import { accessMessageIn, type PlacedMessage } from '../access.ts';
 import { directAddress, fenceFor, silentMention, topicLink } from '../sending/links.ts';
 
 /**
- * What a reminder says: a link to the message, the note if there is one, and the message itself, quoted.
+ * Builds the content of a reminder: a link to the message, the note if there is one, and a quote of the message.
  *
  * @param note "" for none.
  */
@@ -31,7 +31,10 @@ function linkTo({ id, channel, conversation, topic }: PlacedMessage): string {
   return `[a direct message](${directAddress(conversation?.memberIds ?? [], Number(id))})`;
 }
 
-/** The note within what `reminderOf` made: it stands nowhere else. The last line is the fence, which nothing else holds. */
+/**
+ * Extracts the note from the content of a reminder, the only place where it is stored. The last line is the fence, which
+ * neither the note nor the message contains.
+ */
 function noteIn(content: string): string {
   const fence = content.slice(content.lastIndexOf('\n') + 1);
   const [, note, quote] = content.split(`\n${fence}quote\n`);
@@ -39,8 +42,8 @@ function noteIn(content: string): string {
 }
 
 /**
- * What a reminder says when it is delivered: of the message as it is by then, or, when the owner may not read it any
- * more, or it is gone, as it was last known.
+ * Builds the content of a reminder at its delivery, from the current message. If the message was deleted, or the owner can
+ * no longer read it, the stored content is returned.
  */
 export async function reminderAtDelivery(
   tx: Tx,
@@ -58,7 +61,7 @@ export async function reminderAtDelivery(
   }
 }
 
-/** Who wrote the message. */
+/** Reads the sender of the message. */
 export async function authorOf(db: Pick<Tx, 'user'>, { realmId, senderId }: PlacedMessage): Promise<User> {
   return db.user.findUniqueOrThrow({ where: { realmId_id: { realmId, id: senderId } } });
 }

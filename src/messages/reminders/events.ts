@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import type { ScheduledMessage } from '../../generated/prisma/client.ts';
-import { type ReminderFacts, toFacts, wireOf, wireReminder } from './wire.ts';
+import { type ReminderSnapshot, toSnapshot, wireOf, wireReminder } from './wire.ts';
 
-// To the owner's own clients only.
+// These events go to the owner's clients only.
 
-/** Asked for; or, after it was removed, failed. */
+/** A reminder was created, or it failed. If it failed, `reminderRemoved` is emitted first. */
 export const reminderAdded = defineEvent(
   'reminders',
   'add',
-  (reminder: ScheduledMessage): { readonly reminders: readonly ReminderFacts[] } => ({
-    reminders: [toFacts(reminder)],
+  (reminder: ScheduledMessage): { readonly reminders: readonly ReminderSnapshot[] } => ({
+    reminders: [toSnapshot(reminder)],
   }),
   {
     render: ({ reminders }) => ({ type: 'reminders', op: 'add', reminders: reminders.map(wireOf) }),
@@ -19,8 +19,8 @@ export const reminderAdded = defineEvent(
   },
 );
 
-/** Deleted, delivered or failed. */
+/** A reminder was deleted or delivered, or it failed. */
 export const reminderRemoved = defineEvent('reminders', 'remove', (id: number) => ({ reminder_id: id }));
 
-tells(reminderAdded, 'its owner', { reminders: z.array(wireReminder) });
-tells(reminderRemoved, 'its owner', { reminder_id: z.int() });
+documentEvent(reminderAdded, 'the owner', { reminders: z.array(wireReminder) });
+documentEvent(reminderRemoved, 'the owner', { reminder_id: z.int() });

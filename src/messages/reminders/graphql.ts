@@ -1,7 +1,7 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel, nodeOf } from '../../api/graphql/node.ts';
@@ -10,23 +10,23 @@ import { refersTo } from '../../api/graphql/refs.ts';
 import { MAX_REMINDER_NOTE_LENGTH } from '../../platform/limits.ts';
 import { Message } from '../graphql.ts';
 import { deliveryFields } from '../scheduled/delivery-fields.ts';
-import { factsAbout } from './entity-facts.ts';
+import { projectionOf } from './event-projections.ts';
 import { accessReminder, createReminder, deleteReminder, undelivered, visibleTo } from './service.ts';
 
 export const Reminder = builder.prismaNode('ScheduledMessage', {
   variant: 'Reminder',
   ...byNumber,
-  description: 'What the notification bot sends its owner when its time comes.',
+  description: 'A reminder of a message, which the notification bot sends to the owner at a given time.',
   fields: (t) => ({
     ...deliveryFields(t, {
-      databaseId: 'The number that the REST API knows it by.',
-      content: 'What would be sent now, as Markdown. It quotes the message as it is by then.',
+      databaseId: 'Id in the REST API.',
+      content: 'Text of the reminder, as flavored Markdown. On delivery, the quote of the message is updated.',
       renderedContent: '`content` as HTML.',
     }),
     message: t.field({
       type: Message,
       nullable: true,
-      description: 'The message it reminds of. Null when it is gone, or not for the viewer to read any more.',
+      description: 'Message of the reminder. Null if it no longer exists or the viewer can no longer read it.',
       resolve: ({ reminderTargetId: id }, _args, ctx) => nodeOf(ctx, 'Message', id === null ? null : Number(id)),
     }),
   }),
@@ -39,8 +39,8 @@ const ReminderConnection = builder.connectionObject(
 );
 
 const ReminderOrder = orderInput<'scheduledAt' | 'id'>('Reminder', 'reminders', {
-  SCHEDULED_AT: { value: 'scheduledAt', description: 'When they are to be delivered.' },
-  ID: { value: 'id', description: 'The order in which they were made.' },
+  SCHEDULED_AT: { value: 'scheduledAt', description: 'Delivery time.' },
+  ID: { value: 'id', description: 'Order of creation.' },
 });
 
 const EARLIEST_FIRST: OrderBy<'scheduledAt' | 'id'> = { field: 'scheduledAt', direction: 'asc' };
@@ -49,13 +49,13 @@ builder.queryField('reminders', (t) =>
   t.connection(
     {
       type: Reminder,
-      description: "The viewer's reminders that are not delivered.",
+      description: "The viewer's reminders that are scheduled or failed.",
       args: {
         orderBy: t.arg({
           type: ReminderOrder,
           required: false,
           defaultValue: EARLIEST_FIRST,
-          description: 'How they are sorted.',
+          description: 'Sort order.',
         }),
       },
       resolve: (_root, { orderBy, ...args }, ctx, info) => {
@@ -69,16 +69,17 @@ builder.queryField('reminders', (t) =>
 );
 
 mutation('createReminder', {
-  description: 'Has the viewer reminded of a message: the notification bot sends a link to it, and what it says.',
+  description:
+    'Creates a reminder of a message: the notification bot sends the viewer a link to the message and a quote of it.',
   input: (t) => ({
     messageId: t.id({
       ...refersTo('Message'),
-      description: 'The message to be reminded of, which the viewer can read.',
+      description: 'Id of a message that the viewer can read.',
     }),
-    scheduledAt: t.field({ type: 'DateTime', description: 'When it is to be sent: in the future.' }),
+    scheduledAt: t.field({ type: 'DateTime', description: 'Delivery time. Must be in the future.' }),
     note: t.string({
       required: false,
-      description: `Comes with the reminder: at most ${MAX_REMINDER_NOTE_LENGTH} characters.`,
+      description: `Text that is sent with the reminder. At most ${MAX_REMINDER_NOTE_LENGTH} characters.`,
     }),
   }),
   payload: () => ({ reminder: { type: Reminder, description: 'The new reminder.' } }),
@@ -92,9 +93,9 @@ mutation('createReminder', {
 mutation('deleteReminder', {
   description: 'Deletes a reminder.',
   input: (t) => ({
-    reminderId: t.id({ ...refersTo('Reminder'), description: "One of the viewer's reminders." }),
+    reminderId: t.id({ ...refersTo('Reminder'), description: "Id of one of the viewer's reminders." }),
   }),
-  payload: () => ({ reminderId: { type: 'ID', refersTo: 'Reminder', description: 'Of the reminder that is gone.' } }),
+  payload: () => ({ reminderId: { type: 'ID', refersTo: 'Reminder', description: 'Id of the deleted reminder.' } }),
   resolve: async (ctx, { reminderId }) => {
     await deleteReminder(ctx, reminderId);
     return { reminderId };
@@ -109,11 +110,11 @@ eventType(
     reminders: t.field({
       type: [Reminder],
       nullable: { list: false, items: true },
-      description: 'The new reminders, or those that failed.',
-      ...fromEvent(factsAbout),
+      description: 'The created reminders, or the failed ones.',
+      ...projectedFromEvent(projectionOf),
     }),
   }),
-  { description: 'The user asked to be reminded; or, right after it was removed, a reminder failed.' },
+  { description: 'The user created a reminder, or a reminder failed. A failed reminder is removed and added again.' },
 );
 
 eventType<{ reminder_id: number }>(
@@ -123,9 +124,9 @@ eventType<{ reminder_id: number }>(
   (t) => ({
     reminderId: t.id({
       ...refersTo('Reminder'),
-      description: 'The reminder that is gone.',
+      description: 'Id of the removed reminder.',
       resolve: ({ event }) => event.reminder_id,
     }),
   }),
-  { description: 'A reminder was delivered, or the user deleted it.' },
+  { description: 'A reminder was delivered, failed or was deleted.' },
 );

@@ -8,9 +8,9 @@ export const getReminders = endpoint({
   method: 'GET',
   path: '/reminders',
   auth: 'basic',
-  twins: ['reminders'],
+  equivalents: ['reminders'],
   summary: 'List your reminders',
-  description: 'Those that are still to come, the earliest first.',
+  description: 'Lists scheduled and failed reminders, earliest first.',
   params: {},
   reply: { reminders: z.array(wireReminder) },
   async handle(ctx) {
@@ -22,13 +22,16 @@ export const postReminder = endpoint({
   method: 'POST',
   path: '/reminders',
   auth: 'basic',
-  twins: ['createReminder'],
-  summary: 'Have yourself reminded of a message',
-  description: 'At the time, the notification bot sends you a link to it, and what it says.',
+  equivalents: ['createReminder'],
+  summary: 'Create a reminder of a message',
+  description: 'At the given time, the notification bot sends you a link to the message and a quote of it.',
   params: {
-    message_id: json(z.int(), { description: 'Of what to be reminded: a message you may read.', example: '5' }),
-    scheduled_delivery_timestamp: json(z.int(), { description: 'UNIX seconds, in the future.', example: '4102444800' }),
-    note: text(z.string(), { description: 'Comes with the reminder. At most 500 characters.' }).optional(),
+    message_id: json(z.int(), { description: 'Id of a message that you can read.', example: '5' }),
+    scheduled_delivery_timestamp: json(z.int(), {
+      description: 'Delivery time, in UNIX seconds. Must be in the future.',
+      example: '4102444800',
+    }),
+    note: text(z.string(), { description: 'Text that is sent with the reminder. At most 500 characters.' }).optional(),
   },
   reply: { reminder_id: z.int() },
   async handle(ctx, { message_id: messageId, scheduled_delivery_timestamp: timestamp, note }) {
@@ -40,9 +43,9 @@ export const deleteReminderEndpoint = endpoint({
   method: 'DELETE',
   path: '/reminders/{reminder_id}',
   auth: 'basic',
-  twins: ['deleteReminder'],
+  equivalents: ['deleteReminder'],
   summary: 'Delete a reminder',
-  params: { reminder_id: inPath(z.int(), { description: 'The reminder.' }) },
+  params: { reminder_id: inPath(z.int(), { description: 'Reminder id.' }) },
   reply: {},
   async handle(ctx, { reminder_id }) {
     await deleteReminder(ctx, reminder_id);

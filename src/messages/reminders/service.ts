@@ -16,12 +16,12 @@ import { senderFor } from '../sending/sender.ts';
 import { authorOf, reminderOf } from './content.ts';
 import { reminderAdded, reminderRemoved } from './events.ts';
 
-/** A message to be reminded of. */
+/** Input of `createReminder`. */
 export interface NewReminder {
   readonly messageId: number;
   /** UNIX seconds, fractions allowed. */
   readonly timestamp: number;
-  /** Plain words of the owner's, at most 500 code points; blank is none. */
+  /** Plain text by the owner, at most 500 code points. Blank means no note. */
   readonly note?: string | undefined;
 }
 
@@ -29,10 +29,10 @@ type Owner = Pick<Viewer, 'id' | 'realm'>;
 
 const own = ({ id, realm }: Owner) => ({ realmId: realm.id, ownerId: id, kind: 'reminder' });
 
-/** The viewer's reminders, sent or not. */
+/** Returns the filter for the viewer's reminders, delivered or not. */
 export const visibleTo = ({ viewer }: Ctx): Prisma.ScheduledMessageWhereInput => own(viewer);
 
-/** The viewer's reminders that are still to come, or failed. */
+/** Returns the filter for a user's reminders that are scheduled or failed. */
 export const undelivered = (viewer: Owner): Prisma.ScheduledMessageWhereInput => ({
   ...own(viewer),
   state: { not: 'delivered' },
@@ -41,9 +41,9 @@ export const undelivered = (viewer: Owner): Prisma.ScheduledMessageWhereInput =>
 const noSuchReminder = () => new NotFoundError('Reminder does not exist');
 
 /**
- * One of the viewer's reminders, for as long as it is kept: what is delivered is forgotten some weeks later.
+ * Returns one of the viewer's reminders. Delivered reminders are deleted after some weeks.
  *
- * @throws NotFoundError when there is none with this id, or it is another user's.
+ * @throws NotFoundError if no reminder has this id, or it belongs to another user.
  */
 export async function accessReminder({ app, viewer }: Ctx, id: number): Promise<ScheduledMessage> {
   const row = isRowId(id) ? await app.db.scheduledMessage.findFirst({ where: { id, ...own(viewer) } }) : null;
@@ -51,18 +51,18 @@ export async function accessReminder({ app, viewer }: Ctx, id: number): Promise<
   return row;
 }
 
-/** The viewer's reminders that are still to come, or failed, the earliest first. */
+/** Returns the viewer's reminders that are scheduled or failed, earliest first. */
 export async function listReminders({ app, viewer }: Ctx): Promise<ScheduledMessage[]> {
   return app.db.scheduledMessage.findMany({ where: undelivered(viewer), orderBy: IN_ORDER });
 }
 
 /**
- * Has the viewer reminded of a message: at the time, the notification bot sends them a link to it, and what it says.
+ * Creates a reminder of a message. At the given time, the notification bot sends the viewer a link to the message and a
+ * quote of it.
  *
- * @returns The reminder's id.
- * @throws BadRequestError when the time is not in the future, the note is too long, or the viewer may not read the
- *   message.
- * @throws TotalReachedError when there would be too many, or too long ones, that are still to come.
+ * @returns Id of the reminder.
+ * @throws BadRequestError if the time is not in the future, the note is too long, or the viewer cannot read the message.
+ * @throws TotalReachedError if the viewer's undelivered reminders would be too many, or too long in total.
  */
 export async function createReminder(ctx: Ctx, { messageId, timestamp, note = '' }: NewReminder): Promise<number> {
   const { app, viewer } = ctx;
@@ -97,9 +97,9 @@ export async function createReminder(ctx: Ctx, { messageId, timestamp, note = ''
 }
 
 /**
- * Deletes one of the viewer's reminders, also one that failed, and tells the viewer's clients.
+ * Deletes one of the viewer's reminders, scheduled or failed, and notifies the viewer's clients.
  *
- * @throws NotFoundError when there is none with this id, it is another user's, or it was delivered.
+ * @throws NotFoundError if no reminder has this id, it belongs to another user, or it was delivered.
  */
 export async function deleteReminder(ctx: Ctx, id: number): Promise<void> {
   if (!isRowId(id)) throw noSuchReminder();

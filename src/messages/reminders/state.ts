@@ -3,7 +3,7 @@ import { IN_ORDER } from '../scheduled/service.ts';
 import { undelivered } from './service.ts';
 import { toWire } from './wire.ts';
 
-/** What is not delivered yet, the earliest first. */
+/** Reminders of the user that are not delivered, earliest first. */
 export const remindersState: StateGroup = {
   name: 'reminders',
   async read({ viewer, db }) {

@@ -6,10 +6,10 @@ export const wireReminder = z
   .object({
     reminder_id: z.int(),
     type: z.literal('private'),
-    to: z.array(z.int()).describe("The owner's own id."),
+    to: z.array(z.int()).describe('Id of the owner.'),
     content: z.string(),
     rendered_content: z.string(),
-    scheduled_delivery_timestamp: z.int().describe('UNIX seconds.'),
+    scheduled_delivery_timestamp: z.int().describe('Delivery time, in UNIX seconds.'),
     failed: z.boolean(),
     reminder_target_message_id: z.int(),
   })
@@ -29,20 +29,20 @@ export function toWire(row: ScheduledMessage): WireReminder {
   };
 }
 
-/** A reminder as its events keep it. All is absent in events logged before they told it. */
-export interface ReminderFacts extends WireReminder {
-  /** ISO 8601, to the millisecond. */
+/** Snapshot of a reminder in an event. Events logged by earlier versions lack all of these fields. */
+export interface ReminderSnapshot extends WireReminder {
+  /** ISO 8601, with milliseconds. */
   readonly scheduledAt?: string;
   /** Null unless it failed. */
   readonly failureReason?: string | null;
 }
 
-export const toFacts = (row: ScheduledMessage): ReminderFacts => ({
+export const toSnapshot = (row: ScheduledMessage): ReminderSnapshot => ({
   ...toWire(row),
   scheduledAt: row.scheduledAt.toISOString(),
   failureReason: row.failureMessage,
 });
 
-/** What the wire has of a reminder. */
-export const wireOf = ({ scheduledAt: _, failureReason: _reason, ...reminder }: ReminderFacts): WireReminder =>
+/** Returns the fields of a reminder that are part of the wire format. */
+export const wireOf = ({ scheduledAt: _, failureReason: _reason, ...reminder }: ReminderSnapshot): WireReminder =>
   reminder;

@@ -6,7 +6,7 @@ import { Message, readBack } from '../graphql.ts';
 import { reportMessage } from './service.ts';
 
 const ReportType = builder.enumType('ReportType', {
-  description: 'What a message is reported as.',
+  description: 'Reason for reporting a message.',
   values: Object.fromEntries(
     REPORT_TYPES.map(({ key, name }) => [key.toUpperCase(), { value: key, description: `${name}.` }]),
   ) as Record<string, { readonly value: (typeof REPORT_TYPES)[number]['key'] }>,
@@ -15,20 +15,20 @@ const ReportType = builder.enumType('ReportType', {
 mutation('reportMessage', {
   description: "Reports a message to the organization's moderators.",
   input: (t) => ({
-    messageId: t.id({ ...refersTo('Message'), description: 'A message the viewer may read.' }),
-    reportType: t.field({ type: ReportType, description: 'What is wrong with it.' }),
+    messageId: t.id({ ...refersTo('Message'), description: 'Id of a message that the viewer can read.' }),
+    reportType: t.field({ type: ReportType, description: 'Reason for the report.' }),
     description: t.string({
       required: false,
       defaultValue: '',
-      description: 'What more there is to say: at most 1,000 characters. Not blank for OTHER.',
+      description: 'Explanation. At most 1,000 characters. Required for OTHER.',
     }),
   }),
-  // Not `message`: that is the word of every error in the same union.
+  // Not named `message`, because all errors in the same union have a field of that name.
   payload: () => ({
     reportedMessage: {
       type: Message,
       nullable: true,
-      description: 'The message that was reported; null when it is gone by now.',
+      description: 'The reported message. Null if it no longer exists or the viewer can no longer read it.',
     },
   }),
   resolve: async (ctx, { messageId, reportType, description }) => {

@@ -7,13 +7,18 @@ export const postReport = endpoint({
   method: 'POST',
   path: '/messages/{message_id}/report',
   auth: 'basic',
-  twins: ['reportMessage'],
+  equivalents: ['reportMessage'],
   summary: 'Report a message',
-  description: "To the organization's moderators, in the channel it has chosen for this.",
+  description: "Sends the report to the organization's channel for moderation requests.",
   params: {
-    message_id: inPath(z.int(), { description: 'The message.' }),
-    report_type: text(z.string(), { description: 'A key of `server_report_message_types`.', example: 'spam' }),
-    description: text(z.string(), { description: 'At most 1,000 characters. Required for "other".' }).default(''),
+    message_id: inPath(z.int(), { description: 'Message id.' }),
+    report_type: text(z.string(), {
+      description: 'Reason for the report: a key of `server_report_message_types`.',
+      example: 'spam',
+    }),
+    description: text(z.string(), {
+      description: 'Explanation. At most 1,000 characters. Required for "other".',
+    }).default(''),
   },
   reply: {},
   async handle(ctx, { message_id, report_type, description }) {

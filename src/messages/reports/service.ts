@@ -10,10 +10,10 @@ import { directAddress, fenceFor, silentMention, topicLink, withoutFences } from
 import { notify } from '../sending/notices.ts';
 
 const MAX_DESCRIPTION_LENGTH = 1000;
-/** Room for the words around the message and its description. */
+/** Code points reserved for the description and for the text around the quoted message. */
 const RESERVED = MAX_DESCRIPTION_LENGTH + 500;
 
-/** Our choice: of more recipients only so many are named, because the message itself is to find room too. */
+/** Largest number of recipients that a report names, so that enough space remains for the quoted message. */
 const MAX_NAMED = 10;
 
 export interface Report {
@@ -24,11 +24,11 @@ export interface Report {
 }
 
 /**
- * Reports a message to the organisation's moderators: the notification bot tells their channel of it, quoting the message.
- * Anybody may report what they can read, their own messages too, and again and again.
+ * Reports a message to the organization's moderators: the notification bot quotes it in their channel. Users can report any
+ * message that they can read, including their own, any number of times.
  *
- * @throws BadRequestError when the type is not known, the description is too long or missing, no channel takes reports, or
- *   the viewer may not read the message.
+ * @throws BadRequestError if the type is unknown, the description is too long or missing, or the viewer cannot read the
+ *   message. Also if the organization has no channel for reports.
  */
 export async function reportMessage(ctx: Ctx, messageId: number, { reportType, description }: Report): Promise<void> {
   const { app, viewer } = ctx;
@@ -47,7 +47,7 @@ export async function reportMessage(ctx: Ctx, messageId: number, { reportType, d
       orderBy: { id: 'asc' },
     });
     const reported = people.find(({ id }) => id === message.senderId);
-    if (reported === undefined) throw new Error('A message has a sender');
+    if (reported === undefined) throw new Error('The sender of the message was not found');
     const reason = `**${type.name}**. ${withoutFences(explanation)}`;
     const content = reportOf(message, { reporter: viewer.user, reported, people }, reason);
     const to = { channelId: moderation.id, topic: topicOf(moderation, reported) };
@@ -62,7 +62,7 @@ function topicOf({ topicsPolicy }: Pick<Channel, 'topicsPolicy'>, { fullName }: 
 interface People {
   readonly reporter: User;
   readonly reported: User;
-  /** The reported user, and everyone in the conversation. */
+  /** The reported user and all members of the conversation. */
   readonly people: readonly User[];
 }
 
@@ -92,7 +92,7 @@ function whatOf({ channel }: PlacedMessage, { reporter, reported, people }: Peop
   return `a direct message sent by ${silentMention(reported)}${others.length === 0 ? '' : to}`;
 }
 
-/** "a", "a and b", "a, b, and c". */
+/** Formats a list: "a", "a and b", "a, b, and c". */
 const listOf = (texts: readonly string[]): string => new Intl.ListFormat('en', { type: 'conjunction' }).format(texts);
 
 function headerOf({ id, channel, conversation, topic }: PlacedMessage): string {

@@ -20,27 +20,31 @@ import { destinationOf } from './service.ts';
 const TOO_LATE = 'Message could not be sent at the scheduled time.';
 const UNEXPECTED = 'Internal server error';
 
-/** A change under way. */
+/** A transaction in progress. */
 interface Change {
   readonly tx: Tx;
   readonly emit: Emit;
   readonly app: App;
 }
 
-/** When what is due is delivered. */
+/** State of the queue at the time of a delivery. */
 export interface Turn {
-  /** Ids of what is to wait, and holds up nothing. */
+  /** Ids of messages that are set aside. They are skipped and do not block others. */
   readonly passedOver: readonly number[];
-  /** Since when there has always been something due. What was in time then is not late because its turn comes later. */
+  /**
+   * Start of the current period in which something was always due. A message that was on time then is not late because of
+   * the backlog.
+   */
   readonly busySince: Date;
 }
 
 /**
- * Delivers what is due of one owner, in its order, or notes why it cannot be: in the one change that claims it, so that
- * each is sent once or not at all, whoever dies when.
+ * Delivers due messages of one owner in order, or marks them as failed. This is done in the transaction that claims them,
+ * so each is sent once or not at all, even if a node dies.
  *
- * @returns How many; those after them are in somebody else's hands, or have to wait for an earlier one of the owner's.
- * @throws RequestTimeoutError when the database could not take it; all are still to be delivered.
+ * @returns Number of messages delivered or marked. The others are claimed by another node, or wait for an earlier message
+ *   of the owner.
+ * @throws RequestTimeoutError if the database is unavailable. All messages remain scheduled.
  */
 export async function deliverInOrder(app: App, due: readonly Due[], turn: Turn): Promise<number> {
   const [first] = due;
@@ -58,9 +62,9 @@ export async function deliverInOrder(app: App, due: readonly Due[], turn: Turn):
 }
 
 /**
- * Notes that a delivery failed in a way nobody expected. The owner is told; when telling is what fails, that is left out.
+ * Marks a message as failed after an unexpected error, and notifies the owner. If the notification fails, it is omitted.
  *
- * @throws RequestTimeoutError when the database could not take it.
+ * @throws RequestTimeoutError if the database is unavailable.
  */
 export async function giveUp(app: App, { id, realmId }: Due, passedOver: readonly number[]): Promise<void> {
   const attempt = (notice: boolean) =>
@@ -80,7 +84,7 @@ async function deliver(change: Change, claimed: Claimed, { busySince }: Turn): P
   const { row, owner, realm, now } = claimed;
   const isReminder = row.kind === 'reminder';
   if (realm.deactivatedAt !== null || !owner.isActive) {
-    // There is nobody to tell.
+    // No notification: the owner or the organization is deactivated.
     const { message } = realm.deactivatedAt === null ? new UserDeactivatedError() : new RealmDeactivatedError();
     await markFailed(change.tx, row, message);
     return;
@@ -92,7 +96,7 @@ async function deliver(change: Change, claimed: Claimed, { busySince }: Turn): P
   try {
     await (isReminder ? remind(change, claimed) : send(change, claimed));
   } catch (error) {
-    // A refusal comes before anything is written, so that the change can go on.
+    // Expected errors are thrown before any write, so the transaction can continue.
     if (!isRefusal(error)) throw error;
     await fail(change, claimed, error.message, { notice: true });
   }
@@ -101,7 +105,7 @@ async function deliver(change: Change, claimed: Claimed, { busySince }: Turn): P
 const isRefusal = (error: unknown): error is ChatError =>
   error instanceof ChatError && !(error instanceof RequestTimeoutError);
 
-/** Sends a message as its owner would now: with the rights, names and mentions of this moment. */
+/** Sends a message as if its owner sent it now: with current permissions, names and mentions. */
 async function send({ tx, emit, app }: Change, { row, owner, realm }: Claimed): Promise<void> {
   const { topic, content, readBySender } = row;
   const sender = senderFor(realm, owner, row.clientName);
@@ -122,7 +126,7 @@ async function remind({ tx, emit, app }: Change, { row, owner, realm }: Claimed)
   emit(reminderRemoved(row.id), users([owner.id]));
 }
 
-/** Raw, because everybody who sends to the organisation waits for it. */
+/** Raw SQL, because all senders in the organization wait for this statement. */
 const markDelivered = (tx: Tx, { realmId, id }: ScheduledMessage, messageId: number) =>
   tx.$executeRaw`
     UPDATE scheduled_message SET state = 'delivered', delivered_message_id = ${messageId} WHERE realm_id = ${realmId} AND id = ${id}`;
@@ -139,7 +143,7 @@ async function fail(
   const failed = await markFailed(tx, row, reason);
   const audience = users([owner.id]);
   if (row.kind === 'reminder') {
-    // Reminders have no event of a change: clients drop the one they have, and take the one that failed.
+    // There is no update event for reminders: clients remove the old one and add the failed one.
     emit(reminderRemoved(row.id), audience);
     emit(reminderAdded(failed), audience);
   } else emit(scheduledMessageUpdated(failed, realm), audience);
@@ -148,7 +152,7 @@ async function fail(
     await notify(tx, emit, { app, realm }, { userIds: [owner.id] }, noticeOf(row, reason));
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    app.log.warn({ err: error, scheduledMessage: row.id }, 'nobody could be told that a message was not sent');
+    app.log.warn({ err: error, scheduledMessage: row.id }, 'failure notice for scheduled message could not be sent');
   }
 }
 

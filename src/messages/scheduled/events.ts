@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import type { Realm, ScheduledMessage } from '../../generated/prisma/client.ts';
-import { type ScheduledFacts, toFacts, wireOf, wireScheduledMessage, withShownTopic } from './wire.ts';
+import { type ScheduledSnapshot, toSnapshot, wireOf, wireScheduledMessage, withShownTopic } from './wire.ts';
 
-// All go to the owner's own clients only.
+// All of these events go to the owner's clients only.
 
-/** A scheduled message, and whose it is: nobody else hears of it. */
-export interface KnownScheduled extends ScheduledFacts {
+/** Snapshot of a scheduled message with its owner, the only recipient of its events. */
+export interface KnownScheduled extends ScheduledSnapshot {
   readonly ownerId: number;
 }
 
 interface AddedPayload {
-  readonly scheduled_messages: readonly ScheduledFacts[];
+  readonly scheduled_messages: readonly ScheduledSnapshot[];
   readonly empty_topic_name: string;
 }
 
@@ -21,7 +21,7 @@ export const scheduledMessageAdded = defineEvent(
   'scheduled_messages',
   'add',
   (message: ScheduledMessage, realm: Realm): AddedPayload => ({
-    scheduled_messages: [toFacts(message)],
+    scheduled_messages: [toSnapshot(message)],
     empty_topic_name: emptyTopicName(realm),
   }),
   {
@@ -39,16 +39,16 @@ export const scheduledMessageAdded = defineEvent(
 );
 
 interface UpdatedPayload {
-  readonly scheduled_message: ScheduledFacts;
+  readonly scheduled_message: ScheduledSnapshot;
   readonly empty_topic_name: string;
 }
 
-/** Edited, or failed. */
+/** A scheduled message was edited, or it failed. */
 export const scheduledMessageUpdated = defineEvent(
   'scheduled_messages',
   'update',
   (message: ScheduledMessage, realm: Realm): UpdatedPayload => ({
-    scheduled_message: toFacts(message),
+    scheduled_message: toSnapshot(message),
     empty_topic_name: emptyTopicName(realm),
   }),
   {
@@ -66,11 +66,11 @@ export const scheduledMessageUpdated = defineEvent(
   },
 );
 
-/** Cancelled, or sent. */
+/** A scheduled message was canceled or sent. */
 export const scheduledMessageRemoved = defineEvent('scheduled_messages', 'remove', (id: number) => ({
   scheduled_message_id: id,
 }));
 
-tells(scheduledMessageAdded, 'its owner', { scheduled_messages: z.array(wireScheduledMessage) });
-tells(scheduledMessageUpdated, 'its owner', { scheduled_message: wireScheduledMessage });
-tells(scheduledMessageRemoved, 'its owner', { scheduled_message_id: z.int() });
+documentEvent(scheduledMessageAdded, 'the owner', { scheduled_messages: z.array(wireScheduledMessage) });
+documentEvent(scheduledMessageUpdated, 'the owner', { scheduled_message: wireScheduledMessage });
+documentEvent(scheduledMessageRemoved, 'the owner', { scheduled_message_id: z.int() });

@@ -1,7 +1,7 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
@@ -18,7 +18,7 @@ import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
 import { MessageTarget, placeOf } from '../sending/message-target.ts';
 import { Topic, topicAt } from '../topics/graphql.ts';
 import { deliveryFields } from './delivery-fields.ts';
-import { factsAbout } from './entity-facts.ts';
+import { projectionOf } from './event-projections.ts';
 import { lastMoment } from './lateness.ts';
 import {
   accessScheduledMessage,
@@ -31,50 +31,50 @@ import {
 
 export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
   ...byNumber,
-  description: 'A message that is sent in the name of its owner when its time comes.',
+  description: 'A message that the service sends for its owner at a given time.',
   fields: (t) => ({
     ...deliveryFields(t, {
-      databaseId: 'The number that the REST API knows it by. Not that of the message it becomes.',
-      content: 'What it says, as flavored Markdown.',
-      renderedContent: '`content` as HTML. Rendered again when it is sent.',
+      databaseId: 'Id in the REST API. The sent message has a different id.',
+      content: 'Content as flavored Markdown.',
+      renderedContent: '`content` as HTML. It is rendered again for the sent message.',
     }),
     channel: t.field({
       type: Channel,
       nullable: true,
-      description:
-        'The channel it is for; null for a direct message, and when the viewer does not see the channel any more.',
+      description: 'Target channel. Null for a direct message, and if the viewer can no longer see the channel.',
       resolve: byKeyIfAny(visibleChannels, ({ channelId }) => channelId),
     }),
     recipients: t.field({
       type: [User],
       nullable: true,
-      description: 'Those it is for, 250 at most; null for a channel message.',
+      description: 'Recipients of a direct message. At most 250. Null for a channel message.',
       resolve: ({ channelId, recipientIds }, _args, ctx) =>
         channelId === null ? nodesOf(ctx, 'User', recipientIds) : null,
     }),
-    topicName: t.exposeString('topic', { description: 'The topic it is for; empty unless it is for a channel.' }),
+    topicName: t.exposeString('topic', { description: 'Name of the target topic. Empty for a direct message.' }),
     topic: t.field({
       type: Topic,
       nullable: true,
-      description: 'The topic it is for; null as long as that holds no message that the viewer may read.',
+      description: 'Target topic. Null if it has no message that the viewer can read.',
       resolve: ({ channelId, topic }, _args, ctx) => topicAt(ctx, channelId, topic),
     }),
     sentUntil: t.field({
       type: 'DateTime',
-      description: 'Should the service not come to send it until then, it fails.',
+      description: 'Latest time at which the message is sent. If it has not been sent by then, it fails.',
       resolve: ({ scheduledAt }) => lastMoment(scheduledAt),
     }),
-    readBySender: t.exposeBoolean('readBySender', { description: 'Whether its owner will have read it.' }),
+    readBySender: t.exposeBoolean('readBySender', {
+      description: 'Whether the sent message is marked as read for the owner.',
+    }),
     message: t.field({
       type: Message,
       nullable: true,
-      description:
-        'The message it became; null until it is sent, and when that is not for the viewer to read any more.',
+      description: 'The sent message. Null if it has not been sent, and if the viewer can no longer read it.',
       resolve: ({ deliveredMessageId: id }, _args, ctx) => nodeOf(ctx, 'Message', id === null ? null : Number(id)),
     }),
     owner: t.field({
       type: User,
-      description: 'Who scheduled it, and in whose name it is sent.',
+      description: 'User who scheduled the message. It is sent in their name.',
       resolve: byKey(usersById, ({ ownerId }) => ownerId),
     }),
   }),
@@ -87,8 +87,8 @@ const ScheduledMessageConnection = builder.connectionObject(
 );
 
 const ScheduledMessageOrder = orderInput<'scheduledAt' | 'id'>('ScheduledMessage', 'scheduled messages', {
-  SCHEDULED_AT: { value: 'scheduledAt', description: 'When they are to be sent.' },
-  ID: { value: 'id', description: 'The order in which they were made.' },
+  SCHEDULED_AT: { value: 'scheduledAt', description: 'Delivery time.' },
+  ID: { value: 'id', description: 'Order of creation.' },
 });
 
 const EARLIEST_FIRST: OrderBy<'scheduledAt' | 'id'> = { field: 'scheduledAt', direction: 'asc' };
@@ -97,13 +97,13 @@ builder.queryField('scheduledMessages', (t) =>
   t.connection(
     {
       type: ScheduledMessage,
-      description: 'What the viewer has scheduled and is not sent.',
+      description: "The viewer's scheduled messages that have not been sent, including failed ones.",
       args: {
         orderBy: t.arg({
           type: ScheduledMessageOrder,
           required: false,
           defaultValue: EARLIEST_FIRST,
-          description: 'How they are sorted.',
+          description: 'Sort order.',
         }),
       },
       resolve: (_root, { orderBy, ...args }, ctx, info) => {
@@ -117,21 +117,24 @@ builder.queryField('scheduledMessages', (t) =>
 
 const toTimestamp = (date: Date): number => date.getTime() / 1000;
 
-const CONTENT = 'What it says, as flavored Markdown. Cut to 10,000 characters.';
-const SCHEDULED_AT = 'When it is to be sent: in the future.';
+const CONTENT = 'Content as flavored Markdown. Truncated to 10,000 characters.';
+const SCHEDULED_AT = 'Delivery time. Must be in the future.';
 
 mutation('scheduleMessage', {
-  description: 'Schedules a message that the viewer could send now. Whether they may is asked again when it is sent.',
+  description: 'Schedules a message. The viewer must be permitted to send it, now and at the delivery time.',
   input: (t) => ({
-    to: t.field({ type: MessageTarget, description: 'Where it is to go.' }),
+    to: t.field({ type: MessageTarget, description: 'Target of the message.' }),
     content: t.string({ description: CONTENT }),
     scheduledAt: t.field({ type: 'DateTime', description: SCHEDULED_AT }),
     readBySender: t.boolean({
       required: false,
-      description: 'Whether the viewer has read it. Absent: whether an interactive client sends it to somebody else.',
+      description:
+        'Whether the sent message is marked as read for the viewer. ' +
+        'Absent: true if the message has other recipients and the client is, by its name, a web, desktop, mobile or ' +
+        'terminal client.',
     }),
   }),
-  payload: () => ({ scheduledMessage: { type: ScheduledMessage, description: 'What is scheduled now.' } }),
+  payload: () => ({ scheduledMessage: { type: ScheduledMessage, description: 'The new scheduled message.' } }),
   errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
   resolve: async (ctx, { to, content, scheduledAt, readBySender }) => {
     const message = { ...placeOf(to), content, ...given({ readBySender }) };
@@ -141,18 +144,17 @@ mutation('scheduleMessage', {
 });
 
 mutation('updateScheduledMessage', {
-  description:
-    'Changes a scheduled message. One that could not be sent is to be sent again, at the new time it must be given.',
+  description: 'Changes a scheduled message. A failed message is scheduled again and requires a new delivery time.',
   input: (t) => ({
     scheduledMessageId: t.id({
       ...refersTo('ScheduledMessage'),
-      description: 'What the viewer has scheduled, and is not sent yet.',
+      description: "Id of one of the viewer's scheduled messages that has not been sent.",
     }),
-    to: t.field({ type: MessageTarget, required: false, description: 'Where it is to go. Absent: as it is.' }),
+    to: t.field({ type: MessageTarget, required: false, description: 'Target of the message. Absent: unchanged.' }),
     content: t.string({ required: false, description: CONTENT }),
     scheduledAt: t.field({ type: 'DateTime', required: false, description: SCHEDULED_AT }),
   }),
-  payload: () => ({ scheduledMessage: { type: ScheduledMessage, description: 'As it is now.' } }),
+  payload: () => ({ scheduledMessage: { type: ScheduledMessage, description: 'The updated scheduled message.' } }),
   errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
   resolve: async (ctx, { scheduledMessageId, to, content, scheduledAt }) => {
     const timestamp = scheduledAt == null ? {} : { timestamp: toTimestamp(scheduledAt) };
@@ -163,18 +165,18 @@ mutation('updateScheduledMessage', {
 });
 
 mutation('cancelScheduledMessage', {
-  description: 'Cancels a scheduled message, or deletes one that could not be sent.',
+  description: 'Cancels a scheduled message, or deletes a failed one.',
   input: (t) => ({
     scheduledMessageId: t.id({
       ...refersTo('ScheduledMessage'),
-      description: 'What the viewer has scheduled, and is not sent yet.',
+      description: "Id of one of the viewer's scheduled messages that has not been sent.",
     }),
   }),
   payload: () => ({
     scheduledMessageId: {
       type: 'ID',
       refersTo: 'ScheduledMessage',
-      description: 'Of the scheduled message that is gone.',
+      description: 'Id of the deleted scheduled message.',
     },
   }),
   resolve: async (ctx, { scheduledMessageId }) => {
@@ -191,9 +193,9 @@ eventType(
     scheduledMessages: t.field({
       type: [ScheduledMessage],
       nullable: { list: false, items: true },
-      description: 'What is scheduled now.',
-      ...fromEvent(factsAbout),
-      // One at a time.
+      description: 'The new scheduled messages.',
+      ...projectedFromEvent(projectionOf),
+      // An event contains one message.
       complexity: { field: 1, multiplier: 1 },
     }),
   }),
@@ -208,11 +210,11 @@ eventType(
     scheduledMessage: t.field({
       type: ScheduledMessage,
       nullable: true,
-      description: 'As it is now.',
-      ...fromEvent(factsAbout),
+      description: 'The updated scheduled message.',
+      ...projectedFromEvent(projectionOf),
     }),
   }),
-  { description: 'The user edited a scheduled message, or it could not be sent.' },
+  { description: 'The user edited a scheduled message, or its delivery failed.' },
 );
 
 eventType<{ scheduled_message_id: number }>(
@@ -222,9 +224,9 @@ eventType<{ scheduled_message_id: number }>(
   (t) => ({
     scheduledMessageId: t.id({
       ...refersTo('ScheduledMessage'),
-      description: 'The scheduled message that is gone.',
+      description: 'Id of the removed scheduled message.',
       resolve: ({ event }) => event.scheduled_message_id,
     }),
   }),
-  { description: 'A scheduled message was sent, or the user cancelled it.' },
+  { description: 'A scheduled message was sent or canceled.' },
 );

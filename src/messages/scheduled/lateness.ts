@@ -1,9 +1,9 @@
-/** What would come later than this is not meant any more. */
+/** Longest delay of a scheduled message, in milliseconds. A later delivery may no longer be what the owner intended. */
 export const LATENESS_MS = 600_000;
 
-/** Our choice: the last second of the year 9999, beyond which date libraries disagree. */
+/** Last second of the year 9999. Date libraries disagree on later times. */
 export const LAST_TIMESTAMP = 253_402_300_799;
 
-/** Should the service not come to send a message until then, it fails. */
+/** Returns the latest time at which a message can be sent. After that, it fails. */
 export const lastMoment = (scheduledAt: Date): Date =>
   new Date(Math.min(scheduledAt.getTime() + LATENESS_MS, LAST_TIMESTAMP * 1000));

@@ -1,6 +1,6 @@
 import type { SqlClient, Tx } from '../../platform/db/client.ts';
 
-/** Holds one of the owner's rows until the change is over: after a delivery of it that is under way. */
+/** Locks one of the owner's rows until the end of the transaction. Waits for a delivery of it that is in progress. */
 export async function lockScheduled(
   tx: Tx,
   { realmId, ownerId }: { readonly realmId: number; readonly ownerId: number },
@@ -11,7 +11,7 @@ export async function lockScheduled(
     WHERE realm_id = ${realmId} AND id = ${id} AND owner_id = ${ownerId} FOR NO KEY UPDATE`;
 }
 
-/** How much of a kind an owner has waiting: how many, and how long they are together with their HTML, in code points. */
+/** Returns the number of an owner's undelivered messages or reminders, and their total length with HTML, in code points. */
 export async function measureWaiting(
   db: SqlClient,
   ownerId: number,

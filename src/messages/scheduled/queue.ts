@@ -3,34 +3,37 @@ import { Prisma, type Realm, type ScheduledMessage, type User } from '../../gene
 import type { Tx } from '../../platform/db/client.ts';
 import { fieldsOf, SCHEDULED_MESSAGE_COLUMNS } from '../../platform/db/columns.ts';
 
-// The table is the queue. Several nodes read it; who has locked a row delivers it. @see src/messages/README.md
+// The table is the queue. Several nodes read it; the node that locks a row delivers it. @see src/messages/README.md
 
-/** Something that is due, and in whose turn it comes. */
+/** A message or reminder that is due, and its owner. */
 export interface Due {
   readonly id: number;
   readonly realmId: number;
   readonly ownerId: number;
 }
 
-/** A row whose time has come, locked by the change that is to deliver it. */
+/** A row that is due, locked by the transaction that delivers it. */
 export interface Claimed {
   readonly row: ScheduledMessage;
   readonly owner: User;
   readonly realm: Realm;
-  /** The time by which it is due. */
+  /** Current time, by the clock that decides which rows are due. */
   readonly now: Date;
 }
 
-/** Our choice: so many of one owner's in one change, for which others who send to the organisation wait. */
+/** Largest number of one owner's messages in one transaction, for which other senders in the organization wait. */
 export const TOGETHER = 16;
-/** Our choices: seconds of work, after which it is looked again; of one organisation four owners' at least, while others wait. */
+/**
+ * Largest numbers of due messages in one read: several seconds of work in total. For one organization, enough for full
+ * transactions of four owners, while other organizations wait.
+ */
 const MAX_DUE = 400;
 const MAX_DUE_PER_REALM = 4 * TOGETHER;
 
 /**
- * The time by which messages are due. The clocks of nodes differ, and what is scheduled on one must not be early on
- * another: the clock they share is the database's, so a node whose own is ahead waits for that. The embedded database has
- * none but this process's.
+ * Returns the time up to which messages are due, as SQL. The clocks of nodes differ, and a message scheduled by one node
+ * must not be sent too early by another. All nodes share the clock of the database, so a node whose own clock is ahead uses
+ * the database's. The embedded database has only the clock of this process.
  */
 function dueBy({ now, database }: Pick<App, 'now' | 'database'>): Prisma.Sql {
   // Stable within the statement, unlike clock_timestamp(), so that it can bound an index scan.
@@ -39,11 +42,11 @@ function dueBy({ now, database }: Pick<App, 'now' | 'database'>): Prisma.Sql {
 }
 
 /**
- * What is due: in each organisation of the owner whose first is the oldest, as many as are delivered together, then as many of the
- * next; of who has more, only then. So who has much of it keeps nobody waiting, and where many have some it comes together
- * all the same.
+ * Returns the messages that are due. In each organization, the owner with the oldest message comes first, with as many
+ * messages as one transaction delivers. The other owners follow. Further messages of the same owners come after these. So
+ * an owner with many messages does not delay others, and messages are still delivered in batches.
  *
- * @param passedOver Ids of what is to wait.
+ * @param passedOver Ids to skip.
  */
 export async function whatIsDue(app: App, passedOver: readonly number[]): Promise<Due[]> {
   return app.db.$queryRaw<Due[]>`
@@ -57,7 +60,7 @@ export async function whatIsDue(app: App, passedOver: readonly number[]): Promis
     WHERE place <= ${MAX_DUE_PER_REALM} ORDER BY place, scheduled_at, id LIMIT ${MAX_DUE}`;
 }
 
-/** Milliseconds until something is due, negative when it is; undefined when nothing is scheduled. */
+/** Returns the milliseconds until something is due, negative if it is overdue. Undefined if nothing is scheduled. */
 export async function untilNextDue(app: App, passedOver: readonly number[]): Promise<number | undefined> {
   const [row] = await app.db.$queryRaw<{ scheduledAt: Date; now: Date }[]>`
     SELECT scheduled_at AS "scheduledAt", ${dueBy(app)} AS now FROM scheduled_message
@@ -66,15 +69,16 @@ export async function untilNextDue(app: App, passedOver: readonly number[]): Pro
 }
 
 /**
- * Claims a row, if its time has come and nobody else has it in hand.
+ * Claims a row if it is due and not locked by another transaction.
  *
- * What one owner scheduled comes in its order: a row waits for the owner's earlier ones, also for those that another node
- * has in hand.
+ * The messages of an owner are delivered in order: a row waits for the owner's earlier ones, including those that another
+ * node has locked.
  *
- * @param passedOver Ids of what is to wait, and holds up nothing.
+ * @param passedOver Ids to skip. They do not block later rows.
  */
 export async function claim(tx: Tx, app: App, id: number, passedOver: readonly number[]): Promise<Claimed | undefined> {
-  // Read in the order of their time, of which few are earlier: an index by owner leads past all that was ever sent.
+  // Reads scheduled rows in the order of their times, because few are earlier. `+ 0` avoids the index by owner, which would
+  // lead to everything that the owner ever sent.
   const earlier = Prisma.sql`
     SELECT FROM scheduled_message e
     WHERE e.state = 'scheduled' AND (e.scheduled_at, e.id) < (s.scheduled_at, s.id) AND e.owner_id + 0 = s.owner_id
@@ -93,10 +97,10 @@ export async function claim(tx: Tx, app: App, id: number, passedOver: readonly n
   return { row, owner, realm, now };
 }
 
-/** Our choice: long enough for every client to learn that a message it still shows was sent. */
+/** Time for which delivered rows are kept, in milliseconds. Long enough for every client to read that a message was sent. */
 const KEPT_MS = 30 * 86_400_000;
 
-/** Forgets what was delivered some weeks ago. What failed stays until its owner deletes it. */
+/** Deletes rows that were delivered some weeks ago (`KEPT_MS`). Failed rows stay until their owner deletes them. */
 export async function purge({ db, now }: App): Promise<void> {
   const scheduledAt = { lt: new Date(now().getTime() - KEPT_MS) };
   await db.scheduledMessage.deleteMany({ where: { state: 'delivered', scheduledAt } });

@@ -5,23 +5,28 @@ import { MESSAGE_TYPES } from '../sending/destination.ts';
 import { cancelScheduledMessage, listScheduledMessages, scheduleMessage, updateScheduledMessage } from './service.ts';
 import { toWire, wireScheduledMessage } from './wire.ts';
 
-const type = text(z.enum(MESSAGE_TYPES), { description: '"private" and "stream" are older words for the others.' });
+const type = text(z.enum(MESSAGE_TYPES), {
+  description: '"private" is an alias of "direct", and "stream" of "channel".',
+});
 const to = json(
-  // Of whatever form: what is wrong with it is said after the time was looked at, and by the type.
+  // Any form: the value is checked after the time, depending on the type.
   z.unknown().meta({ anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] }),
-  { description: "A channel's id; or the ids of users.", example: '[1]' },
+  { description: 'A channel id, or an array of user ids.', example: '[1]' },
 );
-const content = text(z.string(), { description: 'Flavored Markdown. Cut to 10,000 characters.' });
-const topic = text(z.string(), { description: 'Of a channel message. Cut to 60 characters.' });
-const time = json(z.int(), { description: 'UNIX seconds, in the future.', example: '4102444800' });
+const content = text(z.string(), { description: 'Flavored Markdown. Truncated to 10,000 characters.' });
+const topic = text(z.string(), { description: 'Topic of a channel message. Truncated to 60 characters.' });
+const time = json(z.int(), {
+  description: 'Delivery time, in UNIX seconds. Must be in the future.',
+  example: '4102444800',
+});
 
 export const getScheduledMessages = endpoint({
   method: 'GET',
   path: '/scheduled_messages',
   auth: 'basic',
-  twins: ['scheduledMessages'],
+  equivalents: ['scheduledMessages'],
   summary: 'List your scheduled messages',
-  description: 'Those that are not sent, the earliest first. One that could not be sent stays until you delete it.',
+  description: 'Lists messages that have not been sent, earliest first. Failed messages remain until you delete them.',
   params: {},
   reply: { scheduled_messages: z.array(wireScheduledMessage) },
   async handle(ctx) {
@@ -33,9 +38,9 @@ export const postScheduledMessage = endpoint({
   method: 'POST',
   path: '/scheduled_messages',
   auth: 'basic',
-  twins: ['scheduleMessage'],
+  equivalents: ['scheduleMessage'],
   summary: 'Schedule a message',
-  description: 'One that you could send now. Whether you may is asked again when it is sent.',
+  description: 'You must be permitted to send the message, now and at the delivery time.',
   params: {
     type,
     to,
@@ -43,7 +48,9 @@ export const postScheduledMessage = endpoint({
     topic: topic.optional(),
     scheduled_delivery_timestamp: time,
     read_by_sender: json(z.boolean(), {
-      description: 'Whether you have read it. Absent: whether an interactive client sends it to somebody else.',
+      description:
+        'Whether the sent message is marked as read for you. Absent: true if the message has other recipients and the ' +
+        'client is, by its name, a web, desktop, mobile or terminal client.',
     }).optional(),
   },
   reply: { scheduled_message_id: z.int() },
@@ -58,11 +65,11 @@ export const patchScheduledMessage = endpoint({
   method: 'PATCH',
   path: '/scheduled_messages/{scheduled_message_id}',
   auth: 'basic',
-  twins: ['updateScheduledMessage'],
+  equivalents: ['updateScheduledMessage'],
   summary: 'Edit a scheduled message',
-  description: 'One that could not be sent is to be sent again, at the new time it must be given.',
+  description: 'A failed message is scheduled again and requires a new delivery time.',
   params: {
-    scheduled_message_id: inPath(z.int(), { description: 'The scheduled message.' }),
+    scheduled_message_id: inPath(z.int(), { description: 'Id of the scheduled message.' }),
     type: type.optional(),
     to: to.optional(),
     content: content.optional(),
@@ -84,9 +91,9 @@ export const deleteScheduledMessage = endpoint({
   method: 'DELETE',
   path: '/scheduled_messages/{scheduled_message_id}',
   auth: 'basic',
-  twins: ['cancelScheduledMessage'],
+  equivalents: ['cancelScheduledMessage'],
   summary: 'Cancel a scheduled message',
-  params: { scheduled_message_id: inPath(z.int(), { description: 'The scheduled message.' }) },
+  params: { scheduled_message_id: inPath(z.int(), { description: 'Id of the scheduled message.' }) },
   reply: {},
   async handle(ctx, { scheduled_message_id }) {
     await cancelScheduledMessage(ctx, scheduled_message_id);

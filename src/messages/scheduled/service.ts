@@ -11,48 +11,48 @@ import { lengthOf } from '../../platform/text.ts';
 import { isChannelType, type MessageType } from '../sending/destination.ts';
 import type { Recipients } from '../sending/direct.ts';
 import { prepareMessage } from '../sending/send.ts';
-import { requireTopic, requireTopicPolicy } from '../sending/target.ts';
+import { requireReadableTopic, requireTopic, requireTopicPolicy } from '../sending/target.ts';
 import type { PreparedMessage } from '../sending/write.ts';
 import { scheduledMessageAdded, scheduledMessageRemoved, scheduledMessageUpdated } from './events.ts';
 import { LAST_TIMESTAMP } from './lateness.ts';
 import { lockScheduled } from './queries.ts';
 import { requireWaitingWithin } from './totals.ts';
 
-/** Where a message goes, as it came: what is wrong with it is said after the time was looked at. */
+/** Target of a message as received from the client. It is checked after the time. */
 export interface SentDestination {
-  /** Absent: as it was. */
+  /** Absent: not changed. */
   readonly type: MessageType | undefined;
-  /** A channel's id, alone or in a list, or the ids of users. */
+  /** Channel id, alone or in a list, or user ids. */
   readonly sent: unknown;
 }
 
-/** A message to be sent later. */
+/** Input of `scheduleMessage`. */
 export interface NewScheduledMessage {
   readonly to: ChannelKey | Recipients | SentDestination;
-  /** Flavoured Markdown. Cut to 10,000 code points. */
+  /** Flavored Markdown. Cut to 10,000 code points. */
   readonly content: string;
-  /** Of a channel message; means nothing otherwise. Cut to 60 code points. */
+  /** Topic of a channel message, cut to 60 code points. Ignored for direct messages. */
   readonly topic?: string | undefined;
   /** UNIX seconds, fractions allowed. */
   readonly timestamp: number;
-  /** Absent: whether an interactive client sends to somebody else. */
+  /** Absent: true if the client is interactive and the message is not a note to self. */
   readonly readBySender?: boolean | undefined;
 }
 
-/** What is to change of a scheduled message. Absent fields stay. */
+/** Changes to a scheduled message. Absent fields are not changed. */
 export type ScheduledMessageEdit = Partial<Omit<NewScheduledMessage, 'readBySender'>>;
 
-/** The order in which they are sent, and listed. */
+/** Order of deliveries and lists. */
 export const IN_ORDER: Prisma.ScheduledMessageOrderByWithRelationInput[] = [{ scheduledAt: 'asc' }, { id: 'asc' }];
 
 type Owner = Pick<Viewer, 'id' | 'realm'>;
 
 const own = ({ id, realm }: Owner) => ({ realmId: realm.id, ownerId: id, kind: 'message' });
 
-/** The viewer's scheduled messages, sent or not. */
+/** Returns the filter for the viewer's scheduled messages, sent or not. */
 export const visibleTo = ({ viewer }: Ctx): Prisma.ScheduledMessageWhereInput => own(viewer);
 
-/** What the viewer has scheduled and is not sent, because its time has not come or it could not be. */
+/** Returns the filter for a user's messages that are scheduled or failed. */
 export const undelivered = (viewer: Owner): Prisma.ScheduledMessageWhereInput => ({
   ...own(viewer),
   state: { not: 'delivered' },
@@ -62,10 +62,10 @@ const noSuchMessage = () => new NotFoundError('Scheduled message does not exist'
 const notInFuture = () => new BadRequestError('Scheduled delivery time must be in the future.');
 
 /**
- * When something is to be delivered.
+ * Converts the time of a delivery.
  *
  * @param timestamp UNIX seconds, fractions allowed.
- * @throws BadRequestError when that is not in the future, or after the year 9999.
+ * @throws BadRequestError if the time is not in the future, or after the year 9999.
  */
 export function requireFuture(now: Date, timestamp: number): Date {
   if (timestamp * 1000 <= now.getTime()) throw notInFuture();
@@ -75,9 +75,9 @@ export function requireFuture(now: Date, timestamp: number): Date {
 }
 
 /**
- * One of the viewer's scheduled messages, for as long as it is kept: what is sent is forgotten some weeks later.
+ * Returns one of the viewer's scheduled messages. Sent ones are deleted after some weeks.
  *
- * @throws NotFoundError when there is none with this id, or it is another user's.
+ * @throws NotFoundError if no scheduled message has this id, or it belongs to another user.
  */
 export async function accessScheduledMessage({ app, viewer }: Ctx, id: number): Promise<ScheduledMessage> {
   const row = isRowId(id) ? await app.db.scheduledMessage.findFirst({ where: { id, ...own(viewer) } }) : null;
@@ -85,19 +85,18 @@ export async function accessScheduledMessage({ app, viewer }: Ctx, id: number): 
   return row;
 }
 
-/** Everything the viewer has scheduled that is not sent, the earliest first. */
+/** Returns the viewer's messages that are scheduled or failed, earliest first. */
 export async function listScheduledMessages({ app, viewer }: Ctx): Promise<ScheduledMessage[]> {
   return app.db.scheduledMessage.findMany({ where: undelivered(viewer), orderBy: IN_ORDER });
 }
 
 /**
- * Schedules a message that the viewer could send now, and tells the viewer's clients. Whether it may be sent is asked
- * again when it is.
+ * Schedules a message that the viewer could send now, and notifies the viewer's clients. Permissions are checked again when
+ * it is sent.
  *
- * @returns Its id, which is not that of the message it becomes.
- * @throws BadRequestError when the time is not in the future, or `to` is of another form; and, as the errors it can
- *   throw besides, by the rules of sending.
- * @throws TotalReachedError when there would be too many, or too long ones, that are not sent.
+ * @returns Id of the scheduled message. The sent message has another id.
+ * @throws BadRequestError if the time is not in the future, or `to` has an invalid form. Other errors as `prepareMessage`.
+ * @throws TotalReachedError if the viewer's messages that are not sent would be too many, or too long in total.
  */
 export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): Promise<number> {
   const { app, viewer } = ctx;
@@ -127,13 +126,13 @@ export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): P
 }
 
 /**
- * Changes one of the viewer's scheduled messages, and tells the viewer's clients. One that could not be sent is to be
- * sent again, at the new time it must be given.
+ * Changes one of the viewer's scheduled messages, and notifies the viewer's clients. A failed message is scheduled again; a
+ * new time is required for it.
  *
- * @throws BadRequestError when nothing is to change, a new type comes without its recipients or topic, the time is not
- *   in the future, or the message was sent; and, as the errors it can throw besides, by the rules of sending.
- * @throws TotalReachedError when it gets longer, and all that are not sent would be too long together.
- * @throws NotFoundError when there is none with this id, or it is another user's.
+ * @throws BadRequestError if nothing is to change, a new type comes without recipients or topic, or the time is not in the
+ *   future. Also if the message was sent. Other errors as `prepareMessage`.
+ * @throws TotalReachedError if the message becomes longer, and all that are not sent would be too long in total.
+ * @throws NotFoundError if no scheduled message has this id, or it belongs to another user.
  */
 export async function updateScheduledMessage(ctx: Ctx, id: number, edit: ScheduledMessageEdit): Promise<void> {
   const { app, viewer } = ctx;
@@ -161,7 +160,7 @@ export async function updateScheduledMessage(ctx: Ctx, id: number, edit: Schedul
 
 const lengthIn = ({ content, renderedContent }: ScheduledMessage) => lengthOf(content) + lengthOf(renderedContent);
 
-/** @returns The new time, if there is one. */
+/** Checks an edit. @returns The new time, if there is one. */
 function requireEdit(edit: ScheduledMessageEdit, now: Date): Date | undefined {
   const { to, topic, timestamp } = edit;
   const { type, sent } = to !== undefined && 'sent' in to ? to : { type: undefined, sent: to };
@@ -176,10 +175,10 @@ function requireEdit(edit: ScheduledMessageEdit, now: Date): Date | undefined {
 }
 
 /**
- * Cancels one of the viewer's scheduled messages, also one that could not be sent, and tells the viewer's clients.
+ * Cancels one of the viewer's scheduled messages, or deletes a failed one, and notifies the viewer's clients.
  *
- * @throws NotFoundError when there is none with this id, or it is another user's.
- * @throws BadRequestError when it was sent.
+ * @throws NotFoundError if no scheduled message has this id, or it belongs to another user.
+ * @throws BadRequestError if the message was sent.
  */
 export async function cancelScheduledMessage(ctx: Ctx, id: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
@@ -189,7 +188,7 @@ export async function cancelScheduledMessage(ctx: Ctx, id: number): Promise<void
   });
 }
 
-/** Waits for a delivery that is under way, and then finds it sent. */
+/** Locks one of the viewer's messages. Waits for a delivery in progress, after which the message counts as sent. */
 async function lockOwn(tx: Tx, viewer: Owner, id: number): Promise<ScheduledMessage> {
   if (!isRowId(id)) throw noSuchMessage();
   await lockScheduled(tx, { realmId: viewer.realm.id, ownerId: viewer.id }, id);
@@ -199,7 +198,10 @@ async function lockOwn(tx: Tx, viewer: Owner, id: number): Promise<ScheduledMess
   return row;
 }
 
-/** The columns an edit changes, but for the time; checked as a new message where who gets what changes. */
+/**
+ * Returns the columns that an edit changes, except the time. If recipients or content change, the message is checked like a
+ * new one.
+ */
 async function changesOf(tx: Tx, { app, viewer }: Ctx, row: ScheduledMessage, edit: ScheduledMessageEdit) {
   const { to, content, topic } = edit;
   const { channelId } = row;
@@ -214,6 +216,7 @@ async function changesOf(tx: Tx, { app, viewer }: Ctx, row: ScheduledMessage, ed
   }
   if (topic === undefined || channelId === null) return {};
   const name = requireTopic(viewer.realm, topic);
+  if (name !== row.topic) requireReadableTopic(name);
   const channel = await tx.channel.findFirstOrThrow({
     where: { realmId: viewer.realm.id, id: channelId },
     select: { topicsPolicy: true },
@@ -226,7 +229,7 @@ function toColumns({ target, memberIds, payload, content, sender }: PreparedMess
   const others = (memberIds ?? []).filter((id) => id !== sender.id);
   return {
     channelId: target?.channel.id ?? null,
-    // A note to self names its owner.
+    // The recipient of a note to self is its owner.
     recipientIds: others.length === 0 ? [...(memberIds ?? [])] : others,
     topic: payload.topic,
     content: content.source,
@@ -234,12 +237,12 @@ function toColumns({ target, memberIds, payload, content, sender }: PreparedMess
   };
 }
 
-/** Where a stored message goes. */
+/** Returns the target of a stored message. */
 export function destinationOf({ channelId, recipientIds }: ScheduledMessage): ChannelKey | Recipients {
   return channelId === null ? { userIds: recipientIds } : { id: channelId };
 }
 
-/** Unlike that of a message sent at once, what was sent takes neither names nor addresses. */
+/** Converts a target. Unlike for a message that is sent immediately, channel names and email addresses are not accepted. */
 function destinationIn(to: NewScheduledMessage['to'], typeBefore: MessageType = 'direct'): ChannelKey | Recipients {
   if (!('sent' in to)) return to;
   const { type = typeBefore, sent } = to;

@@ -3,16 +3,17 @@ import type { Tx } from '../../platform/db/client.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { measureWaiting } from './queries.ts';
 
-/** The totals of what is to be sent later, by kind. */
+/** Limits of undelivered messages and reminders, by kind: number, and total length. */
 const TOTALS_OF = {
   message: ['scheduled_messages', 'scheduled_messages_total_length'],
   reminder: ['reminders', 'reminders_total_length'],
 } as const;
 
 /**
- * Refuses what would be more, or longer together with its HTML, than one owner may have waiting. The owner is locked.
+ * Checks the number, and the total length with HTML, of an owner's undelivered messages or reminders. The caller holds the
+ * lock of the owner.
  *
- * @throws TotalReachedError
+ * @throws TotalReachedError if a limit is exceeded.
  */
 export async function requireWaitingWithin(
   tx: Tx,

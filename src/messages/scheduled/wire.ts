@@ -7,39 +7,39 @@ export const wireScheduledMessage = z
   .object({
     scheduled_message_id: z.int(),
     type: z.enum(['stream', 'private']),
-    to: z.union([z.int(), z.array(z.int())]).describe("A channel's id, or the ids of the recipients."),
-    topic: z.string().optional().describe('Of a channel message only.'),
+    to: z.union([z.int(), z.array(z.int())]).describe('A channel id, or the ids of the recipients.'),
+    topic: z.string().optional().describe('Only for a channel message.'),
     content: z.string(),
     rendered_content: z.string(),
-    scheduled_delivery_timestamp: z.int().describe('UNIX seconds.'),
+    scheduled_delivery_timestamp: z.int().describe('Delivery time, in UNIX seconds.'),
     failed: z.boolean(),
   })
   .meta({ id: 'ScheduledMessage' });
 export type WireScheduledMessage = Wire<typeof wireScheduledMessage>;
 
-/** A scheduled message as its events keep it. All is absent in events logged before they told it. */
-export interface ScheduledFacts extends WireScheduledMessage {
-  /** ISO 8601, to the millisecond. */
+/** Snapshot of a scheduled message in an event. Events logged by earlier versions lack all of these fields. */
+export interface ScheduledSnapshot extends WireScheduledMessage {
+  /** ISO 8601, with milliseconds. */
   readonly scheduledAt?: string;
   readonly readBySender?: boolean;
   /** Null unless it failed. */
   readonly failureReason?: string | null;
 }
 
-export const toFacts = (row: ScheduledMessage): ScheduledFacts => ({
+export const toSnapshot = (row: ScheduledMessage): ScheduledSnapshot => ({
   ...toWire(row),
   scheduledAt: row.scheduledAt.toISOString(),
   readBySender: row.readBySender,
   failureReason: row.failureMessage,
 });
 
-/** What the wire has of a scheduled message. */
+/** Returns the fields of a scheduled message that are part of the wire format. */
 export const wireOf = ({
   scheduledAt: _,
   readBySender: _read,
   failureReason: _reason,
   ...message
-}: ScheduledFacts): WireScheduledMessage => message;
+}: ScheduledSnapshot): WireScheduledMessage => message;
 
 export function toWire(row: ScheduledMessage): WireScheduledMessage {
   const { channelId } = row;
@@ -55,7 +55,7 @@ export function toWire(row: ScheduledMessage): WireScheduledMessage {
   };
 }
 
-/** The message for a client that may not know the empty topic. */
+/** Returns the message for a client that may not support the empty topic. */
 export function withShownTopic(
   message: WireScheduledMessage,
   emptyTopicName: string,

@@ -6,47 +6,48 @@ import { deliverInOrder, giveUp } from './delivery.ts';
 import { type Due, purge, TOGETHER, untilNextDue, whatIsDue } from './queue.ts';
 
 /**
- * Our choice: how long what another node was told of may wait for this one, should that node die. One indexed question
- * each time.
+ * Time between polls, in milliseconds. If a node dies, messages scheduled on it are delayed by at most this. Each poll is
+ * one indexed query.
  */
 const POLL_MS = 5_000;
-/** Our choice: when something is due that another node has in hand. */
+/** Delay if another node has locked the due rows. */
 const AGAIN_MS = 250;
-/** Our choice: when the database is away. */
+/** Delay if the database is unavailable. */
 const TROUBLE_MS = 1_000;
 /**
- * Our choice: how many are delivered at once. Of one owner's, never two. In one organisation more would only wait for each other,
- * and twice as many had its senders and the neighbours wait half as long again.
+ * Number of owners whose messages are delivered in parallel. One owner's messages are never delivered in parallel. In one
+ * organization, more would only wait for each other. With twice as many, its senders and other organizations waited 1.5
+ * times as long.
  */
 const MAX_LANES = 2;
-/** Our choice: so long they are delivered one by one after a change of several was not made in time. */
+/** After a batch timed out, messages are delivered one by one for this time, in milliseconds. */
 const SINGLY_MS = 5_000;
-/** Our choices: what fails in an unexpected way is tried once more, because a new kind of broken connection looks so. */
+/** Messages that fail unexpectedly are tried once more, because an unknown kind of broken connection looks the same. */
 const ATTEMPTS = 2;
 const SET_ASIDE_MS = 1_000;
-/** Our choice: what cannot even be noted as failed is for the operator, and must not fill the log. */
+/** Delay if a message cannot even be marked as failed. The operator must act, and the log must not fill up. */
 const GIVEN_UP_MS = 60_000;
 const PURGE_MS = 3_600_000;
 
-/** Something that could not be delivered just now. */
+/** A message that could not be delivered now. */
 interface SetAside {
-  /** Milliseconds: it is passed over until then. */
+  /** Time until which it is skipped, in milliseconds since the epoch. */
   readonly until: number;
-  /** How often it failed in a way nobody expected. */
+  /** Number of unexpected failures. */
   readonly failures: number;
 }
 
-/** One look at what is due, and what came of it. */
+/** One read of due messages, and its outcome. */
 interface Pass {
-  /** Whether something was delivered, or set aside. */
+  /** Whether something was delivered or set aside. */
   isProgress: boolean;
   isOver: boolean;
 }
 
 /**
- * Delivers scheduled messages and reminders when they are due. Any number of nodes do so on one database.
+ * Delivers scheduled messages and reminders when they are due. Any number of nodes can do so on one database.
  *
- * It sleeps until the earliest one it knows of is due, but looks every few seconds for those that came by other nodes.
+ * Sleeps until the next known delivery, but polls every few seconds for those that other nodes have added since.
  *
  * @see src/messages/README.md
  */
@@ -55,13 +56,13 @@ export class DeliveryWorker {
   readonly #setAside = new Map<number, SetAside>();
   #state: 'new' | 'running' | 'stopped' = 'new';
   #timer: NodeJS.Timeout | undefined;
-  /** By `performance.now()`. */
+  /** Next wake-up, by `performance.now()`. */
   #wakesAt = Number.POSITIVE_INFINITY;
   #working: Promise<number> = Promise.resolve(POLL_MS);
   #isInTrouble = false;
-  /** Since when there has always been something due. */
+  /** Start of the current period in which something was always due. */
   #busySince: Date | undefined;
-  /** Milliseconds. */
+  /** Time until which messages are delivered one by one, in milliseconds since the epoch. */
   #singlyUntil = Number.NEGATIVE_INFINITY;
   #purgedAt = Number.NEGATIVE_INFINITY;
 
@@ -74,7 +75,7 @@ export class DeliveryWorker {
     this.#wakeIn(0);
   }
 
-  /** Lets what is being delivered come to its end; nothing is begun any more. */
+  /** Stops, after the deliveries in progress. */
   async stop(): Promise<void> {
     this.#state = 'stopped';
     clearTimeout(this.#timer);
@@ -82,23 +83,23 @@ export class DeliveryWorker {
     await this.#working;
   }
 
-  /** Says that something is due at `at`, that was not before. */
+  /** Schedules a wake-up for something new that is due at `at`. */
   wake(at: Date): void {
     this.#wakeIn(Math.max(0, at.getTime() - this.#app.now().getTime()));
   }
 
   /**
-   * Delivers all that is due and that no other node has in hand.
+   * Delivers all that is due and not locked by another node.
    *
-   * @returns In how many milliseconds to look again.
+   * @returns Milliseconds until the next poll.
    */
   deliverDue(): Promise<number> {
-    // One after the other: two would only take from each other.
+    // Runs are sequential: parallel ones would only lock each other's rows.
     this.#working = this.#working.then(() => this.#deliverDue());
     return this.#working;
   }
 
-  /** The one timer: an earlier time takes the place of a later one. */
+  /** Sets the only timer. An earlier wake-up replaces a later one. */
   #wakeIn(wantedMs: number): void {
     const ms = Math.min(wantedMs, POLL_MS);
     const wakesAt = performance.now() + ms;
@@ -109,7 +110,7 @@ export class DeliveryWorker {
       this.#wakesAt = Number.POSITIVE_INFINITY;
       this.#wakeIn(await this.deliverDue());
     };
-    // The request that wakes it has not sent what is due.
+    // Detached: the delivery is not part of the request that schedules the wake-up.
     this.#timer = apart(() => setTimeout(deliver, ms).unref());
   }
 
@@ -119,17 +120,17 @@ export class DeliveryWorker {
       await this.#purge();
       const ms = (await untilNextDue(this.#app, this.#passedOver())) ?? POLL_MS;
       this.#isInTrouble = false;
-      // A timer may be a millisecond early, and what is not due by then would have to wait for the next look.
+      // A timer may fire a millisecond early. A message that is not due then would wait for the next poll.
       return Math.min(ms <= 0 ? AGAIN_MS : ms + 1, this.#untilPassed());
     } catch (error) {
-      if (!this.#isInTrouble) this.#app.log.warn({ err: error }, 'could not deliver what is due; trying again');
+      if (!this.#isInTrouble) this.#app.log.warn({ err: error }, 'scheduled message delivery failed, retrying');
       this.#isInTrouble = true;
       this.#busySince = undefined;
       return TROUBLE_MS;
     }
   }
 
-  /** Delivers some of what is due, the owners in parallel. @returns Whether to go on at once. */
+  /** Delivers some of the due messages, several owners in parallel. @returns Whether to continue immediately. */
   async #deliverSome(): Promise<boolean> {
     const due = await whatIsDue(this.#app, this.#passedOver());
     this.#busySince = due.length === 0 ? undefined : (this.#busySince ?? this.#app.now());
@@ -153,7 +154,7 @@ export class DeliveryWorker {
     return this.#app.now().getTime() < this.#singlyUntil ? 1 : TOGETHER;
   }
 
-  /** Delivers one owner's messages, until one is in another node's hands. */
+  /** Delivers one owner's messages, until one is locked by another node. */
   async #deliverInOrder(own: readonly Due[], pass: Pass): Promise<void> {
     for (let at = 0; at < own.length; ) {
       const some = own.slice(at, at + this.#atOnce);
@@ -163,7 +164,11 @@ export class DeliveryWorker {
     }
   }
 
-  /** @returns How many are done with: delivered, or set aside. Fewer than all: the others are to wait. */
+  /**
+   * Delivers a batch of one owner's messages.
+   *
+   * @returns Number of messages delivered or set aside. If fewer than all, the others must wait.
+   */
   async #deliverTogether(some: readonly Due[], pass: Pass): Promise<number> {
     if (pass.isOver || this.#state === 'stopped') return 0;
     const turn = { passedOver: this.#passedOver(), busySince: this.#busySince ?? this.#app.now() };
@@ -174,10 +179,10 @@ export class DeliveryWorker {
     } catch (error) {
       const [first, ...others] = some;
       const isTimeout = error instanceof RequestTimeoutError;
-      // The database may be away: to ask it for each of the others would take as many time-outs.
+      // The database may be unavailable: each of the other messages would cause another timeout.
       if (isTimeout) pass.isOver = true;
       if (others.length > 0) {
-        // Which of them it was is to be found, and is not to keep the others.
+        // One of them failed. Each is delivered by itself, so that the failing one is found and does not block the others.
         if (!isTimeout) return this.#deliverEach(some, pass);
         this.#singlyUntil = this.#app.now().getTime() + SINGLY_MS;
         return 0;
@@ -185,7 +190,7 @@ export class DeliveryWorker {
       if (first !== undefined) await this.#recover(first, error);
     }
     if (delivered > 0) pass.isProgress = true;
-    // The embedded database answers in this very turn: requests would wait until all is delivered.
+    // Yields to the event loop. The embedded database answers without yielding: requests would wait for all deliveries.
     await nextTurn();
     return delivered;
   }
@@ -195,13 +200,13 @@ export class DeliveryWorker {
     return some.length;
   }
 
-  /** Sees to it that what cannot be delivered does not stand in the way of the rest. */
+  /** Handles a failed delivery, so that the message does not block the others. */
   async #recover(due: Due, error: unknown): Promise<void> {
     const { log } = this.#app;
     const { failures: before = 0 } = this.#setAside.get(due.id) ?? {};
-    // The database was busy, or away: no failure of the message's.
+    // The database was unavailable. This does not count as a failure of the message.
     if (error instanceof RequestTimeoutError) return this.#wait(due.id, SET_ASIDE_MS, before);
-    log.error({ err: error, scheduledMessage: due.id }, 'a scheduled message failed unexpectedly');
+    log.error({ err: error, scheduledMessage: due.id }, 'scheduled message failed unexpectedly');
     const failures = before + 1;
     if (failures < ATTEMPTS) return this.#wait(due.id, SET_ASIDE_MS, failures);
     try {
@@ -209,7 +214,7 @@ export class DeliveryWorker {
       this.#setAside.delete(due.id);
     } catch (reason) {
       if (reason instanceof RequestTimeoutError) return this.#wait(due.id, SET_ASIDE_MS, before);
-      log.error({ err: reason, scheduledMessage: due.id }, 'a scheduled message could not be noted as failed');
+      log.error({ err: reason, scheduledMessage: due.id }, 'scheduled message could not be marked as failed');
       this.#wait(due.id, GIVEN_UP_MS, before);
     }
   }
@@ -223,7 +228,7 @@ export class DeliveryWorker {
     return [...this.#setAside].filter(([, { until }]) => until > now).map(([id]) => id);
   }
 
-  /** Milliseconds until something set aside is to be tried again. */
+  /** Returns the milliseconds until something that was set aside is retried. */
   #untilPassed(): number {
     const now = this.#app.now().getTime();
     const later = [...this.#setAside.values()].filter(({ until }) => until > now);
@@ -235,7 +240,7 @@ export class DeliveryWorker {
     if (now - this.#purgedAt < PURGE_MS) return;
     await purge(this.#app);
     this.#purgedAt = now;
-    // What has waited that long is delivered by another node, or gone.
+    // After this long, another node has delivered the message, or it was deleted.
     for (const [id, { until }] of this.#setAside) if (now - until > PURGE_MS) this.#setAside.delete(id);
   }
 }

@@ -5,13 +5,15 @@ import type { Realm, User } from '../../generated/prisma/client.ts';
 import { referencesIn } from '../../markdown/references.ts';
 import { renderMessage, UnrenderableError } from '../../markdown/render.ts';
 import type { RenderedMessage } from '../../markdown/types.ts';
+import { showsNothing } from '../../markdown/visible.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { MAX_MESSAGE_LENGTH } from '../../platform/limits.ts';
+import { showsNothing as areInvisible } from '../../platform/names.ts';
 import { cutText, refuseNullBytes } from '../../platform/text.ts';
 import { loadDirectory } from './directory.ts';
 
-/** Whose words are rendered: what they may refer to is what they see. */
+/** The author of rendered content. The content can only refer to entities that the author can see. */
 export interface Author {
   readonly id: number;
   readonly role: number;
@@ -19,12 +21,14 @@ export interface Author {
   readonly user: User;
 }
 
-/** Content, rendered, and what is in it. */
+/** Rendered content with its source. */
 export interface RenderedContent extends RenderedMessage {
   readonly source: string;
 }
 
-/** What the service itself says mentions nobody, whomever it quotes. */
+const EMPTY = 'Message must not be empty';
+
+/** Messages of system bots mention no users, even if they quote a mention. */
 const MENTIONING_NOBODY = {
   mentionedUserIds: [],
   mentionedGroupIds: [],
@@ -33,22 +37,23 @@ const MENTIONING_NOBODY = {
 } satisfies Partial<RenderedMessage>;
 
 /**
- * Content as it is stored: without leading newlines and trailing white space, cut to 10,000 code points.
+ * Normalizes content for storage: without leading newlines and trailing white space, truncated to 10,000 code points.
  *
- * @throws BadRequestError when nothing is left, or it holds a null byte.
+ * @throws BadRequestError if the result is empty or has a null byte.
  */
 export function normalContent(content: string): string {
   const text = content.replace(/^[\r\n]+/, '').trimEnd();
-  if (text === '') throw new BadRequestError('Message must not be empty');
   refuseNullBytes('Message', text);
+  if (areInvisible(text)) throw new BadRequestError(EMPTY);
   return cutText(text, MAX_MESSAGE_LENGTH, '\n[message truncated]');
 }
 
 /**
- * Renders content as its author sees the organisation: whom and what it names is looked up, and only that.
+ * Renders content with the permissions of its author. Only entities that the content refers to are loaded.
  *
- * @param source As `normalContent` made it.
- * @throws BadRequestError when it cannot be rendered within bounds.
+ * @param source The result of `normalContent`.
+ * @throws BadRequestError if the content exceeds the limits of rendering, or if its HTML has nothing visible, as for `**` around
+ *   a zero-width space.
  */
 export async function renderContent(
   db: Pick<Tx, 'userGroup' | '$queryRaw'>,
@@ -66,6 +71,7 @@ export async function renderContent(
       imagePreviews: realmSetting(realm, 'inline_image_preview'),
       ...(codeLanguage !== '' && { defaultCodeLanguage: codeLanguage }),
     });
+    if (showsNothing(rendered.html)) throw new BadRequestError(EMPTY);
     return { source, ...rendered, ...(user.isSystem && MENTIONING_NOBODY) };
   } catch (error) {
     if (error instanceof UnrenderableError) throw new BadRequestError('Unable to render message');

@@ -3,25 +3,24 @@ import { BadRequestError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { Recipients } from './direct.ts';
 
-/** Both vocabularies of the parameter `type`. */
+/** Values of the parameter `type`: current and legacy names. */
 export const MESSAGE_TYPES = ['direct', 'private', 'channel', 'stream'] as const;
 export type MessageType = (typeof MESSAGE_TYPES)[number];
 
 export const isChannelType = (type: MessageType): boolean => type === 'channel' || type === 'stream';
 
 /**
- * Where a message goes, from the parameter `to` in all the forms it ever had: for a channel its name, the name as JSON, an
- * id, or one of these in an array; for people their ids or their addresses in an array, or addresses with commas between
- * them.
+ * Parses the parameter `to` in all its forms. For a channel: its name, its name as JSON, its id, or an array with one of these.
+ * For users: an array of ids or of addresses, or a comma-separated list of addresses.
  *
- * @throws BadRequestError when it is none of these, or names several channels, or mixes ids and addresses.
+ * @throws BadRequestError if the value has none of these forms, names several channels, or mixes ids and addresses.
  */
 export function destinationOf(type: MessageType, to: string): ChannelKey | Recipients {
   const value = parsed(to);
   return isChannelType(type) ? channelOf(value, to) : recipientsOf(value);
 }
 
-/** What is not JSON is a text. */
+/** Parses JSON. Any other text is returned unchanged. */
 function parsed(to: string): unknown {
   try {
     return parseJson(to, 'to');
@@ -32,7 +31,7 @@ function parsed(to: string): unknown {
 }
 
 function channelOf(value: unknown, raw: string): ChannelKey {
-  // A name that happens to be JSON: `null`, `true`.
+  // A channel name that is also JSON, such as `null` or `true`.
   if (typeof value === 'boolean' || value === null) return { name: raw };
   if (!Array.isArray(value)) return channelNamed(value);
   if (value.length !== 1) throw new BadRequestError('Expected exactly one channel');

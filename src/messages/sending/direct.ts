@@ -7,33 +7,33 @@ import { userIdsByAddress } from '../../people/by-address.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
-import type { Sender } from './sender.ts';
+import type { MessageSender } from './sender.ts';
 
-/** Users by id, or by e-mail address as the API knows them; not both. */
+/** Users by id, or by email address as shown in the API. Not both. */
 export type Recipients = { readonly userIds: readonly number[] } | { readonly emails: readonly string[] };
 
-/** Our choice: more than a conversation can be had among, and what the table of conversations is indexed for. */
+/** Maximum number of participants of a conversation. The index of conversations supports this number. */
 const MAX_MEMBERS = 250;
 
 type DirectMessageDb = Pick<Tx, 'user' | 'userGroup' | 'conversation' | '$queryRaw'>;
 
 /**
- * Everyone who takes part in a direct message from `sender`: they and the recipients, once each, ascending by id. Naming
- * nobody but oneself is a note to self.
+ * Returns the participants of a direct message from `sender`: the sender and the recipients, without duplicates, ascending by id.
+ * A message whose only recipient is the sender is a note to self.
  *
- * @throws BadRequestError when nobody is named, or one is not there or deactivated, or they are too many, or the
- *   organisation does not let the sender write to them.
+ * @throws BadRequestError if there is no recipient, if one is unknown or deactivated, or if there are too many.
+ * @throws BadRequestError if the sender is not permitted to write to them.
  */
 export async function accessMembers(
   db: DirectMessageDb,
-  sender: Sender,
+  sender: MessageSender,
   recipients: Recipients,
   now: Date,
 ): Promise<User[]> {
   const named = await accessNamed(db, sender, recipients);
   if (named.length === 0) throw new BadRequestError('Message must have recipients!');
   const members = [...new Map([sender.user, ...named].map((user) => [user.id, user])).values()];
-  if (members.length > MAX_MEMBERS) throw new BadRequestError(`A conversation has at most ${MAX_MEMBERS} people`);
+  if (members.length > MAX_MEMBERS) throw new BadRequestError(`A conversation can have at most ${MAX_MEMBERS} members`);
   const gone = members.find(({ isActive }) => !isActive);
   if (gone !== undefined) throw new BadRequestError(`'${apiEmail(gone)}' is no longer using this service.`);
   members.sort((a, b) => a.id - b.id);
@@ -42,26 +42,26 @@ export async function accessMembers(
 }
 
 /**
- * The users a client named, active or not.
+ * Returns the users that a client named, active or not.
  *
- * @throws BadRequestError when one is not there, or they are too many.
+ * @throws BadRequestError if one does not exist, or if there are too many.
  */
 export function accessNamed(db: NameReader, sender: Namer, recipients: Recipients): Promise<User[]> {
   return 'userIds' in recipients ? byIds(db, sender, recipients.userIds) : byEmails(db, sender, recipients.emails);
 }
 
-/** Who names others: what addresses they see hangs on it. */
-type Namer = Pick<Sender, 'realm' | 'id' | 'role'>;
+/** The user who names other users. Determines which addresses of other users are visible. */
+type Namer = Pick<MessageSender, 'realm' | 'id' | 'role'>;
 type NameReader = Pick<DirectMessageDb, 'user' | '$queryRaw'>;
 
 async function byIds(db: NameReader, { realm }: Namer, userIds: readonly number[]): Promise<User[]> {
   const ids = [...new Set(userIds)];
-  // Looked for all the same: the first id of nobody is the one that is told.
+  // Ids that cannot exist are not queried. The error below names the first unknown id in the given order.
   const found = await db.user.findMany({
     where: { realmId: realm.id, id: { in: ids.filter(isRowId).slice(0, 2 * MAX_MEMBERS) } },
   });
   const byId = new Map(found.map((user) => [user.id, user]));
-  if (ids.length > 2 * MAX_MEMBERS) throw new BadRequestError(`A conversation has at most ${MAX_MEMBERS} people`);
+  if (ids.length > 2 * MAX_MEMBERS) throw new BadRequestError(`A conversation can have at most ${MAX_MEMBERS} members`);
   return ids.map((id) => {
     const user = byId.get(id);
     if (user === undefined) throw new BadRequestError(`Invalid user ID ${id}`);
@@ -71,7 +71,8 @@ async function byIds(db: NameReader, { realm }: Namer, userIds: readonly number[
 
 async function byEmails(db: NameReader, sender: Namer, emails: readonly string[]): Promise<User[]> {
   const addresses = [...new Set(emails.map((email) => email.trim().toWellFormed()))];
-  if (addresses.length > 2 * MAX_MEMBERS) throw new BadRequestError(`A conversation has at most ${MAX_MEMBERS} people`);
+  if (addresses.length > 2 * MAX_MEMBERS)
+    throw new BadRequestError(`A conversation can have at most ${MAX_MEMBERS} members`);
   const found = await userIdsByAddress(db, sender, addresses);
   const wanted = addresses.map((address) => found.get(address) ?? 0);
   const users = await db.user.findMany({ where: { realmId: sender.realm.id, id: { in: wanted.filter(isRowId) } } });
@@ -83,10 +84,10 @@ async function byEmails(db: NameReader, sender: Namer, emails: readonly string[]
   });
 }
 
-/** Bots and notes to self are exempt. */
+/** Checks that the organization permits the conversation. Bots and notes to self are exempt. */
 async function requirePermission(
   db: DirectMessageDb,
-  sender: Sender,
+  sender: MessageSender,
   members: readonly User[],
   now: Date,
 ): Promise<void> {
@@ -95,7 +96,7 @@ async function requirePermission(
   const groups = await systemGroups(db, realm.id);
   const holds = (user: User, name: 'direct_message_permission_group' | 'direct_message_initiator_group') =>
     mayInRealm({ person: { id: user.id, role: user.role, realm, user }, groups, now }, name);
-  // The service's own bot is everybody's to write to, and stands for nobody.
+  // System bots cannot authorize a conversation.
   if (!members.some((member) => !member.isSystem && holds(member, 'direct_message_permission_group'))) {
     const { groups: ids } = realmGroupSetting(groups, realm, 'direct_message_permission_group');
     const isNobody = ids.length === 1 && groups.name(ids[0] ?? 0) === 'role:nobody';
@@ -114,7 +115,11 @@ async function requirePermission(
   if (known === null) throw new BadRequestError('You do not have permission to initiate direct message conversations.');
 }
 
-/** The conversation of exactly these users, ascending; null when they never had one. */
+/**
+ * Finds the conversation of exactly these users.
+ *
+ * @param memberIds Ascending.
+ */
 export async function findConversation(
   db: Pick<Tx, 'conversation'>,
   realmId: number,

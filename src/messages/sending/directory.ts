@@ -12,10 +12,10 @@ import { hasProtectedHistory, receivedBy } from '../access.ts';
 
 type DirectoryDb = Pick<Tx, 'userGroup' | '$queryRaw'>;
 
-/** Whose words are rendered; a `Viewer` is one. */
+/** The author of the rendered text. A `Viewer` is one. */
 type Author = Pick<Viewer, 'id' | 'role' | 'realm' | 'user'>;
 
-/** What the role groups are called in mentions. */
+/** Display names of the role groups in mentions. */
 const ROLE_GROUPS: ReadonlyMap<string, string> = new Map<SystemGroupName, string>([
   ['role:internet', 'Everyone on the internet'],
   ['role:everyone', 'Everyone'],
@@ -27,21 +27,21 @@ const ROLE_GROUPS: ReadonlyMap<string, string> = new Map<SystemGroupName, string
   ['role:nobody', 'Nobody'],
 ]);
 
-/** A channel that the author may read. */
+/** A channel that the author can read. */
 interface KnownChannel {
   readonly id: number;
   readonly name: string;
-  /** Whether only those messages count that the author received. */
+  /** Whether the author can read only messages that they received. */
   readonly isProtected: boolean;
 }
 
 /**
- * Looks up what a text refers to, as its author may know of it: one query for each kind of thing that it names, and
- * none for a text that names nothing.
+ * Loads the entities that a text refers to, as far as its author can see them. One query for each kind of entity in the text, and
+ * none for a text without references.
  *
- * @param db The client, or inside a change its transaction.
- * @param author The service itself knows every channel.
- * @param references Of the text, from `referencesIn`.
+ * @param db The client, or the transaction of a change.
+ * @param author Users with `isSystem` can see every channel.
+ * @param references The references of the text, from `referencesIn`.
  */
 export async function loadDirectory(
   db: DirectoryDb,
@@ -49,7 +49,7 @@ export async function loadDirectory(
   author: Author,
   references: References,
 ): Promise<Directory> {
-  // One after the other: a transaction has one connection, and few texts name things of several kinds.
+  // In sequence: a transaction has one connection, and few texts refer to several kinds of entities.
   const users = await loadUsers(db, author, references);
   const groups = await loadGroups(db, author, references);
   const channels = await loadChannels(db, author, references, app.now());
@@ -62,12 +62,12 @@ export async function loadDirectory(
     userWithId: (id) => users.byId.get(id),
     groupNamed: (name) => groups.get(name),
     channelNamed: (name) => channels.get(name),
-    latestMessageId: (channelId, topic) => latest.get(topicKey(channelId, topic)),
+    latestMessageId: (channelId, topic) => latest.get(topicReference(channelId, topic)),
     customEmoji: (name) => emoji.get(name),
   };
 }
 
-/** Those of the organisation that are active. A text that names none asks for none. */
+/** Loads the organization's active custom emoji. No query if the text names none. */
 async function loadEmoji(
   db: DirectoryDb,
   { realm }: Author,
@@ -80,10 +80,11 @@ async function loadEmoji(
   return new Map(rows.map(({ name, imageId }) => [name, { url: emojiImageUrl(imageId) }]));
 }
 
-const topicKey = (channelId: number, topic: string) => `${channelId} ${topic}`;
+/** Returns a key for a topic that a text refers to. */
+const topicReference = (channelId: number, topic: string) => `${channelId} ${topic}`;
 
 interface UserRow extends DirectoryUser {
-  /** The name that was asked for; null for one whose id was. */
+  /** The name in the text. Null if the text refers to the user by id. */
   readonly asked: string | null;
 }
 
@@ -99,8 +100,12 @@ async function loadUsers(db: DirectoryDb, { realm }: Author, { userNames, userId
           SELECT NULL, u.id, u.full_name, u.is_active
           FROM user_account u
           WHERE u.realm_id = ${realm.id} AND u.id = ANY(${[...userIds]}::int[]) AND NOT u.is_system`;
-  // Of those with one name, one who is there; the one who came last.
-  const best = rows.toSorted((a, b) => Number(a.isActive) - Number(b.isActive) || a.id - b.id);
+  const isExact = ({ asked, fullName }: UserRow) => Number(asked === fullName);
+  // The last row of each name is used: active accounts are preferred, then an exact spelling, then the oldest account. A newer
+  // account cannot take over the mentions of an older one by choosing its name.
+  const best = rows.toSorted(
+    (a, b) => Number(a.isActive) - Number(b.isActive) || isExact(a) - isExact(b) || b.id - a.id,
+  );
   return {
     byName: new Map(best.flatMap((row) => (row.asked === null ? [] : [[row.asked, row]]))),
     byId: new Map(rows.map((row) => [row.id, row])),
@@ -148,8 +153,8 @@ async function loadChannels(
 }
 
 /**
- * Our choice: where history is protected, so many of a topic's last messages are looked at for one that the author received.
- * One message may link to hundreds of topics, each with a long history that is not for its author.
+ * Newest messages of a topic that are examined, in channels with protected history, to find one that the author received. A
+ * message can link to hundreds of topics, each with a long history that its author cannot read.
  */
 const MAX_LOOKED_AT = 100;
 
@@ -168,11 +173,11 @@ async function loadLatest(
     SELECT t.channel_id AS "channelId", t.topic,
            (SELECT m.id FROM (
               SELECT realm_id, id, sender_id, sent_channel_id, conversation_id FROM message
-              WHERE channel_id = t.channel_id AND lower(topic) = lower(t.topic) ORDER BY id DESC LIMIT ${MAX_LOOKED_AT}
+              WHERE channel_id = t.channel_id AND topic_key(topic) = topic_key(t.topic) ORDER BY id DESC LIMIT ${MAX_LOOKED_AT}
             ) AS m WHERE NOT t.is_protected OR ${receivedBy(author.id)} ORDER BY m.id DESC LIMIT 1) AS id
     FROM unnest(${known.map(({ channel }) => channel.id)}::int[], ${known.map(({ topic }) => topic)}::text[],
                 ${known.map(({ channel }) => channel.isProtected)}::boolean[]) AS t (channel_id, topic, is_protected)`;
   return new Map(
-    rows.flatMap(({ channelId, topic, id }) => (id === null ? [] : [[topicKey(channelId, topic), Number(id)]])),
+    rows.flatMap(({ channelId, topic, id }) => (id === null ? [] : [[topicReference(channelId, topic), Number(id)]])),
   );
 }

@@ -1,6 +1,8 @@
 import { ChatError } from '../../platform/errors.ts';
 
-/** @everyone and the like, where so many would be told that it takes a permission. */
+/**
+ * The error for a wildcard mention, such as @everyone, in a large channel or topic by a sender without the required permission.
+ */
 export class WildcardMentionNotAllowedError extends ChatError {
   override name = 'WildcardMentionNotAllowedError';
   readonly code: 'STREAM_WILDCARD_MENTION_NOT_ALLOWED' | 'TOPIC_WILDCARD_MENTION_NOT_ALLOWED';

@@ -17,7 +17,7 @@ import { sendMessage } from './send.ts';
 import { holdAny, objectionToPosting, topicsPolicyOf } from './target.ts';
 import type { TargetChannel } from './target-rows.ts';
 
-/** Whether the viewer may send to a channel. */
+/** Returns whether the viewer can send messages to a channel. */
 async function mayPost(ctx: GraphQLContext, channel: TargetChannel): Promise<boolean> {
   const [self, owner] = await Promise.all([
     ownSubscriptions(ctx).load(channel.id),
@@ -28,11 +28,11 @@ async function mayPost(ctx: GraphQLContext, channel: TargetChannel): Promise<boo
 
 builder.prismaObjectFields(Channel, (t) => ({
   viewerCanPost: t.boolean({
-    description: 'Whether the viewer may send messages to it, in a topic that is there.',
+    description: 'Whether the viewer can send messages to existing topics of the channel.',
     resolve: (channel, _args, ctx) => mayPost(ctx, channel),
   }),
   viewerCanCreateTopic: t.boolean({
-    description: 'Whether the viewer may send messages to it in a topic that is not there yet.',
+    description: 'Whether the viewer can start new topics in the channel.',
     resolve: async (channel, _args, ctx) => {
       if (topicsPolicyOf(signedIn(ctx).viewer.realm, channel) === 'empty_topic_only') return false;
       return holdAny(await viewerAsSender(ctx), channel, 'can_create_topic_group') && mayPost(ctx, channel);
@@ -43,8 +43,8 @@ builder.prismaObjectFields(Channel, (t) => ({
 builder.queryField('renderMessage', (t) =>
   t.string({
     nullable: true,
-    description: 'Content as HTML, as it would be in a message of the viewer.',
-    args: { content: t.arg.string({ description: 'Flavored Markdown. Cut to 10,000 characters.' }) },
+    description: 'Renders content as HTML, as for a message of the viewer.',
+    args: { content: t.arg.string({ description: 'Content as flavored Markdown. Truncated to 10,000 characters.' }) },
     resolve: async (_root, { content }, ctx) => {
       const { app, viewer } = signedIn(ctx);
       return (await renderContent(app.db, app, viewer, normalContent(content))).html;
@@ -52,26 +52,40 @@ builder.queryField('renderMessage', (t) =>
   }),
 );
 
-errorType(WildcardMentionNotAllowedError, 'To mention so many at once takes a permission.');
+errorType(
+  WildcardMentionNotAllowedError,
+  'The viewer is not permitted to use a wildcard mention in a channel or topic with so many users.',
+);
 
 mutation('sendMessage', {
-  description: 'Sends a message: to a channel under a topic, or to people.',
+  description: 'Sends a message to a topic of a channel, or to users.',
   input: (t) => ({
-    to: t.field({ type: MessageTarget, description: 'Where it goes.' }),
-    content: t.string({ description: 'Flavored Markdown. Cut to 10,000 characters.' }),
+    to: t.field({ type: MessageTarget, description: 'Target of the message.' }),
+    content: t.string({ description: 'Content as flavored Markdown. Truncated to 10,000 characters.' }),
     readBySender: t.boolean({
       required: false,
-      description: 'Whether the sender has read it. Absent: whether an interactive client sends it to somebody else.',
+      description:
+        'Whether the message is marked as read for the sender. Absent: true if the message has other recipients and the ' +
+        'client is, by its name, a web, desktop, mobile or terminal client.',
     }),
-    queueId: t.string({ required: false, description: 'The queue that is to hear `localId`.' }),
-    localId: t.string({ required: false, description: 'Comes back with the event; at most 100 characters.' }),
+    queueId: t.string({ required: false, description: 'Id of the event queue that receives `localId`.' }),
+    localId: t.string({
+      required: false,
+      description:
+        'Text in the event of the message, only in the queue `queueId`. The client recognizes its message by it. ' +
+        'At most 100 characters.',
+    }),
   }),
   payload: () => ({
-    sentMessage: { type: Message, nullable: true, description: 'Null when it is gone again.' },
+    sentMessage: {
+      type: Message,
+      nullable: true,
+      description: 'The sent message. Null if it was deleted in the meantime.',
+    },
     newTopicVisibility: {
       type: TopicVisibility,
       nullable: true,
-      description: "What the viewer's choice for the topic has become by sending; null when it is what it was.",
+      description: "The viewer's new visibility policy for the topic. Null if sending did not change it.",
     },
   }),
   errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],

@@ -2,27 +2,27 @@ import type { Channel, User } from '../../generated/prisma/client.ts';
 import { channelSlug, encodeFragment } from '../../markdown/channel-links.ts';
 
 /**
- * What cannot stand in the name of a channel or topic within `#**…**`; a tilde can, but for the header of a spoiler.
+ * Characters that a channel or topic name cannot have within `#**…**`. A tilde would be valid except in the header of a spoiler.
  */
 const UNLINKABLE = /[`~>*&[\]<]|\$\$/;
 
-/** What ends so would be taken for a link to a message. */
+/** A topic that ends like this would be parsed as a link to a message. */
 const LIKE_MESSAGE = /@\d+$/;
 
-/** Where the messages of a topic are shown, or one of them: `#narrow/channel/9-general/topic/hello/near/17`. */
+/** Returns the address of a topic, or of one of its messages: `#narrow/channel/9-general/topic/hello/near/17`. */
 export function topicAddress(channel: Pick<Channel, 'id' | 'name'>, topic: string, messageId?: number): string {
   const near = messageId === undefined ? '' : `/near/${messageId}`;
   return `#narrow/channel/${channelSlug(channel)}/topic/${encodeFragment(topic)}${near}`.replaceAll('~', '.7E');
 }
 
-/** Where one message of a direct conversation is shown. */
+/** Returns the address of a message in a direct conversation. */
 export function directAddress(memberIds: readonly number[], messageId: number): string {
   return `#narrow/dm/${memberIds.join(',')}-${memberIds.length > 2 ? 'group' : 'dm'}/near/${messageId}`;
 }
 
 /**
- * A link to a topic, or to one message of it, as Markdown: `#**general>hello@17**`, or, when a name holds what cannot stand
- * there, an ordinary link.
+ * Returns a Markdown link to a topic, or to one of its messages: `#**general>hello@17**`. If a name has characters that are not
+ * allowed there, it returns an ordinary link.
  */
 export function topicLink(channel: Pick<Channel, 'id' | 'name'>, topic: string, messageId?: number): string {
   const isPlain = !UNLINKABLE.test(channel.name) && !UNLINKABLE.test(topic);
@@ -32,20 +32,20 @@ export function topicLink(channel: Pick<Channel, 'id' | 'name'>, topic: string, 
   return `[#${entities(channel.name)} > ${entities(topic)}](${topicAddress(channel, topic, messageId)})`;
 }
 
-/** The characters that mean something within a link's text, as entities. */
+/** Escapes the characters with a meaning in the text of a link as entities. */
 const entities = (text: string): string =>
   text.replace(/[`~>*&[\]$<]/g, (character) => `&#${character.codePointAt(0)};`);
 
-/** A mention that notifies nobody. */
+/** Returns a mention that notifies no user. */
 export const silentMention = ({ id, fullName }: Pick<User, 'id' | 'fullName'>): string => `@_**${fullName}|${id}**`;
 
 /**
- * A text as it may stand in a fenced quote or spoiler with more behind it: no fence begins in it, which would have to end
- * before the one around it can.
+ * Returns a text for use in a fenced quote or spoiler that is followed by more text. Fences in it are disabled, because an
+ * unclosed one would prevent the outer fence from ending.
  */
 export const withoutFences = (text: string): string => text.replace(/^[^\S\r\n]*(?=`{3}|~{3})/gm, '$&\u200b');
 
-/** A fence that nothing in the text can close. */
+/** Returns a fence that the text cannot close. */
 export function fenceFor(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}|~{3,}/g)].map(([run]) => run.length));
   return '`'.repeat(longest + 1);

@@ -3,13 +3,13 @@ import { signedIn } from '../../access/context.ts';
 import { perOperation } from '../../api/graphql/context.ts';
 import { holdersOf } from './target.ts';
 
-/** Whose permissions the viewer has: their own and, if they are a bot, its owner's. Once for an operation. */
+/** Loads the users whose permissions the viewer has: the viewer and, for a bot, its owner. Read once for an operation. */
 export const viewerAsSender = perOperation((ctx) => {
   const { app, viewer } = signedIn(ctx);
   return holdersOf(app.db, viewer, app.now());
 });
 
-/** Whether the owner of the bot that the viewer is is subscribed to a channel, by its id. */
+/** Loads whether the owner of the viewer's bot account is subscribed to a channel, by the channel's id. */
 export const ownerIsSubscribed = perOperation(
   (ctx) =>
     new DataLoader<number, boolean>(async (ids) => {

@@ -7,28 +7,30 @@ import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import type { RenderedContent } from './content.ts';
 import { WildcardMentionNotAllowedError } from './errors.ts';
-import type { Sender } from './sender.ts';
+import type { MessageSender } from './sender.ts';
 import type { Target } from './target.ts';
 
-/** Up to so many people everyone may be mentioned by everyone. */
+/** Up to this number of recipients, wildcard mentions need no permission. */
 const FEW = 15;
 
 type MentionDb = Pick<Tx, 'userGroup' | '$queryRaw'>;
 
-/** Where a message is: in a channel and topic, or among people. */
-export interface Whereabouts {
+/** The location of a message: a channel and topic, or the participants of a conversation. */
+export interface MessageLocation {
   readonly target: (Pick<Target, 'topic'> & { readonly channel: { readonly id: number } }) | null;
   readonly memberIds: readonly number[] | null;
 }
 
 /**
- * @throws WildcardMentionNotAllowedError when the content mentions everybody where that takes a permission.
- * @throws BadRequestError when it mentions a group the sender may not mention.
+ * Checks that the sender can use the mentions in the content.
+ *
+ * @throws WildcardMentionNotAllowedError if the content has a wildcard mention that requires a permission.
+ * @throws BadRequestError if it mentions a group that the sender cannot mention.
  */
 export async function requireMayMention(
   db: MentionDb,
-  sender: Sender,
-  target: Whereabouts['target'],
+  sender: MessageSender,
+  target: MessageLocation['target'],
   content: RenderedContent,
   now: Date,
 ): Promise<void> {
@@ -40,8 +42,8 @@ export async function requireMayMention(
 
 async function requireMayMentionAll(
   db: MentionDb,
-  sender: Sender,
-  target: NonNullable<Whereabouts['target']>,
+  sender: MessageSender,
+  target: NonNullable<MessageLocation['target']>,
   content: RenderedContent,
   now: Date,
 ): Promise<void> {
@@ -65,7 +67,7 @@ async function countSubscribers(db: MentionDb, channelId: number): Promise<numbe
 
 async function requireMayMentionGroups(
   db: MentionDb,
-  sender: Sender,
+  sender: MessageSender,
   groupIds: readonly number[],
   now: Date,
 ): Promise<void> {
@@ -77,33 +79,36 @@ async function requireMayMentionGroups(
   if (refused !== undefined) throw new BadRequestError(`You are not allowed to mention user group '${refused.name}'.`);
 }
 
-/** Which active users have sent to the topic or reacted in it. */
-async function participants(db: MentionDb, { channel, topic }: NonNullable<Whereabouts['target']>): Promise<number[]> {
+/** Returns the ids of active users who have sent messages to the topic or reacted in it. */
+async function participants(
+  db: MentionDb,
+  { channel, topic }: NonNullable<MessageLocation['target']>,
+): Promise<number[]> {
   const rows = await db.$queryRaw<{ id: number }[]>`
     WITH topic AS (
-      SELECT realm_id, id, sender_id FROM message m WHERE m.channel_id = ${channel.id} AND lower(m.topic) = lower(${topic}))
+      SELECT realm_id, id, sender_id FROM message m WHERE m.channel_id = ${channel.id} AND topic_key(m.topic) = topic_key(${topic}))
     SELECT u.id FROM user_account u WHERE u.is_active AND (u.realm_id, u.id) IN (
       SELECT realm_id, sender_id FROM topic
       UNION SELECT r.realm_id, r.user_id FROM topic t JOIN reaction r ON r.realm_id = t.realm_id AND r.message_id = t.id)`;
   return rows.map(({ id }) => id);
 }
 
-/** Those who are to have a row of their own with the message. */
+/** Users who get their own row (`user_message`) for a message. */
 export interface Named {
   readonly mentioned: number[];
   readonly topicMentioned: number[];
-  /** Those with an alert word in it. */
+  /** Users with an alert word in the message. */
   readonly alerted: number[];
 }
 
 /**
- * Whom content names among those who receive it there: by name, as those who take part in the topic, and by their alert
- * words; of a group, its members however deep. What it names everybody with is no list.
+ * Returns the recipients that the content mentions: by name, by a group (direct and indirect members) or by a topic wildcard.
+ * Also returns the users with an alert word in the message. Channel wildcards are not expanded.
  */
 export async function whoIsMentioned(
   db: MentionDb,
-  sender: Pick<Sender, 'id' | 'realm'>,
-  { target, memberIds }: Whereabouts,
+  sender: Pick<MessageSender, 'id' | 'realm'>,
+  { target, memberIds }: MessageLocation,
   content: RenderedContent,
   now: Date,
 ): Promise<Named> {
@@ -124,11 +129,11 @@ export async function whoIsMentioned(
   };
 }
 
-/** Whose alert words are in the content, of those who receive it; the sender does, subscribed or not. */
+/** Returns the recipients who have an alert word in the content. The sender is included even without a subscription. */
 function alertedAmong(
   db: MentionDb,
-  { id, realm }: Pick<Sender, 'id' | 'realm'>,
-  { target, memberIds }: Whereabouts,
+  { id, realm }: Pick<MessageSender, 'id' | 'realm'>,
+  { target, memberIds }: MessageLocation,
   { source }: RenderedContent,
 ): Promise<number[]> {
   const receivers = target === null ? { userIds: memberIds ?? [] } : { channelId: target.channel.id, userIds: [id] };
@@ -136,13 +141,14 @@ function alertedAmong(
 }
 
 /**
- * The active members, however deep, of the groups that the content mentions. One query, and none when it mentions none.
+ * Returns the active members, direct and indirect, of the groups that the content mentions. Takes one query, or none if the
+ * message mentions no group.
  *
- * @param receivers Only the channel's subscribers, and these users; null: all members.
+ * @param receivers Restricts the result to the channel's subscribers and these users. Null: all members.
  */
 export async function membersMentioned(
   db: Pick<MentionDb, '$queryRaw'>,
-  realm: Sender['realm'],
+  realm: MessageSender['realm'],
   { mentionedGroupIds }: Pick<RenderedContent, 'mentionedGroupIds'>,
   now: Date,
   receivers: { readonly channelId: number | null; readonly userIds: readonly number[] } | null,

@@ -4,29 +4,29 @@ import { ChannelRef } from '../../channels/channel-ref.ts';
 import type { NewMessage } from './send.ts';
 
 const TopicTarget = builder.inputType('TopicTargetInput', {
-  description: 'A topic of a channel, which need not be there yet.',
+  description: 'A topic of a channel. It need not exist yet.',
   fields: (t) => ({
-    channel: t.field({ type: ChannelRef, description: 'The channel.' }),
+    channel: t.field({ type: ChannelRef, description: 'Channel of the topic.' }),
     name: t.string({
-      description: 'What the topic is called, in whatever case; "" for the one without a name. Cut to 60 characters.',
+      description: 'Name of the topic, in any spelling. "" for the empty topic. Truncated to 60 characters.',
     }),
   }),
 });
 
-/** Where a message goes, or is to go. */
+/** The target of a message. */
 export const MessageTarget = builder.inputType('MessageTarget', {
   isOneOf: true,
-  description: 'Where a message goes.',
+  description: 'Target of a message: a topic or users.',
   fields: (t) => ({
-    topic: t.field({ type: TopicTarget, required: false, description: 'To a channel, under a topic.' }),
+    topic: t.field({ type: TopicTarget, required: false, description: 'Target topic of a channel message.' }),
     direct: t.idList({
       ...refersTo('User'),
       required: false,
-      description: 'To people: their ids. The viewer need not be named; alone, it is a note to self.',
+      description: 'Ids of the recipients of a direct message. The viewer can be omitted, except in a note to self.',
     }),
   }),
 });
 
-/** Where a message goes, as sending has it. */
+/** Converts a target to the form that `sendMessage` accepts. */
 export const placeOf = ({ topic, direct }: typeof MessageTarget.$inferInput): Pick<NewMessage, 'to' | 'topic'> =>
   topic === undefined ? { to: { userIds: direct } } : { to: topic.channel, topic: topic.name };

@@ -3,23 +3,23 @@ import type { Emit } from '../../events/log.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { notificationBot } from '../../people/system-bot.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { SENT_RECIPIENT } from '../user-flags.ts';
+import { SENT_RECIPIENT } from '../flag-conditions.ts';
 import { emitMessage, prepareMessage } from './send.ts';
 import { senderFor } from './sender.ts';
 
-/** What the messages of the service itself say they were sent with. */
+/** The client name of messages by the notification bot. */
 const CLIENT_NAME = 'Internal';
 
-/** Where the service sends a notice. */
+/** Target of a notice. */
 export type NoticeTo = { readonly channelId: number; readonly topic: string } | { readonly userIds: readonly number[] };
 
 /**
- * Sends a message of the notification bot as part of a change, in its turn among the change's events. The bot may write
- * everywhere but to archived channels.
+ * Sends a message of the notification bot as part of a change, in order with the change's other events. The bot can write to all
+ * channels that are not archived.
  *
- * @param content Flavoured Markdown: put names into it as mentions with ids, which cannot be taken for anything else.
+ * @param content Flavored Markdown. Names must be mentions with ids, which are unambiguous.
  * @param onSent Called with the message's id, inside the transaction.
- * @param readBy Who has read it at once, of those who receive a message to a channel.
+ * @param readBy Recipients for whom the message is read from the start. Only for channel messages.
  */
 export async function notify(
   tx: Tx,

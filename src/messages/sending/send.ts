@@ -9,7 +9,7 @@ import { emptyTopicName } from '../../channels/topic-name.ts';
 import { retrying } from '../../events/commit.ts';
 import { type Emit, publishCommitted, transact } from '../../events/log.ts';
 import { topicLinks } from '../../markdown/render.ts';
-import { toFacts } from '../../people/wire.ts';
+import { toSnapshot } from '../../people/wire.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { isBusy, isCertainlyNotDone } from '../../platform/db/errors.ts';
 import { BadRequestError, RequestTimeoutError } from '../../platform/errors.ts';
@@ -20,22 +20,22 @@ import { type AutomaticPolicy, INHERITED } from '../topic-policies/policies.ts';
 import { hasRoomForAutomaticPolicy, setAutomaticPolicy } from '../topic-policies/service.ts';
 import { normalContent, renderContent } from './content.ts';
 import { accessMembers, type Recipients } from './direct.ts';
-import { writeTogether } from './lanes.ts';
 import { requireMayMention, whoIsMentioned } from './mentions.ts';
-import { isInteractive, type Sender } from './sender.ts';
+import { writeBatched } from './organization-queue.ts';
+import { isInteractive, type MessageSender } from './sender.ts';
 import { accessTarget, requireTopic } from './target.ts';
 import { isWritten, type MessageToWrite, type Outcome, type PreparedMessage, writeMessages } from './write.ts';
 
-/** A message as its sender gives it. */
+/** A message as requested by its sender. */
 export interface NewMessage {
   readonly to: ChannelKey | Recipients;
-  /** Of a channel message; means nothing otherwise. */
+  /** Topic of a channel message. Ignored for direct messages. */
   readonly topic?: string | undefined;
-  /** Flavoured Markdown. Cut to 10,000 code points. */
+  /** Flavored Markdown. Truncated to 10,000 code points. */
   readonly content: string;
-  /** Absent: whether an interactive client sends to somebody else. */
+  /** Absent: true if an interactive client (see `isInteractive`) sends the message, unless it is a note to self. */
   readonly readBySender?: boolean | undefined;
-  /** The sender's queue that is to hear `localId` with the message. */
+  /** The sender's event queue that receives `localId` with the message. */
   readonly queueId?: string | undefined;
   readonly localId?: string | undefined;
 }
@@ -43,21 +43,20 @@ export interface NewMessage {
 /** A message that was sent. */
 export interface SentMessage {
   readonly id: number;
-  /** What became of the sender's policy for the topic; undefined when nothing did. */
+  /** New policy of the sender for the topic. Undefined if it did not change. */
   readonly newPolicy: AutomaticPolicy | undefined;
 }
 
 /**
- * Sends a message, and tells everyone who receives it.
+ * Sends a message and notifies its recipients.
  *
- * Reads what the right to send depends on, then writes in one statement, with what others of the organisation send
- * meanwhile, which makes sure that none of it has changed and whose cost does not grow with the channel. What a lost answer leaves in doubt is found out by the message's
- * token: what is acknowledged was sent, once, and what is refused was not.
+ * Reads the state that the permission depends on, then writes in one statement, batched with other messages of the organization.
+ * The statement checks that this state has not changed, and its cost does not grow with the channel. If its response is lost, the
+ * message is looked up by its token: an acknowledged message was sent once, and a refused one was not sent.
  *
- * @throws BadRequestError, ChannelDoesNotExistError, TopicPolicyError, WildcardMentionNotAllowedError as
- *   `prepareMessage`.
- * @throws UserDeactivatedError, RealmDeactivatedError when the viewer was signed out meanwhile.
- * @throws RequestTimeoutError when the database could not take it in time; nothing was sent.
+ * @throws BadRequestError, ChannelDoesNotExistError, TopicPolicyError, WildcardMentionNotAllowedError as in `prepareMessage`.
+ * @throws UserDeactivatedError, RealmDeactivatedError if the viewer was deactivated in the meantime.
+ * @throws RequestTimeoutError if the database could not accept the message in time. Nothing was sent.
  */
 export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   const { app } = ctx;
@@ -75,19 +74,19 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
     const prepared = { ...latest, token };
     if (!isOneStatement(prepared)) return sendWithin(ctx, input);
     const written = await writeSurely(ctx, { ...toWrite(prepared), repeated }, doubt);
-    if (!isWritten(written)) throw new Error('What has no key is sent');
+    if (!isWritten(written)) throw new Error('A message without an idempotency key was not sent');
     publishCommitted(ctx, written.events);
     return { id: written.messageId, newPolicy: prepared.newPolicy };
   });
 }
 
-/** Whether one statement does all there is to do: a policy that takes the place of another is a change of its own. */
+/** Returns whether one statement is sufficient. Replacing an existing policy requires a separate change. */
 const isOneStatement = ({ newPolicy, target }: PreparedMessage): boolean =>
   newPolicy === undefined || target?.topicPolicy === INHERITED;
 
 const toWrite = (prepared: PreparedMessage) => ({ prepared, setsPolicy: prepared.newPolicy !== undefined });
 
-/** Sends a message whose sender is answered under an idempotency key, together with that answer. */
+/** Sends a message for a request with an idempotency key. The response is stored in the same statement. */
 async function sendBehindReply(ctx: Ctx, input: NewMessage, replyFirst: ReplyFirst): Promise<SentMessage> {
   const prepared = await preparing(ctx, input)(ctx.app.db);
   if (!isOneStatement(prepared)) throw new NeedsTransaction();
@@ -101,13 +100,13 @@ async function sendBehindReply(ctx: Ctx, input: NewMessage, replyFirst: ReplyFir
 }
 
 /**
- * Writes a message in its organisation's turn. What a lost answer leaves in doubt is found out.
+ * Writes a message in the batch queue of its organization. If the response is lost, finds out whether the message was written.
  *
- * @param doubt Called when it may have been sent without our having heard of it.
+ * @param doubt Called if the message may have been sent although the response was lost.
  */
 async function writeSurely({ app, realmId }: Ctx, message: MessageToWrite, doubt: () => void): Promise<Outcome> {
   try {
-    return await writeTogether(app, realmId, message);
+    return await writeBatched(app, realmId, message);
   } catch (error) {
     if (!isBusy(error) || (isCertainlyNotDone(error) && !message.repeated)) throw error;
     doubt();
@@ -116,8 +115,9 @@ async function writeSurely({ app, realmId }: Ctx, message: MessageToWrite, doubt
 }
 
 /**
- * What is tried anew, after others were quicker, is the viewer's as they are by then: their role may be what changed. A
- * request that is to have its effect once is made anew as a whole, and does not know whether it is the first try.
+ * Returns a function that prepares the message. Each call after the first reads the viewer again, because a change of their role
+ * may have caused the retry. A request in a transaction, and a retried request with an idempotency key, are repeated as a whole:
+ * then the first call reads the viewer too.
  */
 function preparing({ app, viewer }: Ctx, input: NewMessage): (db: Tx) => Promise<PreparedMessage> {
   let isFirst = app.transaction === undefined && app.replyFirst?.isRetried !== true;
@@ -137,7 +137,7 @@ async function asOfNow(db: Tx, viewer: Viewer): Promise<Viewer> {
   return { ...viewer, ...account, role: account.user.role };
 }
 
-/** A message and what goes with it, in one transaction of several statements. */
+/** Sends a message with its side effects in one transaction of several statements. */
 function sendWithin(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   const prepare = preparing(ctx, input);
   return transact(ctx, async (tx, emit) => {
@@ -157,51 +157,58 @@ function sendWithin(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   });
 }
 
-/** Our choice: how long a send whose answer was lost is asked after. */
+/** Milliseconds in which the outcome of a send is looked up after its response was lost. */
 const CONFIRMATION_MS = 10_000;
 
 /**
- * Sends again what may have been sent already: the statement first looks for the message, behind the lock that an attempt
- * under way would still hold.
+ * Sends a message again that may have been sent already. The statement first looks for the message, after waiting for the lock
+ * that an attempt in progress holds.
  */
 async function confirm(app: App, realmId: number, message: MessageToWrite): Promise<Outcome> {
   const deadline = performance.now() + CONFIRMATION_MS;
   for (let pauseMs = 200; ; pauseMs += 200) {
     try {
-      return await writeTogether(app, realmId, { ...message, repeated: true });
+      return await writeBatched(app, realmId, { ...message, repeated: true });
     } catch (error) {
       if (!isBusy(error) && !(error instanceof RequestTimeoutError)) throw error;
-      // It may have come through: that is no refusal, and the client must not take it for one.
+      // The message may have been sent, so the error must not say that it was refused.
       if (performance.now() + pauseMs > deadline)
-        throw new RequestTimeoutError('The service is busy; the message may have been sent');
+        throw new RequestTimeoutError(
+          'The service is unavailable; the message may have been sent, check before sending again',
+        );
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 }
 
 /**
- * Sends a prepared message as part of a change, in its turn among the change's events.
+ * Sends a prepared message as part of a change, in order with the change's other events.
  *
  * @param onSent Called with the message's id, inside the transaction.
  */
 export function emitMessage(emit: Emit, prepared: PreparedMessage, onSent?: (id: number) => unknown): void {
   emit.writing(async (tx) => {
     const [written] = await writeMessages(tx, prepared.sender.realm.id, [{ prepared, repeated: false }]);
-    if (!isWritten(written)) throw new Error('One message is written');
+    if (!isWritten(written)) throw new Error('The message was not written');
     await onSent?.(written.messageId);
     return written;
   });
 }
 
 /**
- * The complete check of a message, in the order of the document; then its rendering, and whom it names.
+ * Checks a message completely, in the order of the API specification, renders it, and determines the users that it mentions.
  *
  * @param db The client, or the transaction of a change.
- * @throws BadRequestError when the content is empty or cannot be rendered, when recipients are missing, not there or
- *   deactivated, or when the sender may not send this there.
+ * @throws BadRequestError if the content is empty or cannot be rendered, or if recipients are missing, unknown or deactivated.
+ * @throws BadRequestError if the sender is not permitted to send the message.
  * @throws ChannelDoesNotExistError, TopicPolicyError, WildcardMentionNotAllowedError
  */
-export async function prepareMessage(db: Tx, app: App, sender: Sender, input: NewMessage): Promise<PreparedMessage> {
+export async function prepareMessage(
+  db: Tx,
+  app: App,
+  sender: MessageSender,
+  input: NewMessage,
+): Promise<PreparedMessage> {
   const now = app.now();
   const source = normalContent(input.content);
   const { to } = input;
@@ -221,7 +228,7 @@ export async function prepareMessage(db: Tx, app: App, sender: Sender, input: Ne
     memberIds,
     content,
     payload: {
-      sender: toFacts(sender.user),
+      sender: toSnapshot(sender.user),
       realm: sender.realm.subdomain,
       client: sender.clientName,
       timestamp: Math.floor(now.getTime() / 1000),
@@ -233,7 +240,7 @@ export async function prepareMessage(db: Tx, app: App, sender: Sender, input: Ne
       content: source,
       renderedContent: content.html,
       emptyTopicName: emptyTopicName(sender.realm),
-      // Where the sender is not subscribed nothing is shown to them as unread: nor is this.
+      // Messages in channels without a subscription are never shown as unread to the sender.
       readBySender:
         target?.isSubscribed === false || (input.readBySender ?? (isInteractive(sender.clientName) && !isNoteToSelf)),
       channelWildcard: content.channelWildcard,
@@ -246,17 +253,17 @@ export async function prepareMessage(db: Tx, app: App, sender: Sender, input: Ne
   };
 }
 
-/** Our choice: longer than the id of any queue, and of anything a client counts. */
+/** Longest `queueId` and `localId`: longer than queue ids and the local ids of known clients. */
 const MAX_LOCAL_LENGTH = 100;
 
-/** What the sender's own queue is told besides. */
+/** Returns the fields that only the sender's own queue receives. */
 function localOf({ queueId, localId }: NewMessage): Pick<Unsent, 'queueId' | 'localId'> {
   if (queueId === undefined || localId === undefined) return {};
   const rules = { max: MAX_LOCAL_LENGTH };
   return { queueId: requireText('queue_id', queueId, rules), localId: requireText('local_id', localId, rules) };
 }
 
-/** Drawn many at a time, which takes hardly longer than one. */
+/** Random tokens. Generating many in one call takes hardly longer than generating one. */
 const tokens = new BigInt64Array(256);
 let used = tokens.length;
 

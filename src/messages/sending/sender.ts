@@ -2,17 +2,17 @@ import type { Viewer } from '../../access/context.ts';
 import type { Realm, User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 
-/** In whose name a message is sent; a `Viewer` is one. */
-export type Sender = Pick<Viewer, 'realm' | 'user' | 'id' | 'role' | 'clientName'>;
+/** The user who sends a message. A `Viewer` is one. */
+export type MessageSender = Pick<Viewer, 'realm' | 'user' | 'id' | 'role' | 'clientName'>;
 
-/** What interactive clients call themselves: who sends with one of these has seen what they sent. */
+/** Names of interactive clients. Users of these have seen the messages that they sent. */
 const INTERACTIVE = /web|desktop|electron|mobile|android|ios|flutter|terminal|mozilla/i;
 
-/** Whether people read and write with this client, rather than programs. */
+/** Returns whether the client is operated by a person and not by a program. */
 export const isInteractive = (clientName: string): boolean => INTERACTIVE.test(clientName);
 
-/** A user who sends without having asked for it just now: the owner of a scheduled message, the service's own bot. */
-export const senderFor = (realm: Realm, user: User, clientName: string): Sender => ({
+/** Creates a sender for a message without a current request: the owner of a scheduled message, or the notification bot. */
+export const senderFor = (realm: Realm, user: User, clientName: string): MessageSender => ({
   realm,
   user,
   clientName,
@@ -20,8 +20,8 @@ export const senderFor = (realm: Realm, user: User, clientName: string): Sender 
   role: user.role,
 });
 
-/** A bot's owner, whose rights to post it shares; null for a person, and for a bot of nobody. */
-export async function botOwner(db: Pick<Tx, 'user'>, { user, realm }: Sender): Promise<User | null> {
+/** Returns the owner of a bot, whose permissions to post the bot shares. Null for a person and for a bot without an owner. */
+export async function botOwner(db: Pick<Tx, 'user'>, { user, realm }: MessageSender): Promise<User | null> {
   if (user.botOwnerId === null) return null;
   return db.user.findUnique({ where: { realmId_id: { realmId: realm.id, id: user.botOwnerId } } });
 }

@@ -6,12 +6,12 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { listOf } from '../../platform/db/lists.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { isRowId } from '../../platform/ids.ts';
-import type { Sender } from './sender.ts';
+import type { MessageSender } from './sender.ts';
 
 export type TargetChannel = Guarded &
   Pick<Channel, 'id' | 'name' | 'isArchived' | 'historyPublicToSubscribers' | 'topicsPolicy'>;
 
-/** What the database knows of a channel and topic that somebody wants to send to. */
+/** A channel and topic that a message is sent to, as stored. Versions are `xmin` of the rows. */
 export interface TargetRow extends TargetChannel {
   readonly version: string;
   readonly subscription_version: string | null;
@@ -21,25 +21,25 @@ export interface TargetRow extends TargetChannel {
   readonly last_in_topic: bigint | null;
 }
 
-/** Who wants to send where. */
-interface Wanted {
-  readonly sender: Pick<Sender, 'id' | 'realm' | 'user'>;
-  /** The channel's id, or its name. */
+/** A sender, and the target that is read for this sender. */
+interface TargetRequest {
+  readonly sender: Pick<MessageSender, 'id' | 'realm' | 'user'>;
+  /** Id or name of the channel. */
   readonly channel: number | string;
   readonly topic: string;
 }
 
-/** Our choice: far more than arrive with one turn of the event loop. */
+/** Largest batch. Far more than arrive in one turn of the event loop. */
 const MOST_TOGETHER = 100;
 
-type Loader = DataLoader<Wanted, TargetRow | undefined>;
+type Loader = DataLoader<TargetRequest, TargetRow | undefined>;
 const byId = new WeakMap<SqlClient, Loader>();
 const byName = new WeakMap<SqlClient, Loader>();
 
-/** The channel, when there is one. What is sent at one moment is looked into by one query. */
+/** Reads the target channel. Undefined if it does not exist. Concurrent calls share one query. */
 export function readTarget(
   db: SqlClient,
-  sender: Wanted['sender'],
+  sender: TargetRequest['sender'],
   reference: ChannelKey,
   topic: string,
 ): Promise<TargetRow | undefined> {
@@ -51,16 +51,16 @@ export function readTarget(
   return load(db, byName, { sender, channel: reference.name.trim().toWellFormed(), topic });
 }
 
-async function load(db: SqlClient, loaders: typeof byId, wanted: Wanted): Promise<TargetRow | undefined> {
-  const read = (all: readonly Wanted[]) => readTargets(db, all, loaders === byId ? BY_ID : BY_NAME);
-  // A transaction is one sender's: nobody else's comes along.
+async function load(db: SqlClient, loaders: typeof byId, wanted: TargetRequest): Promise<TargetRow | undefined> {
+  const read = (all: readonly TargetRequest[]) => readTargets(db, all, loaders === byId ? BY_ID : BY_NAME);
+  // A transaction belongs to one sender, so its reads are not batched with those of other senders.
   if (!('$transaction' in db)) return (await read([wanted]))[0];
   let loader = loaders.get(db);
   if (loader === undefined) {
     loader = new DataLoader(read, {
       cache: false,
       maxBatchSize: MOST_TOGETHER,
-      // As sign-ins, which brought the senders here together.
+      // Scheduled like the batches of sign-ins, after which the sends arrive at the same time.
       batchScheduleFn: (run) => void setImmediate(run),
     });
     loaders.set(db, loader);
@@ -71,10 +71,12 @@ async function load(db: SqlClient, loaders: typeof byId, wanted: Wanted): Promis
 const BY_ID = Prisma.sql`c.id = w.channel::int`;
 const BY_NAME = Prisma.sql`lower(c.name) = lower(w.channel)`;
 
-/** Each by its indexes, however the tables grow: what has a limit of one is looked up once for each. */
+/**
+ * Reads targets by index lookups, independent of the sizes of the tables. `LIMIT 1` makes the planner look up each target once.
+ */
 async function readTargets(
   db: SqlClient,
-  wanted: readonly Wanted[],
+  wanted: readonly TargetRequest[],
   isChannel: Prisma.Sql,
 ): Promise<(TargetRow | undefined)[]> {
   const rows = await readRows<TargetRow & { readonly place: bigint }>(
@@ -85,7 +87,7 @@ async function readTargets(
            c.topics_policy AS "topicsPolicy", c.permissions, c.creator_id AS "creatorId", c.xmin::text AS version,
            s.version AS subscription_version, s.is_muted, o.version AS owner_subscription_version,
            t.policy AS topic_policy,
-           (SELECT m.id FROM message m WHERE m.channel_id = c.id AND lower(m.topic) = lower(w.topic)
+           (SELECT m.id FROM message m WHERE m.channel_id = c.id AND topic_key(m.topic) = topic_key(w.topic)
             ORDER BY m.id DESC LIMIT 1) AS last_in_topic
     FROM unnest(${listOf(
       'int',
@@ -112,7 +114,7 @@ async function readTargets(
     LEFT JOIN LATERAL (SELECT o.xmin::text AS version FROM subscription o
       WHERE o.realm_id = w.realm_id AND o.channel_id = c.id AND o.user_id = w.owner_id AND o.active LIMIT 1) AS o ON true
     LEFT JOIN LATERAL (SELECT t.policy FROM user_topic t
-      WHERE t.realm_id = w.realm_id AND t.user_id = w.sender_id AND t.channel_id = c.id AND lower(t.topic) = lower(w.topic) LIMIT 1) AS t ON true`,
+      WHERE t.realm_id = w.realm_id AND t.user_id = w.sender_id AND t.channel_id = c.id AND topic_key(t.topic) = topic_key(w.topic) LIMIT 1) AS t ON true`,
   );
   const byPlace = new Map(rows.map(({ place, ...row }) => [Number(place), row]));
   return wanted.map((_, i) => byPlace.get(i + 1));

@@ -9,54 +9,65 @@ import { emptyTopicName, topicNamed } from '../../channels/topic-name.ts';
 import type { Channel } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { unreadableAt } from '../../platform/names.ts';
 import { isGuest } from '../../platform/roles.ts';
 import { unprintableAt } from '../../platform/text.ts';
 import { hasProtectedHistory } from '../access.ts';
 import { INHERITED } from '../topic-policies/policies.ts';
 import { hasReceivedInTopic } from '../topics/topics.ts';
-import { botOwner, type Sender } from './sender.ts';
+import { botOwner, type MessageSender } from './sender.ts';
 import { readTarget, type TargetChannel, type TargetRow } from './target-rows.ts';
 
-/** A channel and topic to send to, and what the right to do so was read from. */
+/** A channel and topic to send to, with the state from which the permission was derived. */
 export interface Target {
   readonly channel: TargetChannel;
   readonly topic: string;
-  /** Of the channel's row (xmin). */
+  /** Version of the channel's row (`xmin`). */
   readonly channelVersion: string;
-  /** The subscription that gives the right: the sender's, or their owner's; null when none is needed. */
+  /** The subscription that the permission depends on: the sender's, or that of the bot's owner. Null if none is needed. */
   readonly subscription: { readonly userId: number; readonly version: string } | null;
   /** Whether the sender is subscribed. */
   readonly isSubscribed: boolean;
   readonly isMuted: boolean;
-  /** How visible the sender has made the topic: 0 for no choice. */
+  /** The sender's visibility policy for the topic. 0: none. */
   readonly topicPolicy: number;
-  /** Whether there is a message in the topic that the sender may see. */
+  /** Whether the topic has a message that the sender can see. */
   readonly topicIsKnown: boolean;
 }
 
 type TargetDb = Pick<Tx, 'user' | 'userGroup' | 'channel' | '$queryRaw'>;
 
 /**
- * A topic as a client named it, as it is stored: stripped, cut to 60 code points, "" for the names of the empty topic.
+ * Converts a topic from a request to its stored form: trimmed, truncated to 60 code points, "" for the names of the empty topic.
  *
- * @throws BadRequestError when a character of it cannot be printed.
+ * @throws BadRequestError if it has an unprintable character.
  */
-export function requireTopic(realm: Sender['realm'], name: string): string {
+export function requireTopic(realm: MessageSender['realm'], name: string): string {
   const position = unprintableAt(name.trim());
   if (position !== undefined) throw new BadRequestError(`Invalid character in topic, at position ${position}!`);
   return topicNamed(realm, name.trim());
 }
 
 /**
- * The channel and topic, when `sender` may send a message there now. One query, but for what few need.
+ * Refuses the name of a new topic if it has characters that are not readable.
  *
- * @param topic As `requireTopic` made it.
- * @throws ChannelDoesNotExistError when there is no such channel, or the sender may not know of it.
- * @throws BadRequestError, TopicPolicyError when the sender may not post there, or not in this topic.
+ * @throws BadRequestError with the position of the character, from 1.
+ */
+export function requireReadableTopic(topic: string): void {
+  const position = unreadableAt(topic);
+  if (position !== undefined) throw new BadRequestError(`Invalid character in topic, at position ${position}!`);
+}
+
+/**
+ * Returns the target if `sender` can currently send a message to it. One query, except in rare cases.
+ *
+ * @param topic The result of `requireTopic`.
+ * @throws ChannelDoesNotExistError if the channel does not exist or the sender cannot see it.
+ * @throws BadRequestError, TopicPolicyError if the sender cannot post in the channel or in the topic.
  */
 export async function accessTarget(
   db: TargetDb,
-  sender: Sender,
+  sender: MessageSender,
   reference: ChannelKey,
   topic: string,
   now: Date,
@@ -66,6 +77,8 @@ export async function accessTarget(
   if (row === undefined) throw noChannel();
   const subscription = await requireMayPost(db, sender, row, { now, noChannel });
   await requireTopicAllowed(db, sender, row, topic, now);
+  const topicIsKnown = await isKnown(db, sender, row, topic);
+  if (!topicIsKnown) requireReadableTopic(topic);
   return {
     channel: row,
     topic,
@@ -74,15 +87,15 @@ export async function accessTarget(
     isSubscribed: row.subscription_version !== null,
     isMuted: row.is_muted === true,
     topicPolicy: row.topic_policy ?? INHERITED,
-    topicIsKnown: await isKnown(db, sender, row, topic),
+    topicIsKnown,
   };
 }
 
-/** Who holds somebody's permissions: they themselves first and, if they are a bot, its owner. */
+/** The users whose permissions a sender has: the sender and, if it is a bot, its owner. */
 export type Holders = readonly [self: ChannelActor, ...owner: ChannelActor[]];
 
-/** The sender as one who holds permissions; a bot holds those of its owner besides. */
-export async function holdersOf(db: TargetDb, sender: Sender, now: Date): Promise<Holders> {
+/** Returns the users whose permissions the sender has. */
+export async function holdersOf(db: TargetDb, sender: MessageSender, now: Date): Promise<Holders> {
   const groups = await systemGroups(db, sender.realm.id);
   const owner = await botOwner(db, sender);
   const self = { person: sender, groups, now };
@@ -91,23 +104,23 @@ export async function holdersOf(db: TargetDb, sender: Sender, now: Date): Promis
     : [self, { ...self, person: { ...sender, id: owner.id, role: owner.role, user: owner } }];
 }
 
-/** Whether one of them holds the permission in the channel. */
+/** Returns whether one of the users has the permission in the channel. */
 export const holdAny = (holders: Holders, channel: Guarded, name: ChannelPermissionName): boolean =>
   holders.some((holder) => holds(holder, channel, name));
 
-/** Who is subscribed to a channel: the sender, and if that is a bot its owner. */
+/** Whether the sender is subscribed to a channel and, if it is a bot, whether its owner is. */
 interface Subscribed {
   readonly self: boolean;
   readonly owner: boolean;
 }
 
-/** Whether the sender gets to the channel without a subscription. */
+/** Returns whether the sender can access the channel without a subscription. */
 const isOpenToSender = ([self]: Holders, channel: TargetChannel): boolean =>
   channel.isWebPublic ||
   (!channel.inviteOnly && !isGuest(self.person.role)) ||
   (!hasProtectedHistory(channel) && readsChannel(self, channel, false));
 
-/** What keeps somebody from sending to a channel: they do not see it, do not read it, or lack the permission. */
+/** Returns the reason why a sender cannot post in a channel: it is not visible, not readable, or the permission is missing. */
 export function objectionToPosting(
   holders: Holders,
   channel: TargetChannel,
@@ -121,12 +134,14 @@ export function objectionToPosting(
 }
 
 /**
- * @param noChannel Makes what is thrown for a channel that the sender does not see.
- * @returns The subscription that the right depends on, if it does.
+ * Checks that the sender can post in the channel.
+ *
+ * @param noChannel Creates the error for a channel that the sender cannot see.
+ * @returns The subscription that the permission depends on. Null if it depends on none.
  */
 async function requireMayPost(
   db: TargetDb,
-  sender: Sender,
+  sender: MessageSender,
   row: TargetRow,
   { now, noChannel }: { readonly now: Date; readonly noChannel: () => ChannelDoesNotExistError },
 ): Promise<Target['subscription']> {
@@ -145,7 +160,7 @@ async function requireMayPost(
 
 async function requireTopicAllowed(
   db: TargetDb,
-  sender: Sender,
+  sender: MessageSender,
   row: TargetRow,
   topic: string,
   now: Date,
@@ -155,17 +170,26 @@ async function requireTopicAllowed(
   requireTopicPolicy(sender.realm, row, topic);
 }
 
-/** @throws BadRequestError unless the user may start a topic in the channel. */
-export async function requireMayCreateTopic(db: TargetDb, sender: Sender, channel: Guarded, now: Date): Promise<void> {
+/**
+ * Checks that the user can create a topic in the channel.
+ *
+ * @throws BadRequestError if not.
+ */
+export async function requireMayCreateTopic(
+  db: TargetDb,
+  sender: MessageSender,
+  channel: Guarded,
+  now: Date,
+): Promise<void> {
   if (!(await holdsInChannel(db, sender, channel, 'can_create_topic_group', now))) {
     throw new BadRequestError('You do not have permission to create new topics in this channel.');
   }
 }
 
-/** Whether the user, or the owner of the bot it is, holds the permission in the channel. */
+/** Returns whether the user or, for a bot, its owner has the permission in the channel. */
 export async function holdsInChannel(
   db: TargetDb,
-  sender: Sender,
+  sender: MessageSender,
   channel: Guarded,
   name: ChannelPermissionName,
   now: Date,
@@ -173,13 +197,19 @@ export async function holdsInChannel(
   return holdAny(await holdersOf(db, sender, now), channel, name);
 }
 
-/** Which topics messages of the channel may have. */
-export const topicsPolicyOf = (realm: Sender['realm'], { topicsPolicy }: Pick<Channel, 'topicsPolicy'>): string =>
-  topicsPolicy === 'inherit' ? realmSetting(realm, 'topics_policy') : topicsPolicy;
+/** Returns the policy for topics of the channel. */
+export const topicsPolicyOf = (
+  realm: MessageSender['realm'],
+  { topicsPolicy }: Pick<Channel, 'topicsPolicy'>,
+): string => (topicsPolicy === 'inherit' ? realmSetting(realm, 'topics_policy') : topicsPolicy);
 
-/** @throws TopicPolicyError when messages of this topic are not to be sent or moved to the channel. */
+/**
+ * Checks the channel's policy for topics.
+ *
+ * @throws TopicPolicyError if messages in this topic cannot be sent or moved to the channel.
+ */
 export function requireTopicPolicy(
-  realm: Sender['realm'],
+  realm: MessageSender['realm'],
   channel: Pick<Channel, 'topicsPolicy'>,
   topic: string,
 ): void {
@@ -193,8 +223,8 @@ export function requireTopicPolicy(
   }
 }
 
-/** Whether there is a message in the topic that the sender may see. */
-async function isKnown(db: TargetDb, sender: Sender, row: TargetRow, topic: string): Promise<boolean> {
+/** Returns whether the topic has a message that the sender can see. */
+async function isKnown(db: TargetDb, sender: MessageSender, row: TargetRow, topic: string): Promise<boolean> {
   if (row.last_in_topic === null || !hasProtectedHistory(row)) return row.last_in_topic !== null;
   return hasReceivedInTopic(db, { realmId: sender.realm.id, userId: sender.id }, row.id, topic);
 }

@@ -9,57 +9,57 @@ import { messageSent, type SentPayload, type Unsent } from '../events.ts';
 import { topicPolicyChanged } from '../topic-policies/events.ts';
 import type { AutomaticPolicy } from '../topic-policies/policies.ts';
 import type { RenderedContent } from './content.ts';
-import type { Sender } from './sender.ts';
+import type { MessageSender } from './sender.ts';
 import type { Target } from './target.ts';
 
-/** A message that may be sent, checked and rendered, but for what only the database can tell. */
+/** A message that was checked and rendered. Only the checks in the database remain. */
 export interface PreparedMessage {
-  readonly sender: Sender;
+  readonly sender: MessageSender;
   readonly target: Target | null;
-  /** Ascending; null for a channel message. */
+  /** Participants of the conversation, ascending. Null for a channel message. */
   readonly memberIds: readonly number[] | null;
   readonly content: RenderedContent;
   readonly payload: Unsent;
-  /** What sending makes of the sender's policy for the topic; undefined leaves it. */
+  /** New policy of the sender for the topic. Undefined if the policy does not change. */
   readonly newPolicy: AutomaticPolicy | undefined;
   readonly sentAt: Date;
-  /** Random, so that the message is found again when the answer to its sending was lost. */
+  /** Random. Identifies the message if the response of the statement that sent it is lost. */
   readonly token: bigint;
 }
 
-/** A message on its way to the database. */
+/** A message to be written, with the options of this attempt. */
 export interface MessageToWrite {
   readonly prepared: PreparedMessage;
-  /** Whether an earlier attempt may have come through without our having heard of it: it is looked for then. */
+  /** Whether an earlier attempt may have succeeded although its response was lost. The message is then looked up first. */
   readonly repeated: boolean;
-  /** Whether the sender, who has no policy for the topic, gets `newPolicy`. */
+  /** Whether the sender gets `newPolicy`. Only for senders without a policy for the topic. */
   readonly setsPolicy?: boolean;
-  /** The reply that is kept with it, under a key. */
+  /** The response to store with the message, for a request with an idempotency key. */
   readonly kept?: DraftedReply | undefined;
 }
 
-/** A message that was written, with its event. */
+/** A message that was written, with its events. */
 export interface WrittenMessage extends Appended {
   readonly messageId: number;
-  /** As it was kept; null where none was to be. */
+  /** The stored response. Null if none was to be stored. */
   readonly reply: string | null;
 }
 
-/** What was not written, because it had been before under its key. */
+/** A message that was not written, because a previous request with the same idempotency key had written it. */
 export interface RepeatedMessage {
   readonly reply: string;
 }
 
-/** What becomes of a message: undefined where its key is being used, or was for something else. */
+/** The result of writing a message. Undefined if its idempotency key is in use or belongs to a different request. */
 export type Outcome = WrittenMessage | RepeatedMessage | undefined;
 
 export const isWritten = (outcome: Outcome): outcome is WrittenMessage => outcome !== undefined && 'events' in outcome;
 
-/** What `send_messages` returns for one of the messages. */
+/** A row of `send_messages`: the result for one of the messages. */
 interface WrittenRow {
-  /** Of the message among those written, from 1. */
+  /** Index in the batch, from 1. */
   readonly place: number;
-  /** Null, as all others, where there is but the reply of before. */
+  /** Null, like the columns after it except `reply`, if there is only the stored response of a previous request. */
   readonly message_id: bigint | null;
   readonly event_id: bigint;
   readonly recipient_id: bigint;
@@ -69,11 +69,11 @@ interface WrittenRow {
 }
 
 /**
- * The one statement that sends messages of one organisation: all of them, in this order, or none. On its own it is a
- * transaction.
+ * Writes messages of one organization in this order, all or none, with one statement. Outside of a transaction the statement is a
+ * transaction of its own.
  *
- * @returns For each.
- * @throws What loses a race (40001) when what one of them was prepared from has changed.
+ * @returns The outcome of each message.
+ * @throws A serialization failure (40001) if data that one of the messages was prepared from has changed.
  */
 export async function writeMessages(
   db: SqlClient,
@@ -88,18 +88,19 @@ export async function writeMessages(
   return outcomesOf(messages, rows);
 }
 
-/** Messages of one organisation. */
+/** Messages of one organization. */
 export interface Batch {
   readonly realmId: number;
   readonly messages: readonly MessageToWrite[];
 }
 
 /**
- * As `writeMessages`, in one statement for several organisations. It waits for nobody: one in which somebody else is changing
- * something, or of which a message cannot be written as it is, is left out, and nothing of it was written.
+ * Writes messages of several organizations in one statement. An organization is omitted if it has a change in progress, or if one
+ * of its messages cannot be written as it is. Nothing of an omitted organization is written. The statement skips locked event
+ * counters and waits at most 10 ms for any other lock.
  *
- * @returns For each message of those that were not left out, by organisation.
- * @throws What keeps all of them from being written.
+ * @returns The outcome of each message by organization, without the omitted ones.
+ * @throws Errors that prevent all of the messages from being written.
  */
 export async function writeMessagesOfMany(db: SqlClient, batches: readonly Batch[]): Promise<Map<number, Outcome[]>> {
   const input = batches.map(({ realmId, messages }) => ({ realm_id: realmId, messages: messages.map(argumentsOf) }));
@@ -119,7 +120,7 @@ function outcomesOf(messages: readonly MessageToWrite[], rows: readonly WrittenR
   const byPlace = new Map(rows.map((row) => [row.place, row]));
   return messages.map((message, i) => {
     const row = byPlace.get(i + 1);
-    if (row === undefined && message.kept === undefined) throw new Error('send_messages returns a row for each');
+    if (row === undefined && message.kept === undefined) throw new Error('send_messages returned no row for a message');
     if (row === undefined) return undefined;
     return row.message_id === null ? { reply: row.reply ?? '' } : writtenOf(message, row);
   });
@@ -149,7 +150,7 @@ function argumentsOf(message: MessageToWrite) {
     has_image: content.hasImage,
     has_attachment: content.hasAttachment,
     sent_at: sentAt,
-    // As text: it is greater than what a number of JSON holds exactly.
+    // Encoded as a string, because it exceeds the integers that JSON numbers represent exactly.
     send_token: String(token),
     repeated,
     policy: policyToSet(message),

@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import type { SavedSnippet } from '../../generated/prisma/client.ts';
-import { type SnippetFacts, toFacts, wireOf, wireSavedSnippet } from './wire.ts';
+import { type SnippetSnapshot, toSnapshot, wireOf, wireSavedSnippet } from './wire.ts';
 
-// All go to the author's own clients only: snippets are private.
+// All of these events go to the author's clients only: snippets are private.
 
 interface Payload {
-  readonly saved_snippet: SnippetFacts;
+  readonly saved_snippet: SnippetSnapshot;
 }
 
-/** A snippet, and whose it is: nobody else hears of it. */
-export interface KnownSnippet extends SnippetFacts {
+/** Snapshot of a snippet with its author, the only recipient of its events. */
+export interface KnownSnippet extends SnippetSnapshot {
   readonly authorId: number;
 }
 
 const snippetEvent = (op: 'add' | 'update') =>
-  defineEvent('saved_snippets', op, (snippet: SavedSnippet): Payload => ({ saved_snippet: toFacts(snippet) }), {
+  defineEvent('saved_snippets', op, (snippet: SavedSnippet): Payload => ({ saved_snippet: toSnapshot(snippet) }), {
     perUser: true,
     render: ({ saved_snippet }) => ({ type: 'saved_snippets', op, saved_snippet: wireOf(saved_snippet) }),
     facts: ({ saved_snippet }, { userId }: EventView): KnownSnippet => ({ ...saved_snippet, authorId: userId }),
@@ -32,6 +32,6 @@ export const savedSnippetRemoved = defineEvent('saved_snippets', 'remove', (snip
 }));
 
 for (const event of [savedSnippetAdded, savedSnippetUpdated]) {
-  tells(event, 'its author', { saved_snippet: wireSavedSnippet });
+  documentEvent(event, 'the author', { saved_snippet: wireSavedSnippet });
 }
-tells(savedSnippetRemoved, 'its author', { saved_snippet_id: z.int() });
+documentEvent(savedSnippetRemoved, 'the author', { saved_snippet_id: z.int() });

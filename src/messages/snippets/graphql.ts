@@ -1,6 +1,6 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/node.ts';
@@ -10,26 +10,26 @@ import { sortedPageOf } from '../../api/graphql/sorted-list.ts';
 import { byKey } from '../../api/graphql/together.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import { snippetFacts } from './entity-facts.ts';
+import { snippetProjection } from './event-projections.ts';
 import { createSavedSnippet, deleteSavedSnippet, updateSavedSnippet, visibleTo } from './service.ts';
 
-const TITLE = 'What its author finds it by.';
-const CONTENT = 'The text, as flavored Markdown.';
-const TITLE_GIVEN = `${TITLE} Not blank; at most 60 characters.`;
-const CONTENT_GIVEN = `${CONTENT} Not blank; at most 10,000 characters.`;
-const CREATED = 'When it was saved first.';
+const TITLE = 'Title, by which the author finds the snippet.';
+const CONTENT = 'Text as flavored Markdown.';
+const TITLE_GIVEN = `${TITLE} Not blank. At most 60 characters.`;
+const CONTENT_GIVEN = `${CONTENT} Not blank. At most 10,000 characters.`;
+const CREATED = 'Time of creation.';
 
 export const SavedSnippet = builder.prismaNode('SavedSnippet', {
   ...byNumber,
-  description: 'A text that somebody keeps for use in messages. Only they see it.',
+  description: 'A text that its author saved for use in messages. Only the author can see it.',
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    databaseId: t.exposeInt('id', { description: 'Id in the REST API.' }),
     title: t.exposeString('title', { description: TITLE }),
     content: t.exposeString('content', { description: CONTENT }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: CREATED }),
     author: t.field({
       type: User,
-      description: 'Who saved it.',
+      description: 'Author of the snippet.',
       resolve: byKey(usersById, ({ authorId }) => authorId),
     }),
   }),
@@ -44,8 +44,8 @@ const SavedSnippetConnection = builder.connectionObject(
 type SnippetField = 'id' | 'title';
 
 const SnippetOrder = orderInput<SnippetField>('SavedSnippet', 'saved snippets', {
-  ID: { value: 'id', description: 'The order in which they were saved first.' },
-  TITLE: { value: 'title', description: 'What they are found by, whatever the case.' },
+  ID: { value: 'id', description: 'Order of creation.' },
+  TITLE: { value: 'title', description: 'Title, ignoring case.' },
 });
 
 const OLDEST_FIRST: OrderBy<SnippetField> = { field: 'id', direction: 'asc' };
@@ -60,7 +60,7 @@ builder.queryField('savedSnippets', (t) =>
           type: SnippetOrder,
           required: false,
           defaultValue: OLDEST_FIRST,
-          description: 'How they are sorted.',
+          description: 'Sort order.',
         }),
       },
       resolve: async (_root, args, ctx, info) => {
@@ -77,20 +77,20 @@ builder.queryField('savedSnippets', (t) =>
 );
 
 mutation('createSavedSnippet', {
-  description: 'Keeps a text for use in messages.',
+  description: 'Saves a text for use in messages.',
   input: (t) => ({ title: t.string({ description: TITLE_GIVEN }), content: t.string({ description: CONTENT_GIVEN }) }),
   payload: () => ({ savedSnippet: { type: SavedSnippet, description: 'The new snippet.' } }),
   resolve: async (ctx, input) => ({ savedSnippet: await createSavedSnippet(ctx, input) }),
 });
 
 mutation('updateSavedSnippet', {
-  description: 'Changes what is given of a saved snippet.',
+  description: 'Changes the given fields of a saved snippet.',
   input: (t) => ({
-    savedSnippetId: t.id({ ...refersTo('SavedSnippet'), description: "One of the viewer's snippets." }),
-    title: t.string({ required: false, description: `${TITLE_GIVEN} Absent: as it is.` }),
-    content: t.string({ required: false, description: `${CONTENT_GIVEN} Absent: as it is.` }),
+    savedSnippetId: t.id({ ...refersTo('SavedSnippet'), description: "Id of one of the viewer's snippets." }),
+    title: t.string({ required: false, description: `${TITLE_GIVEN} Absent: unchanged.` }),
+    content: t.string({ required: false, description: `${CONTENT_GIVEN} Absent: unchanged.` }),
   }),
-  payload: () => ({ savedSnippet: { type: SavedSnippet, description: 'As it is now.' } }),
+  payload: () => ({ savedSnippet: { type: SavedSnippet, description: 'The updated snippet.' } }),
   resolve: async (ctx, { savedSnippetId, title, content }) => ({
     savedSnippet: await updateSavedSnippet(ctx, savedSnippetId, {
       title: title ?? undefined,
@@ -102,10 +102,10 @@ mutation('updateSavedSnippet', {
 mutation('deleteSavedSnippet', {
   description: 'Deletes a saved snippet.',
   input: (t) => ({
-    savedSnippetId: t.id({ ...refersTo('SavedSnippet'), description: "One of the viewer's snippets." }),
+    savedSnippetId: t.id({ ...refersTo('SavedSnippet'), description: "Id of one of the viewer's snippets." }),
   }),
   payload: () => ({
-    savedSnippetId: { type: 'ID', refersTo: 'SavedSnippet', description: 'Of the snippet that is gone.' },
+    savedSnippetId: { type: 'ID', refersTo: 'SavedSnippet', description: 'Id of the deleted snippet.' },
   }),
   resolve: async (ctx, { savedSnippetId }) => {
     await deleteSavedSnippet(ctx, savedSnippetId);
@@ -117,7 +117,7 @@ for (const { op, name, shown, description } of [
   { op: 'add', name: 'SavedSnippetAddedEvent', shown: 'The new snippet.', description: 'The user saved a snippet.' },
   {
     ...{ op: 'update', name: 'SavedSnippetUpdatedEvent' },
-    ...{ shown: 'As it is now.', description: 'The user edited a saved snippet.' },
+    ...{ shown: 'The updated snippet.', description: 'The user edited a saved snippet.' },
   },
 ]) {
   eventType(
@@ -129,7 +129,7 @@ for (const { op, name, shown, description } of [
         type: SavedSnippet,
         nullable: true,
         description: shown,
-        ...fromEvent(snippetFacts),
+        ...projectedFromEvent(snippetProjection),
       }),
     }),
     { description },
@@ -143,7 +143,7 @@ eventType<{ saved_snippet_id: number }>(
   (t) => ({
     savedSnippetId: t.id({
       ...refersTo('SavedSnippet'),
-      description: 'The snippet that is gone.',
+      description: 'Id of the deleted snippet.',
       resolve: ({ event }) => event.saved_snippet_id,
     }),
   }),

@@ -4,14 +4,14 @@ import { inPath, text } from '../../api/rest/params.ts';
 import { createSavedSnippet, deleteSavedSnippet, listSavedSnippets, updateSavedSnippet } from './service.ts';
 import { toWire, wireSavedSnippet } from './wire.ts';
 
-const TITLE = { description: 'What you find it by, in at most 60 characters.' };
-const CONTENT = { description: 'The text, in flavored Markdown; at most 10,000 characters.' };
+const TITLE = { description: 'Title of the snippet. At most 60 characters.' };
+const CONTENT = { description: 'Text of the snippet, as flavored Markdown. At most 10,000 characters.' };
 
 export const getSavedSnippets = endpoint({
   method: 'GET',
   path: '/saved_snippets',
   auth: 'basic',
-  twins: ['savedSnippets'],
+  equivalents: ['savedSnippets'],
   summary: 'List your saved snippets',
   params: {},
   reply: { saved_snippets: z.array(wireSavedSnippet) },
@@ -24,7 +24,7 @@ export const postSavedSnippet = endpoint({
   method: 'POST',
   path: '/saved_snippets',
   auth: 'basic',
-  twins: ['createSavedSnippet'],
+  equivalents: ['createSavedSnippet'],
   summary: 'Save a snippet',
   params: {
     title: text(z.string(), { ...TITLE, example: 'Greeting' }),
@@ -41,10 +41,10 @@ export const patchSavedSnippet = endpoint({
   method: 'PATCH',
   path: '/saved_snippets/{saved_snippet_id}',
   auth: 'basic',
-  twins: ['updateSavedSnippet'],
+  equivalents: ['updateSavedSnippet'],
   summary: 'Edit a saved snippet',
   params: {
-    saved_snippet_id: inPath(z.int(), { description: 'The snippet.' }),
+    saved_snippet_id: inPath(z.int(), { description: 'Snippet id.' }),
     title: text(z.string(), TITLE).optional(),
     content: text(z.string(), CONTENT).optional(),
   },
@@ -58,9 +58,9 @@ export const deleteSavedSnippetEndpoint = endpoint({
   method: 'DELETE',
   path: '/saved_snippets/{saved_snippet_id}',
   auth: 'basic',
-  twins: ['deleteSavedSnippet'],
+  equivalents: ['deleteSavedSnippet'],
   summary: 'Delete a saved snippet',
-  params: { saved_snippet_id: inPath(z.int(), { description: 'The snippet.' }) },
+  params: { saved_snippet_id: inPath(z.int(), { description: 'Snippet id.' }) },
   reply: {},
   async handle(ctx, { saved_snippet_id }) {
     await deleteSavedSnippet(ctx, saved_snippet_id);

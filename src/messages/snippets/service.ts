@@ -14,15 +14,15 @@ import { snippetsLength } from './queries.ts';
 
 const MAX_TITLE_LENGTH = 60;
 
-/** What is given of a snippet; what is absent stays. */
+/** Fields of a snippet to set. Absent fields are not changed. */
 export interface SnippetEdit {
-  /** 1 to 60 code points once surrounding white space is dropped. */
+  /** 1 to 60 code points after trimming white space. */
   readonly title?: string | undefined;
-  /** Flavoured Markdown, 1 to 10,000 code points once surrounding white space is dropped. */
+  /** Flavored Markdown, 1 to 10,000 code points after trimming white space. */
   readonly content?: string | undefined;
 }
 
-/** The snippets the viewer may see: only their own. */
+/** Returns the filter for snippets that the viewer can see: only their own. */
 export function visibleTo({ viewer }: Ctx): Prisma.SavedSnippetWhereInput {
   return { realmId: viewer.realm.id, authorId: viewer.id };
 }
@@ -30,9 +30,9 @@ export function visibleTo({ viewer }: Ctx): Prisma.SavedSnippetWhereInput {
 const noSuchSnippet = () => new NotFoundError('Saved snippet does not exist.');
 
 /**
- * One of the viewer's snippets.
+ * Returns one of the viewer's snippets.
  *
- * @throws NotFoundError when there is none with this id, or it is another user's.
+ * @throws NotFoundError if no snippet has this id, or it belongs to another user.
  */
 export async function accessSavedSnippet(ctx: Ctx, snippetId: number): Promise<SavedSnippet> {
   const snippet = isRowId(snippetId)
@@ -42,16 +42,16 @@ export async function accessSavedSnippet(ctx: Ctx, snippetId: number): Promise<S
   return snippet;
 }
 
-/** All of the viewer's snippets, oldest first. */
+/** Returns all of the viewer's snippets, oldest first. */
 export function listSavedSnippets(ctx: Ctx): Promise<SavedSnippet[]> {
   return ctx.app.db.savedSnippet.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
 }
 
 /**
- * Keeps a text for the viewer and tells the viewer's clients.
+ * Saves a snippet for the viewer and notifies the viewer's clients.
  *
- * @throws BadRequestError when title or content is blank, too long, or holds a null byte.
- * @throws TotalReachedError when there would be more than 1,000, or more than 500,000 characters in them.
+ * @throws BadRequestError if title or content is blank, too long, or contains a null byte.
+ * @throws TotalReachedError if the viewer would have more than 1,000 snippets, or more than 500,000 characters in them.
  */
 export async function createSavedSnippet(ctx: Ctx, { title, content }: Required<SnippetEdit>): Promise<SavedSnippet> {
   const data = { ...checked({ title, content }), realmId: ctx.viewer.realm.id, authorId: ctx.viewer.id };
@@ -66,10 +66,11 @@ export async function createSavedSnippet(ctx: Ctx, { title, content }: Required<
 }
 
 /**
- * Changes what is given of one of the viewer's snippets and tells the viewer's clients. Nothing given: nothing happens.
+ * Changes the given fields of one of the viewer's snippets and notifies the viewer's clients. Without fields, does nothing.
  *
- * @throws NotFoundError when there is none with this id, or it is another user's.
+ * @throws NotFoundError if no snippet has this id, or it belongs to another user.
  * @throws BadRequestError as `createSavedSnippet`.
+ * @throws TotalReachedError as `createSavedSnippet`, if the content becomes longer.
  */
 export async function updateSavedSnippet(ctx: Ctx, snippetId: number, edit: SnippetEdit): Promise<SavedSnippet> {
   const snippet = await accessSavedSnippet(ctx, snippetId);
@@ -88,9 +89,9 @@ export async function updateSavedSnippet(ctx: Ctx, snippetId: number, edit: Snip
 }
 
 /**
- * Deletes one of the viewer's snippets and tells the viewer's clients.
+ * Deletes one of the viewer's snippets and notifies the viewer's clients.
  *
- * @throws NotFoundError when there is none with this id, or it is another user's.
+ * @throws NotFoundError if no snippet has this id, or it belongs to another user.
  */
 export async function deleteSavedSnippet(ctx: Ctx, snippetId: number): Promise<void> {
   if (!isRowId(snippetId)) throw noSuchSnippet();
@@ -101,7 +102,7 @@ export async function deleteSavedSnippet(ctx: Ctx, snippetId: number): Promise<v
   });
 }
 
-/** The viewer is locked. */
+/** Checks the total length of the viewer's snippets. The caller holds the lock of the viewer. */
 async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
   requireWithin('saved_snippets_total_length', await snippetsLength(tx, viewer.id));
 }

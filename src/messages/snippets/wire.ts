@@ -3,7 +3,12 @@ import type { SavedSnippet } from '../../generated/prisma/client.ts';
 import type { Wire } from '../../platform/wire.ts';
 
 export const wireSavedSnippet = z
-  .object({ id: z.int(), title: z.string(), content: z.string(), date_created: z.int().describe('UNIX seconds.') })
+  .object({
+    id: z.int(),
+    title: z.string(),
+    content: z.string(),
+    date_created: z.int().describe('Creation time, in UNIX seconds.'),
+  })
   .meta({ id: 'SavedSnippet' });
 export type WireSavedSnippet = Wire<typeof wireSavedSnippet>;
 
@@ -11,16 +16,16 @@ export function toWire({ id, title, content, createdAt }: SavedSnippet): WireSav
   return { id, title, content, date_created: Math.floor(createdAt.getTime() / 1000) };
 }
 
-/** A snippet as its events keep it. */
-export interface SnippetFacts extends WireSavedSnippet {
-  /** ISO 8601, to the millisecond; absent in events logged before they told it. */
+/** Snapshot of a snippet in an event. */
+export interface SnippetSnapshot extends WireSavedSnippet {
+  /** ISO 8601, with milliseconds. Absent in events logged by earlier versions. */
   readonly createdAt?: string;
 }
 
-export const toFacts = (snippet: SavedSnippet): SnippetFacts => ({
+export const toSnapshot = (snippet: SavedSnippet): SnippetSnapshot => ({
   ...toWire(snippet),
   createdAt: snippet.createdAt.toISOString(),
 });
 
-/** What the wire has of a snippet. */
-export const wireOf = ({ createdAt: _, ...snippet }: SnippetFacts): WireSavedSnippet => snippet;
+/** Returns the fields of a snippet that are part of the wire format. */
+export const wireOf = ({ createdAt: _, ...snippet }: SnippetSnapshot): WireSavedSnippet => snippet;

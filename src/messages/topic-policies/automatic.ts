@@ -2,22 +2,22 @@ import { userSetting } from '../../access/user-settings.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { type AutomaticPolicy, FOLLOWED, isMoreVisible, UNMUTED } from './policies.ts';
 
-/** What a user has to do with a topic for a policy of theirs to apply to it, from the least to the most. */
+/** The extent of a user's involvement in a topic, in ascending order. */
 export type Involvement = 'participates' | 'sends' | 'initiates';
 
-/** Values of the two settings: the least involvement that counts; 4 is never. */
+/** For each involvement, the highest value of the two settings for which it counts. The value 4 means never. */
 const LEAST: Readonly<Record<Involvement, number>> = { participates: 1, sends: 2, initiates: 3 };
 
-/** What is known of the user and the topic. */
+/** State of the user and the topic. */
 export interface Involved {
   readonly isMuted: boolean;
-  /** How visible the user has made the topic: `INHERITED` for no choice. */
+  /** The user's visibility policy for the topic. `INHERITED`: none. */
   readonly topicPolicy: number;
 }
 
 /**
- * The policy a user's settings give a topic they involve themselves in, when it makes the topic more visible: followed,
- * or unmuted, which is of use in a muted channel only. Bots follow nothing.
+ * Returns the policy that a user's settings give to a topic when the user gets involved in it, if it makes the topic more
+ * visible: followed, or unmuted if the channel is muted. Undefined for bots.
  */
 export function policyFor(
   user: User,
@@ -32,6 +32,6 @@ export function policyFor(
   return policy !== undefined && isMoreVisible(policy, topicPolicy) ? policy : undefined;
 }
 
-/** The policy that sending a message gives the topic. */
+/** Returns the policy for a topic that results from sending a message to it. */
 export const automaticPolicy = (user: User, target: Involved & { readonly topicIsKnown: boolean }) =>
   policyFor(user, target.topicIsKnown ? 'sends' : 'initiates', target);

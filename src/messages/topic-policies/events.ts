@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import {
-  type TopicPolicyFacts,
+  type TopicPolicySnapshot,
   toWire,
   type WireMutedTopic,
   type WireUserTopic,
@@ -16,11 +16,11 @@ interface ChangedPayload extends WireUserTopic {
   readonly empty_topic_name: string;
 }
 
-/** To the user's own clients only. */
+/** Sent only to the user's own clients. */
 export const topicPolicyChanged = defineEvent(
   'user_topic',
   undefined,
-  (facts: TopicPolicyFacts, realm: Realm): ChangedPayload => ({
+  (facts: TopicPolicySnapshot, realm: Realm): ChangedPayload => ({
     ...toWire(facts),
     empty_topic_name: emptyTopicName(realm),
   }),
@@ -33,14 +33,14 @@ export const topicPolicyChanged = defineEvent(
   },
 );
 
-/** All that a user has muted, under its true names. */
+/** All topics that a user has muted, by their stored names. */
 export interface MutedTopics {
   readonly muted_topics: readonly WireMutedTopic[];
 }
 
 /**
- * To one user's own clients, beside the former, when what they have muted changed: the same for clients that know nothing
- * else.
+ * Sent only to the user's own clients, in addition to `topicPolicyChanged`, if the muted topics changed. For clients without
+ * support for topic policies.
  */
 export const mutedTopicsChanged = defineEvent(
   'muted_topics',
@@ -58,14 +58,14 @@ export const mutedTopicsChanged = defineEvent(
   },
 );
 
-tells(topicPolicyChanged, 'the user', {
+documentEvent(topicPolicyChanged, 'the user', {
   stream_id: z.int(),
   topic_name: z.string(),
-  last_updated: z.int().describe('UNIX seconds.'),
-  visibility_policy: z.int().describe('0 as the channel is, 1 muted, 2 unmuted, 3 followed.'),
+  last_updated: z.int().describe('Time of the change, in UNIX seconds.'),
+  visibility_policy: z.int().describe('0: as the channel. 1: muted. 2: unmuted. 3: followed.'),
 });
-tells(mutedTopicsChanged, 'the user', {
+documentEvent(mutedTopicsChanged, 'the user', {
   muted_topics: z
     .array(z.tuple([z.string(), z.string(), z.int()]))
-    .describe('Channel, topic, since when in UNIX seconds.'),
+    .describe('Name of the channel, name of the topic, and time at which it was muted in UNIX seconds.'),
 });

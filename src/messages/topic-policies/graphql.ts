@@ -1,7 +1,7 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/node.ts';
@@ -10,7 +10,7 @@ import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { sortedPageOf } from '../../api/graphql/sorted-list.ts';
 import { byKey } from '../../api/graphql/together.ts';
-import { channelReference } from '../../channels/entity-facts.ts';
+import { channelReference } from '../../channels/event-projections.ts';
 import { Channel, stillSeen } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
@@ -22,26 +22,29 @@ import { setTopicVisibility } from './service.ts';
 import { TopicVisibility } from './topic-visibility.ts';
 import type { WireMutedTopic, WireUserTopic } from './wire.ts';
 
-const CHANNEL = 'The channel the topic is of.';
-const NAME = "The topic's name.";
-const CHOICE = "The viewer's choice for it.";
-const CHOSEN_AT = 'When the choice was last made.';
+const CHANNEL = 'Channel of the topic.';
+const NAME = 'Name of the topic.';
+const CHOICE = "The viewer's visibility policy for the topic.";
+const CHOSEN_AT = 'Time of the last change of the policy.';
 
 const UserTopic = builder.prismaNode('UserTopic', {
   ...byNumber,
-  description: 'A topic that is not as visible to the viewer as its channel is. It need hold no message.',
+  description:
+    "The viewer's visibility policy for a topic, if it differs from the channel's. The topic need not have messages.",
   fields: (t) => ({
     channel: t.field({
       type: Channel,
       nullable: true,
-      description: 'Its channel; null when the viewer does not see it any more.',
+      description: 'Channel of the topic. Null if the viewer can no longer see it.',
       resolve: byKey(visibleChannels, ({ channelId }) => channelId),
     }),
-    topicName: t.exposeString('topic', { description: `${NAME} Compared without regard to case.` }),
+    topicName: t.exposeString('topic', {
+      description: `${NAME} Names that differ only in case denote the same topic.`,
+    }),
     topic: t.field({
       type: Topic,
       nullable: true,
-      description: 'The topic; null as long as it holds no message that the viewer may read.',
+      description: 'The topic. Null if it has no message that the viewer can read.',
       resolve: ({ channelId, topic }, _args, ctx) => topicAt(ctx, channelId, topic),
     }),
     visibility: t.field({
@@ -62,10 +65,10 @@ const UserTopicConnection = builder.connectionObject(
 
 type UserTopicField = 'id' | 'lastUpdated' | 'topic';
 
-const UserTopicOrder = orderInput<UserTopicField>('UserTopic', 'topics with a choice of their own', {
-  ID: { value: 'id', description: 'The order in which they were first chosen.' },
-  LAST_UPDATED: { value: 'lastUpdated', description: 'When the choice was last made.' },
-  TOPIC_NAME: { value: 'topic', description: 'What the topics are called, whatever the case.' },
+const UserTopicOrder = orderInput<UserTopicField>('UserTopic', 'topics with a visibility policy', {
+  ID: { value: 'id', description: 'Order of creation.' },
+  LAST_UPDATED: { value: 'lastUpdated', description: 'Time of the last change of the policy.' },
+  TOPIC_NAME: { value: 'topic', description: 'Name of the topic, ignoring case.' },
 });
 
 const FIRST_CHOSEN: OrderBy<UserTopicField> = { field: 'id', direction: 'asc' };
@@ -74,13 +77,13 @@ builder.queryField('userTopics', (t) =>
   t.connection(
     {
       type: UserTopic,
-      description: 'The topics the viewer muted, unmuted or follows.',
+      description: 'Topics that the viewer has muted, unmuted or followed.',
       args: {
         orderBy: t.arg({
           type: UserTopicOrder,
           required: false,
           defaultValue: FIRST_CHOSEN,
-          description: 'How they are sorted.',
+          description: 'Sort order.',
         }),
       },
       resolve: async (_root, args, ctx, info) => {
@@ -100,22 +103,22 @@ builder.queryField('userTopics', (t) =>
 );
 
 mutation('setTopicVisibility', {
-  description: 'Mutes, unmutes or follows a topic, or takes that back. The topic need hold no message.',
+  description: "Sets or removes the viewer's visibility policy for a topic. The topic need not have messages.",
   input: (t) => ({
     channelId: t.id({ ...refersTo('Channel'), description: CHANNEL }),
-    topic: t.string({ description: `${NAME} At most ${MAX_TOPIC_LENGTH} characters; in whatever case.` }),
+    topic: t.string({ description: `${NAME} In any spelling. At most ${MAX_TOPIC_LENGTH} characters.` }),
     visibility: t.field({
       type: TopicVisibility,
-      description: 'How visible it is to be. INHERIT takes a choice back.',
+      description: 'The new policy. INHERIT removes the policy.',
     }),
   }),
   payload: () => ({
-    channel: { type: Channel, nullable: true, description: `${CHANNEL} Null when the viewer does not see it.` },
-    topicName: { type: 'String', description: `${NAME} As it is stored.` },
+    channel: { type: Channel, nullable: true, description: `${CHANNEL} Null if the viewer cannot see it.` },
+    topicName: { type: 'String', description: `${NAME} In the stored spelling.` },
     topic: {
       type: Topic,
       nullable: true,
-      description: 'The topic; null as long as it holds no message that the viewer may read.',
+      description: 'The topic. Null if it has no message that the viewer can read.',
     },
     visibility: { type: TopicVisibility, description: CHOICE },
   }),
@@ -138,7 +141,7 @@ eventType<unknown, WireUserTopic>(
       type: Channel,
       nullable: true,
       description: CHANNEL,
-      ...fromEvent(channelReference, ({ facts }: EventSource<unknown, WireUserTopic>) => facts.stream_id),
+      ...projectedFromEvent(channelReference, ({ facts }: EventSource<unknown, WireUserTopic>) => facts.stream_id),
     }),
     topicName: t.string({
       nullable: true,
@@ -156,17 +159,19 @@ eventType<unknown, WireUserTopic>(
       resolve: ({ facts }) => fromUnix(facts.last_updated),
     }),
   }),
-  { description: 'The user muted, unmuted or followed a topic, or took that back; or the topic moved, or is no more.' },
+  {
+    description: "The user's visibility policy for a topic changed. Moving or deleting a topic changes policies, too.",
+  },
 );
 
 const MutedTopic = builder.objectRef<WireMutedTopic>('MutedTopic').implement({
-  description: 'A topic that is muted, as clients from before there were more choices know it.',
+  description: 'A muted topic, for clients without support for other visibility policies.',
   fields: (t) => ({
-    channelName: t.string({ description: "Its channel's name.", resolve: ([name]) => name }),
+    channelName: t.string({ description: 'Name of the channel.', resolve: ([name]) => name }),
     topicName: t.string({ description: NAME, resolve: ([, topic]) => topic }),
     since: t.field({
       type: 'DateTime',
-      description: 'When it was muted.',
+      description: 'Time at which the topic was muted.',
       resolve: ([, , since]) => fromUnix(since),
     }),
   }),
@@ -179,13 +184,13 @@ eventType<unknown, MutedTopics>(
   (t) => ({
     mutedTopics: t.field({
       type: [MutedTopic],
-      description: 'All topics that are muted now.',
+      description: "All of the user's muted topics.",
       resolve: ({ facts }) => facts.muted_topics,
     }),
   }),
   {
     description:
-      'Comes with `TopicVisibilityChangedEvent` when what the user has muted changed, and lists all of it, unless that is ' +
-      'more than 500. A queue that names the type of that one does not hear this one.',
+      'The list of muted topics changed. Sent in addition to `TopicVisibilityChangedEvent`, but not if more than 500 topics ' +
+      'are muted. Queues that are registered for the type USER_TOPIC do not receive it.',
   },
 );

@@ -8,11 +8,11 @@ import { mutedTopicsChanged } from './events.ts';
 import { MUTES_TOPIC } from './policies.ts';
 import type { WireMutedTopic } from './wire.ts';
 
-// What clients from before there were policies of topics know: a list of the muted ones, told anew as a whole.
+// The event for clients without support for topic policies. It contains the complete list of muted topics.
 
 /**
- * Our choice: who mutes more than this is told by registrations alone. Each event holds the whole list, and is logged while
- * the organisation waits: one account that mutes ten thousand and goes on would log gigabytes.
+ * Users with more muted topics receive the list only in registrations. Each event contains the whole list and is logged while the
+ * organization's counter is locked. One account that mutes ten thousand topics and continues would log gigabytes.
  */
 const MAX_TOLD = 500;
 
@@ -24,10 +24,10 @@ interface MutedRow {
 }
 
 /**
- * The topics that each of these users has muted, in the order they first set them. One query.
+ * Returns the topics that each of these users has muted, in the order of their first policy. One query.
  *
- * Of channels that are not archived, and that the user is in or that are open to them: the list has channels by name,
- * and who does not see a channel any more is not to learn what it is called by now.
+ * Includes only channels that are not archived and that the user is subscribed to or that are open to the user. The list contains
+ * names of channels, and users who no longer see a channel must not learn its current name.
  */
 export async function mutedTopics(
   db: SqlClient,
@@ -54,8 +54,8 @@ const toWireMuted = ({ name, topic, lastUpdated }: MutedRow): WireMutedTopic => 
 ];
 
 /**
- * Tells users what they have muted, unless it is too much, as part of a change of it. From here to its end no other such change is made in the
- * organisation: each tells the whole list, so they must follow one another.
+ * Sends users their lists of muted topics, except lists that are too long, as part of a change of them. Takes a lock that
+ * serializes such changes in the organization: each event contains the whole list, so the events must be in order.
  */
 export async function tellMutedTopics(tx: Tx, emit: Emit, realm: Realm, userIds: readonly number[]): Promise<void> {
   if (userIds.length === 0) return;

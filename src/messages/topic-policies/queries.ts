@@ -1,25 +1,25 @@
 import type { SqlClient, Tx } from '../../platform/db/client.ts';
 import { INHERITED, literal, type TopicPolicy } from './policies.ts';
-import type { TopicPolicyFacts } from './wire.ts';
+import type { TopicPolicySnapshot } from './wire.ts';
 
-/** A topic, however its name is written. */
+/** A topic. Its name can have any spelling. */
 export interface TopicKey {
   readonly channelId: number;
   readonly topic: string;
 }
 
-/** A topic, and whose policy of it. */
+/** A topic with the user who has a policy for it. */
 interface TopicOfUser extends TopicKey {
   readonly realmId: number;
   readonly userId: number;
 }
 
-/** One of a user's policies, as stored: never `INHERITED`. */
-export interface StoredPolicy extends TopicPolicyFacts {
+/** A user's policy as stored. Never `INHERITED`. */
+export interface StoredPolicy extends TopicPolicySnapshot {
   readonly id: number;
 }
 
-/** The policies a user has set, of all channels or of one, in the order they were first set. */
+/** Returns a user's policies, of all channels or of one, in the order in which they were first set. */
 export async function topicPolicies(
   db: Pick<Tx, 'userTopic'>,
   { realmId, userId }: { readonly realmId: number; readonly userId: number },
@@ -32,7 +32,7 @@ export async function topicPolicies(
   return rows.map((row) => ({ ...row, policy: row.policy as TopicPolicy }));
 }
 
-/** Users' policies of topics, in their order, however their names are written: one query. */
+/** Returns users' policies of topics, in the order of the argument. Names can have any spelling. One query. */
 export async function readPolicies(db: SqlClient, topics: readonly TopicOfUser[]): Promise<TopicPolicy[]> {
   const userIds = topics.map(({ userId }) => userId);
   const channelIds = topics.map(({ channelId }) => channelId);
@@ -42,17 +42,21 @@ export async function readPolicies(db: SqlClient, topics: readonly TopicOfUser[]
     SELECT t.policy FROM unnest(${realmIds}::int[], ${userIds}::int[], ${channelIds}::int[], ${names}::text[])
       WITH ORDINALITY AS wanted(realm_id, user_id, channel_id, topic, place)
     LEFT JOIN user_topic t ON t.realm_id = wanted.realm_id AND t.user_id = wanted.user_id
-      AND t.channel_id = wanted.channel_id AND lower(t.topic) = lower(wanted.topic)
+      AND t.channel_id = wanted.channel_id AND topic_key(t.topic) = topic_key(wanted.topic)
     ORDER BY wanted.place`;
   return rows.map(({ policy }) => policy ?? INHERITED);
 }
 
-/** What a policy that is set, or deleted, was before; null when that is not known. */
+/** The policy that was replaced or deleted. Null if it is unknown. */
 export interface ReplacedPolicy {
   readonly was: TopicPolicy | null;
 }
 
-/** Deletes a user's policy of a topic. @returns Undefined when there was none. */
+/**
+ * Deletes a user's policy of a topic.
+ *
+ * @returns Undefined if there was none.
+ */
 export async function deletePolicy(
   tx: Tx,
   { realmId, userId, channelId, topic }: TopicOfUser,
@@ -60,12 +64,16 @@ export async function deletePolicy(
   const [deleted] = await tx.$queryRaw<ReplacedPolicy[]>`
     DELETE FROM user_topic
     WHERE realm_id = ${realmId} AND user_id = ${userId} AND channel_id = ${channelId}
-      AND lower(topic) = lower(${topic})
+      AND topic_key(topic) = topic_key(${topic})
     RETURNING policy AS was`;
   return deleted;
 }
 
-/** Stores a user's policy of a topic. @returns Undefined when it was so already. */
+/**
+ * Stores a user's policy of a topic.
+ *
+ * @returns Undefined if it is unchanged.
+ */
 export async function savePolicy(
   tx: Tx,
   { realmId, userId, channelId, topic }: TopicOfUser,
@@ -76,25 +84,28 @@ export async function savePolicy(
     WITH before AS (
       SELECT policy FROM user_topic
       WHERE realm_id = ${realmId} AND user_id = ${userId} AND channel_id = ${channelId}
-        AND lower(topic) = lower(${topic}) FOR UPDATE
+        AND topic_key(topic) = topic_key(${topic}) FOR UPDATE
     )
     INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
     SELECT ${realmId}, ${userId}, ${channelId}, ${topic}, ${policy}, ${now}::timestamptz
     FROM (SELECT) AS once LEFT JOIN before ON true
-    ON CONFLICT (realm_id, user_id, channel_id, lower(topic))
-      DO UPDATE SET topic = EXCLUDED.topic, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated
+    ON CONFLICT (realm_id, user_id, channel_id, topic_key(topic))
+      DO UPDATE SET topic = ${topic}, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated
       WHERE user_topic.policy <> EXCLUDED.policy
     RETURNING COALESCE((SELECT policy FROM before), CASE WHEN xmax = 0 THEN ${literal(INHERITED)} END) AS was`;
   return saved;
 }
 
-/** One user's policy of a topic. */
+/** A user's policy of a topic. */
 export interface HeldPolicy {
   readonly userId: number;
   readonly policy: TopicPolicy;
 }
 
-/** Everybody's policies of two topics, locked; of one that is both, because only the case of its name changes, once. */
+/**
+ * Locks and returns all users' policies of two topics. A policy that belongs to both, because only the spelling changes, is
+ * returned once.
+ */
 export function lockPoliciesOfBoth(
   tx: Tx,
   realmId: number,
@@ -102,23 +113,23 @@ export function lockPoliciesOfBoth(
 ): Promise<(HeldPolicy & { readonly isSource: boolean; readonly isTarget: boolean })[]> {
   return tx.$queryRaw`
     SELECT user_id AS "userId", policy,
-           channel_id = ${source.channelId} AND lower(topic) = lower(${source.topic}) AS "isSource",
-           channel_id = ${target.channelId} AND lower(topic) = lower(${target.topic}) AS "isTarget"
+           channel_id = ${source.channelId} AND topic_key(topic) = topic_key(${source.topic}) AS "isSource",
+           channel_id = ${target.channelId} AND topic_key(topic) = topic_key(${target.topic}) AS "isTarget"
     FROM user_topic
-    WHERE realm_id = ${realmId} AND ((channel_id = ${source.channelId} AND lower(topic) = lower(${source.topic}))
-      OR (channel_id = ${target.channelId} AND lower(topic) = lower(${target.topic})))
+    WHERE realm_id = ${realmId} AND ((channel_id = ${source.channelId} AND topic_key(topic) = topic_key(${source.topic}))
+      OR (channel_id = ${target.channelId} AND topic_key(topic) = topic_key(${target.topic})))
     ORDER BY user_id, id FOR UPDATE`;
 }
 
-/** Everybody's policies of a topic, locked. */
+/** Locks and returns all users' policies of a topic. */
 export function lockPolicies(tx: Tx, realmId: number, { channelId, topic }: TopicKey): Promise<HeldPolicy[]> {
   return tx.$queryRaw`
     SELECT user_id AS "userId", policy FROM user_topic
-    WHERE realm_id = ${realmId} AND channel_id = ${channelId} AND lower(topic) = lower(${topic})
+    WHERE realm_id = ${realmId} AND channel_id = ${channelId} AND topic_key(topic) = topic_key(${topic})
     ORDER BY user_id FOR UPDATE`;
 }
 
-/** Stores one policy of a topic for several users. */
+/** Stores the same policy of a topic for several users. */
 export async function savePolicies(
   tx: Tx,
   realmId: number,
@@ -131,11 +142,11 @@ export async function savePolicies(
     INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
     SELECT ${realmId}, user_id, ${channelId}, ${topic}, ${policy}, ${now}
     FROM unnest(${[...userIds]}::int[]) AS holder(user_id) ORDER BY user_id
-    ON CONFLICT (realm_id, user_id, channel_id, lower(topic))
-      DO UPDATE SET topic = EXCLUDED.topic, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated`;
+    ON CONFLICT (realm_id, user_id, channel_id, topic_key(topic))
+      DO UPDATE SET topic = ${topic}, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated`;
 }
 
-/** Deletes the policies of a topic of several users. */
+/** Deletes several users' policies of a topic. */
 export async function deletePolicies(
   tx: Tx,
   realmId: number,
@@ -145,5 +156,5 @@ export async function deletePolicies(
   await tx.$executeRaw`
     DELETE FROM user_topic
     WHERE realm_id = ${realmId} AND user_id = ANY(${[...userIds]}) AND channel_id = ${channelId}
-      AND lower(topic) = lower(${topic})`;
+      AND topic_key(topic) = topic_key(${topic})`;
 }

@@ -26,26 +26,26 @@ import {
   type TopicKey,
 } from './queries.ts';
 
-/** Whose policies change, where and when. */
+/** Context of a change of policies. */
 export interface PolicyPlace {
   readonly realm: Realm;
   readonly userId: number;
   readonly now: Date;
 }
 
-/** A topic, however its name is written, and how visible it is to be. */
+/** A policy for a topic. The topic can have any spelling. */
 export interface TopicVisibility extends TopicKey {
   readonly policy: TopicPolicy;
 }
 
 /**
- * Sets how visible a topic is to the viewer, and tells the viewer's clients. The topic need hold no message. `INHERITED`
- * is taken for a channel the viewer may not read as well, when there is something to take back.
+ * Sets the viewer's visibility policy for a topic and notifies the viewer's clients. The topic need not have messages.
+ * `INHERITED` is also accepted for a channel that the viewer cannot read, if there is a policy to remove.
  *
- * @param visibility `topic` is at most 60 code points.
- * @returns What was set, the topic's name as it is stored.
- * @throws BadRequestError when the channel is not there, or not the viewer's to read; or the topic's name is too long.
- * @throws TotalReachedError when there would be more than 10,000 topics with a policy.
+ * @param visibility `topic` has at most 60 code points.
+ * @returns The policy that was set, with the stored name of the topic.
+ * @throws BadRequestError if the channel does not exist or cannot be read by the viewer, or if the topic is too long.
+ * @throws TotalReachedError if the viewer would have policies for more than 10,000 topics.
  */
 export async function setTopicVisibility(ctx: Ctx, { channelId, topic, policy }: TopicVisibility) {
   const { app, viewer } = ctx;
@@ -81,22 +81,22 @@ async function readable(ctx: Ctx, channelId: number): Promise<boolean> {
 }
 
 /**
- * Our choice: what users do not ask for themselves leaves a tenth of what there may be to what they do. It is far from
- * the total however many messages they send at once, so their row need not be locked for it.
+ * Limit for automatic policies. A tenth of the total is reserved for policies that users set themselves. The margin is larger
+ * than the number of messages that a user sends concurrently, so the user's row need not be locked.
  */
 const MAX_AUTOMATIC = 0.9 * TOTALS.user_topics.max;
 
-/** Whether a user may be given one more policy that they have not asked for. */
+/** Returns whether a user can get another automatic policy. */
 export const hasRoomForAutomaticPolicy = async (
   tx: Pick<Tx, 'userTopic'>,
   { id: userId, realmId }: { readonly id: number; readonly realmId: number },
 ): Promise<boolean> => (await tx.userTopic.count({ where: { realmId, userId } })) < MAX_AUTOMATIC;
 
 /**
- * As `setTopicPolicy`, for a policy that follows from the user's taking part in a topic: not to be had, it is no reason to
- * refuse what they do.
+ * Sets a policy that results from the user's involvement in a topic. If the limit is reached, no policy is set, and the action of
+ * the user is not refused.
  *
- * @returns Whether the topic has the policy now.
+ * @returns Whether the topic now has the policy.
  */
 export async function setAutomaticPolicy(
   tx: Tx,
@@ -114,11 +114,10 @@ export async function setAutomaticPolicy(
 }
 
 /**
- * Sets how visible a topic is to one user, as part of a change, and tells the user's clients. Whether they may is for
- * the caller to know.
+ * Sets a user's visibility policy for a topic as part of a change and notifies the user's clients. The caller must check access.
  *
- * @param visibility `topic` as `topicNamed` has it.
- * @returns False when it was so already, and nobody is told anything.
+ * @param visibility `topic` is normalized by `topicNamed`.
+ * @returns False if the policy is unchanged. Then no event is sent.
  */
 async function setTopicPolicy(
   tx: Tx,
@@ -132,25 +131,25 @@ async function setTopicPolicy(
     policy === INHERITED ? await deletePolicy(tx, topicOfUser) : await savePolicy(tx, topicOfUser, policy, now);
   if (change === undefined) return false;
   emit(topicPolicyChanged({ channelId, topic, policy, lastUpdated: now }, realm), users([userId]));
-  // Null: it came meanwhile, and may have been muted.
+  // Null: the policy was inserted concurrently and may have been `MUTED`.
   if (policy === MUTED || (change.was ?? MUTED) === MUTED) await tellMutedTopics(tx, emit, realm, [userId]);
   return true;
 }
 
-/** A topic whose messages all went to another. Names as `topicNamed` has them. */
+/** A topic whose messages were all moved to another topic. Names are normalized by `topicNamed`. */
 export interface TopicMove {
   readonly fromChannelId: number;
   readonly fromTopic: string;
   readonly toChannelId: number;
   readonly toTopic: string;
-  /** Whether there were messages in the other topic before. */
+  /** Whether the target topic had messages before. */
   readonly merging: boolean;
 }
 
 /**
- * Takes everybody's policy of a topic along as the topic moves, as part of the change that moves all of it, and tells
- * each of those users' clients. Where the topic comes to stand among other messages, the most visible of a user's two
- * policies stays. Who may not read the channel it moves to keeps no policy of it.
+ * Moves all users' policies of a topic, as part of the change that moves the whole topic, and notifies these users' clients. If
+ * the target topic already has messages, the more visible of a user's two policies is kept. Users who cannot read the target
+ * channel lose the policy.
  */
 export async function moveTopicPolicies(
   tx: Tx,
@@ -164,11 +163,11 @@ export async function moveTopicPolicies(
   });
   const leaving = rows.filter((row) => row.isSource).map((row) => row.userId);
   await clearPolicies(tx, emit, { realm, now }, { channelId: fromChannelId, topic: fromTopic, userIds: leaving });
-  // Of the same channel too: who has left it is not to hear what its topics are called by now.
+  // Checked within one channel too: users who have left it must not receive the new names of its topics.
   const arriving = new Set(await readersOf(tx, { realm, now }, toChannelId, leaving));
   const wanted = [...Map.groupBy(rows, (row) => row.userId)].flatMap(([userId, held]) => {
     const source = arriving.has(userId) ? held.find((row) => row.isSource)?.policy : undefined;
-    // A row that is both, because only the case of the name changes, is gone by now.
+    // If only the spelling changes, one row is source and target. It is already deleted here.
     const target = held.find((row) => row.isTarget && !row.isSource)?.policy ?? INHERITED;
     const policy = merging ? mostVisible(source ?? INHERITED, target) : (source ?? target);
     return policy === target ? [] : [{ userId, policy }];
@@ -179,7 +178,7 @@ export async function moveTopicPolicies(
     if (policy === INHERITED) await clearPolicies(tx, emit, { realm, now }, place);
     else await setPolicies(tx, emit, { realm, now }, { ...place, policy });
   }
-  // Of a target that stays muted nothing changes, but its source is gone from the list all the same.
+  // If a muted target stays muted, its policy is unchanged, but the source is no longer in the list of muted topics.
   const changed = new Set(wanted.map(({ userId }) => userId));
   const muting = rows.filter((row) => row.policy === MUTED && (row.isSource || changed.has(row.userId)));
   await tellMutedTopics(tx, emit, realm, [...new Set(muting.map((row) => row.userId))]);
@@ -197,7 +196,7 @@ async function readersOf(
   return userIdsReading(tx, realm, channel, userIds, now);
 }
 
-/** Users whose policy of one topic changes alike. */
+/** Users whose policies of one topic get the same value. */
 interface TopicHolders extends TopicKey {
   readonly userIds: readonly number[];
 }
@@ -223,7 +222,7 @@ async function clearPolicies(
   emit(topicPolicyChanged({ channelId, topic, policy: INHERITED, lastUpdated: now }, realm), users(userIds));
 }
 
-/** Takes back everybody's policy of a topic that is no more, as part of a change, and tells each of them. */
+/** Deletes all users' policies of a topic that no longer exists, as part of a change, and notifies each of these users. */
 export async function clearTopicPolicies(
   tx: Tx,
   emit: Emit,

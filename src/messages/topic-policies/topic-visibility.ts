@@ -2,11 +2,11 @@ import { builder } from '../../api/graphql/builder.ts';
 import { FOLLOWED, INHERITED, MUTED, UNMUTED } from './policies.ts';
 
 export const TopicVisibility = builder.enumType('TopicVisibility', {
-  description: 'How visible a topic is to a user.',
+  description: 'Visibility policy of a user for a topic.',
   values: {
-    INHERIT: { value: INHERITED, description: 'As its channel is.' },
-    MUTED: { value: MUTED, description: 'Hidden, and not counted as unread.' },
-    UNMUTED: { value: UNMUTED, description: 'Visible, although its channel is muted.' },
-    FOLLOWED: { value: FOLLOWED, description: 'Visible, and told of when something is written to it.' },
+    INHERIT: { value: INHERITED, description: 'As visible as the channel.' },
+    MUTED: { value: MUTED, description: 'Hidden. Its messages are not counted as unread.' },
+    UNMUTED: { value: UNMUTED, description: 'Visible even if the channel is muted.' },
+    FOLLOWED: { value: FOLLOWED, description: 'Visible. The user is notified of new messages.' },
   } as const,
 });

@@ -10,15 +10,15 @@ export interface WireUserTopic {
   readonly visibility_policy: TopicPolicy;
 }
 
-/** A channel by its name, a topic, and since when it is muted, in UNIX seconds. */
+/** The name of a channel, a topic, and the time when it was muted, in UNIX seconds. */
 export type WireMutedTopic = readonly [channelName: string, topic: string, since: number];
 
-/** What is told of a topic's policy. */
-export type TopicPolicyFacts = Pick<UserTopic, 'channelId' | 'topic' | 'lastUpdated'> & {
+/** The data of a topic policy in events and registrations. */
+export type TopicPolicySnapshot = Pick<UserTopic, 'channelId' | 'topic' | 'lastUpdated'> & {
   readonly policy: TopicPolicy;
 };
 
-export function toWire({ channelId, topic, lastUpdated, policy }: TopicPolicyFacts): WireUserTopic {
+export function toWire({ channelId, topic, lastUpdated, policy }: TopicPolicySnapshot): WireUserTopic {
   return {
     stream_id: channelId,
     topic_name: topic,
@@ -27,12 +27,12 @@ export function toWire({ channelId, topic, lastUpdated, policy }: TopicPolicyFac
   };
 }
 
-/** The policy for a client that may not know the empty topic. */
+/** Returns the policy with the topic's name as the client expects it, see `shownTopic`. */
 export function withShownTopic(entry: WireUserTopic, emptyTopicName: string, knowsEmptyTopic: boolean): WireUserTopic {
   return { ...entry, topic_name: shownTopic(entry.topic_name, emptyTopicName, knowsEmptyTopic) };
 }
 
-/** The list for a client that may not know the empty topic. */
+/** Returns the list with the topics' names as the client expects them, see `shownTopic`. */
 export const withShownTopics = (
   list: readonly WireMutedTopic[],
   emptyTopicName: string,

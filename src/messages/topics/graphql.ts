@@ -12,7 +12,8 @@ import { byKey, together } from '../../api/graphql/together.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import { ChannelSubscription } from '../../channels/subscriptions/graphql.ts';
-import { isResolved, topicKey } from '../../channels/topic-name.ts';
+import { isResolved } from '../../channels/topic-name.ts';
+import { topicKey } from '../../contract/topic-key.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { deleteTopic } from '../edits/delete-topic.ts';
@@ -35,14 +36,14 @@ import {
 } from '../graphql-pages.ts';
 import { termsIn } from '../narrow/graphql.ts';
 import { TopicVisibility } from '../topic-policies/topic-visibility.ts';
-import { topicId } from './entity-facts.ts';
+import { topicId } from './event-projections.ts';
 import { ownPolicy, topicMessages, topicNamed, topicPage } from './topic-loaders.ts';
 import type { Topic as ReadTopic, TopicField } from './topic-pages.ts';
 import type { TopicKey } from './topics.ts';
 
-/** A topic, and the channel it is of. */
+/** A topic with its channel. */
 interface TopicSource extends TopicKey {
-  /** Of its last message that the viewer may read; absent where the topic is known by its name alone. */
+  /** Id of its last message that the viewer can read. Absent if only the name of the topic is known. */
   readonly maxId?: number;
 }
 
@@ -50,64 +51,65 @@ export const Topic = builder.objectRef<TopicSource>('Topic');
 
 builder.node(Topic, {
   description:
-    'What messages of a channel have in common: its name, in whatever case. Renaming it makes another topic, and its ' +
-    'messages are of that one then.',
-  // No row's: the channel, and the name as it is compared.
+    'A topic: the messages of a channel with the same topic name. Names that differ only in case (simple case folding of ' +
+    'Unicode) or normalization form are spellings of one topic. After a renaming, the messages belong to a different topic ' +
+    'with a different id.',
+  // The id is not a row id: it consists of the channel's id and the key of the topic's name.
   id: { resolve: (topic) => topicId(topic) as never },
   fields: (t) => ({
     name: t.string({
-      description: 'As the last message has it; empty for the empty topic.',
+      description: 'Name in the spelling of the last message. Empty for the empty topic.',
       resolve: async (topic, _args, ctx) => (await lastIn(ctx, topic))?.name ?? topic.name,
     }),
     channel: t.field({
       type: Channel,
       nullable: true,
-      description: 'The channel it is of.',
+      description: 'Channel of the topic.',
       resolve: byKey(visibleChannels, ({ channelId }) => channelId),
     }),
     lastMessage: t.field({
       type: Message,
       nullable: true,
-      description: 'The last message in it that the viewer may read; null when it is gone by now.',
+      description: 'Last message of the topic that the viewer can read. Null if it no longer exists.',
       resolve: (topic, _args, ctx) => lastMessageOf(ctx, topic),
     }),
     isResolved: t.boolean({
-      description: 'Whether it is marked as resolved, which its name begins with then.',
+      description: 'Whether the topic is marked as resolved. The mark is a prefix of the name.',
       resolve: ({ name }) => isResolved(name),
     }),
     viewerVisibility: t.field({
       type: TopicVisibility,
-      description: "The viewer's own choice of how much they hear of it.",
+      description: "The viewer's visibility policy for the topic.",
       resolve: (topic, _args, ctx) => ownPolicy(ctx, topic),
     }),
     unreadCount: t.int({
-      description: 'How many messages in it are unread for the viewer.',
+      description: 'Number of unread messages in the topic.',
       resolve: ({ channelId, name }, _args, ctx) => ownCountInTopic(ctx, channelId, name),
     }),
     unreadMentionCount: t.int({
-      description: 'How many of these mention the viewer.',
+      description: 'Number of unread messages that mention the viewer.',
       resolve: async ({ channelId, name }, _args, ctx) => (await ownMentionsInTopics(ctx))(channelId, name),
     }),
     firstUnread: t.field({
       type: Message,
       nullable: true,
-      description: 'The oldest unread message in it; null when there is none.',
+      description: 'Oldest unread message of the topic. Null if there is none.',
       resolve: async ({ channelId, name }, _args, ctx) =>
         nodeOf(ctx, 'Message', await firstUnreadInTopic(ctx, channelId, name)),
     }),
   }),
 });
 
-/** The last message in it that the viewer may read; null when it is gone by now. */
+/** Returns the last message in the topic that the viewer can read. Null if it no longer exists. */
 export const lastMessageOf = async (ctx: GraphQLContext, topic: TopicSource) =>
   nodeOf(ctx, 'Message', (await lastIn(ctx, topic))?.maxId ?? null);
 
-/** Its last message, and its name as that has it. */
+/** Returns the id of the last message, and the topic's name as that message spells it. Null if there is none. */
 async function lastIn(ctx: GraphQLContext, { channelId, name, maxId }: TopicSource): Promise<ReadTopic | null> {
   return maxId === undefined ? topicNamed(ctx, { channelId, name }) : { name, maxId };
 }
 
-/** The topic of a name; null when it holds nothing that the viewer may read, or when there is no channel. */
+/** Returns the topic with a name. Null if it has no message that the viewer can read, or if there is no channel. */
 export async function topicAt(
   ctx: GraphQLContext,
   channelId: number | null,
@@ -117,19 +119,19 @@ export async function topicAt(
   return channelId === null || topic === null ? null : { ...topic, channelId };
 }
 
-/** Our choice: what a page around an anchor costs besides its messages, since it takes statements of its own. */
+/** Additional complexity of a page around an anchor, which needs separate statements. */
 const ANCHOR_COST = 10;
 
 builder.objectField(Topic, 'messages', (t) =>
   t.connection(
     {
       type: Message,
-      description: `What the viewer may read in it, the newest first. ${AROUND} That costs ${ANCHOR_COST} more.`,
+      description: `Messages of the topic that the viewer can read, newest first. ${AROUND} It adds ${ANCHOR_COST} to the cost.`,
       args: {
         anchor: t.arg({
           type: MessageAnchor,
           required: false,
-          description: 'Where to begin. Not with a cursor.',
+          description: 'Message to read around. Cannot be combined with a cursor.',
         }),
       },
       complexity: ({ anchor, ...page }) =>
@@ -149,10 +151,17 @@ builder.objectField(Topic, 'messages', (t) =>
   ),
 );
 
+/**
+ * Returns the key of a name in ids of previous versions, which clients may have stored: each character in lower case separately.
+ */
+const formerKey = (name: string): string =>
+  Array.from(name, (character) => String.fromCodePoint(character.toLowerCase().codePointAt(0) ?? 0)).join('');
+
 nodeByText('Topic', async (ctx, text) => {
   const [, digits, name = ''] = /^([1-9]\d{0,9}):(.*)$/s.exec(text) ?? [];
-  // One text for each topic, and none that the database cannot hold.
-  if (!isRowId(Number(digits)) || name !== topicKey(name) || name.includes('\0') || !name.isWellFormed()) return null;
+  // Accepts keys of the current and of a previous version. Refuses texts that the database cannot store.
+  const isKey = name === topicKey(name) || name === formerKey(name);
+  if (!isRowId(Number(digits)) || !isKey || name.includes('\0') || !name.isWellFormed()) return null;
   return topicAt(ctx, Number(digits), name);
 });
 
@@ -160,7 +169,7 @@ builder.prismaObjectField(Message, 'topic', (t) =>
   t.field({
     type: Topic,
     nullable: true,
-    description: 'What it is about; null for a direct message.',
+    description: 'Topic of the message. Null for a direct message.',
     resolve: ({ channelId, topic }) => (channelId === null ? null : { channelId, name: topic }),
   }),
 );
@@ -168,8 +177,8 @@ builder.prismaObjectField(Message, 'topic', (t) =>
 const TopicConnection = builder.connectionObject({ type: Topic, name: 'TopicConnection' }, { name: 'TopicEdge' });
 
 const TopicOrder = orderInput<TopicField>('Topic', 'topics', {
-  LAST_MESSAGE: { value: 'lastMessage', description: 'The last message in them that the viewer may read.' },
-  NAME: { value: 'name', description: 'What they are called, whatever the case.' },
+  LAST_MESSAGE: { value: 'lastMessage', description: 'Last message that the viewer can read.' },
+  NAME: { value: 'name', description: 'Name of the topic, ignoring case.' },
 });
 
 const LAST_WRITTEN_FIRST: OrderBy<TopicField> = { field: 'lastMessage', direction: 'desc' };
@@ -182,13 +191,13 @@ builder.prismaObjectField(Channel, 'topics', (t) =>
   t.connection(
     {
       type: Topic,
-      description: 'The topics with messages the viewer may read.',
+      description: 'Topics with messages that the viewer can read.',
       args: {
         orderBy: t.arg({
           type: TopicOrder,
           required: false,
           defaultValue: LAST_WRITTEN_FIRST,
-          description: 'How they are sorted.',
+          description: 'Sort order.',
         }),
       },
       resolve: ({ id }, args, ctx) => topicsPage(id, args, ctx),
@@ -199,14 +208,14 @@ builder.prismaObjectField(Channel, 'topics', (t) =>
 
 builder.prismaObjectFields(ChannelSubscription, (t) => ({
   unreadCount: t.int({
-    description: 'How many messages in the channel are unread, muted topics included.',
+    description: 'Number of unread messages in the channel, including muted topics.',
     resolve: together(async (rows, ctx) => {
       const counts = await ownCountsIn(ctx);
       return rows.map(({ channelId }) => counts.channel(channelId));
     }),
   }),
   unreadMentionCount: t.int({
-    description: 'How many of these mention the viewer.',
+    description: 'Number of unread messages that mention the viewer.',
     resolve: together(async (rows, ctx) => {
       const mentions = await ownMentionsIn(ctx);
       return rows.map(({ channelId }) => mentions.channel(channelId));
@@ -214,7 +223,7 @@ builder.prismaObjectFields(ChannelSubscription, (t) => ({
   }),
 }));
 
-/** A page of a channel's topics, in one step with the same page of the other channels selected. */
+/** Reads a page of a channel's topics, batched with the same page of the other selected channels. */
 async function topicsPage(channelId: number, { orderBy: by, ...args }: TopicListArguments, ctx: GraphQLContext) {
   const orderBy = by ?? LAST_WRITTEN_FIRST;
   const keyType = orderBy.field === 'name' ? 'string' : 'number';
@@ -225,13 +234,13 @@ async function topicsPage(channelId: number, { orderBy: by, ...args }: TopicList
 
 mutation('deleteTopic', {
   ignoresIdempotencyKey: true,
-  description: 'Deletes the messages of a topic, the newest first. For administrators.',
+  description: 'Deletes the messages of a topic, newest first. Only administrators can do this.',
   input: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), description: 'The channel it is of.' }),
-    topic: t.string({ description: 'Its name, in whatever case.' }),
+    channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }),
+    topic: t.string({ description: 'Name of the topic, in any spelling.' }),
   }),
   payload: () => ({
-    complete: { type: 'Boolean', description: 'When false, time was up: the same again goes on.' },
+    complete: { type: 'Boolean', description: 'False if the time limit was reached. Call again to continue.' },
   }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { channelId, topic }) => ({ complete: await deleteTopic(ctx, channelId, topic) }),

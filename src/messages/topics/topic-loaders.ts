@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
 import { acrossReaders, type GraphQLContext, perOperation } from '../../api/graphql/context.ts';
 import { readableFor } from '../../channels/loaders.ts';
-import { topicKey } from '../../channels/topic-name.ts';
+import { topicKey } from '../../contract/topic-key.ts';
 import { hasProtectedHistory } from '../access.ts';
 import type { MessagePage } from '../channel-messages.ts';
 import type { TopicPolicy } from '../topic-policies/policies.ts';
@@ -15,11 +15,11 @@ export interface TopicPageKey extends TopicPage {
   readonly channelId: number;
 }
 
-/** A page of a channel's topics: empty where the channel is not the viewer's to read. */
+/** Loads a page of a channel's topics. Empty if the viewer cannot read the channel. */
 export const topicPage = (ctx: GraphQLContext, { channelId, ...page }: TopicPageKey): Promise<readonly PlacedTopic[]> =>
   topicPages(ctx).load(`${channelId} ${JSON.stringify(page)}`);
 
-/** As many queries for many channels as for one, where the pages lie at the same place. */
+/** The number of queries does not grow with the number of channels if their pages are equal. */
 const topicPages = acrossReaders<string, readonly PlacedTopic[]>(async (wanted) => {
   const keys = wanted.map(({ ctx, key }) => ({
     ...{ ctx, channelId: Number(key.slice(0, key.indexOf(' '))), page: key.slice(key.indexOf(' ') + 1) },
@@ -39,7 +39,7 @@ const topicPages = acrossReaders<string, readonly PlacedTopic[]>(async (wanted) 
   return found;
 });
 
-/** Topics by their names: null for one in which there is nothing that the viewer may read. */
+/** Loads topics by name. Null for a topic without messages that the viewer can read. */
 export const topicNamed = (ctx: GraphQLContext, { channelId, name }: TopicKey): Promise<Topic | null> =>
   topicsByText(ctx).load(`${channelId} ${topicKey(name)}`);
 
@@ -54,7 +54,7 @@ const topicsByText = acrossReaders<string, Topic | null>(async (wanted) => {
     const channel = channels[place];
     return channel == null ? [] : [{ ...key, place, channel }];
   });
-  // What is open is the same for whoever may read the channel.
+  // Without protected history, the result is equal for all users who can read the channel.
   const alike = Map.groupBy(places, ({ ctx, channel, text }) =>
     hasProtectedHistory(channel) ? `${ctx.viewer.id} ${text}` : text,
   );
@@ -76,7 +76,7 @@ export interface MessagePageKey extends TopicKey, MessagePage {}
 
 const placeOf = ({ channelId: _, name: __, ...page }: MessagePageKey) => JSON.stringify(page);
 
-/** Pages of topics' messages, by their ids, the newest first: as many queries for many topics as for one. */
+/** Loads pages of ids of topics' messages, newest first. The number of queries does not grow with the number of topics. */
 export const topicMessages = perOperation(
   (ctx) =>
     new DataLoader<MessagePageKey, readonly number[], string>(
@@ -94,7 +94,7 @@ export const topicMessages = perOperation(
     ),
 );
 
-/** The viewer's policy of a topic. */
+/** Loads the viewer's policy of a topic. */
 export const ownPolicy = (ctx: GraphQLContext, { channelId, name }: TopicKey): Promise<TopicPolicy> =>
   policiesByText(ctx).load(`${channelId} ${name}`);
 

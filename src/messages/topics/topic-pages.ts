@@ -4,23 +4,23 @@ import { inOrder, isWithin, type Keyset, type Place } from '../../platform/db/ke
 import { readRows } from '../../platform/db/rows.ts';
 import { hasProtectedHistory } from '../access.ts';
 
-/** A topic of a channel: that, and nothing more, is known of topics that hold messages. */
+/** A topic of a channel, derived from its messages. Topics have no other properties. */
 export interface Topic {
-  /** As its last message has it; empty for the empty topic. */
+  /** Name of the topic, in the spelling of its last message. Empty for the empty topic. */
   readonly name: string;
-  /** Of its last message that the viewer may read. */
+  /** Id of its last message that the viewer can read. */
   readonly maxId: number;
 }
 
-/** What topics of a channel can be sorted by. */
+/** Sort keys of a channel's topics. */
 export type TopicField = 'lastMessage' | 'name';
 
-/** A page of a channel's topics. No two are alike in a field, so that ids of places mean nothing: they are 0. */
+/** A page of a channel's topics. Sort keys are unique, so the ids of places are not needed and are 0. */
 export interface TopicPage extends Keyset {
   readonly field: TopicField;
 }
 
-/** All of them, the one last written to first. */
+/** All topics, the one with the newest message first. */
 export const NEWEST_FIRST: TopicPage = {
   ...{ field: 'lastMessage', above: undefined, below: undefined },
   ...{ limit: Number.MAX_SAFE_INTEGER, descending: true },
@@ -28,22 +28,21 @@ export const NEWEST_FIRST: TopicPage = {
 
 const KEYS: Readonly<Record<TopicField, Prisma.Sql>> = {
   lastMessage: Prisma.sql`max_id`,
-  name: Prisma.sql`lower(name)`,
+  name: Prisma.sql`topic_key(name)`,
 };
 
-/** What decides how much of a channel's history a user who reads the channel may read. */
+/** The properties of a channel that determine which messages its readers can read. */
 type Readable = Pick<Channel, 'realmId' | 'id' | 'inviteOnly' | 'historyPublicToSubscribers'>;
 
-/** A channel, and a user who may read it: all those that are asked for together are of one organisation. */
+/** A channel and a user who can read it. All of one call belong to the same organization. */
 export interface ReadChannel {
   readonly userId: number;
   readonly channel: Readable;
 }
 
 /**
- * The same page of the topics of each of the channels, as far as each user may read them; that they may read the channels
- * at all is for the caller to know. At most two queries, however many channels and users, whose cost grows with the topics
- * and not with the messages.
+ * Reads the same page of topics for each channel, as far as the user can read them. The caller must have checked that the users
+ * can read the channels. At most two queries, whose cost grows with the topics and not with the messages.
  */
 export async function readTopics(
   db: SqlClient,
@@ -66,7 +65,7 @@ export async function readTopics(
     }));
 }
 
-/** A topic, and where it stands in the list. */
+/** A topic with its position in the list. */
 export interface PlacedTopic extends Topic, Place {}
 
 interface TopicRow {
@@ -76,7 +75,7 @@ interface TopicRow {
   readonly max_id: bigint;
 }
 
-/** What is open is the same for whoever may read the channel. */
+/** Without protected history, the result is equal for all users who can read the channel. */
 const readOpen = (db: SqlClient, open: readonly ReadChannel[], page: TopicPage) => {
   const ids = [...new Set(open.map(({ channel }) => channel.id))];
   return readRows<TopicRow>(db, pagesOf(Prisma.sql`SELECT id FROM unnest(${ids}::int[]) AS c(id)`, LAST_OF_ALL, page));
@@ -84,7 +83,7 @@ const readOpen = (db: SqlClient, open: readonly ReadChannel[], page: TopicPage) 
 
 type OwnRow = TopicRow & { readonly user_id: number };
 
-/** Each user's own; that of one by a query of their own, which the planner knows more of. */
+/** Reads the pages of each user. For a single user the id is a constant, which gives the planner better estimates. */
 function readGuarded(db: SqlClient, guarded: readonly ReadChannel[], page: TopicPage): Promise<OwnRow[]> {
   const [userIds, ids] = [guarded.map(({ userId }) => userId), guarded.map(({ channel }) => channel.id)];
   const users = [...new Set(userIds)];
@@ -111,26 +110,28 @@ function readGuarded(db: SqlClient, guarded: readonly ReadChannel[], page: Topic
 }
 
 /**
+ * Returns a statement for a page of topics of each channel.
+ *
  * @param channels A query of their `id`s.
- * @param last A query of `channel_id`, `name` and `max_id`, one row for each topic, after the tables `wanted` of channel
- *   ids and `step` of topics.
+ * @param last A query of `channel_id`, `name` and `max_id`, one row for each topic, after the tables `wanted` of channel ids and
+ *   `step` of topics.
  */
 function pagesOf(channels: Prisma.Sql, last: Prisma.Sql, page: TopicPage): Prisma.Sql {
   const [key, none] = [KEYS[page.field], Prisma.sql`0::bigint`];
-  // Each step finds the last message of the next topic before it: the index is entered once for each topic.
+  // A loose index scan: each step finds the last message of the next topic, with one index lookup for each topic.
   return Prisma.sql`
     WITH RECURSIVE wanted AS (
       ${channels}
     ), step AS (
       SELECT wanted.id AS channel_id, topic.* FROM wanted CROSS JOIN LATERAL (
-        SELECT lower(m.topic) AS key, m.topic AS name, m.id AS max_id FROM message m
-        WHERE m.channel_id = wanted.id ORDER BY lower(m.topic) DESC, m.id DESC LIMIT 1
+        SELECT topic_key(m.topic) AS key, m.topic AS name, m.id AS max_id FROM message m
+        WHERE m.channel_id = wanted.id ORDER BY topic_key(m.topic) DESC, m.id DESC LIMIT 1
       ) AS topic
       UNION ALL
       SELECT step.channel_id, topic.* FROM step CROSS JOIN LATERAL (
-        SELECT lower(m.topic) AS key, m.topic AS name, m.id AS max_id FROM message m
-        WHERE m.channel_id = step.channel_id AND lower(m.topic) < step.key
-        ORDER BY lower(m.topic) DESC, m.id DESC LIMIT 1
+        SELECT topic_key(m.topic) AS key, m.topic AS name, m.id AS max_id FROM message m
+        WHERE m.channel_id = step.channel_id AND topic_key(m.topic) < step.key
+        ORDER BY topic_key(m.topic) DESC, m.id DESC LIMIT 1
       ) AS topic
     ), last AS (${last}), ranked AS (
       SELECT last.*, ${key} AS key, row_number() OVER (PARTITION BY channel_id ORDER BY ${inOrder(page, key, none)}) AS place
@@ -142,10 +143,10 @@ function pagesOf(channels: Prisma.Sql, last: Prisma.Sql, page: TopicPage): Prism
 const LAST_OF_ALL = Prisma.sql`SELECT channel_id, name, max_id FROM step`;
 
 /**
- * The last message of each topic that the user received: `receivedBy` of access.ts, taken apart so that each part has an
- * index that leads to it, because most of the channel may lie before the user's time: what they were sent here, what
- * they sent themselves, and what was moved here from where they were sent it (OFFSET 0 keeps that from being looked for
- * among all that is here).
+ * Returns a query for the last message of each topic that the user received. Equivalent to `receivedBy` of access.ts, but split
+ * into parts that each use an index, because most messages of the channel may be older than the subscription. The parts are
+ * messages received in this channel, the user's own messages, and messages received in another channel and moved here. OFFSET 0
+ * prevents a scan of the whole channel for the latter.
  */
 const lastReceivedBy = (realmId: number, userId: Prisma.Sql): Prisma.Sql => Prisma.sql`
   SELECT DISTINCT ON (channel_id, key) channel_id, name, max_id FROM (
@@ -153,15 +154,15 @@ const lastReceivedBy = (realmId: number, userId: Prisma.Sql): Prisma.Sql => Pris
     FROM step JOIN subscription_period p ON p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.channel_id = step.channel_id
     CROSS JOIN LATERAL (
       SELECT m.topic AS name, m.id AS max_id FROM message m
-      WHERE m.channel_id = step.channel_id AND lower(m.topic) = step.key AND m.sent_channel_id = m.channel_id
+      WHERE m.channel_id = step.channel_id AND topic_key(m.topic) = step.key AND m.sent_channel_id = m.channel_id
         AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
       ORDER BY m.id DESC LIMIT 1
     ) AS sent
     UNION ALL
-    SELECT m.channel_id, lower(m.topic), m.topic, m.id
+    SELECT m.channel_id, topic_key(m.topic), m.topic, m.id
     FROM wanted JOIN message m ON m.channel_id = wanted.id WHERE m.sender_id = ${userId}
     UNION ALL
-    SELECT moved.channel_id, lower(moved.topic), moved.topic, moved.id
+    SELECT moved.channel_id, topic_key(moved.topic), moved.topic, moved.id
     FROM subscription_period p CROSS JOIN LATERAL (
       SELECT m.channel_id, m.topic, m.id FROM message m
       WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id

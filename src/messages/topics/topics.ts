@@ -9,16 +9,16 @@ import type { MessagePage } from '../channel-messages.ts';
 import { NEWEST_FIRST, readTopics, type Topic, type TopicPage } from './topic-pages.ts';
 
 /**
- * The topics of a channel in which there is something the viewer may read, the one last written to first.
+ * Returns the topics of a channel that have messages that the viewer can read, the one with the newest message first.
  *
- * @throws BadRequestError when there is no such channel, or its content is not for the viewer.
+ * @throws BadRequestError if the channel does not exist or the viewer cannot read it.
  */
 export async function listTopics(ctx: Ctx, channelId: number): Promise<readonly Topic[]> {
   const channel = await accessChannelContent(ctx, channelId);
   return readAll(ctx, channel, NEWEST_FIRST);
 }
 
-/** The topics of a channel last written to, as `listTopics` has them, so many at most. */
+/** Returns the first `limit` topics of `listTopics`. */
 export async function newestTopics(ctx: Ctx, channelId: number, limit: number): Promise<readonly Topic[]> {
   const channel = await accessChannelContent(ctx, channelId);
   return readAll(ctx, channel, { ...NEWEST_FIRST, limit });
@@ -28,16 +28,16 @@ async function readAll({ app, viewer }: Ctx, channel: Channel, page: TopicPage):
   return (await readTopics(app.db, [{ userId: viewer.id, channel }], page))(viewer.id, channel.id);
 }
 
-/** A topic, by its channel and its name. */
+/** A topic, by its channel and name. */
 export interface TopicKey {
   readonly channelId: number;
-  /** In whatever case. */
+  /** In any spelling. */
   readonly name: string;
 }
 
 /**
- * The topics of these names, as far as there is something in them that the viewer may read; null for others. As many
- * queries for many as for one, each topic one step into an index.
+ * Returns the topics with these names. Null for topics without messages that the viewer can read. The number of queries does not
+ * grow with the number of topics; each topic is one index lookup.
  */
 export async function findTopics(ctx: Ctx, keys: readonly TopicKey[]): Promise<(Topic | null)[]> {
   const found = await readInTopics(ctx, keys, { ...WHOLE_LIST, limit: 1 });
@@ -45,8 +45,8 @@ export async function findTopics(ctx: Ctx, keys: readonly TopicKey[]): Promise<(
 }
 
 /**
- * The same page of the messages of each of these topics that the viewer may read, by their ids, the newest first. As many
- * queries for many topics as for one.
+ * Returns the same page of readable messages for each of the topics, as ids, newest first. The number of queries does not grow
+ * with the number of topics.
  */
 export async function messagesInTopics(
   ctx: Ctx,
@@ -57,13 +57,13 @@ export async function messagesInTopics(
   return found.map((messages) => messages.map(({ id }) => id).sort((a, b) => b - a));
 }
 
-/** A message, by its id, and its topic's name as that has it. */
+/** A message id, and the topic as the message spells it. */
 interface Named {
   readonly id: number;
   readonly name: string;
 }
 
-/** In the order of the keys: nothing of a channel that the viewer does not read. */
+/** Reads messages of topics, in the order of the keys. Empty for channels that the viewer cannot read. */
 async function readInTopics(ctx: Ctx, keys: readonly TopicKey[], page: MessagePage): Promise<(readonly Named[])[]> {
   const { app, viewer } = ctx;
   const ids = [...new Set(keys.map(({ channelId }) => channelId))].filter(isRowId);
@@ -79,8 +79,8 @@ async function readInTopics(ctx: Ctx, keys: readonly TopicKey[], page: MessagePa
 }
 
 /**
- * As `findTopics`, each for a user who may read the channel: who they are matters in those alone whose history is
- * protected. At most two queries, however many topics and users.
+ * Finds topics like `findTopics`, each for a user who can read the channel. The user matters only in channels with protected
+ * history. At most two queries, for any number of topics and users.
  */
 export async function findTopicsIn(
   db: SqlClient,
@@ -106,7 +106,7 @@ interface WantedTopic {
   readonly place: number;
   readonly name: string;
   readonly channel: Channel;
-  /** For whom. */
+  /** The user who reads the topic. */
   readonly userId: number;
 }
 
@@ -125,7 +125,7 @@ function readNamed(
       AS wanted(place, channel_id, name, user_id)
     CROSS JOIN LATERAL (
       SELECT m.id, m.topic AS name FROM message m
-      WHERE m.channel_id = wanted.channel_id AND lower(m.topic) = lower(wanted.name)
+      WHERE m.channel_id = wanted.channel_id AND topic_key(m.topic) = topic_key(wanted.name)
         AND m.id > ${above}::bigint AND m.id < ${below}::bigint AND ${isReadable}
       ORDER BY m.id ${newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`} LIMIT ${limit}::bigint
     ) AS found`,
@@ -139,7 +139,10 @@ const WHOLE_LIST: MessagePage = {
   newestFirst: true,
 };
 
-/** Whether the user received a message that stands in the topic: `receivedBy`, taken apart so that each part has an index. */
+/**
+ * Returns whether the user received a message in the topic. Equivalent to `receivedBy`, but split into parts that each use an
+ * index.
+ */
 export async function hasReceivedInTopic(
   db: SqlClient,
   { realmId, userId }: { readonly realmId: number; readonly userId: number },
@@ -152,18 +155,18 @@ export async function hasReceivedInTopic(
     SELECT EXISTS (
       SELECT FROM subscription_period p CROSS JOIN LATERAL (
         SELECT FROM message m
-        WHERE m.channel_id = p.channel_id AND lower(m.topic) = lower(${topic}) AND m.sent_channel_id = m.channel_id
+        WHERE m.channel_id = p.channel_id AND topic_key(m.topic) = topic_key(${topic}) AND m.sent_channel_id = m.channel_id
           AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807) LIMIT 1
       ) AS sent
       WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.channel_id = ${channelId}
     ) OR EXISTS (
       SELECT FROM message m
-      WHERE m.sender_id = ${userId} AND m.channel_id = ${channelId} AND lower(m.topic) = lower(${topic})
+      WHERE m.sender_id = ${userId} AND m.channel_id = ${channelId} AND topic_key(m.topic) = topic_key(${topic})
     ) OR EXISTS (
       SELECT FROM subscription_period p
       JOIN message m ON m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
         AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
-      WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND m.channel_id = ${channelId} AND lower(m.topic) = lower(${topic})
+      WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND m.channel_id = ${channelId} AND topic_key(m.topic) = topic_key(${topic})
     ) AS received`,
   );
   return row?.received === true;

@@ -1,34 +1,34 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import { shownTopic } from '../wire.ts';
 
 export const TYPING_OPS = ['start', 'stop'] as const;
 export type TypingOp = (typeof TYPING_OPS)[number];
 
-/** Somebody in a typing event, as on the wire. */
+/** A user in a typing event, as in the REST interface. */
 export interface Typist {
   readonly user_id: number;
-  /** The address the API knows them by. */
+  /** The email address shown in the API. */
   readonly email: string;
 }
 
-/** Somebody writes, or has stopped: to these people, or to a topic. */
+/** A user has started or stopped typing a message to a conversation or topic. */
 interface TypingPayload {
   readonly sender: Typist;
-  /** Everyone in the conversation, the sender too; null for a channel. */
+  /** All participants of the conversation, including the sender. Null for a channel. */
   readonly recipients: readonly Typist[] | null;
   readonly stream_id: number | null;
   readonly topic: string;
   readonly empty_topic_name: string;
 }
 
-/** The topic that is written to, under its true name; null for a direct message. */
+/** The topic of the message, by its stored name. Null for a direct message. */
 export interface KnownTopic {
   readonly topic: string | null;
 }
 
-// Ephemeral: who was writing a minute ago is of no use to anybody.
+// Ephemeral, because typing notifications are outdated after a minute.
 const typing = (op: TypingOp) =>
   defineEvent('typing', op, (payload: TypingPayload) => payload, {
     ephemeral: true,
@@ -41,10 +41,10 @@ const typing = (op: TypingOp) =>
     },
   });
 
-/** To those who are written to and want to know. */
+/** Sent to recipients who have enabled typing notifications. */
 export const typingEvents = { start: typing('start'), stop: typing('stop') } as const;
 
-/** Somebody edits a message, or has stopped. */
+/** A user has started or stopped editing a message. */
 interface TypingEditPayload {
   readonly sender_id: number;
   readonly message_id: number;
@@ -69,21 +69,21 @@ const typingEdit = (op: TypingOp) =>
     }),
   });
 
-/** To those who see the message and want to know. */
+/** Sent to users who see the message and have enabled typing notifications. */
 export const typingEditEvents = { start: typingEdit('start'), stop: typingEdit('stop') } as const;
 
 const wireTypist = z.strictObject({ user_id: z.int(), email: z.string() });
 const channelPlace = z.strictObject({ type: z.literal('channel'), channel_id: z.int(), topic: z.string() });
 const directPlace = z.strictObject({ type: z.literal('direct'), user_ids: z.array(z.int()) });
 for (const op of TYPING_OPS) {
-  tells(typingEvents[op], 'those who are written to, and want to know', {
+  documentEvent(typingEvents[op], 'recipients of the message who have enabled typing notifications', {
     message_type: z.literal(['direct', 'stream']),
     sender: wireTypist,
-    recipients: z.array(wireTypist).optional().describe('Of a direct message: everyone in the conversation.'),
+    recipients: z.array(wireTypist).optional().describe('Members of the conversation. Only for a direct message.'),
     stream_id: z.int().optional(),
     topic: z.string().optional(),
   });
-  tells(typingEditEvents[op], 'those who see the message, and want to know', {
+  documentEvent(typingEditEvents[op], 'users who can read the message and have enabled typing notifications', {
     sender_id: z.int(),
     message_id: z.int(),
     recipient: z.union([channelPlace, directPlace]),

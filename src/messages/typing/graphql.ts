@@ -1,36 +1,37 @@
 import { builder } from '../../api/graphql/builder.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { channelReference } from '../../channels/entity-facts.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
+import { channelReference } from '../../channels/event-projections.ts';
 import { Channel } from '../../channels/graphql.ts';
-import { userReference } from '../../people/entity-facts.ts';
+import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
-import { messageReference } from '../entity-facts.ts';
+import { messageReference } from '../event-projections.ts';
 import { Message } from '../graphql.ts';
 import { MessageTarget } from '../sending/message-target.ts';
 import { type KnownTopic, TYPING_OPS, type Typist } from './events.ts';
 import { setEditTyping, setTyping } from './service.ts';
 
 const TypingOperation = builder.enumType('TypingOperation', {
-  description: 'What the viewer tells of their writing.',
+  description: 'Change of the typing status.',
   values: {
-    START: { value: 'start', description: 'They are writing. To be said again while they do.' },
-    STOP: { value: 'stop', description: 'They have stopped.' },
+    START: { value: 'start', description: 'The viewer is typing. Clients repeat it while the viewer types.' },
+    STOP: { value: 'stop', description: 'The viewer has stopped typing.' },
   } as const,
 });
 
-const TOLD = 'What was told.';
+const TOLD = 'The typing status that was sent.';
 
 mutation('setTyping', {
   ignoresIdempotencyKey: true,
   errors: [ChannelDoesNotExistError],
-  description: 'Tells people, or the subscribers of a channel, that the viewer is writing to them, or has stopped.',
+  description:
+    'Notifies users or the subscribers of a channel that the viewer is typing a message to them or has stopped.',
   input: (t) => ({
-    operation: t.field({ type: TypingOperation, description: 'Whether the viewer is writing, or has stopped.' }),
-    to: t.field({ type: MessageTarget, description: 'Where what they write is to go.' }),
+    operation: t.field({ type: TypingOperation, description: 'Whether the viewer is typing or has stopped.' }),
+    to: t.field({ type: MessageTarget, description: 'Target of the message that is being typed.' }),
   }),
   payload: () => ({ operation: { type: TypingOperation, description: TOLD } }),
   resolve: async (ctx, { operation, to: { topic, direct } }) => {
@@ -42,10 +43,13 @@ mutation('setTyping', {
 
 mutation('setEditTyping', {
   ignoresIdempotencyKey: true,
-  description: 'Tells those who see a message that the viewer edits it, or has stopped.',
+  description: 'Notifies the users who can read a message that the viewer is editing it or has stopped.',
   input: (t) => ({
-    messageId: t.id({ ...refersTo('Message'), description: 'The message that is edited.' }),
-    operation: t.field({ type: TypingOperation, description: 'Whether the viewer edits it, or has stopped.' }),
+    messageId: t.id({ ...refersTo('Message'), description: 'Id of the message that is being edited.' }),
+    operation: t.field({
+      type: TypingOperation,
+      description: 'Whether the viewer is editing the message or has stopped.',
+    }),
   }),
   payload: () => ({ operation: { type: TypingOperation, description: TOLD } }),
   resolve: async (ctx, { messageId, operation }) => {
@@ -66,8 +70,8 @@ interface EditTypingBody {
   readonly recipient: { readonly channel_id?: number; readonly user_ids?: readonly number[] };
 }
 
-const CHANNEL = 'The channel of the message; null for a direct message.';
-const TOPIC = 'The topic of the message; null for a direct message.';
+const CHANNEL = 'Channel of the message. Null for a direct message.';
+const TOPIC = 'Name of the topic of the message. Null for a direct message.';
 
 for (const op of TYPING_OPS) {
   const what = op === 'start' ? 'Started' : 'Stopped';
@@ -79,14 +83,14 @@ for (const op of TYPING_OPS) {
       sender: t.field({
         type: User,
         nullable: true,
-        description: 'Who writes.',
-        ...fromEvent(userReference, ({ event }: EventSource<TypingBody, KnownTopic>) => event.sender.user_id),
+        description: 'User who is typing.',
+        ...projectedFromEvent(userReference, ({ event }: EventSource<TypingBody, KnownTopic>) => event.sender.user_id),
       }),
       recipients: t.field({
         type: [User],
         nullable: { list: false, items: true },
-        description: 'Everyone in the conversation; nobody in a channel.',
-        ...fromEvent(userReference, ({ event }: EventSource<TypingBody, KnownTopic>) =>
+        description: 'Members of the conversation. Empty for a channel message.',
+        ...projectedFromEvent(userReference, ({ event }: EventSource<TypingBody, KnownTopic>) =>
           (event.recipients ?? []).map((recipient) => recipient.user_id),
         ),
       }),
@@ -94,11 +98,14 @@ for (const op of TYPING_OPS) {
         type: Channel,
         nullable: true,
         description: CHANNEL,
-        ...fromEvent(channelReference, ({ event }: EventSource<TypingBody, KnownTopic>) => event.stream_id ?? null),
+        ...projectedFromEvent(
+          channelReference,
+          ({ event }: EventSource<TypingBody, KnownTopic>) => event.stream_id ?? null,
+        ),
       }),
       topicName: t.string({ nullable: true, description: TOPIC, resolve: ({ facts }) => facts.topic }),
     }),
-    { description: `Somebody has ${what.toLowerCase()} writing.` },
+    { description: `A user has ${what.toLowerCase()} typing.` },
   );
   eventType<EditTypingBody, KnownTopic>(
     'typing_edit_message',
@@ -108,20 +115,23 @@ for (const op of TYPING_OPS) {
       sender: t.field({
         type: User,
         nullable: true,
-        description: 'Who edits it.',
-        ...fromEvent(userReference, ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.sender_id),
+        description: 'User who is editing the message.',
+        ...projectedFromEvent(userReference, ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.sender_id),
       }),
       message: t.field({
         type: Message,
         nullable: true,
-        description: 'The message that is edited.',
-        ...fromEvent(messageReference, ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.message_id),
+        description: 'The message that is being edited.',
+        ...projectedFromEvent(
+          messageReference,
+          ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.message_id,
+        ),
       }),
       recipients: t.field({
         type: [User],
         nullable: { list: false, items: true },
-        description: 'Of a direct message: everyone in the conversation. Nobody in a channel.',
-        ...fromEvent(
+        description: 'Recipients of this event, for a direct message. Empty for a channel message.',
+        ...projectedFromEvent(
           userReference,
           ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.recipient.user_ids ?? [],
         ),
@@ -130,7 +140,7 @@ for (const op of TYPING_OPS) {
         type: Channel,
         nullable: true,
         description: CHANNEL,
-        ...fromEvent(
+        ...projectedFromEvent(
           channelReference,
           ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.recipient.channel_id ?? null,
         ),
@@ -141,6 +151,6 @@ for (const op of TYPING_OPS) {
         resolve: ({ facts }) => facts.topic,
       }),
     }),
-    { description: `Somebody has ${what.toLowerCase()} editing a message.` },
+    { description: `A user has ${what.toLowerCase()} editing a message.` },
   );
 }

@@ -2,16 +2,16 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { receivedBy } from '../access.ts';
 
-/** In a channel with more subscribers nobody is told. */
+/** In channels with more subscribers no typing notifications are sent. */
 const MAX_SUBSCRIBERS = 100;
 
-/** Whether the user `u` wants to know who types. Absent is the default, true. */
+/** SQL for whether the user `u` receives typing notifications. Absent: the default, true. */
 const WILLING = Prisma.sql`COALESCE((u.settings->>'receives_typing_notifications')::boolean, true)`;
 
 /**
- * The channel's subscribers who want to know who types; nobody when the channel has too many.
+ * Returns the ids of the channel's subscribers who receive typing notifications. Empty if the channel has too many subscribers.
  *
- * @param messageId Only those who received this message; null: all.
+ * @param messageId Only users who received this message. Null: all.
  */
 export async function listenersOf(
   db: SqlClient,
@@ -31,7 +31,7 @@ export async function listenersOf(
   return rows.length > MAX_SUBSCRIBERS ? [] : rows.filter(({ willing }) => willing).map(({ id }) => id);
 }
 
-/** Those of `userIds` who are active and want to know who types, ascending. */
+/** Returns the active users among `userIds` who receive typing notifications, ascending. */
 export async function willingAmong(db: SqlClient, realmId: number, userIds: readonly number[]): Promise<number[]> {
   const rows = await db.$queryRaw<{ id: number }[]>`
     SELECT u.id FROM user_account u

@@ -4,23 +4,23 @@ import { inPath, json, text } from '../../api/rest/params.ts';
 import { TYPING_OPS } from './events.ts';
 import { setEditTyping, setTyping } from './service.ts';
 
-const op = text(z.enum(TYPING_OPS), { description: 'Whether you begin or stop.' });
+const op = text(z.enum(TYPING_OPS), { description: 'Whether you start or stop.' });
 
 export const postTyping = endpoint({
   method: 'POST',
   path: '/typing',
   ignoresIdempotencyKey: true,
   auth: 'basic',
-  twins: ['setTyping'],
-  summary: 'Tell that you are typing',
+  equivalents: ['setTyping'],
+  summary: 'Set your typing status',
   params: {
     op,
     type: text(z.enum(['direct', 'private', 'channel', 'stream']), {
-      description: 'To people, or to a channel.',
+      description: 'Type of the message: to users, or to a channel.',
     }).default('direct'),
-    to: json(z.array(z.int()), { description: 'User ids, for a direct message.', example: '[9]' }).optional(),
-    stream_id: json(z.int(), { description: 'For a channel message.' }).optional(),
-    topic: text(z.string(), { description: 'For a channel message.' }).optional(),
+    to: json(z.array(z.int()), { description: 'User ids. Only for a direct message.', example: '[9]' }).optional(),
+    stream_id: json(z.int(), { description: 'Channel id. Only for a channel message.' }).optional(),
+    topic: text(z.string(), { description: 'Name of the topic. Only for a channel message.' }).optional(),
   },
   reply: {},
   async handle(ctx, { op, type, to, stream_id, topic }) {
@@ -35,9 +35,9 @@ export const postMessageTyping = endpoint({
   path: '/messages/{message_id}/typing',
   ignoresIdempotencyKey: true,
   auth: 'basic',
-  twins: ['setEditTyping'],
-  summary: 'Tell that you are editing a message',
-  params: { message_id: inPath(z.int(), { description: 'The message that you are editing.' }), op },
+  equivalents: ['setEditTyping'],
+  summary: 'Set your typing status for the edit of a message',
+  params: { message_id: inPath(z.int(), { description: 'Id of the message that you are editing.' }), op },
   reply: {},
   async handle(ctx, { message_id, op }) {
     await setEditTyping(ctx, message_id, op);

@@ -13,16 +13,16 @@ import { accessTarget, requireTopic } from '../sending/target.ts';
 import { type TypingOp, typingEditEvents, typingEvents } from './events.ts';
 import { listenersOf, willingAmong } from './queries.ts';
 
-/** To whom the viewer is writing. */
+/** The recipients of the message that the viewer is typing. */
 export type TypingTo =
   | { readonly userIds: readonly number[] | undefined }
   | { readonly channel: ChannelKey | undefined; readonly topic: string | undefined };
 
 /**
- * Tells those the viewer is writing to that they have started to, or stopped.
+ * Notifies the recipients of a message that the viewer has started or stopped typing it.
  *
- * @throws RequestVariableMissingError when it is not said to whom.
- * @throws BadRequestError when the viewer does not want it told, or may not send a message there.
+ * @throws RequestVariableMissingError if no recipient is given.
+ * @throws BadRequestError if the viewer has disabled typing notifications, or cannot send a message to the recipients.
  */
 export async function setTyping(ctx: Ctx, op: TypingOp, to: TypingTo): Promise<void> {
   if ('userIds' in to) await setTypingDirect(ctx, op, to.userIds);
@@ -71,9 +71,9 @@ async function setTypingInChannel(
 }
 
 /**
- * Tells those who see one of the viewer's messages that the viewer edits it, or has stopped.
+ * Notifies the users who see one of the viewer's messages that the viewer has started or stopped editing it.
  *
- * @throws BadRequestError when the viewer may not edit the message, or does not want it told.
+ * @throws BadRequestError if the viewer cannot edit the message or has disabled typing notifications.
  */
 export async function setEditTyping(ctx: Ctx, messageId: number, op: TypingOp): Promise<void> {
   const { app, viewer } = ctx;
@@ -99,7 +99,7 @@ export async function setEditTyping(ctx: Ctx, messageId: number, op: TypingOp): 
   await transact(ctx, async (_tx, emit) => emit(typingEditEvents[op](payload), users(listeners)));
 }
 
-/** The time limit has no grace here: who begins to type late will not be done in time. */
+/** The time limit has no grace period here: an edit that begins after the limit would not be finished in time. */
 function requireEditable({ app, viewer }: Ctx, { senderId, sentAt }: { senderId: number; sentAt: Date }): void {
   if (!realmSetting(viewer.realm, 'allow_message_editing')) {
     throw new BadRequestError('Your organization has turned off message editing');

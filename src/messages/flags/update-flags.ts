@@ -1,6 +1,7 @@
 import type { Ctx } from '../../access/context.ts';
 import { channelActor } from '../../access/permissions/require.ts';
 import { readBy } from '../../channels/access.ts';
+import { holdRolesAndShareChannels } from '../../channels/locks.ts';
 import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
@@ -8,35 +9,36 @@ import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { hasProtectedHistory, invalidMessage, isMessageId, receivedBy } from '../access.ts';
+import { serializationFailure } from '../edits/locks.ts';
+import { isUnreadBy } from '../flag-conditions.ts';
 import { compileNarrow } from '../narrow/narrow.ts';
 import { type Range, type Selection, selectIds } from '../narrow/narrow-select.ts';
 import type { NarrowTerm } from '../narrow/narrow-terms.ts';
 import { IS_TOPIC_MUTED } from '../topic-policies/policies.ts';
-import { isUnreadBy } from '../user-flags.ts';
 import { flagAdded, flagRemoved, MESSAGE_FLAGS, type MessageFlag } from './events.ts';
 import { lockReaders, setRead } from './read-state.ts';
 
 export type FlagOperation = 'add' | 'remove';
 
-/** What is to become of a flag. */
+/** A change of a flag. */
 export interface FlagChange {
   readonly operation: FlagOperation;
   readonly flag: MessageFlag;
 }
 
-/** Flags the service sets. */
+/** Flags that only the service sets. */
 const FIXED_FLAGS = [
   ...['mentioned', 'stream_wildcard_mentioned', 'topic_wildcard_mentioned', 'wildcard_mentioned', 'has_alert_word'],
   'historical',
 ];
 
-/** In one request. */
+/** Maximum number of messages in one request. */
 const MAX_MESSAGES = 5_000;
 
 /**
- * A flag change, from the operation and the flag that a client named.
+ * Validates the operation and the flag of a request.
  *
- * @throws BadRequestError when there is no such operation or flag, or the flag is not the user's to change.
+ * @throws BadRequestError if the operation or flag is unknown, or if users cannot change the flag.
  */
 export function requireFlagChange(operation: string, flag: string): FlagChange {
   if (operation !== 'add' && operation !== 'remove') {
@@ -47,22 +49,21 @@ export function requireFlagChange(operation: string, flag: string): FlagChange {
   throw new BadRequestError(FIXED_FLAGS.includes(flag) ? `Flag not editable: '${flag}'` : `Invalid flag: '${flag}'`);
 }
 
-/** What became of a change of flags. */
+/** Result of a change of flags. */
 export interface FlagsChanged {
-  /** The messages that are different now. */
+  /** Messages whose flag changed. */
   readonly changedIds: readonly number[];
-  /** Channels whose messages were left as they were, because the user is not subscribed to them. Ascending. */
+  /** Channels whose messages were skipped because the user is not subscribed to them. Ascending. */
   readonly skippedChannelIds: readonly number[];
 }
 
 /**
- * Gives messages a flag for the viewer, or takes it, and tells the viewer's clients of those that change. Messages of a
- * channel's history that the viewer never received can be taken up so. Channel messages become unread only where the
- * viewer is subscribed.
+ * Adds a flag of the viewer to messages, or removes it, and notifies the viewer's clients of the messages that changed. Channel
+ * messages that the viewer did not receive can be flagged too. Channel messages become unread only if the viewer is subscribed.
  *
- * @throws BadRequestError when there are more than 5,000, or the viewer neither received one of them where it stands, nor may
- *   read it.
- * @throws TotalReachedError when there would be more than 100,000 starred ones.
+ * @throws BadRequestError if there are more than 5,000 messages.
+ * @throws BadRequestError if the viewer neither received a message in its current channel nor can read it.
+ * @throws TotalReachedError if there would be more than 100,000 starred messages.
  */
 export async function updateFlags(ctx: Ctx, messageIds: readonly number[], change: FlagChange): Promise<FlagsChanged> {
   if (messageIds.length > MAX_MESSAGES) {
@@ -70,8 +71,9 @@ export async function updateFlags(ctx: Ctx, messageIds: readonly number[], chang
   }
   if (messageIds.length === 0) return { changedIds: [], skippedChannelIds: [] };
   return transact(ctx, async (tx, emit) => {
+    const places = isStarring(change) ? await holdPlaces(tx, ctx.realmId, messageIds) : undefined;
     await lockReaders(tx, ctx.realmId, [ctx.viewer.id]);
-    return changeFlags(tx, emit, ctx, await requireMessages(tx, ctx, messageIds), change);
+    return changeFlags(tx, emit, ctx, await requireMessages(tx, ctx, messageIds, places), change);
   });
 }
 
@@ -80,35 +82,52 @@ export interface NarrowRange extends Range {
   readonly narrow: readonly NarrowTerm[];
 }
 
-/** What became of a change of flags of messages that were looked for. */
+/** Result of a change of flags in a narrow. */
 export interface NarrowChanged extends FlagsChanged {
-  /** What was found: of these some had the flag already, or did not. */
+  /** The messages that were found. They include messages whose flag did not change. */
   readonly selection: Selection;
 }
 
 /**
- * As `updateFlags`, of the messages of a narrow around an anchor.
+ * Changes a flag of the messages of a narrow around an anchor, like `updateFlags`.
  *
- * @throws BadNarrowError when the narrow is none.
- * @throws BadRequestError when more than 5,000 messages are asked for, or the anchor is left out in the midst of a range.
+ * @throws BadNarrowError if the narrow is invalid.
+ * @throws BadRequestError if the range has more than 5,000 messages, or if it excludes an anchor that is not at one of its ends.
  */
 export async function updateFlagsInNarrow(
   ctx: Ctx,
   { narrow, ...range }: NarrowRange,
   change: FlagChange,
 ): Promise<NarrowChanged> {
-  if (range.numBefore < 0 || range.numAfter < 0) throw new BadRequestError('A number of messages is too small');
+  if (range.numBefore < 0 || range.numAfter < 0) throw new BadRequestError('numBefore and numAfter must be at least 0');
   const selection = await selectIds(ctx, await compileNarrow(ctx, narrow), range);
   if (selection.ids.length === 0) return { selection, changedIds: [], skippedChannelIds: [] };
   return transact(ctx, async (tx, emit) => {
+    const places = isStarring(change) ? await holdPlaces(tx, ctx.realmId, selection.ids) : undefined;
     await lockReaders(tx, ctx.realmId, [ctx.viewer.id]);
-    // Without those that were deleted since they were found.
-    const rows = await readMessages(tx, ctx, selection.ids);
+    // Messages that were deleted since they were found are omitted.
+    const found = await readMessages(tx, ctx, selection.ids, places);
+    const rows = places === undefined ? found : await readableOf(tx, ctx.viewer, ctx.app.now(), found);
     return { selection, ...(await changeFlags(tx, emit, ctx, rows, change)) };
   });
 }
 
-/** As part of a change that holds the user. That they may read the messages is for the caller to know. */
+/** Returns whether a change adds stars. Only readable messages can be starred, and stars are removed when access is lost. */
+const isStarring = ({ operation, flag }: FlagChange): boolean => operation === 'add' && flag === 'starred';
+
+/** Ids of locked channels. Users cannot lose access to them during the change. */
+type HeldPlaces = ReadonlySet<number>;
+
+async function holdPlaces(tx: Tx, realmId: number, messageIds: readonly number[]): Promise<HeldPlaces> {
+  const rows = await tx.$queryRaw<{ channel_id: number }[]>`
+    SELECT DISTINCT channel_id FROM message
+    WHERE realm_id = ${realmId} AND id = ANY(${messageIds.filter(isMessageId)}::bigint[]) AND channel_id IS NOT NULL`;
+  const channelIds = rows.map(({ channel_id }) => channel_id);
+  if (channelIds.length > 0) await holdRolesAndShareChannels(tx, realmId, channelIds);
+  return new Set(channelIds);
+}
+
+/** Changes flags in a transaction that has locked the user. The caller must have checked access to the messages. */
 async function changeFlags(
   tx: Tx,
   emit: Emit,
@@ -133,7 +152,7 @@ async function changeFlags(
   return { changedIds, skippedChannelIds };
 }
 
-/** A registration lists them all. The user is locked. */
+/** Checks the limit of stars, because a registration lists all of them. The user must be locked. */
 async function requireRoomForStars(tx: Tx, { viewer }: Ctx): Promise<void> {
   requireWithin(
     'starred_messages',
@@ -159,7 +178,7 @@ const detailsFor = (userId: number) => (row: FlaggedMessage) => ({
   isMuted: row.isMuted,
 });
 
-/** A message, as far as one user's flags go. */
+/** A message with the state that the flags of one user depend on. */
 interface FlaggedMessage {
   readonly id: number;
   /** Null for a direct message. */
@@ -167,7 +186,7 @@ interface FlaggedMessage {
   readonly topic: string;
   readonly memberIds: readonly number[] | null;
   readonly received: boolean;
-  /** Whether it stands in another channel than it was sent to. */
+  /** Whether the message was moved to another channel. */
   readonly isMoved: boolean;
   readonly isUnread: boolean;
   readonly isSubscribed: boolean;
@@ -176,21 +195,44 @@ interface FlaggedMessage {
   readonly wildcard: boolean;
 }
 
-/** The messages, once each, all of which the viewer received where they stand, or may read. */
-async function requireMessages(tx: Tx, ctx: Ctx, messageIds: readonly number[]): Promise<FlaggedMessage[]> {
+/**
+ * Reads the messages, without duplicates. Requires that the viewer received each in its current channel or can read it.
+ *
+ * @param places Locked channels. If given, the viewer must be able to read all of the messages.
+ */
+async function requireMessages(
+  tx: Tx,
+  ctx: Ctx,
+  messageIds: readonly number[],
+  places: HeldPlaces | undefined,
+): Promise<FlaggedMessage[]> {
   const ids = [...new Set(messageIds)];
   if (!ids.every(isMessageId)) throw invalidMessage();
-  const messages = await readMessages(tx, ctx, ids);
+  const messages = await readMessages(tx, ctx, ids, places);
   if (messages.length < ids.length) throw invalidMessage();
-  // A moved message: not everybody who received it may read it where it is.
-  const others = messages.filter(({ received, isMoved }) => !received || isMoved);
-  await requireReadable(tx, ctx.viewer, ctx.app.now(), others);
+  // Users who received a moved message may not be able to read it in its new channel.
+  const others = places === undefined ? messages.filter(({ received, isMoved }) => !received || isMoved) : messages;
+  const readable = await readableOf(tx, ctx.viewer, ctx.app.now(), others);
+  if (readable.length < others.length) throw invalidMessage();
   return messages;
 }
 
-/** Those of the messages that are there. */
-async function readMessages(tx: Tx, { realmId, viewer }: Ctx, ids: readonly number[]): Promise<FlaggedMessage[]> {
+/**
+ * Reads the messages that still exist.
+ *
+ * @param places Locked channels. If given, the messages are locked against moves.
+ */
+async function readMessages(
+  tx: Tx,
+  { realmId, viewer }: Ctx,
+  ids: readonly number[],
+  places?: HeldPlaces,
+): Promise<FlaggedMessage[]> {
   const userId = viewer.id;
+  if (places !== undefined) {
+    await tx.$queryRaw`
+      SELECT 1 AS held FROM message WHERE realm_id = ${realmId} AND id = ANY(${[...ids]}::bigint[]) ORDER BY id FOR SHARE`;
+  }
   const rows = await tx.$queryRaw<(Omit<FlaggedMessage, 'id'> & { readonly id: bigint })[]>`
     SELECT m.id, m.channel_id AS "channelId", m.topic, c.member_ids AS "memberIds", ${receivedBy(userId)} AS received,
            COALESCE(m.channel_id <> m.sent_channel_id, false) AS "isMoved", ${isUnreadBy(userId)} AS "isUnread", s.user_id IS NOT NULL AS "isSubscribed",
@@ -200,36 +242,43 @@ async function readMessages(tx: Tx, { realmId, viewer }: Ctx, ids: readonly numb
     FROM message m
     LEFT JOIN conversation c ON c.realm_id = m.realm_id AND c.id = m.conversation_id
     LEFT JOIN subscription s ON s.realm_id = m.realm_id AND s.user_id = ${userId} AND s.channel_id = m.channel_id AND s.active
-    LEFT JOIN user_topic t ON t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)
+    LEFT JOIN user_topic t ON t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND topic_key(t.topic) = topic_key(m.topic)
     LEFT JOIN user_message um ON um.realm_id = m.realm_id AND um.user_id = ${userId} AND um.message_id = m.id
     WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...ids]}::bigint[])`;
+  const isHeld = ({ channelId }: Pick<FlaggedMessage, 'channelId'>) => channelId === null || places?.has(channelId);
+  if (places !== undefined && !rows.every(isHeld)) throw serializationFailure();
   return rows.map((row) => ({ ...row, id: Number(row.id) }));
 }
 
-/** @throws BadRequestError unless the viewer may read all of the messages, of which the direct ones are not theirs. */
-async function requireReadable(
+/** Returns those of the messages that the viewer can read. */
+async function readableOf(
   tx: Tx,
   viewer: Ctx['viewer'],
   now: Date,
   messages: readonly FlaggedMessage[],
-): Promise<void> {
-  if (messages.length === 0) return;
+): Promise<FlaggedMessage[]> {
+  if (messages.length === 0) return [];
   const ids = [...new Set(messages.flatMap(({ channelId }) => channelId ?? []))];
   const readable = await tx.channel.findMany({
     where: { AND: [{ id: { in: ids } }, readBy(await channelActor(tx, viewer, now))] },
   });
   const isGuarded = new Map(readable.map((channel) => [channel.id, hasProtectedHistory(channel)]));
-  // Nobody who did not receive a direct message may read it.
+  // Direct messages are readable only for users who received them.
   const mayRead = ({ channelId, received }: FlaggedMessage) => {
-    const guarded = isGuarded.get(channelId ?? 0);
+    if (channelId === null) return received;
+    const guarded = isGuarded.get(channelId);
     return guarded !== undefined && (received || !guarded);
   };
-  if (!messages.every(mayRead)) throw invalidMessage();
+  return messages.filter(mayRead);
 }
 
 const columnOf = (flag: 'starred' | 'collapsed') => Prisma.raw(flag);
 
-/** @returns The messages that did not have the flag. */
+/**
+ * Sets a flag.
+ *
+ * @returns The messages that did not have it before.
+ */
 async function setFlag(
   tx: Tx,
   { realmId, viewer }: Ctx,
@@ -247,7 +296,11 @@ async function setFlag(
   return among(rows, changed);
 }
 
-/** @returns The messages that had the flag. A row that says nothing any more goes. */
+/**
+ * Clears a flag, and deletes rows that have no flag left.
+ *
+ * @returns The messages that had it before.
+ */
 async function clearFlag(
   tx: Tx,
   { realmId, viewer }: Ctx,

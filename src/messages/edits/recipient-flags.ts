@@ -1,30 +1,30 @@
 import type { Audience } from '../../events/audience.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import { type ToldReactions, toldReactions } from '../reactions/queries.ts';
+import { type EventReactions, eventReactions } from '../reactions/queries.ts';
 import type { UserFlags } from '../wire.ts';
 
-/** Whether a user has read a message, and whether they received it or took it up from the channel's history. */
-const STANDINGS = ['unread', 'read', 'historical', 'historical_unread'] as const;
-type Standing = (typeof STANDINGS)[number];
+/** Read state of a message for a user. `historical`: the user did not receive the message. */
+const READ_STATES = ['unread', 'read', 'historical', 'historical_unread'] as const;
+type RecipientReadState = (typeof READ_STATES)[number];
 
-/** What a message is to each of those who hear of a change of it, as JSON: whoever no list names has nothing special. */
-export interface FlagFacts {
+/** The flags of a message for all recipients of an event, as JSON. Users who are in no list have no special flag. */
+export interface RecipientFlags {
   readonly starred: readonly number[];
   readonly collapsed: readonly number[];
   readonly mentioned: readonly number[];
   readonly topicMentioned: readonly number[];
   readonly alerted: readonly number[];
-  /** Whether it mentions everybody who received it. */
+  /** Whether the message mentions all users who received it. */
   readonly channelWildcard: boolean;
-  /** Where those stand who are in none of `others`: the most of them. */
-  readonly most: Standing;
-  readonly others: { readonly [S in Standing]?: readonly number[] };
+  /** The most frequent read state. It applies to all recipients who are in none of the lists in `others`. */
+  readonly most: RecipientReadState;
+  readonly others: { readonly [S in RecipientReadState]?: readonly number[] };
 }
 
-/** What the message is to one of those who hear of the change. */
-export function flagsOf(facts: FlagFacts, userId: number): UserFlags {
+/** Returns the flags of the message for one recipient. */
+export function flagsOf(facts: RecipientFlags, userId: number): UserFlags {
   const has = (ids: readonly number[]) => ids.includes(userId);
-  const standing = STANDINGS.find((one) => has(facts.others[one] ?? [])) ?? facts.most;
+  const standing = READ_STATES.find((one) => has(facts.others[one] ?? [])) ?? facts.most;
   const isHistorical = standing === 'historical' || standing === 'historical_unread';
   return {
     read: standing === 'read' || standing === 'historical',
@@ -38,32 +38,32 @@ export function flagsOf(facts: FlagFacts, userId: number): UserFlags {
   };
 }
 
-type IdList = Standing | 'starred' | 'collapsed' | 'mentioned' | 'topic_mentioned' | 'alerted';
+type IdList = RecipientReadState | 'starred' | 'collapsed' | 'mentioned' | 'topic_mentioned' | 'alerted';
 type FlagRow = Readonly<Record<IdList, readonly number[] | null>> & {
   readonly channel_wildcard: boolean;
-  readonly reactions: ToldReactions;
+  readonly reactions: EventReactions;
 };
 
-/** How it is with a message that changed. */
-interface ChangedStanding {
-  readonly flags: FlagFacts;
-  /** What is on it. */
-  readonly reactions: ToldReactions;
+/** Flags and reactions of a changed message. */
+interface ChangedFlags {
+  readonly flags: RecipientFlags;
+  /** Reactions to the message. */
+  readonly reactions: EventReactions;
 }
 
 /**
- * What a message is to everybody who hears of a change of it, and what is on it, as of an event that is about to be logged. The subscriptions
- * of the channels in the audience must be locked.
+ * Reads the flags of a message for all recipients of a change, and its reactions, for an event that is about to be logged. The
+ * subscriptions of the channels in the audience must be locked.
  *
- * Whether they received and read it is what `receivedBy` and `isUnreadBy` say, worked out for many users at once: the
- * organisation waits for it.
+ * Equivalent to `receivedBy` and `isUnreadBy`, but for many users in one query, because the organization's counter is locked
+ * meanwhile.
  */
 export async function readFlagsAndReactions(
   tx: SqlClient,
   realmId: number,
   messageId: number,
   { channelIds, userIds }: Audience,
-): Promise<ChangedStanding> {
+): Promise<ChangedFlags> {
   const [row] = await tx.$queryRaw<FlagRow[]>`
     WITH changed AS (
       SELECT sender_id, read_by_sender, sent_channel_id, channel_wildcard,
@@ -97,13 +97,13 @@ export async function readFlagsAndReactions(
              array_agg(user_id) FILTER (WHERE has_alert_word) AS alerted
       FROM user_message WHERE realm_id = ${realmId} AND message_id = ${messageId}
     )
-    SELECT sum.*, flagged.*, changed.channel_wildcard, ${toldReactions(realmId, messageId)} AS reactions
+    SELECT sum.*, flagged.*, changed.channel_wildcard, ${eventReactions(realmId, messageId)} AS reactions
     FROM sum, flagged, changed`;
-  if (row === undefined) throw new Error(`There is no message ${messageId}`);
-  const count = (one: Standing) => row[one]?.length ?? 0;
-  const most = STANDINGS.reduce<Standing>((a, b) => (count(b) > count(a) ? b : a), 'unread');
-  const rest = STANDINGS.filter((one) => one !== most && count(one) > 0);
-  const flags: FlagFacts = {
+  if (row === undefined) throw new Error(`Message ${messageId} does not exist`);
+  const count = (one: RecipientReadState) => row[one]?.length ?? 0;
+  const most = READ_STATES.reduce<RecipientReadState>((a, b) => (count(b) > count(a) ? b : a), 'unread');
+  const rest = READ_STATES.filter((one) => one !== most && count(one) > 0);
+  const flags: RecipientFlags = {
     starred: row.starred ?? [],
     collapsed: row.collapsed ?? [],
     mentioned: row.mentioned ?? [],

@@ -1,21 +1,21 @@
-import { EntityFacts, instantOf } from '../../api/graphql/entity-facts.ts';
-import { userReference } from '../../people/entity-facts.ts';
+import { EventProjection, instantOf } from '../../api/graphql/event-projections.ts';
+import { userReference } from '../../people/event-projections.ts';
 import type { KnownDraft } from './events.ts';
 
-/** Where a draft is to go, in the database or in an event. */
+/** Target of a draft, from the database or an event. */
 interface Addressed {
   readonly type: string;
   readonly to: readonly number[];
 }
 
-/** The channel that a draft is for; null unless it is for one. */
+/** Returns the channel of a draft. Null unless the draft is for a channel. */
 export const channelOf = ({ type, to }: Addressed): number | null => (type === 'stream' ? (to[0] ?? null) : null);
 
-/** Whom a draft is for; nobody unless it is for people. */
+/** Returns the recipients of a draft. Empty unless the draft is a direct message. */
 export const peopleOf = ({ type, to }: Addressed): number[] => (type === 'private' ? [...to] : []);
 
-/** What an event knows of a draft that stands in it, but for its channel, which may not be there to be seen any more. */
-export const draftFacts = new EntityFacts<KnownDraft>(
+/** Event projection of a draft. Excludes its channel, because the viewer may no longer see it. */
+export const draftProjection = new EventProjection<KnownDraft>(
   'Draft',
   { idOf: ({ id }) => id },
   {

@@ -1,12 +1,15 @@
-import { EntityFacts, instantOf } from '../../api/graphql/entity-facts.ts';
-import { userReference } from '../../people/entity-facts.ts';
+import { EventProjection, instantOf } from '../../api/graphql/event-projections.ts';
+import { userReference } from '../../people/event-projections.ts';
 import type { KnownScheduled } from './events.ts';
 import { lastMoment } from './lateness.ts';
 
 const scheduledAt = (message: KnownScheduled): Date =>
   instantOf(message.scheduledAt, message.scheduled_delivery_timestamp);
 
-/** Whether its channel is still to be seen is not known: it may be why the message failed. */
+/**
+ * Fields known of every scheduled message. Excludes the channel: the owner may no longer see it, so that the message
+ * failed.
+ */
 const always = {
   databaseId: (message: KnownScheduled) => message.scheduled_message_id,
   recipients: { facts: userReference, of: ({ to }: KnownScheduled) => (typeof to === 'number' ? null : to) },
@@ -22,17 +25,17 @@ const always = {
 
 const identity = { idOf: (message: KnownScheduled) => message.scheduled_message_id };
 
-const scheduledFacts = new EntityFacts<KnownScheduled>('ScheduledMessage', identity, {
+const scheduledFacts = new EventProjection<KnownScheduled>('ScheduledMessage', identity, {
   ...always,
   readBySender: ({ readBySender }) => readBySender,
   failureReason: ({ failureReason }) => failureReason,
 });
 
-/** Of events logged before they told the rest. */
-const earlyFacts = new EntityFacts<KnownScheduled>('ScheduledMessage', identity, always);
+/** For events logged by earlier versions, which did not contain the other fields. */
+const earlyFacts = new EventProjection<KnownScheduled>('ScheduledMessage', identity, always);
 
-/** What an event knows of the scheduled messages that stand in it. */
-export function factsAbout({ facts }: { readonly facts: unknown }): EntityFacts<KnownScheduled> {
+/** Returns the event projection of the scheduled messages in an event. */
+export function projectionOf({ facts }: { readonly facts: unknown }): EventProjection<KnownScheduled> {
   const [message] = [facts].flat() as KnownScheduled[];
   return message?.readBySender === undefined ? earlyFacts : scheduledFacts;
 }

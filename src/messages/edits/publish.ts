@@ -4,19 +4,19 @@ import type { AddressedEvent } from '../../events/append.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { isMeMessage, topicLinks } from '../../markdown/render.ts';
-import { toFacts as toUserFacts } from '../../people/wire.ts';
+import { toSnapshot as toUserSnapshot } from '../../people/wire.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import type { PlacedMessage } from '../access.ts';
 import { channelRecipientId } from '../wire.ts';
-import { hearingsOf, hearingsOfMove } from './audience.ts';
+import { recipientsOf, recipientsOfMove } from './audience.ts';
 import type { ContentEdit } from './content.ts';
-import { messagesDeleted, messageUpdated, type PropagateMode, type UpdatedPayload } from './events.ts';
-import { readFlagsAndReactions } from './flags.ts';
+import { MAX_ORIG_HTML, messagesDeleted, messageUpdated, type PropagateMode, type UpdatedPayload } from './events.ts';
 import type { MessageMove } from './plan.ts';
+import { readFlagsAndReactions } from './recipient-flags.ts';
 
-/** A change that is written. */
+/** A change that is already written. */
 interface Edited {
-  /** As it was before. */
+  /** The message before the change. */
   readonly message: PlacedMessage;
   readonly move: MessageMove | null;
   readonly content: ContentEdit | null;
@@ -25,42 +25,42 @@ interface Edited {
 }
 
 /**
- * Events after which it is as it was who hears of a message, and what it is to them: sends, and changes of messages, of
- * which those that change is made of are locked.
+ * Types of events that do not affect the recipients of a message or their flags: sends, and changes of other messages. The
+ * messages of the change itself are locked.
  */
 export const OF_OTHER_MESSAGES: readonly string[] = ['message', 'update_message', 'typing', 'presence'];
 
-/** Tells of a change that is written, each user of the messages they may read. */
-export function tellOfEdit(emit: Emit, context: ChangeContext, edited: Edited): void {
-  emit.reading((tx) => whatToTell(tx, context, edited), OF_OTHER_MESSAGES);
+/** Emits the events of a change that is already written. Each user is notified of the messages that they can read. */
+export function publishEdit(emit: Emit, context: EditContext, edited: Edited): void {
+  emit.reading((tx) => eventsOf(tx, context, edited), OF_OTHER_MESSAGES);
 }
 
-interface ChangeContext {
+interface EditContext {
   readonly realm: Realm;
   readonly now: Date;
 }
 
-async function whatToTell(tx: Tx, { realm, now }: ChangeContext, edited: Edited): Promise<AddressedEvent[]> {
+async function eventsOf(tx: Tx, { realm, now }: EditContext, edited: Edited): Promise<AddressedEvent[]> {
   const { message, move, editor } = edited;
   const { moved, gone } =
     move === null
-      ? { moved: await hearingsOf(tx, realm, { ...message, ids: [Number(message.id)] }, editor.id), gone: [] }
-      : await hearingsOfMove(tx, { realm, now }, move, editor.id);
-  const told: AddressedEvent[] = [];
+      ? { moved: await recipientsOf(tx, realm, { ...message, ids: [Number(message.id)] }, editor.id), gone: [] }
+      : await recipientsOfMove(tx, { realm, now }, move, editor.id);
+  const events: AddressedEvent[] = [];
   for (const { audience, ids } of moved) {
     const facts = factsOf(edited, realm, now, ids);
     const { flags, reactions } = await readFlagsAndReactions(tx, realm.id, facts.id, audience);
     const known = facts.message !== undefined && reactions !== null ? { reactions } : {};
-    told.push({ event: messageUpdated({ ...facts, flags, ...known }), audience });
+    events.push({ event: messageUpdated({ ...facts, flags, ...known }), audience });
   }
   for (const { audience, ids } of gone) {
     const where = move === null ? null : { channelId: move.from.id, topic: move.oldTopic };
-    told.push({ event: messagesDeleted({ ids, place: where, emptyTopicName: emptyTopicName(realm) }), audience });
+    events.push({ event: messagesDeleted({ ids, place: where, emptyTopicName: emptyTopicName(realm) }), audience });
   }
-  return told;
+  return events;
 }
 
-/** The change as those see it who may read these messages of it. */
+/** Returns the change as seen by users who can read exactly these of its messages. */
 function factsOf({ message, move, content, editor, mode }: Edited, realm: Realm, now: Date, ids: readonly number[]) {
   const isTheirs = ids.includes(Number(message.id));
   const { channel } = message;
@@ -78,7 +78,10 @@ function factsOf({ message, move, content, editor, mode }: Edited, realm: Realm,
   };
 }
 
-/** The message after an edit of its content by its sender, who is known, in the channel where it was. */
+/**
+ * Returns the message after an edit of its content. Undefined if the editor is not the sender, or if the message is not in its
+ * previous channel.
+ */
 function toEditedFacts({ message, move, content, editor }: Edited, realm: Realm, now: Date): UpdatedPayload['message'] {
   const { channel } = message;
   if (content === null || channel === null || message.senderId !== editor.id) return undefined;
@@ -87,7 +90,7 @@ function toEditedFacts({ message, move, content, editor }: Edited, realm: Realm,
   return {
     id: Number(message.id),
     recipientId: channelRecipientId(channel.id),
-    sender: toUserFacts(editor.user),
+    sender: toUserSnapshot(editor.user),
     realm: realm.subdomain,
     client: message.clientName,
     timestamp: Math.floor(message.sentAt.getTime() / 1000),
@@ -116,7 +119,7 @@ function toMoveFacts(move: MessageMove, mode: PropagateMode): UpdatedPayload['mo
 
 const toContentFacts = (before: PlacedMessage, { rendered }: ContentEdit): UpdatedPayload['content'] => ({
   origSource: before.content,
-  origHtml: before.renderedContent,
+  ...(before.renderedContent.length <= MAX_ORIG_HTML && { origHtml: before.renderedContent }),
   source: rendered.source,
   html: rendered.html,
   isMeMessage: isMeMessage(rendered.source),

@@ -5,10 +5,13 @@ import { readRows } from '../platform/db/rows.ts';
 import { receivedBy } from './access.ts';
 import type { UserFlags } from './wire.ts';
 
-/** The key of the read mark that the message `m` falls under, as SQL: that of where it was sent. */
+/**
+ * SQL for the key of the read mark that covers the message `m`: the recipient id of the channel or conversation to which it
+ * was sent.
+ */
 export const SENT_RECIPIENT = Prisma.sql`COALESCE(m.sent_channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1)`;
 
-/** Whether the user, who received the message `m`, has read it, as SQL. */
+/** Builds the SQL condition that the user has read the message `m`, provided that they received it. */
 export function isReadBy(userId: number | Prisma.Sql): Prisma.Sql {
   return Prisma.sql`COALESCE(
     (SELECT x.is_read FROM read_exception x WHERE x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id),
@@ -17,8 +20,8 @@ export function isReadBy(userId: number | Prisma.Sql): Prisma.Sql {
 }
 
 /**
- * Whether the message `m` is unread for the user, whether they received it or not, as SQL. What was never received is
- * read, because nobody waits for it, unless the user took it up from the channel's history and marked it unread.
+ * Builds the SQL condition that the message `m` is unread for the user, whether or not they received it. A message that was
+ * not received counts as read, unless the user marked it unread in the channel's history.
  */
 export function isUnreadBy(userId: number | Prisma.Sql): Prisma.Sql {
   return unreadFrom(userId, {
@@ -29,11 +32,11 @@ export function isUnreadBy(userId: number | Prisma.Sql): Prisma.Sql {
   });
 }
 
-/** What decides whether a message is unread, as SQL, wherever it is taken from. */
+/** SQL expressions that decide whether a message is unread, from any source. */
 interface ReadFacts {
-  /** What was said of this message alone, or null. */
+  /** The read state set for this message alone, or null. */
   readonly isRead: Prisma.Sql;
-  /** The mark it falls under, or null. */
+  /** The read mark that covers the message, or null. */
   readonly readThrough: Prisma.Sql;
   readonly received: Prisma.Sql;
 }
@@ -45,7 +48,7 @@ const unreadFrom = (
   COALESCE(NOT ${isRead}, NOT (m.sender_id = ${userId} AND m.read_by_sender) AND m.id > COALESCE(${readThrough}, 0)
     AND ${received})`;
 
-/** What there may be to say of a message and a user, each a bit of one number: of many columns most of the time is in reading. */
+/** Facts about a message and a user, each as one bit of a number. Reading many columns would take most of the time. */
 const BITS = {
   received: 1,
   unread: 2,
@@ -57,7 +60,7 @@ const BITS = {
   alerted: 128,
 } as const;
 
-/** The bits of what is so, as SQL. */
+/** Builds the SQL sum of the bits whose condition is true. */
 const bitsOf = (facts: Readonly<Record<keyof typeof BITS, Prisma.Sql>>): Prisma.Sql =>
   Prisma.join(
     Object.entries(BITS).map(([name, bit]) => {
@@ -68,18 +71,18 @@ const bitsOf = (facts: Readonly<Record<keyof typeof BITS, Prisma.Sql>>): Prisma.
   );
 
 interface UserFlagsRow {
-  /** Which of those asked for, from 1. */
+  /** Position among the requested pairs, from 1. */
   readonly place: number;
   readonly bits: number;
 }
 
-/** A message, as one user has it. */
+/** A message and the user whose flags of it are requested. */
 export interface OwnMessage {
   readonly userId: number;
   readonly messageId: number;
 }
 
-/** What the user has with each of the messages, by id, in one query. Whether they may read them is not asked. */
+/** Reads the user's flags of the messages, by message id, in one query. Does not check access. */
 export async function readFlags(
   db: SqlClient,
   { id, realm }: { readonly id: number; readonly realm: { readonly id: number } },
@@ -90,7 +93,7 @@ export async function readFlags(
   return new Map(own.flatMap(({ messageId }, i) => (flags[i] === undefined ? [] : [[messageId, flags[i]]])));
 }
 
-/** What each user has with a message, in the order in which it was asked for, in one query; nothing with one that is not there. */
+/** Reads the flags of each requested user and message, in the given order, in one query. Undefined for missing messages. */
 export async function readFlagsOfEach(
   db: SqlClient,
   realmId: number,
@@ -114,8 +117,8 @@ export async function readFlagsOfEach(
   });
   const userIds = wanted.map(({ userId }) => userId);
   const messageIds = wanted.map(({ messageId }) => messageId);
-  // Whether a message was received is worked out once. OFFSET 0 has each row of another table found by its key: the planner
-  // would rather read all that everybody has with any message.
+  // Whether a message was received is computed once. OFFSET 0 makes the planner look up each row of the other tables by its
+  // key. Otherwise it would read the rows of all users.
   const rows = await readRows<UserFlagsRow>(
     db,
     Prisma.sql`
@@ -153,5 +156,5 @@ function toFlags(bits: number): UserFlags {
   };
 }
 
-/** All there can be, made once. */
+/** All possible flags, by their bits. Built once. */
 const FLAGS_BY_BITS: readonly UserFlags[] = Array.from({ length: 256 }, (_, bits) => toFlags(bits));

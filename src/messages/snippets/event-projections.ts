@@ -1,9 +1,9 @@
-import { EntityFacts, instantOf } from '../../api/graphql/entity-facts.ts';
-import { userReference } from '../../people/entity-facts.ts';
+import { EventProjection, instantOf } from '../../api/graphql/event-projections.ts';
+import { userReference } from '../../people/event-projections.ts';
 import type { KnownSnippet } from './events.ts';
 
-/** What an event knows of a snippet that stands in it. */
-export const snippetFacts = new EntityFacts<KnownSnippet>(
+/** Event projection of a snippet. */
+export const snippetProjection = new EventProjection<KnownSnippet>(
   'SavedSnippet',
   { idOf: ({ id }) => id },
   {

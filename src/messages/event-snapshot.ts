@@ -2,11 +2,11 @@ import { apiEmail } from '../access/address.ts';
 import { emptyTopicName } from '../channels/topic-name.ts';
 import type { Channel, ConversationMember, Message, Prisma, Realm, User } from '../generated/prisma/client.ts';
 import { topicLinks } from '../markdown/render.ts';
-import { toFacts } from '../people/wire.ts';
+import { toSnapshot } from '../people/wire.ts';
 import type { Tx } from '../platform/db/client.ts';
-import { channelRecipientId, conversationRecipientId, type MessageFacts } from './wire.ts';
+import { channelRecipientId, conversationRecipientId, type MessageEventSnapshot } from './wire.ts';
 
-/** A message with everything of it that everybody who reads it sees alike. */
+/** A message with all data that is the same for every reader. */
 export type WholeMessage = Message & {
   readonly sender: User;
   readonly channel: Pick<Channel, 'id' | 'name'> | null;
@@ -19,7 +19,7 @@ const WHOLE = {
   conversation: { include: { members: { include: { user: true }, orderBy: { userId: 'asc' } } } },
 } as const satisfies Prisma.MessageInclude;
 
-/** Messages of the organisation by their ids, ascending; ids of none are passed over. */
+/** Reads messages of the organization by id, ascending. Ids that do not exist are skipped. */
 export async function readWhole(
   db: Pick<Tx, 'message'>,
   realmId: number,
@@ -29,14 +29,14 @@ export async function readWhole(
   return db.message.findMany({ where: { realmId, id: { in: [...ids] } }, include: WHOLE, orderBy: { id: 'asc' } });
 }
 
-/** A message as replies are rendered from it. */
-export function factsOf(realm: Realm, message: WholeMessage): MessageFacts {
+/** Converts a message to the form from which responses are rendered. */
+export function snapshotOf(realm: Realm, message: WholeMessage): MessageEventSnapshot {
   const { id, sender, channel, conversation, topic, content, renderedContent } = message;
   return {
     id: Number(id),
     recipientId:
       channel === null ? conversationRecipientId(message.conversationId ?? 0) : channelRecipientId(channel.id),
-    sender: toFacts(sender),
+    sender: toSnapshot(sender),
     realm: realm.subdomain,
     client: message.clientName,
     timestamp: Math.floor(message.sentAt.getTime() / 1000),

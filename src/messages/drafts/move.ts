@@ -1,0 +1,50 @@
+import { userIdsReading } from '../../channels/audience.ts';
+import { users } from '../../events/audience.ts';
+import type { Emit } from '../../events/log.ts';
+import { type Channel, Prisma, type Realm } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { draftUpdated } from './events.ts';
+
+/**
+ * Largest number of drafts moved with a topic. Each is an event, and other changes of the organization wait until all are
+ * logged.
+ */
+const MAX_DRAFTS = 1_000;
+/** Largest number of drafts of one author moved with a topic: those edited last. */
+const MAX_OF_AUTHOR = 20;
+
+/** A topic whose messages were all moved. Names as returned by `topicNamed`. */
+export interface DraftMove {
+  readonly from: Channel;
+  readonly to: Channel;
+  readonly oldTopic: string;
+  readonly topic: string;
+}
+
+/**
+ * Moves the drafts of a topic with its messages, and notifies their authors. Drafts of users who cannot read the target
+ * channel are not moved.
+ */
+export async function moveTopicDrafts(
+  tx: Tx,
+  emit: Emit,
+  { realm, now }: { readonly realm: Realm; readonly now: Date },
+  { from, to, oldTopic, topic }: DraftMove,
+): Promise<void> {
+  const inTopic = Prisma.sql`
+    realm_id = ${realm.id} AND type = 'stream' AND "to"[1] = ${from.id} AND topic_key(topic) = topic_key(${oldTopic})`;
+  const found = await tx.$queryRaw<{ id: number; author_id: number }[]>`
+    SELECT id, author_id FROM draft WHERE ${inTopic} AND id IN (
+      SELECT id FROM (
+        SELECT id, row_number() OVER (PARTITION BY author_id ORDER BY last_edited_at DESC, id DESC) AS nth
+        FROM draft WHERE ${inTopic}) AS of_author
+      WHERE nth <= ${MAX_OF_AUTHOR})
+    ORDER BY last_edited_at DESC, id DESC LIMIT ${MAX_DRAFTS} FOR NO KEY UPDATE`;
+  if (found.length === 0) return;
+  const authorIds = [...new Set(found.map((draft) => draft.author_id))];
+  const readers = new Set(await userIdsReading(tx, realm, to, authorIds, now));
+  const ids = found.flatMap((draft) => (readers.has(draft.author_id) ? [draft.id] : []));
+  const where = { realmId: realm.id, id: { in: ids } };
+  const moved = await tx.draft.updateManyAndReturn({ where, data: { to: [to.id], topic } });
+  for (const draft of moved) emit(draftUpdated(draft, realm), users([draft.authorId]));
+}

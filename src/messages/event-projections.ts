@@ -1,0 +1,185 @@
+import { EventProjection, referenceProjection } from '../api/graphql/event-projections.ts';
+import { channelReference, namedChannel } from '../channels/event-projections.ts';
+import { isMeMessage, topicLinks } from '../markdown/render.ts';
+import { namedUser, userProjection, userReference } from '../people/event-projections.ts';
+import type { KnownReacted } from './reactions/events.ts';
+import type { KnownReaction, KnownReactions, ReactionGroup } from './reactions/groups.ts';
+import { type NamedTopic, namedTopic, topicReference } from './topics/event-projections.ts';
+import { isFlag, type MessageEventSnapshot, toWireFlags, type UserFlags } from './wire.ts';
+
+/** Snapshot of a message in an event, with the flags of the viewer. */
+export interface KnownMessage {
+  readonly message: MessageEventSnapshot;
+  readonly flags: UserFlags;
+}
+
+/** Event projection of a message of which the event contains only the id. */
+export const messageReference = referenceProjection('Message');
+
+const idOf = ({ message }: { readonly message: { readonly id: number } }) => message.id;
+
+/** Fields that are known of every sent or edited message. */
+const told = {
+  databaseId: idOf,
+  type: ({ message }: MessageProjection) => (message.channel === null ? 'direct' : 'channel'),
+  sender: { facts: userProjection, of: ({ message }: MessageProjection) => ({ user: message.sender }) },
+  client: ({ message }: MessageProjection) => message.client,
+  channel: { facts: namedChannel, of: ({ message }: MessageProjection) => message.channel },
+  topicName: ({ message }: MessageProjection) => message.topic,
+  topicLinks: ({ message }: MessageProjection) => message.topicLinks,
+  sentAt: ({ message }: MessageProjection) => new Date(message.sentAt ?? message.timestamp * 1000),
+  flags: ({ flags }: MessageProjection) => toWireFlags(flags).filter(isFlag),
+  viewerHasRead: ({ flags }: MessageProjection) => flags.read === true,
+  viewerHasStarred: ({ flags }: MessageProjection) => flags.starred === true,
+};
+
+interface MessageProjection extends Pick<KnownMessage, 'flags'> {
+  readonly message: Omit<MessageEventSnapshot, 'content' | 'renderedContent' | 'members'>;
+}
+
+const topicOf = ({ message: { channel, topic } }: MessageProjection): NamedTopic | null =>
+  channel === null ? null : { channelId: channel.id, name: topic };
+
+const nothing = () => null;
+
+/** Event projection of a message that was just sent. */
+export const sentMessage = new EventProjection<KnownMessage>(
+  'Message',
+  { idOf },
+  {
+    ...told,
+    topic: { facts: namedTopic, of: topicOf },
+    participants: { facts: namedUser, of: ({ message }) => (message.channel === null ? message.members : null) },
+    content: ({ message }) => message.content,
+    renderedContent: ({ message }) => message.renderedContent,
+    isMeMessage: ({ message }) => isMeMessage(message.content),
+    lastEditedAt: nothing,
+    lastMovedAt: nothing,
+    reactions: () => [],
+    reactionGroups: () => [],
+  },
+);
+
+const emoji = {
+  emojiName: ({ emojiName }: ReactionGroup | KnownReaction) => emojiName,
+  emojiCode: ({ emojiCode }: ReactionGroup | KnownReaction) => emojiCode,
+  reactionType: ({ reactionType }: ReactionGroup | KnownReaction) => reactionType,
+};
+
+const reaction = new EventProjection<KnownReaction>(
+  'Reaction',
+  { idOf: ({ id }) => id },
+  { ...emoji, user: { facts: userReference, of: ({ userId }) => userId } },
+);
+
+const reactionGroup = new EventProjection<ReactionGroup>(
+  'ReactionGroup',
+  { idOf: null },
+  {
+    ...emoji,
+    count: ({ count }) => count,
+    viewerHasReacted: ({ viewerHasReacted }) => viewerHasReacted,
+    users: { facts: userReference, of: ({ userIds }) => userIds },
+  },
+);
+
+/** Reaction fields, known if the event contains all reactions of the message. */
+const reacted = {
+  reactions: { facts: reaction, of: ({ reactions }: Reacted) => reactions?.all },
+  reactionGroups: { facts: reactionGroup, of: ({ reactions }: Reacted) => reactions?.groups },
+};
+
+interface Reacted {
+  readonly reactions?: KnownReactions | null | undefined;
+}
+
+/** Event projection of a message after a reaction was added or removed: all of its reactions. */
+export const reactedMessage = new EventProjection<KnownReacted>(
+  'Message',
+  { idOf: ({ id }) => id },
+  { databaseId: ({ id }) => id, ...reacted },
+);
+
+/** Snapshot of a message whose content was edited by its sender. */
+export interface KnownEdit extends MessageProjection, Reacted {
+  readonly message: MessageProjection['message'] & {
+    readonly lastEditedAt: string;
+    readonly lastMovedAt: string | null;
+  };
+  readonly content: { readonly source: string; readonly html: string; readonly isMeMessage: boolean };
+}
+
+const dateOrNull = (iso: string | null) => (iso === null ? null : new Date(iso));
+
+const edited = {
+  ...told,
+  topic: { facts: topicReference, of: topicOf },
+  participants: { facts: namedUser, of: nothing },
+  content: ({ content }: KnownEdit) => content.source,
+  renderedContent: ({ content }: KnownEdit) => content.html,
+  isMeMessage: ({ content }: KnownEdit) => content.isMeMessage,
+  lastEditedAt: ({ message }: KnownEdit) => new Date(message.lastEditedAt),
+  lastMovedAt: ({ message }: KnownEdit) => dateOrNull(message.lastMovedAt),
+};
+
+const editedMessage = new EventProjection<KnownEdit>('Message', { idOf }, { ...edited, ...reacted });
+
+/** For messages with too many reactions, and for events logged by earlier versions, which did not contain reactions. */
+const editedWithoutReactions = new EventProjection<KnownEdit>('Message', { idOf }, edited);
+
+/** Returns the event projection of a message whose content was edited by its sender. */
+export const editProjection = ({ reactions }: Reacted): EventProjection<KnownEdit> =>
+  reactions == null ? editedWithoutReactions : editedMessage;
+
+/** Snapshot of a moved message: its new location. */
+export interface KnownMove {
+  readonly id: number;
+  readonly channelId: number;
+  readonly topic: string;
+  /** ISO 8601. With a precision of one second in events logged by earlier versions. */
+  readonly at: string;
+}
+
+const place = {
+  databaseId: ({ id }: KnownMove) => id,
+  type: () => 'channel',
+  channel: { facts: channelReference, of: ({ channelId }: KnownMove) => channelId },
+  topic: { facts: topicReference, of: ({ channelId, topic }: KnownMove) => ({ channelId, name: topic }) },
+  participants: { facts: namedUser, of: nothing },
+};
+const topicName = {
+  topicName: ({ topic }: KnownMove) => topic,
+  topicLinks: ({ topic }: KnownMove) => (topic === '' ? [] : topicLinks(topic)),
+};
+const lastMovedAt = { lastMovedAt: ({ at }: KnownMove) => new Date(at) };
+
+const identity = { idOf: ({ id }: KnownMove) => id };
+
+/** Event projection of a moved message: its current location. */
+export const movedMessage = new EventProjection('Message', identity, { ...place, ...topicName, ...lastMovedAt });
+
+/** Event projection of a moved message whose topic name is unknown, because each of the moved messages keeps its own spelling. */
+export const messageOfSpellings = new EventProjection('Message', identity, { ...place, ...lastMovedAt });
+
+/**
+ * Event projection of a message whose topic was resolved or unresolved. This does not count as a move, so the time is not set.
+ */
+export const messageOfResolved = new EventProjection('Message', identity, { ...place, ...topicName });
+
+/** Message fields that show one flag of the viewer. Other flags are only in `flags`. */
+const FIELD_OF: Readonly<Record<string, string>> = { read: 'viewerHasRead', starred: 'viewerHasStarred' };
+
+const flagFacts = new Map<string, EventProjection<number>>();
+
+/** Returns the event projection of a message, by its id, after a flag of the viewer was set or removed. */
+export function flaggedMessage(flag: string, isSet: boolean): EventProjection<number> {
+  const key = `${flag} ${isSet}`;
+  let facts = flagFacts.get(key);
+  if (facts === undefined) {
+    const field = FIELD_OF[flag];
+    const said = field === undefined ? {} : { [field]: () => isSet };
+    facts = new EventProjection<number>('Message', { idOf: (id) => id }, { databaseId: (id) => id, ...said });
+    flagFacts.set(key, facts);
+  }
+  return facts;
+}

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { App } from '../../access/context.ts';
+import { PeriodicWorker } from '../../platform/periodic-worker.ts';
+
+/** Milliseconds between runs. Each search compares messages without an index entry one by one, about ten microseconds each. */
+const EVERY_MS = 5_000;
+/** Least number of messages that justifies a transaction. */
+const WORTH_WHILE = 32;
+/** Messages per transaction. An entry takes some 0.3 ms, and deletions of the messages wait for the transaction. */
+const AT_ONCE = 128;
+
+/**
+ * Indexes all organizations' messages without an index entry or with a stale one, except for the last few of each. After each
+ * batch it pauses for as long as the batch took, so that it uses at most half of a processor.
+ *
+ * @param least Organizations with fewer such messages are skipped.
+ */
+export async function indexMessages(
+  { db }: Pick<App, 'db'>,
+  { least = WORTH_WHILE, isOver = () => false }: { least?: number; isOver?: () => boolean } = {},
+): Promise<void> {
+  const behind = await db.$queryRaw<{ id: number }[]>`
+    SELECT p.realm_id AS id FROM search_progress p WHERE p.from_id > 0 OR EXISTS (
+      SELECT FROM message m WHERE m.realm_id = p.realm_id AND m.id > p.through_id
+      ORDER BY m.id OFFSET ${least - 1} LIMIT 1)
+    OR EXISTS (SELECT FROM search_stale s WHERE s.realm_id = p.realm_id ORDER BY s.id OFFSET ${least - 1} LIMIT 1)`;
+  for (const { id } of behind) {
+    for (let isMore = true; isMore && !isOver(); ) {
+      const startedAt = performance.now();
+      const [row] = await db.$queryRaw<{ more: boolean }[]>`SELECT index_messages(${id}::int, ${AT_ONCE}::int) AS more`;
+      isMore = row?.more ?? false;
+      if (isMore && !isOver()) await sleep(performance.now() - startedAt, undefined, { ref: false });
+    }
+  }
+}
+
+/**
+ * Keeps messages indexed for searches. Any number of nodes do so on one database.
+ *
+ * @see src/messages/README.md
+ */
+export const indexWorker = (app: Pick<App, 'db' | 'log'>): PeriodicWorker =>
+  new PeriodicWorker(app.log, {
+    everyMs: EVERY_MS,
+    failure: 'message indexing failed, retrying',
+    run: (isOver) => indexMessages(app, { isOver }),
+  });
