@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Our choice: what a client needs to read a short answer and close. */
+/** Time for a client to read a short response and close the connection. */
 const LINGER_MS = 2_000;
 
 export const BARE_HEADERS = {
@@ -10,15 +10,18 @@ export const BARE_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
-/** The body of a refusal, as REST has it. */
+/** Returns the value of a Retry-After header in whole seconds, rounded up. Response bodies contain the exact number. */
+export const retryAfterHeader = (seconds: number): string => String(Math.max(0, Math.ceil(seconds)));
+
+/** Returns the body of an error in the format of the REST interface. */
 export const bareBody = (msg: string, code = 'BAD_REQUEST', data: object = {}): string =>
   JSON.stringify({ result: 'error', msg, code, ...data });
 
 /**
- * Answers on a bare connection what never becomes a request, and ends it: also when the other end does not, which would
- * otherwise hold it for ever.
+ * Writes a response to a raw connection that has no request object, and closes it. If the client does not close its side
+ * within `LINGER_MS`, the connection is destroyed. Otherwise it could stay open forever.
  *
- * @param more What the body says besides; `retry-after` goes into the head, too.
+ * @param more Further fields of the body. `retry-after` is also sent as a header.
  */
 export function answerBare(
   socket: Duplex,
@@ -31,12 +34,12 @@ export function answerBare(
     ...BARE_HEADERS,
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
-    ...(data['retry-after'] !== undefined && { 'Retry-After': data['retry-after'] }),
+    ...(data['retry-after'] !== undefined && { 'Retry-After': retryAfterHeader(data['retry-after']) }),
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const late = setTimeout(() => socket.destroy(), LINGER_MS).unref();
   socket.once('close', () => clearTimeout(late));
-  // A connection that breaks meanwhile is closed all the same.
+  // If the connection breaks before then, it is destroyed as well.
   socket.on('error', () => socket.destroy());
   socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
 }

@@ -5,33 +5,33 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 const compressAsBrotli = promisify(brotliCompress);
 const compressAsGzip = promisify(gzip);
 
-/** The ways an answer can be compressed, the better first. */
+/** Supported content codings, best first. */
 export type Coding = 'br' | 'gzip';
 const CODINGS: readonly Coding[] = ['br', 'gzip'];
 
-/** Our choice: what is shorter fits into one packet as it is. */
+/** Smallest response that is compressed. Shorter responses fit into one packet. */
 const MIN_BYTES = 1_024;
-/** Our choice: what is longer goes out as it is; nothing is, but GraphiQL and pages of the longest messages. */
+/** Largest response that is compressed. Only GraphiQL and pages of the longest messages come near this size. */
 const MAX_BYTES = 32 * 1024 * 1024;
-/** Our choice: beyond, it takes a tenth of the time for a fifth more bytes. */
+/** Size above which a body is compressed at a lower quality, which takes a tenth of the time for a fifth more bytes. */
 const LONG_BYTES = 1024 * 1024;
 /**
- * Our choice. It is done beside the event loop, on the threads that also hash passwords: answers that find so many before
- * them go out as they are, which costs the network more and this machine nothing.
+ * Number of responses compressed at a time. Compression runs in the thread pool that also hashes passwords. If the limit is
+ * reached, responses are sent uncompressed, which costs bandwidth but no CPU time.
  */
 const AT_ONCE = 8;
 
-/** Content types that get smaller by it. */
+/** Content types that compress well. Event streams are excluded. */
 export const COMPRESSIBLE =
   /^(text\/(?!event-stream)|application\/([\w.-]+\+)?(json|xml|javascript)\b|image\/svg\+xml)/i;
 
-/** How thoroughly to compress: what is made once for all may take its time. */
+/** The compression effort: `each` for a single response, `once` (slower) for content that all responses share. */
 type Effort = 'each' | 'once';
 
 /**
- * The best way that a client takes.
+ * Returns the best coding that the client accepts; undefined if there is none.
  *
- * @param accepted The Accept-Encoding header: a weight of 0 is a refusal.
+ * @param accepted The Accept-Encoding header. A weight of 0 rejects a coding.
  */
 export function codingOf(accepted: IncomingHttpHeaders['accept-encoding']): Coding | undefined {
   if (accepted === undefined) return undefined;
@@ -45,7 +45,7 @@ export function codingOf(accepted: IncomingHttpHeaders['accept-encoding']): Codi
   return CODINGS.find((coding) => (named.get(coding) ?? named.get('*') ?? 0) > 0);
 }
 
-/** Compresses a whole answer, beside the event loop. */
+/** Compresses a whole body in the thread pool, outside the event loop. */
 export function compress(bytes: Uint8Array, coding: Coding, effort: Effort): Promise<Buffer<ArrayBuffer>> {
   if (coding === 'gzip') return compressAsGzip(bytes, { level: effort === 'once' ? 9 : 5 });
   const isLong = bytes.length > LONG_BYTES;
@@ -57,30 +57,30 @@ export function compress(bytes: Uint8Array, coding: Coding, effort: Effort): Pro
 let underWay = 0;
 
 /**
- * Has an answer go out compressed, where the client takes that and it is worth it: what is text, is long enough, is not
- * compressed yet, and may be (`no-transform` says that it holds a secret beside what others chose, or is to stay for other
- * reasons). Streams of events are not: they would not be flushed.
+ * Compresses a response if the client accepts a coding. Only text of at least `MIN_BYTES` that is not compressed yet
+ * qualifies. `no-transform` disables compression, for example for pages that contain a secret beside text chosen by others.
+ * Event streams are not compressed, because their events would not be flushed.
  *
- * Nothing goes out before the whole answer is there.
+ * Nothing is sent before the whole body is available.
  */
 export function compressAnswer({ method, headers }: IncomingMessage, outgoing: ServerResponse): void {
   const coding = codingOf(headers['accept-encoding']);
   if (coding !== undefined && method !== 'HEAD') new HeldAnswer(outgoing, coding).hold();
 }
 
-/** What an answer begins with. */
+/** Status and headers of a response. */
 interface Head {
   readonly status: number;
   readonly fields: OutgoingHttpHeaders;
 }
 
-/** An answer in the making, of which nothing goes out yet. */
+/** A response that is buffered until its body is complete. */
 class HeldAnswer {
   readonly #outgoing: ServerResponse;
   readonly #coding: Coding;
-  /** How the answer is made that is not held. */
+  /** The original methods of the response. */
   readonly #real: Pick<ServerResponse, 'writeHead' | 'flushHeaders' | 'write' | 'end'>;
-  /** Undefined until it is known, and may be compressed. */
+  /** Undefined until the headers are set and allow compression. */
   #head: Head | undefined;
   readonly #pieces: Uint8Array[] = [];
   #size = 0;
@@ -92,7 +92,7 @@ class HeldAnswer {
     this.#real = { writeHead, flushHeaders, write, end };
   }
 
-  /** Stands in for what an answer is made by, until it is known that it goes out as it is. */
+  /** Replaces the methods that write the response, until it is clear that it is sent uncompressed. */
   hold(): void {
     const outgoing = this.#outgoing;
     Object.assign(outgoing, {
@@ -118,7 +118,7 @@ class HeldAnswer {
     Object.assign(this.#outgoing, this.#real);
   }
 
-  /** @returns Whether the answer stays held: it may be compressed. */
+  /** @returns Whether the response stays buffered, because it may be compressed. */
   #takeHead(status: number, fields: OutgoingHttpHeaders | undefined): boolean {
     if (fields !== undefined && isCompressible(this.#outgoing, status, fields)) this.#head = { status, fields };
     else this.#letGo();
@@ -176,7 +176,7 @@ class HeldAnswer {
       else outgoing.setHeader(name, value);
     }
     const tag = outgoing.getHeader('etag');
-    // It stands for the same, and is not the same bytes.
+    // The compressed body is equivalent but not byte-identical, so the entity tag becomes weak.
     if (typeof tag === 'string' && !tag.startsWith('W/')) outgoing.setHeader('ETag', `W/${tag}`);
     outgoing.appendHeader('Vary', 'Accept-Encoding');
     outgoing.setHeader('Content-Encoding', this.#coding);
@@ -187,7 +187,7 @@ class HeldAnswer {
 
 const NOTHING = new Uint8Array();
 
-/** The headers among what `writeHead` is given; undefined where they are a list, which may hold one twice. */
+/** Returns the headers among the arguments of `writeHead`; undefined if they are a list, which can contain a name twice. */
 function fieldsIn(rest: readonly unknown[]): OutgoingHttpHeaders | undefined {
   const fields = rest.find((part) => typeof part === 'object' && part !== null) ?? {};
   return Array.isArray(fields) ? undefined : (fields as OutgoingHttpHeaders);

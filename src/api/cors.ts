@@ -2,25 +2,25 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../platform/config.ts';
 import { PREFLIGHT_HEADERS } from './cross-site.ts';
 
-/** What a page may send that is no simple request. */
+/** Methods and headers that pages of other origins can send after a preflight request. */
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const HEADERS = [
   ...['Authorization', 'Content-Type', 'Idempotency-Key', 'Last-Event-ID', 'X-Requested-With'],
   ...PREFLIGHT_HEADERS,
 ].join(', ');
-/** What a script may read of an answer, besides what it always may. */
+/** Response headers that scripts can read, in addition to the CORS-safelisted ones. */
 const EXPOSED = 'ETag, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
-/** Our choice, in seconds: browsers ask again at least every two hours. */
+/** Lifetime of a preflight result in seconds: browsers send a new preflight request at least every two hours. */
 const MAX_AGE = '7200';
 
-/** What pages of other origins may ask for. */
+/** Whether pages of other origins can request the URL. */
 const isShared = (url = '') => /^\/(graphql|api\/v1)([/?]|$)/.test(url);
 
 /**
- * Lets pages of the origins in `ALLOWED_ORIGINS` read the answer, with cookies; says nothing to others, which browsers
- * take for a refusal.
+ * Sets the CORS headers for pages of the origins in `ALLOWED_ORIGINS`, with credentials, and answers preflight requests.
+ * Other origins get no CORS headers, which browsers treat as a refusal.
  *
- * @returns Whether that was all there was to answer: a browser asked for leave.
+ * @returns Whether the request was a preflight request, which is now answered.
  * @see https://fetch.spec.whatwg.org/#http-cors-protocol
  */
 export function answersCors({ allowedOrigins }: Config, incoming: IncomingMessage, outgoing: ServerResponse): boolean {

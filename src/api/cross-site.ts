@@ -5,10 +5,10 @@ import { hostOf, subdomainOf } from '../platform/hosts.ts';
 import { cookieName, readCookie } from './cookies.ts';
 import { headersOf, type ReadHeader, sessionTokenIn } from './sessions.ts';
 
-/** The cookie of a browser that is signed in. */
+/** Purpose, for `cookieName`, of the cookie of a browser that is signed in. */
 export const SIGNED_IN_COOKIE = 'start';
 
-/** A page of another site had a browser send the request with credentials of its own accord. */
+/** The error for a request that a page of another site made a browser send with stored credentials. */
 export class CsrfFailedError extends defineError(
   'CSRF_FAILED',
   () => ({ message: 'CSRF error: the request comes from a page of another site', data: { reason: 'cross-site' } }),
@@ -18,12 +18,13 @@ export class CsrfFailedError extends defineError(
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 /**
- * Refuses what a page of another site has a browser do in the name of whoever sits there: requests that may change
- * something, operations of GraphQL, which take over queues and cost something, and upgrades. Pages of origins in
- * `ALLOWED_ORIGINS` are like our own; of others, no page opens a socket, whatever it has.
+ * Refuses requests that a page of another site makes a browser send with the user's stored credentials. This applies to
+ * requests that can change data, to upgrades, and to GraphQL operations, which can take over queues and use up the budget.
+ * Pages of the origins in `ALLOWED_ORIGINS` count as our own. Pages of other origins cannot open a socket, whatever their
+ * credentials.
  *
- * Credentials that somebody chose to send pass from anywhere: a bearer's, those of `connection_init`, and Basic ones
- * without `Sec-Fetch-*` headers, which no browser script can leave out.
+ * Credentials that were sent explicitly are accepted from any origin: a bearer token, those of `connection_init`, and Basic
+ * without `Sec-Fetch-*` headers. No browser script can omit these headers.
  *
  * @throws CsrfFailedError
  */
@@ -33,7 +34,7 @@ export function requireOwnSite(
   { isUpgrade = false, isOperation = false } = {},
 ): void {
   if (isUpgrade && isForeignPage(config, headersOf(headers))) throw new CsrfFailedError();
-  // What is navigated to is a page, whatever stands in its address.
+  // A navigation loads a page, whatever its address contains.
   const isRead = isOperation ? headers['sec-fetch-mode'] === 'navigate' : true;
   if (SAFE_METHODS.has(method) && isRead && !isUpgrade) return;
   const credentials = ambientCredentials(config, headers);
@@ -43,8 +44,8 @@ export function requireOwnSite(
 }
 
 /**
- * Refuses to sign in a browser for a page of another site, which would have its visitor act as somebody else: whether or
- * not the browser sent anything by itself.
+ * Refuses a sign-in from a page of another site, which could sign its visitor in as another user. Stored credentials are not
+ * required for the refusal.
  *
  * @throws CsrfFailedError
  */
@@ -52,15 +53,20 @@ export function requireOwnPage(config: Config, header: ReadHeader): void {
   if (!isOwnSite(config, header)) throw new CsrfFailedError();
 }
 
-/** Whether a page asks that has an address on the web, and not ours. Programs have none, or one of a scheme of their own. */
+/**
+ * Whether the request comes from a web page of another origin. Programs send no origin, or one with a scheme of their own.
+ */
 const isForeignPage = (config: Config, header: ReadHeader): boolean =>
   /^https?:/i.test(header('origin') ?? '') && !isOwnSite(config, header);
 
-/** Whether a browser sent it, and says so. */
+/** Whether the request has `Sec-Fetch-*` headers, which browsers send. */
 const isOfBrowser = (headers: IncomingHttpHeaders) =>
   Object.keys(headers).some((name) => name.startsWith('sec-fetch-'));
 
-/** What of the request a browser may have sent by itself; undefined when it has been sent by choice, or is nobody's. */
+/**
+ * Returns the kind of credentials that a browser may have added by itself. Undefined if the credentials were sent
+ * explicitly, or if there are none.
+ */
 function ambientCredentials(config: Config, headers: IncomingHttpHeaders): 'basic' | 'cookie' | undefined {
   const { authorization, cookie } = headers;
   if (authorization !== undefined && authorization !== '')
@@ -70,8 +76,9 @@ function ambientCredentials(config: Config, headers: IncomingHttpHeaders): 'basi
 }
 
 /**
- * Whether the page that asks is of the very address it asks. What the browser says of that counts more than the origin,
- * which is "null" for forms of pages that send no referrer, and has another host than Host behind some proxies.
+ * Whether the requesting page has the origin of the requested address or an allowed origin. `Sec-Fetch-Site` takes
+ * precedence over Origin. Origin is "null" for forms of pages that send no referrer, and has another host than Host behind
+ * some proxies.
  */
 function isOwnSite(config: Config, header: ReadHeader): boolean {
   const [origin, host, site] = [header('origin'), header('host'), header('sec-fetch-site')];
@@ -83,7 +90,7 @@ function isOwnSite(config: Config, header: ReadHeader): boolean {
   return asking !== undefined && asking !== '' && [host?.toLowerCase(), knownHost(config, host)].includes(asking);
 }
 
-/** The host at which browsers know the organisation that Host names. */
+/** Returns the host by which browsers reach the organization in the Host header; undefined if there is none. */
 function knownHost(config: Config, host: string | undefined): string | undefined {
   try {
     return hostOf(config, subdomainOf(config, host));
@@ -92,24 +99,25 @@ function knownHost(config: Config, host: string | undefined): string | undefined
   }
 }
 
-/** The methods and content types that a page may send to any site without a preflight request. */
+/** Methods and content types that a page can send to any site without a preflight request. */
 const SIMPLE_METHODS = new Set(['GET', 'HEAD', 'POST']);
 const SIMPLE_TYPES = new Set(['', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain']);
 /**
- * What GraphQL clients send only to have a browser send a preflight request first: the header of the multipart request
- * specification, and those that Apollo's servers ask for, so that its clients send them. urql sends none by itself.
+ * Headers that GraphQL clients send only to trigger a preflight request. The first is from the multipart request
+ * specification. Apollo's servers require the others, so that Apollo's clients send them. urql sends none by default.
  */
 export const PREFLIGHT_HEADERS = ['graphql-require-preflight', 'apollo-require-preflight', 'x-apollo-operation-name'];
-/** With any one of these headers, the browser sends a preflight request first. */
+/** Headers that each trigger a preflight request. */
 const UNUSUAL_HEADERS = ['x-requested-with', 'idempotency-key', ...PREFLIGHT_HEADERS];
 
 /**
- * Whether it is of an installed program, whose pages have an origin of its own scheme. Those of files, of extensions and
- * "null" may be anybody's in a browser, a sandboxed frame's for one: from them counts only what a browser would have asked
- * leave for first, which it does not get here, so that the program that sent it is one that does not ask.
+ * Whether the request comes from an installed program whose pages have an origin with its own scheme. The origins of files,
+ * of extensions and "null" can also belong to a page in a browser, such as a sandboxed frame. From these origins, a request
+ * is accepted only if a browser would have to send a preflight request first. This server refuses that preflight request, so
+ * the sender is not a browser.
  */
 function isOfProgram(method: string, headers: IncomingHttpHeaders): boolean {
-  // Forms, pictures and sockets carry nothing that a script chose.
+  // Forms, images and sockets contain nothing that a script has chosen.
   if (headers['sec-fetch-mode'] !== 'cors') return false;
   const { origin = '' } = headers;
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(origin)?.[1]?.toLowerCase();
@@ -121,8 +129,8 @@ function isOfProgram(method: string, headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * The challenge of a 401, by which clients learn how to sign in. A browser would ask for user name and password in a
- * window of its own, and send them by itself from then on: who says that it is one gets none.
+ * Returns the challenge of a 401, which names the authentication scheme. Requests with `Sec-Fetch-*` headers get none: a
+ * browser would prompt for user name and password, and then send them with every request.
  */
 export const challengeOf = (headers: IncomingHttpHeaders): Readonly<Record<string, string>> =>
   isOfBrowser(headers) ? {} : { 'WWW-Authenticate': 'Basic realm="Team chat API"' };

@@ -1,30 +1,29 @@
 import { createHash } from 'node:crypto';
 import { html as escaped, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import type { Config } from '../platform/config.ts';
 
-/** Text that is HTML already. */
+/** Text that is already HTML. */
 export type Html = HtmlEscapedString;
 
 type Part = string | number | Html | readonly Part[] | undefined;
 
-/** An HTML template: what is put in is escaped, unless it is HTML itself. Lists are joined; undefined is nothing. */
+/** Renders an HTML template. Values are escaped unless they are HTML. Lists are joined, and undefined is left out. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  // A promise comes only of parts that are one.
+  // The result is a promise only if one of the parts is.
   return escaped(strings, ...parts) as Html;
 }
 
-/** A sentence with names in it, which stand in backticks. */
+/** Renders a sentence in which names are enclosed in backticks. */
 export function prose(text: string): Html {
   return html`${text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
 
-/** `text` as one word of a shell. */
+/** Quotes `text` as a single word of a shell command. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Dark and light are two sets of the same names; every pair of text and ground has a contrast of at least 4.5. */
+/** Light and dark mode define the same variables. Every pair of text and background has a contrast of at least 4.5. */
 const STYLE = `
 :root {
   color-scheme: light dark;
@@ -125,7 +124,7 @@ document.addEventListener('click', async ({ target }) => {
   try {
     await navigator.clipboard.writeText(code.textContent);
   } catch {
-    // Without a secure origin there is no clipboard: the old way, through the selection.
+    // Without a secure origin there is no clipboard API: copies through the selection.
     getSelection().selectAllChildren(code);
     document.execCommand('copy');
   }
@@ -136,22 +135,24 @@ document.addEventListener('click', async ({ target }) => {
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** What a page does besides being read. */
+/** Features of a page that affect its headers. */
 interface Doings {
-  /** Whether its form comes back to this server. */
+  /** Whether the page has a form that is submitted to this server. */
   readonly hasForm?: boolean;
-  /** A script of its own, as `page` is given it; it may ask this server. */
+  /** The page's own script, as passed to `page`. It can send requests to this server. */
   readonly script?: string;
   /**
-   * Whether it holds something that is not to be known, beside what a visitor may choose: compressed, its length would tell of
-   * it, letter by letter.
+   * Whether the page contains a secret beside text that a visitor can choose. If the page were compressed, its length would
+   * reveal the secret letter by letter.
    */
   readonly hasSecret?: boolean;
 }
 
 const INLINE_SCRIPT = /<script>([\s\S]*?)<\/script>/g;
 
-/** What every page says of itself besides its policy: nobody frames it, is told of it, or takes part in it. */
+/**
+ * Headers of every page besides its content security policy. They prevent framing, referrers and access from other origins.
+ */
 export const APART = {
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -162,25 +163,23 @@ export const APART = {
 } as const;
 
 /**
- * Of a page that is an application: its scripts, styles, fonts and workers are files of this server, it asks this server
- * alone, by sockets too, and nothing is inline but the scripts that stand in it. How long it is kept is not said here.
+ * Returns the headers of an application page, except those for caching. Scripts, styles, fonts and workers must be files of
+ * this server. Only the scripts in the page itself are inline. Requests and sockets can connect only to this server.
  *
- * Attributes `style` are taken, for rendered formulas have their lengths there. Pictures may be drawn by the page (`data:`,
- * `blob:`), and may be of where hosted avatars are; those of other hosts that messages link to are not shown, or each
- * reader would ask there.
+ * `style` attributes are allowed, because rendered formulas contain lengths there. Images can be created by the page
+ * (`data:`, `blob:`). Images of other hosts in messages are blocked, because each reader's browser would send a request to
+ * that host.
  *
- * @param page Its text, which is the same for everybody: with something of a visitor's in it, anything would run.
+ * @param page HTML that is the same for all visitors. If it contained input of a visitor, the policy would allow scripts in
+ *   it.
  */
-export const applicationHeaders = (
-  { avatarProviderUrl }: Pick<Config, 'avatarProviderUrl'>,
-  page: string,
-): Readonly<Record<string, string>> => ({
+export const applicationHeaders = (page: string): Readonly<Record<string, string>> => ({
   'Content-Security-Policy': [
     "default-src 'none'",
     ["script-src 'self'", ...[...page.matchAll(INLINE_SCRIPT)].map(([, text = '']) => hashOf(text))].join(' '),
     "style-src 'self'",
     "style-src-attr 'unsafe-inline'",
-    `img-src 'self' data: blob:${avatarProviderUrl === undefined ? '' : ` ${new URL(avatarProviderUrl).origin}`}`,
+    "img-src 'self' data: blob:",
     "font-src 'self'",
     "media-src 'self' blob:",
     "connect-src 'self'",
@@ -193,7 +192,10 @@ export const applicationHeaders = (
   ...APART,
 });
 
-/** Nothing from another host, nothing inline but the texts above and the page's own script, and nothing kept. */
+/**
+ * Returns the headers of a page that is not cached and loads nothing from other hosts. Inline, it can contain only `STYLE`,
+ * `SCRIPT` and its own script.
+ */
 export const pageHeaders = ({ hasForm = false, script, hasSecret = false }: Doings = {}): Record<string, string> => ({
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': [
@@ -210,15 +212,15 @@ export const pageHeaders = ({ hasForm = false, script, hasSecret = false }: Doin
   ...APART,
 });
 
-/** A speech bubble, drawn here. */
+/** An SVG icon: a speech bubble. */
 export const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0b6e4f" ' +
   'd="M3 1h10a2 2 0 0 1 2 2v6a2 2 0 0 1-2 2H7l-4 4v-4a2 2 0 0 1-2-2V3a2 2 0 0 1 2-2z"/></svg>\n';
 export const ICON_PATH = '/favicon.svg';
-/** What every page has in its head: the icon itself, so that nobody asks for it. */
+/** The icon as a data URL for the head of every page, which saves a request. */
 export const ICON_LINK = `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}">`;
 
-/** A whole page. @param script Its own, besides the one all pages have. */
+/** Renders a whole page. @param script The page's own script, besides the one that all pages have. */
 export function page(title: string, content: Html, script?: string): string {
   return html`<!doctype html>
 <html lang="en">
@@ -242,7 +244,7 @@ ${content}
 `.toString();
 }
 
-/** A piece of shell to copy. @param about What it does, for those who hear the page. */
+/** Renders a shell command with a copy button. @param about The effect of the command, for screen readers. */
 export function snippet(code: string, about: string): Html {
   return html`<div class="snippet" role="group" aria-label="${about}"><pre><code>${code}</code></pre>
 <button type="button" data-copy="1" aria-live="polite">Copy</button></div>`;

@@ -1,22 +1,30 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { html, page, pageHeaders } from './html.ts';
+import { fileAnswer, type SharedFile, sharedFile } from './shared-file.ts';
 
-/** What a browser is shown at an address where nothing is. */
-export function notFoundPage(path: string): Response {
-  const text = page(
-    'Nothing here',
+let made: SharedFile | undefined;
+
+/** Returns the 404 page for a browser. The page is the same for all addresses and is compressed once. */
+export function notFoundPage(asking: IncomingHttpHeaders): Promise<Response> {
+  made ??= sharedFile(notFoundText());
+  return fileAnswer(made, asking, pageHeaders(), 404);
+}
+
+function notFoundText(): string {
+  return page(
+    'Page not found',
     html`<header class="top">
 <p><a href="/">Team chat service</a></p>
-<h1>There is nothing here</h1>
-<p class="lead">No page has the address <code>${path}</code>.</p>
+<h1>Page not found</h1>
+<p class="lead">There is no page at this address.</p>
 </header>
 <main>
 <ul class="links">
-<li><a href="/">Start</a><span>Where everything begins</span></li>
-<li><a href="/developers">For developers</a><span>GraphQL, REST and events, with calls to copy</span></li>
-<li><a href="/docs">REST reference</a><span>Every endpoint</span></li>
+<li><a href="/">Start</a><span>Overview of this service</span></li>
+<li><a href="/developers">For developers</a><span>GraphQL, REST and events, with example requests</span></li>
+<li><a href="/docs">REST reference</a><span>All endpoints</span></li>
 </ul>
 </main>
 <footer></footer>`,
   );
-  return new Response(text, { status: 404, headers: pageHeaders() });
 }

@@ -1,15 +1,15 @@
 import type { App } from '../access/context.ts';
 import type { Origin } from '../platform/rate-limits.ts';
 
-/** What proxies add to what they pass on. */
+/** Headers that proxies add to the requests they forward. */
 const OF_PROXIES = ['x-forwarded-for', 'forwarded', 'via'];
 
-/** Of which service it was said. */
+/** Services, by configuration, that have logged the warning. */
 const told = new WeakSet<App['config']>();
 
 /**
- * Tells the operator, once, when an address is over one of its limits that passes on what others ask, and is not trusted
- * to say for whom: if it is a proxy of theirs, all its clients are limited as one. Anybody can write such a header.
+ * Logs a warning, once per service, if an address exceeds a limit with requests that have proxy headers, and no proxy is
+ * trusted. If the address is a proxy of the operator, all its clients share one limit. Any client can send such headers.
  */
 export function warnOfProxy({ config, log }: Pick<App, 'config' | 'log'>, { headers, socket }: Origin): void {
   if (config.trustedProxies > 0 || told.has(config)) return;
@@ -17,7 +17,7 @@ export function warnOfProxy({ config, log }: Pick<App, 'config' | 'log'>, { head
   told.add(config);
   log.warn(
     { address: socket.remoteAddress },
-    'An address is over its limits whose requests say they were forwarded: if it is a proxy of yours, set TRUST_PROXY, ' +
-      'or all who come through it are limited as one',
+    'rate limit reached by an address that sends proxy headers: if it is your proxy, set TRUST_PROXY, otherwise all of ' +
+      'its clients share one limit',
   );
 }

@@ -1,81 +1,108 @@
 import type { ServerResponse } from 'node:http';
-import type { App } from '../access/context.ts';
+import { type App, chargedAccountOf, type Viewer } from '../access/context.ts';
+import { InvalidApiKeyError } from '../access/errors.ts';
+import { accountIn } from '../access/sign-in.ts';
 import type { Budget } from '../platform/budget.ts';
 import { Caller } from '../platform/caller.ts';
 import { ChatError, RateLimitHitError } from '../platform/errors.ts';
 import type { Origin } from '../platform/rate-limits.ts';
 import { warnOfProxy } from './proxy-warning.ts';
 
-/** Our choice: a slow line reads some of it meanwhile. */
+/** Time in which a slow connection can transfer part of the outbound backlog. */
 const UNREAD_RETRY_SECONDS = 5;
-const UNREAD = 'Too many answers to this account are on their way and unread; read them first';
+const UNREAD = 'Too many responses to this account have not been read yet; read them before sending more requests';
 
-/** How a request is counted. */
+/** Options for counting a request. */
 interface Counting {
-  /** What the answer goes out by; absent for an operation on a socket, which is counted with its connection. */
+  /**
+   * The response whose unsent bytes count as outbound backlog of the account. Absent for an operation on a socket: the socket
+   * itself is counted.
+   */
   readonly answer?: ServerResponse | undefined;
-  /** Called with the budget, also when the request is refused. */
-  readonly told: (budget: Budget) => void;
+  /** Called with the budget, also if the request is refused. */
+  readonly onBudget: (budget: Budget) => void;
 }
 
 /**
- * Counts a request on whoever sends it, right after `signIn` was asked who that is: on the account, or on the address
- * when there is none.
+ * Authenticates a request by `signIn`, and counts it on the account of the sender (for a bot, of its owner). Without an
+ * account, the request counts on its address.
  *
- * @returns What `signIn` gave, with who waits for the answer.
- * @throws RateLimitHitError when too little was left, the account reads none of its answers, or there is no account and no
- *   place for the connection; else what `signIn` throws.
+ * @returns The result of `signIn`, with the caller that receives the response.
+ * @throws RateLimitHitError if no budget is left or the account's outbound backlog is too large. Without an account, also if
+ *   the connection is over a limit.
+ * @throws Every error of `signIn`.
  */
-export async function countRequest<T extends { readonly viewer: { readonly id: number } | null }>(
+export async function countRequest<T extends { readonly viewer: Viewer | null }>(
   app: App,
   origin: Origin,
   signIn: () => Promise<T>,
-  { answer, told }: Counting,
+  { answer, onBudget }: Counting,
 ): Promise<T & { readonly caller: Caller }> {
-  const request = await countRefusals(app, origin, signIn, told);
+  const request = await countRefusals(app, origin, signIn, onBudget);
   const { rateLimits, config } = app;
   const { viewer } = request;
   if (viewer === null) {
     const refusal = app.connections.refusalOf(origin.socket);
     if (refusal !== undefined) throw refusal;
-    await countAddress(app, origin, told);
+    await countAddress(app, origin, onBudget);
   } else {
-    await tell(rateLimits.countUser(viewer.id), told);
+    const account = chargedAccountOf(viewer);
+    await notify(rateLimits.countUser(account), onBudget);
     app.connections.signIn(origin.socket);
-    if (app.unread.isOver(viewer.id)) throw new RateLimitHitError(UNREAD_RETRY_SECONDS, undefined, UNREAD);
-    if (answer !== undefined) app.unread.hold(viewer.id, answer);
+    if (app.outboundBacklog.isOver(account)) throw new RateLimitHitError(UNREAD_RETRY_SECONDS, undefined, UNREAD);
+    if (answer !== undefined) app.outboundBacklog.hold(account, answer);
   }
   return { ...request, caller: new Caller(origin, config.trustedProxies) };
 }
 
 /**
- * Signs in, and counts on the address what is refused, so that guessing keys has an end. A good key is always let in: one
- * guest of a network cannot lock out the others.
+ * Calls `signIn` and counts refusals on the address, which limits the guessing of keys. A valid key is always accepted, so that
+ * one client of a network cannot lock out the other clients. A wrong key is logged with the account and the address.
  *
- * @throws RateLimitHitError when `signIn` refuses and nothing was left; else what `signIn` throws.
+ * @throws RateLimitHitError if `signIn` refuses and no budget is left; otherwise the error of `signIn`.
  */
 export async function countRefusals<T>(
   app: App,
   origin: Origin,
   signIn: () => Promise<T>,
-  told: (budget: Budget) => void = () => {},
+  onBudget: (budget: Budget) => void = () => {},
 ): Promise<T> {
   try {
     return await signIn();
   } catch (error) {
-    if (error instanceof ChatError) await countAddress(app, origin, told);
+    if (error instanceof ChatError) await countAddress(app, origin, onBudget);
+    if (error instanceof InvalidApiKeyError) {
+      const { address } = new Caller(origin, app.config.trustedProxies);
+      app.log.warn(
+        { account: accountIn(origin.headers.authorization), address, reason: 'wrong API key' },
+        'sign-in failed',
+      );
+    }
     throw error;
   }
 }
 
 /**
- * Counts a request without an account.
+ * Counts a request without an account on its address.
  *
- * @throws RateLimitHitError when none was left.
+ * @throws RateLimitHitError if no budget is left.
  */
-export async function countAddress(app: App, origin: Origin, told: (budget: Budget) => void = () => {}): Promise<void> {
+export function countAddress(app: App, origin: Origin, onBudget: (budget: Budget) => void = () => {}): Promise<void> {
+  return warned(app, origin, notify(app.rateLimits.countAddress(origin), onBudget));
+}
+
+/**
+ * Counts a request for a file on its address, which has a larger budget for files.
+ *
+ * @throws RateLimitHitError if no budget is left.
+ */
+export function countFile(app: App, origin: Origin, onBudget: (budget: Budget) => void): Promise<void> {
+  return warned(app, origin, notify(app.rateLimits.countFile(origin), onBudget));
+}
+
+async function warned(app: App, origin: Origin, counted: Promise<void>): Promise<void> {
   try {
-    await tell(app.rateLimits.countAddress(origin), told);
+    await counted;
   } catch (error) {
     if (error instanceof RateLimitHitError) warnOfProxy(app, origin);
     throw error;
@@ -83,32 +110,33 @@ export async function countAddress(app: App, origin: Origin, told: (budget: Budg
 }
 
 /**
- * Counts a request as so many more than the one it was counted as.
+ * Counts additional requests for a request that was already counted once.
  *
- * @param left What was left then; undefined where nothing is counted.
- * @throws RateLimitHitError when so many were not left.
+ * @param left Budget left after the first count; undefined if requests are not limited.
+ * @throws RateLimitHitError if fewer requests are left.
  */
 export async function countMore(
   { rateLimits }: App,
   origin: Origin,
-  { viewer }: { readonly viewer: { readonly id: number } | null },
-  { requests, left, told }: { requests: number; left: Budget | undefined; told: Counting['told'] },
+  { viewer }: { readonly viewer: Viewer | null },
+  { requests, left, onBudget }: { requests: number; left: Budget | undefined; onBudget: Counting['onBudget'] },
 ): Promise<void> {
   if (requests === 0 || left === undefined) return;
-  await tell(rateLimits.countMore(origin, viewer?.id, requests, left), told);
+  const account = viewer === null ? undefined : chargedAccountOf(viewer);
+  await notify(rateLimits.countMore(origin, account, requests, left), onBudget);
 }
 
-async function tell(counted: Promise<Budget | undefined>, told: (budget: Budget) => void): Promise<void> {
+async function notify(counted: Promise<Budget | undefined>, onBudget: (budget: Budget) => void): Promise<void> {
   try {
     const budget = await counted;
-    if (budget !== undefined) told(budget);
+    if (budget !== undefined) onBudget(budget);
   } catch (error) {
-    if (error instanceof RateLimitHitError && error.budget !== undefined) told(error.budget);
+    if (error instanceof RateLimitHitError && error.budget !== undefined) onBudget(error.budget);
     throw error;
   }
 }
 
-/** The budget as headers of the reply. */
+/** Returns the budget as response headers. */
 export function budgetHeaders({ limit, remaining, resetAt }: Budget): Record<string, string> {
   return {
     'X-RateLimit-Limit': String(limit),
@@ -117,7 +145,7 @@ export function budgetHeaders({ limit, remaining, resetAt }: Budget): Record<str
   };
 }
 
-/** Has a reply tell the budget. */
+/** Sets the budget headers of a response. */
 export function setBudgetHeaders(reply: ServerResponse, budget: Budget): void {
   for (const [name, value] of Object.entries(budgetHeaders(budget))) reply.setHeader(name, value);
 }

@@ -4,27 +4,27 @@ import { BadRequestError, RequestTimeoutError } from '../platform/errors.ts';
 import { MAX_FILE_SIZES_MIB } from '../platform/limits.ts';
 
 /**
- * Our choice: the longest texts of the interface, percent-encoded, fit several times; without a bound one request could
- * fill the memory.
+ * Limit of a body without files: several times the longest texts of the interface, percent-encoded. Without a limit, one
+ * request could fill the memory.
  */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 
-/** A body with a picture in it: the largest there may be, and beside it what any body may hold. */
+/** Limit of a body that contains a file: the largest image, plus the limit of any other body. */
 export const FILE_BODY_LIMIT_BYTES = MAX_FILE_SIZES_MIB.avatar * 1024 * 1024 + BODY_LIMIT_BYTES;
 
 /**
- * Our choice: ten times the fields of the largest form. Without a bound a body of nothing but parts, or of nothing but
- * fields, which anybody may send, would keep the service from everything else for seconds.
+ * Limit of parts or fields in a body: ten times the fields of the largest form. Without a limit, a body of many parts or
+ * fields, which any client can send, would block the event loop for seconds.
  */
 const MAX_PARTS = 1_000;
 
 /**
- * Our choice: forty of the largest bodies. Anybody may send one, a stranger too, and take a minute for it: hundreds at a
- * time would fill the memory.
+ * Limit of all bodies that arrive at a time: forty of the largest. Any client can send a body, without authentication, and
+ * take a minute for it. Hundreds of them would fill the memory.
  */
 const MAX_ARRIVING_BYTES = 256 * 1024 * 1024;
 
-/** The body is longer than the service reads. */
+/** The error for a request body over the size limit. */
 export class BodyTooLargeError extends BadRequestError {
   override readonly status = 413;
 
@@ -33,22 +33,46 @@ export class BodyTooLargeError extends BadRequestError {
   }
 }
 
-/** What a multipart body holds. */
+/** The error for a request body in an unsupported format. */
+export class UnsupportedBodyError extends BadRequestError {
+  override readonly status = 415;
+}
+
+/** Whether a request has a body, or may have one of unknown length. */
+export const mayHaveBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** Returns the reason why the Content-Encoding of a body is refused; undefined if it is accepted. */
+export function encodingObjection({ headers }: IncomingMessage): string | undefined {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (encoding === '' || encoding === 'identity') return undefined;
+  return `The request body must not have the Content-Encoding ${JSON.stringify(encoding)}`;
+}
+
+const UTF8_NAMES = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
+
+/** Returns the charset of a Content-Type header in lower case; undefined if there is none or it is a subset of UTF-8. */
+export function foreignCharsetOf(contentType: string): string | undefined {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType)?.[1]?.toLowerCase();
+  return charset === undefined || UTF8_NAMES.has(charset) ? undefined : charset;
+}
+
+/** The content of a multipart body. */
 export interface Multipart {
-  /** The last of each name. */
+  /** By name. If a name is repeated, the last value counts. */
   readonly fields: ReadonlyMap<string, string>;
-  /** By the names of their fields, in their order. */
+  /** Files with the names of their fields, in the order sent. */
   readonly files: readonly (readonly [name: string, file: Uint8Array])[];
 }
 
-/** The media type of a Content-Type header, in lower case. */
+/** Returns the media type of a Content-Type header, in lower case. */
 export const mediaTypeOf = (contentType: string): string => contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
 /**
- * Reads a multipart body that was read whole.
+ * Parses a complete multipart body.
  *
- * @param contentType The header as it was sent: it names the boundary.
- * @throws BadRequestError when the body cannot be read, or has more than a thousand parts.
+ * @param contentType The header as sent, which contains the boundary.
+ * @throws BadRequestError if the body is malformed or has more than 1,000 parts.
  */
 export async function readMultipart(body: Buffer, contentType: string): Promise<Multipart> {
   const fields = new Map<string, string>();
@@ -58,7 +82,7 @@ export async function readMultipart(body: Buffer, contentType: string): Promise<
     if (hasTooManyParts(body, contentType)) throw new Error(`More than ${MAX_PARTS} parts`);
     for (const [name, value] of await new Response(new Uint8Array(body), { headers }).formData()) {
       if (typeof value === 'string') fields.set(name, value);
-      // Browsers send an input with nothing chosen as an empty file without a name.
+      // For a file input without a chosen file, browsers send an empty file without a name.
       else if (value.size > 0 || value.name !== '') files.push([name, await value.bytes()]);
     }
   } catch {
@@ -72,17 +96,17 @@ function hasTooManyParts(body: Buffer, contentType: string): boolean {
 }
 
 /**
- * Reads a body of type `application/x-www-form-urlencoded` that was read whole.
+ * Parses a complete body of type `application/x-www-form-urlencoded`.
  *
- * @returns The last of each name.
- * @throws BadRequestError when it has more than a thousand fields.
+ * @returns The last value of each name.
+ * @throws BadRequestError if there are more than 1,000 fields.
  */
 export function readUrlEncoded(body: Buffer): ReadonlyMap<string, string> {
   if (isOftenIn(body, '&')) throw new BadRequestError(`The form has more than ${MAX_PARTS} fields`);
   return new Map(new URLSearchParams(body.toString('utf8')));
 }
 
-/** Whether there are more of them than parts may be. */
+/** Whether a body contains a delimiter more than `MAX_PARTS` times. */
 function isOftenIn(body: Buffer, delimiter: string): boolean {
   let parts = 0;
   for (let at = body.indexOf(delimiter); at !== -1 && parts <= MAX_PARTS; parts++) {
@@ -91,16 +115,16 @@ function isOftenIn(body: Buffer, delimiter: string): boolean {
   return parts > MAX_PARTS;
 }
 
-/** A body of which something is still to come. */
+/** A body that has not arrived completely. */
 interface Arriving {
   bytes: number;
   readonly giveUp: (error: Error) => void;
 }
 
-/** Bodies this process keeps while they arrive. */
+/** The request bodies that this process is receiving, with a limit on their total size. */
 export class Arrivals {
   readonly #maxBytes: number;
-  /** The one that began to arrive first stands first. */
+  /** In the order of their arrival, oldest first. */
   readonly #bodies = new Set<Arriving>();
   #bytes = 0;
 
@@ -109,11 +133,11 @@ export class Arrivals {
   }
 
   /**
-   * Reads a whole body, and no more of it than `limitBytes`.
+   * Reads a whole body of at most `limitBytes`.
    *
-   * @throws BodyTooLargeError beyond `limitBytes`, at once if the head says so, and else as soon as it is passed.
-   * @throws RequestTimeoutError when there is no room for all that arrive, and this has taken longest.
-   * @throws BadRequestError when the connection breaks.
+   * @throws BodyTooLargeError if the Content-Length exceeds `limitBytes`, or as soon as the received bytes do.
+   * @throws RequestTimeoutError if the arriving bodies exceed the total limit and this one is the oldest.
+   * @throws BadRequestError if the connection breaks.
    */
   read(incoming: IncomingMessage, limitBytes: number): Promise<Buffer> {
     return new Promise((resolve, reject) => {
@@ -126,7 +150,7 @@ export class Arrivals {
         bytes: 0,
         giveUp: (error) => {
           this.#remove(body);
-          // What still comes is let through unread, so that the client gets to read the answer.
+          // The rest is received but discarded, so that the client can read the response.
           chunks.length = 0;
           reject(error);
         },
@@ -145,7 +169,7 @@ export class Arrivals {
         resolve(Buffer.concat(chunks));
       });
       const cut = () => {
-        // Every request closes; an error is made for those that were not read by then.
+        // Every request emits `close`. Only requests that were not completely read fail here.
         if (this.#bodies.has(body)) body.giveUp(new BadRequestError('The request body ended early'));
       };
       incoming.once('error', cut);
@@ -153,7 +177,7 @@ export class Arrivals {
     });
   }
 
-  /** The body that has taken longest gives way first: honest senders are done in a moment. */
+  /** Rejects the oldest bodies until the total is within the limit. Honest clients finish sending quickly. */
   #makeRoom(): void {
     for (const body of this.#bodies) {
       if (this.#bytes <= this.#maxBytes) return;
@@ -168,6 +192,6 @@ export class Arrivals {
 
 const arrivals = new Arrivals();
 
-/** Reads a whole body. As `Arrivals.read`, for all of this process. */
+/** Reads a whole body, as `Arrivals.read`, with one total limit for this process. */
 export const readBody = (incoming: IncomingMessage, limitBytes: number): Promise<Buffer> =>
   arrivals.read(incoming, limitBytes);

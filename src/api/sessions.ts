@@ -8,10 +8,10 @@ import { urlOf } from '../platform/hosts.ts';
 import { addressOf, type Origin } from '../platform/rate-limits.ts';
 import { cookieName, readCookie, setCookie } from './cookies.ts';
 
-/** What the cookie of a session hangs on. */
+/** The configuration that the session cookie depends on. */
 type CookieConfig = Pick<Config, 'port' | 'externalHost' | 'externalScheme' | 'trustedProxies'>;
 
-/** Reads one request header, by its name in lower case. */
+/** A function that returns a request header by its lower-case name. */
 export type ReadHeader = (name: string) => string | undefined;
 
 export const headersOf =
@@ -19,7 +19,7 @@ export const headersOf =
   (name) =>
     headers[name]?.toString();
 
-/** Whether the browser came over https, as far as the configuration or our own proxies tell. */
+/** Whether the browser connected over https, according to a trusted proxy or else to the configuration. */
 export function isOverHttps(config: CookieConfig, header: ReadHeader): boolean {
   if (config.trustedProxies > 0) {
     const scheme = header('x-forwarded-proto')?.split(',').at(-1)?.trim().toLowerCase();
@@ -28,26 +28,27 @@ export function isOverHttps(config: CookieConfig, header: ReadHeader): boolean {
   return urlOf(config, '').startsWith('https:');
 }
 
-/** The prefix has browsers refuse a cookie of this name that was not set over https, or for other hosts as well. */
+/** With the `__Host-` prefix, browsers reject the cookie unless it was set over https and for this host only. */
 const nameOf = (config: CookieConfig, isSecure: boolean) =>
   isSecure ? '__Host-chat-session' : cookieName(config, 'session');
 
-/** The token that a browser shows; undefined when it shows none. */
+/** Returns the session token in the cookie of a request; undefined if there is none. */
 export function sessionTokenIn(config: CookieConfig, header: ReadHeader): string | undefined {
   const token = readCookie(header('cookie'), nameOf(config, isOverHttps(config, header)));
   return token === '' ? undefined : token;
 }
 
 const ABROAD =
-  'A page of another site is signed in over https alone: browsers keep no cookie for it otherwise. Have it sign in with a ' +
-  'key, as a bearer';
+  'A page of another site can sign in only over https, because browsers store no cookie for it otherwise. Over http, use ' +
+  'an API key as a bearer token';
 
 /**
- * The Set-Cookie header that gives a browser the token of its session; undefined takes it away. For a page of another site,
- * of an origin that is allowed, browsers send no `SameSite=Lax` cookie: it gets one of its own, which pages of third sites
- * have no part in.
+ * Returns the Set-Cookie header that stores a session token; if `given` is undefined, the header deletes the cookie.
  *
- * @throws BadRequestError for a page of another site over http.
+ * Browsers send no `SameSite=Lax` cookie from pages of another site. A page of an allowed origin on another site therefore
+ * gets a separate partitioned cookie, which pages of third sites cannot use.
+ *
+ * @throws BadRequestError if a page of another site connects over http.
  */
 export function sessionCookie(app: App, header: ReadHeader, given: SessionToken | undefined): string {
   const secure = isOverHttps(app.config, header);
@@ -64,19 +65,19 @@ export function sessionCookie(app: App, header: ReadHeader, given: SessionToken 
   });
 }
 
-/** How a request is signed in. */
+/** Options for the authentication of a request. */
 interface Way {
   readonly client?: string | undefined;
-  /** Whether "Bearer <api key>" is taken beside Basic. */
+  /** Whether "Bearer <api key>" is accepted besides Basic. */
   readonly allowBearer?: boolean;
-  /** What the answer goes out by: it tells the browser a new token now and then. Absent: nothing can be told. */
+  /** The response, which stores a renewed session token in the browser. Absent if no cookie can be set. */
   readonly answer?: { appendHeader(name: string, value: string): unknown } | undefined;
 }
 
 /**
- * Who sends an HTTP request: by its Authorization header, else by the session that its cookie shows.
+ * Authenticates an HTTP request by its Authorization header, else by its session cookie.
  *
- * @throws What `signIn` throws.
+ * @throws Every error of `signIn`.
  */
 export function signInBy(app: App, origin: Origin, { client, allowBearer = false, answer }: Way): Promise<RequestCtx> {
   const { host, authorization, 'user-agent': userAgent } = origin.headers;
@@ -88,7 +89,7 @@ export function signInBy(app: App, origin: Origin, { client, allowBearer = false
   return signIn(app, { host, userAgent, client, authorization, allowBearer, session });
 }
 
-/** The session that a request shows by its cookie; undefined when it shows none. */
+/** Returns the session of a request's cookie; undefined if there is none. */
 export function sessionShownBy(config: CookieConfig, { headers, socket }: Origin): ShownSession | undefined {
   const token = sessionTokenIn(config, headersOf(headers));
   if (token === undefined) return undefined;

@@ -1,17 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { LRUCache } from 'lru-cache';
 import { COMPRESSIBLE, type Coding, codingOf, compress } from './compression.ts';
 
-/** A file that is the same for everybody, as it is sent. */
+/** A file that is the same for all clients, ready to be sent. */
 export interface SharedFile {
-  /** Shared by all answers: text would be copied for each, which may be many that nobody reads. */
+  /** Shared by all responses. A string would be copied for each response, including those that no client reads. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** A strong entity tag. */
   readonly tag: string;
 }
 
 /**
- * @param compressedBefore The same, where it was compressed before the service started; the rest is when it is first asked for.
+ * Prepares a file that is the same for all clients.
+ *
+ * @param compressedBefore The content in codings that were compressed before the service started. Other codings are
+ *   compressed at the first request for them.
  */
 export function sharedFile(
   content: string | Uint8Array<ArrayBuffer>,
@@ -25,7 +29,7 @@ export function sharedFile(
 
 const compressed = new WeakMap<SharedFile, Map<Coding, Promise<Uint8Array<ArrayBuffer>>>>();
 
-/** The file compressed, which is done once. */
+/** Returns the file in a coding. It is compressed once. */
 function compressedOf(file: SharedFile, coding: Coding): Promise<Uint8Array<ArrayBuffer>> {
   const known = compressed.get(file) ?? new Map();
   compressed.set(file, known);
@@ -35,23 +39,42 @@ function compressedOf(file: SharedFile, coding: Coding): Promise<Uint8Array<Arra
 }
 
 /**
- * Serves a file, of the `Content-Type` among `headers`, as the client takes it best, or 304 to whoever has it. Hono's own middleware would look into the answer,
- * which copies it for each.
+ * Serves a file in the best coding that the client accepts, or 304 if the client has it. Its `Content-Type` is one of `headers`.
+ * Hono's own middleware is not used, because it copies the body for each response.
  */
 export async function fileAnswer(
   file: SharedFile,
   { 'if-none-match': known, 'accept-encoding': accepted }: IncomingHttpHeaders,
   headers: Readonly<Record<string, string>>,
+  status = 200,
 ): Promise<Response> {
   const coding = COMPRESSIBLE.test(headers['Content-Type'] ?? '') ? codingOf(accepted) : undefined;
   const tag = coding === undefined ? file.tag : file.tag.replace(/"$/, `-${coding}"`);
   const all = { ...headers, ETag: tag, Vary: 'Accept-Encoding, Origin', 'X-Content-Type-Options': 'nosniff' };
-  if (hasTag(known, tag)) return new Response(null, { status: 304, headers: all });
-  if (coding === undefined) return new Response(file.bytes, { headers: all });
-  return new Response(await compressedOf(file, coding), { headers: { ...all, 'Content-Encoding': coding } });
+  if (status === 200 && hasTag(known, tag)) return new Response(null, { status: 304, headers: all });
+  const bytes = coding === undefined ? file.bytes : await compressedOf(file, coding);
+  // After HEAD, clients keep a connection open only if the response has a length.
+  const sized = { ...all, 'Content-Length': String(bytes.length) };
+  return new Response(bytes, {
+    status,
+    headers: coding === undefined ? sized : { ...sized, 'Content-Encoding': coding },
+  });
 }
 
-/** Whether the client has this version, or one it takes for the same. */
+/** Number of cached variants of a page. */
+const KEPT_FORMS = 4;
+
+/** Caches the most recently used variants of a page that depends on a key, such as the requested host. */
+export function sharedFiles(make: (key: string) => string | Uint8Array<ArrayBuffer>): (key: string) => SharedFile {
+  const kept = new LRUCache<string, SharedFile>({ max: KEPT_FORMS });
+  return (key) => {
+    const file = kept.get(key) ?? sharedFile(make(key));
+    kept.set(key, file);
+    return file;
+  };
+}
+
+/** Whether an If-None-Match header contains the entity tag, compared weakly. */
 function hasTag(known = '', tag: string): boolean {
   return known.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag);
 }

@@ -3,29 +3,29 @@ import type { SystemGroups } from '../access/permissions/system-groups.ts';
 import type { RenderOptions } from '../events/view.ts';
 import type { Tx } from '../platform/db/client.ts';
 
-/** What a data group is read with: one consistent snapshot of the database, and what the client asked for. */
+/** The input of a state group: a consistent snapshot of the database, and the options of the registration. */
 export interface Snapshot {
   readonly app: App;
-  /** Who registers, as they are in the snapshot. */
+  /** The user who registers the queue, as stored in the snapshot. */
   readonly viewer: Viewer;
-  /** The snapshot: read with this alone, and write nothing. */
+  /** The read-only transaction of the snapshot. Groups must read only from it. */
   readonly db: Tx;
-  /** The log's last id in the snapshot. */
+  /** Id of the last event in the snapshot. */
   readonly position: number;
   readonly options: RenderOptions;
-  /** How far back presence goes; null: as far as it does without a wish. */
+  /** Maximum age of presences, in days; null for the default. */
   readonly presenceHistoryDays: number | null;
-  /** Of the viewer's organisation. Their ids never change, so they need no reading in the snapshot. */
+  /** Role groups of the viewer's organization. Their ids never change, so they are not read in the snapshot. */
   readonly groups: SystemGroups;
   /**
-   * What `read` gives of this snapshot. It is read once, however many groups ask for it.
+   * Returns the result of `read` for this snapshot. `read` runs once, however many groups need its result.
    *
-   * @param read The same function for all who share what it reads.
+   * @param read Must be the same function in all groups that share the result.
    */
   shared<T>(read: (snapshot: Snapshot) => Promise<T>): Promise<T>;
 }
 
-/** A snapshot whose groups share their reads with each other, and with no other snapshot. */
+/** Returns a snapshot whose groups share their reads with each other, and with no other snapshot. */
 export function toSnapshot(given: Omit<Snapshot, 'shared'>): Snapshot {
   const known = new Map<unknown, Promise<unknown>>();
   const snapshot: Snapshot = {
@@ -33,7 +33,7 @@ export function toSnapshot(given: Omit<Snapshot, 'shared'>): Snapshot {
     shared<T>(read: (of: Snapshot) => Promise<T>): Promise<T> {
       const reading = known.get(read) ?? read(snapshot);
       known.set(read, reading);
-      // The value under a function is what that function returned.
+      // The cast is safe: the value stored for a function is the result of that function.
       return reading as Promise<T>;
     },
   };
@@ -41,16 +41,18 @@ export function toSnapshot(given: Omit<Snapshot, 'shared'>): Snapshot {
 }
 
 /**
- * A group of state that registration returns, and that events then keep current: the snapshot, with the events after
- * its id applied, equals a fresh snapshot.
+ * A group of state that a registration returns and that events then keep current. The snapshot with all later events applied
+ * equals a new snapshot.
  */
 export interface StateGroup {
-  /** The name in `fetch_event_types`. */
+  /** Name of the group in `fetch_event_types`. */
   readonly name: string;
-  /** Another name that must be there too. */
+  /** Another name that must be in `fetch_event_types` as well. */
   readonly besides?: string;
-  /** A newer group of the same: who names both wants that one alone, of state and of events. */
+  /** A newer group with the same state. If a client requests both names, it gets only the newer one, for state and for events. */
   readonly replacedBy?: string;
-  /** The group's fields, in the document's names and units; those that are JSON already, as `JsonBytes`. */
+  /**
+   * Reads the group's fields, in the documented names and units. Fields that are already JSON are returned as `JsonBytes`.
+   */
   read(snapshot: Snapshot): Promise<Record<string, unknown>>;
 }

@@ -1,31 +1,31 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { RequestTimeoutError, StorageFullError } from '../platform/errors.ts';
-import { canBeHeard } from './audience.ts';
+import { hasRecipients } from './audience.ts';
 import type { StoredEvent } from './stored.ts';
 
-/** What a request does, as far as it has come. */
+/** The progress of a request: the changes that it has begun and committed. */
 interface Act {
-  /** Changes begun and not ended, one within the other. */
+  /** Number of nested changes in progress. */
   depth: number;
-  /** Whether something was committed. */
+  /** Whether any change was committed. */
   hasCommitted: boolean;
-  /** Whether what was begun last, as a whole, was committed. */
+  /** Whether the last outermost change was committed as a whole. False again once another change begins. */
   isMade: boolean;
-  /** Of the last event that was committed; null where there is none that anybody can hear. */
+  /** Id of the last committed event that a client can receive. Null if there is none. */
   position: number | null;
 }
 
 const acts = new AsyncLocalStorage<Act>();
 
-/** What something came to that answers a request. */
+/** The result of a function that answers a request: its value, or the error that it threw. */
 type Outcome<T> = { readonly value: T } | { readonly error: unknown; readonly isMade: boolean };
 
 /**
- * Runs something that answers a request, and says whether it failed only after it had done what it was to do, and where the
- * log tells of it.
+ * Runs a function that answers a request. Reports whether it failed only after its change was committed, and the position of
+ * that change in the log.
  *
- * @returns What `run` returns; or, thrown by it, an error, and whether the change was made before. And the position of the
- *   last event of its changes, as far as they are committed.
+ * @returns The value that `run` returned; or the error that it threw, and `isMade`: whether the change was committed before.
+ *   `position` is the id of the last event of its committed changes.
  */
 export async function observingChanges<T>(
   run: () => Promise<T>,
@@ -39,10 +39,10 @@ export async function observingChanges<T>(
   }
 }
 
-/** Does what has a time of its own, and is no part of the request that sets it going. */
+/** Runs a function outside the context of the current request, for work that is not part of the request. */
 export const apart = <T>(run: () => T): T => acts.exit(run);
 
-/** Takes note of events of the request's changes, which are committed. */
+/** Records the committed events of the request's changes. */
 export function noteCommitted(events: readonly StoredEvent[]): void {
   const act = acts.getStore();
   const position = lastPosition(events);
@@ -50,21 +50,21 @@ export function noteCommitted(events: readonly StoredEvent[]): void {
 }
 
 /**
- * Where the last of some events stands that somebody can hear: those for the service itself reach no client, which would
- * wait for them in vain.
+ * Returns the id of the last event that a client can receive. Skips events for the service itself, which no client receives: a
+ * client would wait for them in vain.
  *
- * @param events In order.
- * @returns Null where there is none.
+ * @param events In ascending order of ids.
+ * @returns Null if no event has recipients.
  */
 export function lastPosition(events: readonly StoredEvent[]): number | null {
-  return events.findLast(({ audience }) => canBeHeard(audience))?.id ?? null;
+  return events.findLast(({ audience }) => hasRecipients(audience))?.id ?? null;
 }
 
 /**
- * Marks what `change` does as one change, that is made when it returns. What consists of several transactions is marked as
- * a whole: after some of them it is not made.
+ * Marks `change` as one change, which is complete when it returns. If a change consists of several transactions, wrap all of
+ * them: it is not complete after some of them.
  *
- * @throws RequestTimeoutError when the database gave out in the middle: it says that a part is done.
+ * @throws RequestTimeoutError if the database times out after a part was committed. The message says that a part is done.
  */
 export async function changing<T>(change: () => Promise<T>): Promise<T> {
   const act = acts.getStore();
@@ -86,5 +86,9 @@ export async function changing<T>(change: () => Promise<T>): Promise<T> {
 
 const partlyDone = (error: RequestTimeoutError) =>
   error instanceof StorageFullError
-    ? new StorageFullError('The service has no room left; a part is done, and the same request later does the rest')
-    : new RequestTimeoutError('The service is busy; a part is done, and the same request again does the rest');
+    ? new StorageFullError(
+        'The service has no disk space left; the change is incomplete, repeat the request later to complete it',
+      )
+    : new RequestTimeoutError(
+        'The service is unavailable; the change is incomplete, repeat the request to complete it',
+      );

@@ -7,35 +7,35 @@ import type { EventDraft } from './define.ts';
 import { readCounter } from './log-reads.ts';
 import type { StoredEvent } from './stored.ts';
 
-/** An event, and who hears it. */
+/** An event and its recipients. */
 export interface AddressedEvent {
   readonly event: EventDraft;
   readonly audience: Audience;
 }
 
-/** An event that a change emits; `withId` is called with its id. */
+/** An event that a change emits. `withId` is called with its id. */
 export interface EmittedEvent extends AddressedEvent {
   readonly withId?: ((id: number) => Promise<unknown>) | undefined;
 }
 
-/** Takes ids from the counter, and logs events under them, in one statement. */
+/** A statement that takes ids from the counter and logs its own events under them. */
 export type LoggingStatement = (tx: Tx) => Promise<Appended>;
-/** Finds out which events tell what is so. */
+/** A function that reads the current state and returns the events that describe it. */
 export type EventsReading = (tx: Tx) => Promise<readonly AddressedEvent[]>;
 
-/** What is known of beforehand: events, or a statement that logs its own. */
+/** A step that needs no read: events, or a statement that logs its own. */
 type KnownLogStep = { readonly events: EmittedEvent[] } | { readonly write: LoggingStatement };
-/** One step of what a change logs, in order: one that is known, or events that are still to be found out. */
+/** One step of a change's logging, in order: a known step, or a read that returns the events. */
 export type LogStep = KnownLogStep | { readonly read: EventsReading; readonly harmless: readonly string[] };
 
-/** What one statement has logged. */
+/** The events that were logged. */
 export interface Appended {
   readonly events: readonly StoredEvent[];
-  /** Of the transaction; undefined when it appended nothing. */
+  /** Identifies the transaction. Undefined if it appended nothing. */
   readonly trace?: Trace;
 }
 
-/** Logs all steps, in their order. The realm's counter stays locked until the commit. */
+/** Logs all steps, in their order. The organization's counter row stays locked until the commit. */
 export async function appendAll(tx: Tx, realmId: number, steps: readonly LogStep[], app: Clocked): Promise<Appended> {
   const events: StoredEvent[] = [];
   let trace: Trace | undefined;
@@ -48,9 +48,9 @@ export async function appendAll(tx: Tx, realmId: number, steps: readonly LogStep
 }
 
 /**
- * The steps, with the events that were still to be found out. All that changes what `read` sees is logged, so what it found
- * holds as long as nobody else has logged such a change since. If somebody has, it is read again while the counter is held,
- * for which other changes of the organisation wait.
+ * Resolves the steps that contain a read. Every change to the data that `read` sees is logged. So its result is valid unless
+ * another transaction has logged such a change in the meantime. In that case, it is read again while the counter row is locked.
+ * Other changes of the organization wait meanwhile.
  */
 async function foundOut(tx: Tx, realmId: number, steps: readonly LogStep[]): Promise<readonly KnownLogStep[]> {
   const readings = steps.filter((step) => 'read' in step);
@@ -68,9 +68,9 @@ async function foundOut(tx: Tx, realmId: number, steps: readonly LogStep[]): Pro
 }
 
 /**
- * Keeps the log from growing until the change is over.
+ * Locks the log of the organization until the transaction ends, so that no other transaction can append events.
  *
- * @returns Whether events of other than the harmless types were logged after `seen`.
+ * @returns Whether events of types other than `harmless` were logged after `seen`.
  */
 async function holdLog(tx: Tx, realmId: number, seen: number, harmless: readonly string[]): Promise<boolean> {
   const [row] = await tx.$queryRaw<{ hold_log: boolean }[]>`
@@ -78,13 +78,13 @@ async function holdLog(tx: Tx, realmId: number, seen: number, harmless: readonly
   return row?.hold_log !== false;
 }
 
-/** Where events are logged, and when. */
+/** The organization whose log is appended to, and the clock. */
 interface Log {
   readonly realmId: number;
   readonly app: Clocked;
 }
 
-/** One statement: bumps the counter, which stays locked until the commit, and inserts the events under its new ids. */
+/** Increments the counter, which stays locked until the commit, and inserts the events under the new ids, in one statement. */
 async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEvent[]): Promise<Appended> {
   if (emitted.length === 0) return { events: [] };
   let offset = 0;
@@ -104,7 +104,7 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
       ephemeral: event.ephemeral,
     };
   });
-  // One time for both: the embedded database has it from this process, anew each time that it is asked for.
+  // Called once for both columns: for the embedded database, each call returns another time of this process.
   const clock = databaseClock(app);
   const [counter] = await tx.$queryRaw<{ base: bigint; xid: string; written_at: string }[]>`
     WITH counter AS (
@@ -121,7 +121,7 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
     )
     SELECT base, pg_current_xact_id()::text AS xid, extract(epoch FROM ${clock})::text AS written_at
     FROM counter`;
-  if (counter === undefined) throw new Error(`Realm ${realmId} has no event counter`);
+  if (counter === undefined) throw new Error(`Organization ${realmId} has no event counter`);
   const base = Number(counter.base);
   const stored = emitted.map(({ event, audience }, i) => {
     const json = JSON.stringify(event.payload);
@@ -129,7 +129,8 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
       id: base + (rows[i]?.offset ?? 0),
       type: event.type,
       op: event.op ?? null,
-      // As a reader of the table gets it, so that what is heard live cannot differ from replay (dates, undefined).
+      // Converts the payload to the form in which a row is read, so that live delivery cannot differ from replay (dates,
+      // undefined).
       payload: JSON.parse(json) as unknown,
       audience,
       width: event.width,
@@ -145,10 +146,10 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
   return { events: stored, trace: { xid: counter.xid, row } };
 }
 
-/** Moves the counter on by one, so that an id can be given to what is no event. Returns the new last id. */
+/** Increments the counter by one, to reserve an id that belongs to no event. Returns the new last id. */
 export async function bumpCounter(db: SqlClient, realmId: number): Promise<number> {
   const [row] = await db.$queryRaw<{ last_id: bigint }[]>`
     UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${realmId} RETURNING last_id`;
-  if (row === undefined) throw new Error(`Realm ${realmId} has no event counter`);
+  if (row === undefined) throw new Error(`Organization ${realmId} has no event counter`);
   return Number(row.last_id);
 }

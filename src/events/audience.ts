@@ -1,40 +1,51 @@
 import { GUEST } from '../platform/roles.ts';
 
 /**
- * Who hears an event, as a rule and never as a row per recipient: (a role and all above it, or no role)
- * ∪ subscribers of the channels as of the event's id ∪ the users − the excepted users.
+ * The recipients of an event, described by conditions instead of a list of users: (users with a role of at most `maxRole`) ∪
+ * (subscribers of `channelIds` at the event's id) ∪ `userIds` − `exceptUserIds`.
  */
 export interface Audience {
-  /** Heard by users whose role number is at most this; null: by no role. */
+  /** Highest role number whose users receive the event. Null: no role. */
   readonly maxRole: number | null;
-  /** At most two. */
+  /** Channels whose subscribers receive the event, at most two. */
   readonly channelIds: readonly number[];
   readonly userIds: readonly number[];
   readonly exceptUserIds: readonly number[];
-  /** The public channel of a message, for queues that asked for all of them. */
+  /** The public channel of a message, for queues that receive the messages of all public channels. */
   readonly publicChannelId: number | null;
 }
 
-const NOBODY: Audience = { maxRole: null, channelIds: [], userIds: [], exceptUserIds: [], publicChannelId: null };
+const NO_RECIPIENTS: Audience = {
+  maxRole: null,
+  channelIds: [],
+  userIds: [],
+  exceptUserIds: [],
+  publicChannelId: null,
+};
 
-/** Nobody: the event is for the service itself. */
-export const nobody = (): Audience => NOBODY;
+/** Returns an audience without recipients: the event is for the service itself. */
+export const noRecipients = (): Audience => NO_RECIPIENTS;
 
-/** Every user of the organisation. */
+/** Returns the audience of all users of the organization. */
 export const everyone = (): Audience => roleAtMost(GUEST);
 
-/** The users with `role` or more rights: `ADMINISTRATOR` is administrators and owners. */
-export const roleAtMost = (role: number): Audience => ({ ...NOBODY, maxRole: role });
+/** Returns the audience of users with `role` or more rights: `ADMINISTRATOR` means administrators and owners. */
+export const roleAtMost = (role: number): Audience => ({ ...NO_RECIPIENTS, maxRole: role });
 
-/** Who is subscribed to the channel when the event happens. */
-export const subscribersOf = (channelId: number): Audience => ({ ...NOBODY, channelIds: [channelId] });
+/** Returns the audience of the users who are subscribed to the channel when the event happens. */
+export const subscribersOf = (channelId: number): Audience => ({ ...NO_RECIPIENTS, channelIds: [channelId] });
 
-/** The users listed. */
-export const users = (userIds: readonly number[]): Audience => ({ ...NOBODY, userIds: [...new Set(userIds)] });
+/** Returns the audience of the listed users. */
+export const users = (userIds: readonly number[]): Audience => ({ ...NO_RECIPIENTS, userIds: [...new Set(userIds)] });
 
-/** Whoever hears at least one of the two. */
+/**
+ * Returns the union of two audiences.
+ *
+ * @throws Error if one of them has excepted users.
+ */
 export function either(a: Audience, b: Audience): Audience {
-  if (a.exceptUserIds.length > 0 || b.exceptUserIds.length > 0) throw new Error('Except users last');
+  if (a.exceptUserIds.length > 0 || b.exceptUserIds.length > 0)
+    throw new Error('Combine audiences before you exclude users');
   return {
     maxRole: a.maxRole === null ? b.maxRole : b.maxRole === null ? a.maxRole : Math.max(a.maxRole, b.maxRole),
     channelIds: [...new Set([...a.channelIds, ...b.channelIds])],
@@ -44,16 +55,16 @@ export function either(a: Audience, b: Audience): Audience {
   };
 }
 
-/** `audience` without the users listed. */
+/** Returns `audience` without the listed users. */
 export function except(audience: Audience, userIds: readonly number[]): Audience {
   return { ...audience, exceptUserIds: [...new Set([...audience.exceptUserIds, ...userIds])] };
 }
 
-/** Whether the audience may be anybody at all. */
-export const canBeHeard = ({ maxRole, channelIds, userIds, publicChannelId }: Audience): boolean =>
+/** Whether the audience can have any recipient. */
+export const hasRecipients = ({ maxRole, channelIds, userIds, publicChannelId }: Audience): boolean =>
   maxRole !== null || channelIds.length > 0 || userIds.length > 0 || publicChannelId !== null;
 
-/** What decides whether one user hears an event: what they are at its id. */
+/** The roles and subscriptions of one user, which decide whether the user receives an event. */
 export interface Listener {
   readonly userId: number;
   roleAt(eventId: number): number;
@@ -61,18 +72,19 @@ export interface Listener {
 }
 
 /**
- * Whether `listener` hears the event `eventId` with this audience. The one place that decides it, live and on replay.
+ * Whether `listener` receives the event `eventId` with this audience. The only place that decides this, for live delivery and
+ * for replay.
  *
- * @param allPublicChannels Whether the queue asked for the messages of every public channel.
+ * @param allPublicChannels Whether the queue receives the messages of all public channels.
  */
-export function hears(audience: Audience, listener: Listener, eventId: number, allPublicChannels: boolean): boolean {
+export function receives(audience: Audience, listener: Listener, eventId: number, allPublicChannels: boolean): boolean {
   const { maxRole, channelIds, userIds, exceptUserIds, publicChannelId } = audience;
   if (exceptUserIds.includes(listener.userId)) return false;
   return (
     userIds.includes(listener.userId) ||
     (maxRole !== null && listener.roleAt(eventId) <= maxRole) ||
     channelIds.some((channelId) => listener.isSubscribedAt(channelId, eventId)) ||
-    // Who registered as a member may be a guest by now.
+    // A member who registered the queue may have become a guest.
     (publicChannelId !== null && allPublicChannels && listener.roleAt(eventId) < GUEST)
   );
 }

@@ -1,31 +1,34 @@
 import { randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Config } from '../platform/config.ts';
 import { Session } from '../platform/db/sessions.ts';
 import { REDIS_PATIENCE_MS, RedisBreaker } from '../platform/redis-breaker.ts';
+import { RedisConnection } from '../platform/redis-connection.ts';
 import { redisPrefix } from '../platform/redis-names.ts';
 
-/** Wake-ups between nodes. A hint says that a realm's log has grown; it carries nothing and may get lost. */
+/** Notifications between nodes. A hint means that the log of an organization has grown. It carries no data and may get lost. */
 export interface Bus {
-  /** Tells the other nodes, soon; never waits and never throws. */
+  /** Notifies the other nodes soon. Never waits and never throws. */
   publish(realmId: number): void;
-  /** Called for each realm another node told of. */
+  /** Registers a callback that runs for each organization in a hint from another node. */
   onHint(listen: (realmId: number) => void): void;
   close(): Promise<void>;
 }
 
-/** The channel's name, on PostgreSQL and, behind this service's prefix, on Redis. */
+/** Name of the channel on PostgreSQL and, after this service's prefix, on Redis. */
 const CHANNEL = 'event_log';
-/** Hints of this long go out as one. A hint costs every node a read, and NOTIFY a lock that all commits share. */
+/** Hints within this time are sent as one. A hint costs every node a read, and NOTIFY takes a lock that all commits share. */
 const DEBOUNCE_MS = 10;
 const RECONNECT_MS = 1_000;
-/** How often the connection for them is used at the least: one that is dead is found out by that. */
+/** Longest interval between queries on the listening connection. These queries detect a dead connection. */
 const LISTENING_CHECK_MS = 5_000;
-/** NOTIFY takes 8,000 bytes; the rest waits for the next turn. */
+/** Maximum number of organizations in one hint: a NOTIFY payload holds 8,000 bytes. The others are sent with the next hint. */
 const REALMS_PER_HINT = 500;
 
-/** Redis where `REDIS_URL` names one, else PostgreSQL's own LISTEN/NOTIFY; the embedded database has one node only. */
+/**
+ * Opens a bus on Redis if `REDIS_URL` is set, else on LISTEN/NOTIFY of PostgreSQL. The embedded database has only one node, so
+ * its bus does nothing.
+ */
 export function openBus(config: Config, log: Logger): Bus {
   if (config.redisUrl !== undefined)
     return new DebouncedBus(redisWire(config.redisUrl, `${redisPrefix(config)}${CHANNEL}`, log));
@@ -33,7 +36,7 @@ export function openBus(config: Config, log: Logger): Bus {
   return { publish() {}, onHint() {}, async close() {} };
 }
 
-/** What carries texts between nodes. */
+/** A transport for texts between nodes. */
 interface Wire {
   send(text: string): void;
   receive(listen: (text: string) => void): void;
@@ -76,7 +79,7 @@ class DebouncedBus implements Bus {
   }
 }
 
-/** Undefined for what is not a hint: anybody with access to the database may write to the channel. */
+/** Parses a hint. Returns undefined for any other text: every client of the database can write to the channel. */
 function readHint(text: string): { node: unknown; realms: readonly number[] } | undefined {
   try {
     const { node, realms } = JSON.parse(text) as { node: unknown; realms: unknown };
@@ -87,33 +90,35 @@ function readHint(text: string): { node: unknown; realms: readonly number[] } | 
 }
 
 function redisWire(url: string, channel: string, log: Logger): Wire {
-  // A hint that cannot go out now is of no use later: the counters are compared every second anyway.
-  const sender = new Redis(url, {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: REDIS_PATIENCE_MS,
-  });
-  // Nobody waits for hints, but what nobody takes would pile up here.
-  const breaker = new RedisBreaker(sender, { log, without: 'nodes look by themselves once a second' });
-  const receiver = new Redis(url, { maxRetriesPerRequest: null });
-  for (const redis of [sender, receiver]) redis.on('error', (err: Error) => log.warn({ err }, 'Redis is out of reach'));
+  // A hint that cannot be sent now is useless later: the counters are compared every second anyway.
+  const sender = new RedisConnection(
+    url,
+    { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: REDIS_PATIENCE_MS },
+    (err) => log.warn({ err }, 'redis unavailable'),
+  );
+  // No caller waits for hints, but unsent ones would accumulate here.
+  const breaker = new RedisBreaker(sender.redis, { log, without: 'nodes check the event log once a second' });
+  const receiver = new RedisConnection(url, { maxRetriesPerRequest: null }, (err) =>
+    log.warn({ err }, 'redis subscription failed'),
+  );
   return {
     send(text) {
-      breaker.ask(() => sender.publish(channel, text)).catch(() => {});
+      // The breaker logs the errors that it rejects with.
+      breaker.ask(() => sender.redis.publish(channel, text)).catch(() => {});
     },
     receive(listen) {
-      receiver.on('message', (_channel: string, text: string) => listen(text));
-      receiver.subscribe(channel).catch((err: unknown) => log.warn({ err }, 'could not subscribe to wake-ups'));
+      receiver.redis.on('message', (_channel: string, text: string) => listen(text));
+      receiver.redis.subscribe(channel).catch((error: Error) => receiver.report(error));
     },
     async close() {
       breaker.close();
-      sender.disconnect();
-      receiver.disconnect();
+      sender.close();
+      receiver.close();
     },
   };
 }
 
-/** One connection of its own: LISTEN belongs to a connection, and NOTIFY must stay out of the writing transactions. */
+/** Opens a dedicated connection: LISTEN belongs to a connection, and NOTIFY must not run in the writing transactions. */
 function postgresWire(connectionString: string, log: Logger): Wire {
   let client: Session | undefined;
   let closed = false;
@@ -123,7 +128,7 @@ function postgresWire(connectionString: string, log: Logger): Wire {
     const fresh = new Session({ connectionString });
     let isOver = false;
     const again = () => {
-      // A connection that ends amid what it is asked first is told of twice.
+      // `again` is called twice if the connection ends during its first queries.
       if (isOver) return;
       isOver = true;
       if (client === fresh) client = undefined;
@@ -131,23 +136,23 @@ function postgresWire(connectionString: string, log: Logger): Wire {
       fresh.end().catch(() => {});
       if (!closed) setTimeout(() => void connect(), RECONNECT_MS).unref();
     };
-    fresh.on('error', (err) => log.warn({ err }, 'the connection for wake-ups broke; connecting again'));
+    fresh.on('error', (err) => log.warn({ err }, 'notification connection failed, reconnecting'));
     fresh.once('end', again);
     fresh.on('notification', ({ payload }) => listen(payload ?? ''));
     try {
       await fresh.connect();
-      fresh.requirePrimary();
+      await fresh.prepare();
       await fresh.query(`LISTEN ${CHANNEL}`);
       client = fresh;
-      // Nobody else ends what was closed while it was made, and it would keep the process.
+      // The bus was closed while this connection was opened. Left open, it would keep the process alive.
       if (closed) await fresh.end();
     } catch (err) {
-      if (!closed) log.warn({ err }, 'could not listen for wake-ups; trying again');
+      if (!closed) log.warn({ err }, 'listening for notifications failed, retrying');
       again();
     }
   };
   void connect();
-  // One after another: a connection runs one query at a time.
+  // Sequential: a connection runs one query at a time.
   const run = (sql: string, values: string[] = []) => {
     sending = sending.then(async () => {
       await client?.query(sql, values).catch(() => {});

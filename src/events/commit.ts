@@ -1,38 +1,41 @@
 import type { Prisma } from '../generated/prisma/client.ts';
 import { type Db, type Tx, withinTransaction } from '../platform/db/client.ts';
-import { isBusy, isLostRace, isUnknownTransaction, refusalOf } from '../platform/db/errors.ts';
+import { isBusy, isSerializationFailure, isUnknownTransaction, refusalOf } from '../platform/db/errors.ts';
 import { transaction } from '../platform/db/rows.ts';
 import { retry } from '../platform/retry.ts';
 import { changing } from './act.ts';
 import type { LogContext } from './context.ts';
 
-/** Our choice: longer than any change takes, shorter than a client waits. Stated, because Prisma's own are 2 s and 5 s. */
+/**
+ * Limits of a transaction: longer than any change takes, and shorter than the timeouts of clients. Set explicitly, because the
+ * defaults of Prisma are 2 s and 5 s.
+ */
 const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 15_000 };
-/** Our choice: three more tries, then the client is told to try again itself. */
+/** Retries after serialization failures. After the last retry, the client receives an error, after which it can retry. */
 const RETRIES = 3;
-/** Our choice: how long a database that went away in the middle of a commit is waited for. */
+/** Longest wait for a database that became unreachable during a commit. */
 const COMMIT_PATIENCE_MS = 10_000;
-/** Our choice. */
+/** Pause between two queries for the outcome of a commit. */
 const ASK_AGAIN_MS = 50;
 
 /**
- * What tells afterwards whether a transaction came through. Its id does not, alone: what was not committed when the server
- * died may be unknown to the one after it, which then gives the same id to somebody else.
+ * Identifies a transaction whose outcome is unknown. The transaction id alone is not enough. After a crash, the new server may
+ * not know the id of an uncommitted transaction, and may assign it to another one.
  */
 export interface Trace {
   readonly xid: string;
-  /** A statement for a row that no other transaction can have written, which is there until long after the commit. */
+  /** A query for a row that no other transaction can have written, and that exists until long after the commit. */
   readonly row: Prisma.Sql;
 }
 
 /**
- * Runs `change` in one transaction, when it is the organisation's turn. When the connection breaks during the commit, the
- * database is asked whether it came through.
+ * Runs `change` in one transaction, once the fair limiter `database.permits` grants the organization a permit. If the connection
+ * breaks during the commit, the database is queried for the outcome.
  *
- * @param change Says in `trace` by what its outcome can be told, without which nobody can ask; undefined when it wrote
- *   nothing.
- * @throws RequestTimeoutError when its turn does not come in time.
- * @throws Error when the outcome cannot be found out; else what `change` or the database throws, and nothing was done.
+ * @param change Returns in `trace` the data that identifies its transaction, without which the outcome cannot be queried.
+ *   `trace` is undefined if it wrote nothing.
+ * @throws RequestTimeoutError if no permit is granted in time.
+ * @throws Error if the outcome cannot be determined. Any other error is from `change` or the database, and nothing was changed.
  */
 export async function committing<T extends { readonly trace?: Trace }>(
   { app: { database, db }, realmId }: { readonly app: LogContext; readonly realmId: number },
@@ -49,7 +52,7 @@ export async function committing<T extends { readonly trace?: Trace }>(
       TRANSACTION_LIMITS,
     );
   try {
-    return await database.turns.take(realmId, () => withinTransaction(changes));
+    return await database.permits.take(realmId, () => withinTransaction(changes));
   } catch (error) {
     const trace = made?.trace;
     if (made !== undefined && trace !== undefined && isBusy(error) && (await hasCommitted(db, trace))) return made;
@@ -58,29 +61,29 @@ export async function committing<T extends { readonly trace?: Trace }>(
 }
 
 /**
- * Runs a statement that is a change by itself, and may wait for others of its organisation, when it is the organisation's
- * turn. In a request that is to have its effect once, it is a part of that one's turn.
+ * Runs a statement that is a change by itself, and that may wait for locks of its organization, once `database.permits` grants a
+ * permit. In the transaction of a request with an idempotency key, it runs under the permit of that request.
  *
- * @throws RequestTimeoutError when its turn does not come in time.
+ * @throws RequestTimeoutError if no permit is granted in time.
  */
 export const inTurn = <T>(
   { app, realmId }: { readonly app: LogContext & { readonly transaction?: object }; readonly realmId: number },
   statement: () => Promise<T>,
-): Promise<T> => (app.transaction === undefined ? app.database.turns.take(realmId, statement) : statement());
+): Promise<T> => (app.transaction === undefined ? app.database.permits.take(realmId, statement) : statement());
 
 /**
- * Whether a transaction whose commit was not answered has come through.
+ * Whether a transaction whose commit was not confirmed has committed.
  *
- * @throws Error when the database cannot be asked for so long that nobody would wait for the answer.
+ * @throws Error if the outcome is not known after 10 s.
  */
 async function hasCommitted(db: Db, { xid, row }: Trace): Promise<boolean> {
   const deadline = performance.now() + COMMIT_PATIENCE_MS;
   const unknown = new Error(
-    `The database went away while transaction ${xid} was being committed: its outcome is not known`,
+    `The database became unavailable during the commit of transaction ${xid}: its outcome is unknown`,
   );
   const ask = async () => {
     if (await isUnderWay(db, xid)) throw unknown;
-    // Only when the transaction is over: before, the row could be there a moment later.
+    // Queried only after the transaction has ended: before, the row could still appear.
     return (await db.$queryRaw<unknown[]>(row)).length > 0;
   };
   return retry(ask, (error) => {
@@ -101,15 +104,15 @@ async function isUnderWay(db: Db, xid: string): Promise<boolean> {
 }
 
 /**
- * Runs a change that may lose a race, from the start when it does.
+ * Runs a change, and retries it from the start after a serialization failure or deadlock.
  *
- * @throws RequestTimeoutError when it loses again and again, or the database is too busy.
+ * @throws RequestTimeoutError after too many failures, or if the database is unavailable.
  */
 export const retrying = <T>(change: () => Promise<T>): Promise<T> => changing(() => untilWon(change));
 
 const untilWon = <T>(change: () => Promise<T>): Promise<T> =>
   retry(change, (error, attempts) => {
-    if (!isBusy(error) && !isLostRace(error)) return undefined;
+    if (!isBusy(error) && !isSerializationFailure(error)) return undefined;
     if (isBusy(error) || attempts > RETRIES) throw refusalOf(error);
     return Math.random() * 10 * 2 ** attempts;
   });

@@ -3,18 +3,18 @@ import type { Config } from '../platform/config.ts';
 import type { Database, Db } from '../platform/db/client.ts';
 import type { StoredEvent } from './stored.ts';
 
-/** What the log and its readers need of a running service. */
+/** The parts of a running service that the log and its readers need. */
 export interface LogContext {
   readonly config: Config;
   readonly database: Database;
   /** Short for `database.db`. */
   readonly db: Db;
   readonly log: Logger;
-  /** The time. */
+  /** Returns the current time. */
   now(): Date;
 }
 
-/** Hands on events that are committed. */
+/** The receiver of committed events, which passes them to readers. */
 export interface Publisher {
   publish(realmId: number, events: readonly StoredEvent[]): void;
 }

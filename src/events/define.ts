@@ -1,49 +1,58 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import type { EventView, QueueOptions } from './view.ts';
 
-/** What a client is sent of an event: wire names and units, without the id, which the transports add. */
+/** An event as a client receives it: names and units of the wire format, without the id, which the transports add. */
 export interface RenderedEvent {
   readonly type: string;
   readonly op?: string;
   readonly [field: string]: unknown;
 }
 
-/** An event on its way into the log. */
+/** An event that is not logged yet. */
 export interface EventDraft {
   readonly type: string;
   readonly op: string | undefined;
-  /** JSON. All that any rendering needs: nothing is looked up when the event is delivered. */
+  /** JSON. Contains all data that any rendering needs: nothing is looked up at delivery. */
   readonly payload: object;
   readonly width: number;
   readonly ephemeral: boolean;
 }
 
-/** What an event means for the streams that are open when it passes, besides being heard. */
+/** Side effect of an event on each node that adds it to its log tail. */
 export type Effect =
+  | UserEffect
+  /** The payloads of some events up to this id have changed in the table: no copies of those events may be used any longer. */
+  | { readonly kind: 'erased'; readonly through: number };
+
+/** Side effect of an event on the open streams of one user. */
+export type UserEffect =
   | { readonly kind: 'subscribed' | 'unsubscribed'; readonly userId: number; readonly channelIds: readonly number[] }
   | { readonly kind: 'role'; readonly userId: number; readonly oldRole: number; readonly newRole: number }
   | { readonly kind: 'revoked'; readonly userId: number; readonly credentials: RevokedCredentials };
 
-/** What a user may not sign in with any more: the key, the sessions of these numbers, or anything. */
+/** Credentials that a user can no longer sign in with: the API key, the sessions with these ids, or all of them. */
 export type RevokedCredentials = 'all' | 'key' | readonly number[];
 
 interface Definition {
   readonly type: string;
   readonly op: string | undefined;
-  /** The payload as `view` may see it, in one piece, in several (each gets an id), or null for nothing. */
+  /** Renders the payload for `view`: as one event, as several (each gets an id), or null for none. */
   render(payload: never, view: EventView): RenderedEvent | readonly RenderedEvent[] | null;
-  /** What `view` may know of the payload, whatever the queue was registered with; undefined where `render` says it all. */
+  /**
+   * Returns the source of the event projection: the whole part of the payload that `view` can see, even if the options of the
+   * queue omit some of it. Undefined if the result of `render` already contains all of it.
+   */
   readonly facts: ((payload: never, view: EventView) => object) | undefined;
-  /** What tells renderings for one role apart, besides the options. */
+  /** Returns a key that separates renderings for the same role and options. */
   readonly viewerClass: (payload: never, view: EventView) => number | string;
-  /** Whether the event passes a queue's narrow; undefined where narrows do not apply. */
+  /** Whether the event passes a queue's narrow. Undefined if narrows do not apply. */
   readonly matches: ((payload: never, narrow: QueueOptions['narrow'], userId: number) => boolean) | undefined;
-  /** What of it the database can tell; undefined where it can tell nothing. */
+  /** Returns the part of `matches` that the database can evaluate. Undefined if it can evaluate nothing. */
   readonly mayMatch: ((narrow: QueueOptions['narrow'], userId: number) => readonly Prisma.Sql[]) | undefined;
   readonly effect: ((payload: never) => Effect | readonly Effect[] | undefined) | undefined;
 }
 
-/** A kind of event: called with what happened, it makes the draft to emit. */
+/** A function that creates drafts of one kind of event. Emit the draft to log the event. */
 export interface EventType<A extends unknown[]> {
   (...happened: A): EventDraft;
   readonly type: string;
@@ -51,30 +60,31 @@ export interface EventType<A extends unknown[]> {
 }
 
 interface Rules<P> {
-  /** How `view` sees the payload; as it is, when absent. Must be a pure function of its two arguments. */
+  /** Renders the payload for `view`. Absent: the payload is sent unchanged. Must be a pure function of its two arguments. */
   readonly render?: (payload: P, view: EventView) => RenderedEvent | readonly RenderedEvent[] | null;
   /**
-   * All that `view` may know of the payload, for events that carry entities: `render` leaves out what the queue was not
-   * registered for. Must be a pure function of its arguments, of which it reads what `render` may, but for the options.
+   * Returns the event projection: all that `view` may see of the payload, for events that carry entities. `render` omits the
+   * parts that the queue was not registered for. Must be a pure function of its arguments. May read the same fields as
+   * `render`, except the options.
    */
   readonly facts?: (payload: P, view: EventView) => object;
-  /** The most pieces `render` makes of this payload; 1 when absent. */
+  /** Returns the largest number of events that `render` can make of this payload. If this function is absent, the number is 1. */
   readonly width?: (payload: P) => number;
   /**
-   * What `render` reads of `view` besides role and options: true when each user has their own rendering, or the class of
-   * viewers that see the same. Absent: nothing.
+   * The fields of `view` that `render` reads besides role and options. True: each user has their own rendering. A function:
+   * returns the class of viewers that share a rendering. Absent: no other fields.
    */
   readonly perUser?: true | ((payload: P, view: EventView) => number | string);
   /** Whether the event passes a queue's narrow, for the types that narrows apply to. */
   readonly matches?: (payload: P, narrow: QueueOptions['narrow'], userId: number) => boolean;
   /**
-   * Conditions over the column `payload` that hold for all that `matches` takes, so that the database passes over the rest: of
-   * what they leave out nobody hears. `matches` judges what they let through. None where there is doubt.
+   * Returns conditions on the column `payload` that hold for every event that `matches` accepts. The database skips the other
+   * events, which no reader with this narrow receives. `matches` checks the rest. Return none in case of doubt.
    */
   readonly mayMatch?: (narrow: QueueOptions['narrow'], userId: number) => readonly Prisma.Sql[];
-  /** True for what is of no use a minute later: skipped on replay after 60 s. */
+  /** True for an event that is useless after a minute: replay skips it after 60 s. */
   readonly ephemeral?: boolean;
-  /** For events that change who hears what from their id on. */
+  /** Returns the side effects of the event. Required for events that change who receives later events. */
   readonly effect?: (payload: P) => Effect | readonly Effect[] | undefined;
 }
 
@@ -84,9 +94,10 @@ const nameOf = (type: string, op: string | null | undefined) => (op == null ? ty
 /**
  * Defines a kind of event, once, in a feature's `events.ts`.
  *
- * @param type As on the wire. @param op As on the wire, or undefined for types without operations.
- * @param build Makes the payload from what happened: JSON, self-contained, already in the wire's names and units as far
- *   as every viewer sees the same.
+ * @param type As on the wire.
+ * @param op As on the wire. Undefined for types without operations.
+ * @param build Returns the payload of an occurrence: JSON, self-contained, in the names and units of the wire format as far as
+ *   every viewer sees the same.
  */
 export function defineEvent<A extends unknown[], P extends object>(
   type: string,
@@ -109,17 +120,28 @@ export function defineEvent<A extends unknown[], P extends object>(
   return Object.assign(make, { type, op });
 }
 
-/** Every kind of event defined, as `type` and `op`. */
+/** Returns every defined kind of event, as `type` and `op`. */
 export function definedEvents(): readonly { type: string; op: string | undefined }[] {
   return [...definitions.values()].map(({ type, op }) => ({ type, op }));
 }
 
-/** The definition of a logged event; undefined for an internal one, or one a later version wrote. */
+/** Returns the kinds of events that have side effects, such as a change of the recipients of later events. */
+export function eventsWithEffects(): readonly { type: string; op: string | undefined }[] {
+  return [...definitions.values()].filter(({ effect }) => effect !== undefined).map(({ type, op }) => ({ type, op }));
+}
+
+/**
+ * Returns the definition of a logged event. Undefined if this version does not define its kind, for example if a later version
+ * wrote it.
+ */
 export function definitionOf(type: string, op: string | null): Definition | undefined {
   return definitions.get(nameOf(type, op));
 }
 
-/** Conditions over a row of the log that hold for all that passes a queue's narrow. Only `matches` knows what passes. */
+/**
+ * Returns conditions on a row of the log that hold for every event that passes a queue's narrow. They are necessary, not
+ * sufficient: `matches` decides.
+ */
 export function mayPass(narrow: QueueOptions['narrow'], userId: number): Prisma.Sql[] {
   if (narrow.length === 0) return [];
   return [...definitions.values()].flatMap(({ type, op, mayMatch }) => {

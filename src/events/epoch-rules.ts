@@ -1,45 +1,45 @@
-/** Where the log's tables are, as far as can be told. Null: not known, which is no other than anything. */
+/** The location of the log's tables, as far as it can be determined. Null: unknown, and equal to any value. */
 export interface LogPlace {
-  /** The database's oid, and that of the epoch's table: others once they were made anew, as from a dump. */
+  /** The oids of the database and of the epoch's table. They differ after a new creation, such as from a dump. */
   readonly tables: string | null;
-  /** The identifier that a PostgreSQL cluster keeps from its making on. A copy of its files has the same. */
+  /** The identifier of a PostgreSQL cluster, assigned at its creation. A copy of its files has the same. */
   readonly cluster: string | null;
-  /** Of the embedded database: which copy of its files it is. */
+  /** Identifies the copy of the files. Only for the embedded database. */
   readonly copy: string | null;
-  /** Another after a recovery that ended before the last commit, and after each promotion of a standby. */
+  /** Changes after a recovery that ends before the last commit, and after each promotion of a standby. */
   readonly timeline: string | null;
 }
 
 /**
- * What a node that kept running knows: `whole`, all that it has seen of the log is there; `lacking`, something is not. `none`
- * where no node knows anything.
+ * The evidence from a node that kept running. `whole`: all positions that it has seen still exist. `lacking`: some do not.
+ * `none`: no node kept running.
  */
 export type Witness = 'whole' | 'lacking' | 'none';
 
-/** Why a new epoch begins. */
+/** The reason for a new epoch. */
 export type EpochReason = 'tables' | 'cluster' | 'copy' | 'timeline' | 'positions' | 'operator';
 
 /**
- * `same` goes on, `adopt` goes on and notes the place, `wait` is to be asked again in a moment; else a new epoch begins, for
- * the reason named.
+ * The decision about the epoch. `same`: it continues. `adopt`: it continues, and the new location is stored. `wait`: to be
+ * decided again shortly. `begin`: a new epoch begins, for this reason.
  */
 export type Verdict = 'same' | 'adopt' | 'wait' | { readonly begin: EpochReason };
 
-/** Our choice: a node that runs looks every second. */
+/** Longest wait for a witness. A running node checks every second. */
 export const WITNESS_PATIENCE_MS = 10_000;
 
 const CERTAIN = ['tables', 'cluster', 'copy'] as const;
 
 /**
- * Whether the log goes on where it was, or its database was restored from a back-up, after which it gives ids again that
- * clients have seen.
+ * Decides whether the log continues, or its database was restored from a backup. After a restore, the log assigns ids again
+ * that clients have already seen.
  *
- * A promotion changes the timeline and loses nothing, a recovery to a point in time changes it as well: only who has seen
- * the log before can tell which it was.
+ * A promotion changes the timeline and loses nothing. A recovery to a point in time changes it as well. Only a node that has
+ * read the log before can distinguish the two.
  *
- * @param kept Where the tables were, as they tell themselves.
- * @param found Where they are.
- * @param waitedMs How long another timeline has been known, and no witness has spoken.
+ * @param kept The location that the tables store.
+ * @param found The current location.
+ * @param waitedMs Time since a different timeline was detected, without evidence from a witness.
  */
 export function judge(
   kept: LogPlace,

@@ -4,39 +4,39 @@ import { adoptPlace, beginEpoch, type EpochState, readEpoch } from './epoch.ts';
 import { type EpochReason, judge, type Witness } from './epoch-rules.ts';
 import { readCounters } from './log-reads.ts';
 
-/** A node's knowledge of the log, by which it can tell whether something of it is gone. */
+/** A check for missing parts of the log, based on the positions that this node has seen. */
 export class EpochWatch {
   readonly #app: LogContext;
   #known: EpochState;
-  /** The highest of each realm that is known to have been given out. */
+  /** Highest id of each organization's log that is known to be assigned. */
   readonly #positions = new Map<number, number>();
-  /** Whether something was out of reach since all of these were last there. */
+  /** Whether a check has failed since the last successful one. */
   #isUnsure = false;
-  /** On the clock of `performance`: since when another timeline is known, and nobody has told what it means. */
+  /** Time on the clock of `performance` at which an unexplained timeline was detected. Undefined if there is none. */
   #differsSince: number | undefined;
   #looking: Promise<unknown> = Promise.resolve();
 
-  /** @param known As the node found it when it started. */
+  /** @param known The epoch at the start of the node. */
   constructor(app: LogContext, known: EpochState) {
     this.#app = app;
     this.#known = known;
   }
 
-  /** How far the realm's log is known to have come. */
+  /** Returns the highest known id of the organization's log. 0 if none is known. */
   seen(realmId: number): number {
     return this.#positions.get(realmId) ?? 0;
   }
 
-  /** Notes that the realm's log has come so far. */
+  /** Records that the organization's log has reached this position. */
   note(realmId: number, position: number): void {
     if (position > this.seen(realmId)) this.#positions.set(realmId, position);
   }
 
   /**
-   * Looks whether the log goes on where it was.
+   * Checks whether the log continues.
    *
-   * @returns Whether an epoch has begun since the last look, here or on another node.
-   * @throws Error when that cannot be found out now.
+   * @returns Whether an epoch has begun since the last check, here or on another node.
+   * @throws Error if the check is not possible now.
    */
   look(): Promise<boolean> {
     return this.#inTurn(async () => {
@@ -47,9 +47,9 @@ export class EpochWatch {
   }
 
   /**
-   * Begins a new epoch, unless one has begun since the last look.
+   * Begins a new epoch, unless one has begun since the last check.
    *
-   * @returns How many queues it has ended; undefined where it had begun already.
+   * @returns Number of queues that it has ended. Undefined if an epoch had already begun.
    */
   begin(reason: EpochReason): Promise<number | undefined> {
     return this.#inTurn(async () => {
@@ -60,7 +60,10 @@ export class EpochWatch {
     });
   }
 
-  /** One after the other: two would take each other's epoch for another node's. */
+  /**
+   * Runs checks one after the other: otherwise each of two concurrent checks would attribute the epoch of the other check to
+   * another node.
+   */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#looking.then(work);
     this.#looking = result.catch(() => {
@@ -70,12 +73,12 @@ export class EpochWatch {
   }
 
   async #look(): Promise<boolean> {
-    // Of before the counters are read: commits move them on meanwhile.
+    // Copied before the counters are read: commits advance the positions meanwhile.
     const seen = new Map(this.#positions);
     const state = await this.#read();
     const { id, kept, found, upSince } = state;
     if (id !== this.#known.id) {
-      this.#app.log.warn({ epoch: id }, 'a new epoch of the event log has begun');
+      this.#app.log.warn({ epoch: id }, 'event log epoch changed');
       await this.#begun();
       return true;
     }
@@ -100,7 +103,7 @@ export class EpochWatch {
 
   async #read(): Promise<EpochState> {
     const state = await readEpoch(this.#app);
-    // It may lag behind what was told before.
+    // A standby may lag behind positions that were seen before.
     if (state.isStandby) throw new RequestTimeoutError('The database is a standby; please try again');
     return state;
   }

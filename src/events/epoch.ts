@@ -7,17 +7,17 @@ import { type EpochReason, judge, type LogPlace } from './epoch-rules.ts';
 
 const LOOK_AGAIN_MS = 250;
 
-/** What the log's epoch is, and where its tables are. */
+/** The epoch of the log, and the location of its tables. */
 export interface EpochState {
-  /** No two epochs have the same, on whatever copy of the database they begin. */
+  /** Unique among all epochs, on any copy of the database. */
   readonly id: string;
-  /** Where the tables were, as they tell themselves. */
+  /** The location that the tables store. */
   readonly kept: LogPlace;
-  /** Where they are. */
+  /** The current location. */
   readonly found: LogPlace;
-  /** When the database's server was started. */
+  /** Time at which the database server was started. */
   readonly upSince: string;
-  /** Whether it follows another server: nothing can be said of the log then, which may lag behind. */
+  /** Whether the server is a standby. Its log may lag behind, so no conclusion about the log is possible. */
   readonly isStandby: boolean;
 }
 
@@ -34,7 +34,7 @@ interface EpochRow {
   is_standby: boolean;
 }
 
-/** One statement. */
+/** Reads the epoch in one statement. */
 export async function readEpoch({ db, database }: LogContext): Promise<EpochState> {
   const [row] = await db.$queryRaw<EpochRow[]>`
     SELECT e.id::text AS id, e.tables, e.cluster, e.copy, e.timeline,
@@ -57,30 +57,30 @@ export async function readEpoch({ db, database }: LogContext): Promise<EpochStat
   };
 }
 
-/** What is known of a place, as assignments to the epoch's row. */
+/** Returns the known fields of a location as assignments to the epoch's row. */
 const assigned = ({ tables, cluster, copy, timeline }: LogPlace) => Prisma.sql`
   tables = COALESCE(${tables}, tables), cluster = COALESCE(${cluster}, cluster), copy = COALESCE(${copy}, copy),
   timeline = COALESCE(${timeline}, timeline)`;
 
-/** Notes where the tables are: the epoch goes on there. */
+/** Stores the location of the tables: the epoch continues there. */
 export async function adoptPlace({ db }: LogContext, { id, found }: EpochState): Promise<void> {
   await db.$executeRaw`UPDATE log_epoch SET ${assigned(found)} WHERE id = ${id}::uuid`;
 }
 
-/** What ended with an epoch. */
+/** The result of ending an epoch: the number of queues that ended with it. */
 export interface EpochEnd {
   readonly queues: number;
 }
 
 /**
- * Begins a new epoch: ends every queue, and moves every organization's log on, so that no position of before can be taken
- * for one of it. Of those who want to begin one at the same time, one does.
+ * Begins a new epoch: ends every queue, and advances every organization's log, so that no earlier position is valid in it. If
+ * several nodes try at the same time, only one of them succeeds.
  *
- * The log goes on at the time, in milliseconds, and counts as pruned up to there. Nobody knows how far it had come: what is
- * gone may be longer than what is left, and the same back-up may be restored twice. No position was as high before unless
- * there were more than a thousand a second all the time; and all of them are integers of 53 bits as before.
+ * The log continues at the current time, in milliseconds, and counts as pruned up to there. The previous end of the log is
+ * unknown: more may be lost than is left, and the same backup may be restored twice. No earlier position is as high, unless the
+ * log grew by more than a thousand ids per second all the time. Positions are still integers of up to 53 bits.
  *
- * @returns Undefined where it has begun already.
+ * @returns Undefined if it has already begun.
  */
 export async function beginEpoch(
   app: LogContext,
@@ -106,14 +106,14 @@ export async function beginEpoch(
   const { queues } = begun;
   app.log.warn(
     { epoch: begun.id, reason, before: kept, after: found, queues },
-    'a new epoch of the event log begins: every client registers anew',
+    'new event log epoch, all clients must register again',
   );
   return { queues };
 }
 
 /**
- * Finds out, when a node starts, whether the log goes on where it was. Takes one statement where it does; where another
- * node has to be asked, it takes its time.
+ * Decides, at the start of a node, whether the log continues. Takes one statement if it does. If another node must provide
+ * evidence, waits up to 10 s for it.
  */
 export async function settleEpoch(app: LogContext): Promise<EpochState> {
   const since = performance.now();

@@ -1,16 +1,16 @@
 import { beginningOf, defineError } from '../platform/errors.ts';
 
 /**
- * Why a queue cannot go on: never heard of (or not the viewer's), over, its position is not in the log, or the log is another
- * since the database was restored.
+ * The reason why a queue cannot continue. `unknown`: the viewer has no such queue. `expired`: it has ended. `pruned`,
+ * `from_future`: its position is not in the log. `restored`: the database was restored, so the log is a different one.
  */
 export type QueueLoss = 'unknown' | 'expired' | 'pruned' | 'from_future' | 'restored';
 
-const RESTORED = ' (the service was restored from a back-up)';
+const RESTORED = ' (the service was restored from a backup)';
 
 /**
- * The queue, or the position in it, is lost: the client registers anew. One code for every cause, because legacy
- * clients know that code alone; `reason` tells the cause.
+ * The error for a lost queue or position: the client must register again. All causes have one code, because legacy clients
+ * handle only that code. `reason` distinguishes them.
  */
 export class BadEventQueueIdError extends defineError('BAD_EVENT_QUEUE_ID', (queueId: string, reason: QueueLoss) => ({
   message: `Bad event queue ID: ${queueId}${reason === 'restored' ? RESTORED : ''}`,

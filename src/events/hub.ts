@@ -1,6 +1,6 @@
 import type { Bus } from './bus.ts';
 import type { LogContext } from './context.ts';
-import type { Effect } from './define.ts';
+import type { UserEffect } from './define.ts';
 import type { EpochState } from './epoch.ts';
 import type { EpochReason } from './epoch-rules.ts';
 import { EpochWatch } from './epoch-watch.ts';
@@ -9,28 +9,28 @@ import type { StoredEvent } from './stored.ts';
 import { RealmWindow } from './window.ts';
 import { WindowMemory } from './window-memory.ts';
 
-/** How often the counters of realms with readers are compared with the log, which makes up for lost wake-ups. */
+/** Interval at which counters of organizations with readers are compared with the log, in case notifications were lost. */
 const POLL_MS = 1_000;
-/** Our choice: after so many of them in vain the database is taken for out of reach. */
+/** Number of consecutive failed comparisons after which the database counts as unreachable. */
 const MAX_MISSED = 10;
-/** Our choice: clients poll again within seconds; after this nobody is expected back. */
+/** Idle time after which a user's data is dropped. Clients poll again within seconds. */
 const FORGET_MS = 120_000;
 
-/** Whom the hub tells what. */
+/** The callbacks of the hub. */
 export interface HubListeners {
-  /** Of each effect as its event passes, after the event was delivered. */
-  onEffect(realmId: number, effect: Effect): void;
-  /** Again and again while the log cannot be read: whoever reads here would wait in silence. */
+  /** Called for each side effect of an event, after the event was delivered to the waiting readers of this node. */
+  onEffect(realmId: number, effect: UserEffect): void;
+  /** Called repeatedly while the log cannot be read: readers here would otherwise wait without any message. */
   onCutOff(): void;
-  /** That another epoch of the log has begun: all positions of before are lost, and all queues with them. */
+  /** Called when another epoch of the log has begun: all earlier positions and all queues are lost. */
   onEpoch(): void;
 }
 
 /**
- * What this node knows of the end of each realm's log that somebody here reads.
+ * The in-memory tails of the logs that are read on this node.
  *
- * A wake-up, from a commit here or a hint from another node, only says when to look: the log table is the truth, and
- * once a second every realm with readers is compared with its counter.
+ * A notification, from a commit here or as a hint from another node, only triggers a read: the table is authoritative. Once a
+ * second, the log of every organization with readers is compared with its counter.
  */
 export class EventHub {
   readonly #app: LogContext;
@@ -43,11 +43,11 @@ export class EventHub {
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
-  /** Turns since the database last answered. Turns and not a time: a process that was paused has missed none. */
+  /** Intervals since the database last answered. Not a time: a process that was paused has missed no interval. */
   #missed = 0;
   #listeners: HubListeners | undefined;
 
-  /** @param epoch The log's, as the node found it when it started. */
+  /** @param epoch The epoch of the log at the start of the node. */
   constructor(app: LogContext, bus: Bus, epoch: EpochState) {
     this.#app = app;
     this.#bus = bus;
@@ -76,43 +76,43 @@ export class EventHub {
     this.#timer = undefined;
   }
 
-  /** Whether the log was compared within the last seconds. */
+  /** Whether the hub is running and has compared the log within the last 10 s. */
   get ready(): boolean {
     return this.#timer !== undefined && this.#missed < MAX_MISSED;
   }
 
-  /** Clients waiting here, over all realms and transports. */
+  /** Number of clients that wait here, over all organizations and transports. */
   get readerCount(): number {
     let count = 0;
     for (const window of this.#open.values()) count += window.readerCount;
     return count;
   }
 
-  /** Organisations whose log is read here. */
+  /** Number of organizations whose log is read here. */
   get windowCount(): number {
     return this.#open.size;
   }
 
-  /** What their windows hold in memory. */
+  /** Bytes that their log tails hold in memory. */
   get windowBytes(): number {
     return this.#memory.bytes;
   }
 
-  /** Takes in events just committed here, and tells the other nodes that there are some. */
+  /** Publishes events that were just committed here, and notifies the other nodes. */
   publish(realmId: number, events: readonly StoredEvent[]): void {
     this.#epoch.note(realmId, events.at(-1)?.id ?? 0);
     try {
       this.#open.get(realmId)?.publish(events);
     } catch (err) {
       // The change is committed and must be acknowledged. Readers get its events at the next comparison with the table.
-      this.#app.log.error({ err, realm: realmId }, 'could not hand on events');
+      this.#app.log.error({ err, realm: realmId }, 'event delivery failed');
     }
     this.#bus.publish(realmId);
   }
 
   /**
-   * The realm's window, opened at the log's present end if nobody here read it yet. It holds all that was committed and
-   * acknowledged here before.
+   * Returns the organization's log tail, opened at the current end of the log if no client here has read it yet. It contains
+   * all events that were committed and acknowledged here before.
    */
   async window(realmId: number): Promise<RealmWindow> {
     let opening = this.#windows.get(realmId);
@@ -128,12 +128,12 @@ export class EventHub {
   }
 
   async #openWindow(realmId: number): Promise<RealmWindow> {
-    // Of before the counter is read: commits move both on meanwhile.
+    // Read before the counter: commits advance both meanwhile.
     const [epoch, seen] = [this.#epochsBegun, this.#epoch.seen(realmId)];
     const { lastId } = await readCounter(this.#app.db, realmId);
     if (epoch === this.#epochsBegun && lastId < seen) await this.beginEpoch('positions');
     if (epoch !== this.#epochsBegun) return this.window(realmId);
-    const onEffect = (effect: Effect) => this.#listeners?.onEffect(realmId, effect);
+    const onEffect = (effect: UserEffect) => this.#listeners?.onEffect(realmId, effect);
     const onWentBack = async () => void (await this.beginEpoch('positions'));
     const window = new RealmWindow(this.#app, realmId, { lastId, memory: this.#memory, onEffect, onWentBack });
     this.#open.set(realmId, window);
@@ -141,9 +141,9 @@ export class EventHub {
   }
 
   /**
-   * Begins a new epoch of the log, in which nothing that was read of it before counts any more.
+   * Begins a new epoch of the log, which invalidates everything that was read before.
    *
-   * @returns How many queues it has ended; undefined where another node has begun it.
+   * @returns Number of queues that it has ended. Undefined if another node has begun it.
    */
   async beginEpoch(reason: EpochReason): Promise<number | undefined> {
     const ended = await this.#epoch.begin(reason);
@@ -151,7 +151,7 @@ export class EventHub {
     return ended;
   }
 
-  /** Ends all who read, and what they would read on from. */
+  /** Ends all readers, and drops the log tails that they read from. */
   #startAnew(): void {
     this.#epochsBegun++;
     this.#listeners?.onEpoch();
@@ -161,7 +161,7 @@ export class EventHub {
     for (const window of windows) window.abandon();
   }
 
-  /** The embedded database is this process's alone: nobody restores it under its hands. */
+  /** Checks the epoch. Skipped for the embedded database: only this process opens it, so it cannot be restored meanwhile. */
   async #lookAtEpoch(): Promise<void> {
     if (this.#app.database.kind === 'embedded') return;
     for (const { realmId, through } of this.#open.values()) this.#epoch.note(realmId, through);
@@ -178,8 +178,8 @@ export class EventHub {
         this.#missed = 0;
         const isApart = ({ realmId, through }: RealmWindow) => {
           const lastId = counters.get(realmId);
-          // Behind the log, or ahead of it because the database was put back to an earlier state under our hands:
-          // reading the table decides.
+          // Either the tail is behind the log, or it is ahead because the database was reset to an earlier state while in use.
+          // In both cases the table is read.
           return lastId !== undefined && (lastId > through || lastId < (before.get(realmId) ?? 0));
         };
         await Promise.all(windows.filter(isApart).map((window) => this.#fill(window)));
@@ -192,7 +192,7 @@ export class EventHub {
         window.letGo();
       }
     } catch (error) {
-      this.#app.log.warn({ err: error }, 'could not compare the event log; trying again');
+      this.#app.log.warn({ err: error }, 'event log comparison failed, retrying');
     }
   }
 
@@ -201,7 +201,7 @@ export class EventHub {
       await window?.fill();
       if (window !== undefined) this.#missed = 0;
     } catch (error) {
-      this.#app.log.warn({ err: error }, 'could not read the event log; trying again');
+      this.#app.log.warn({ err: error }, 'event log read failed, retrying');
     }
   }
 }

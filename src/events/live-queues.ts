@@ -1,12 +1,12 @@
 import { databaseClock } from '../platform/db/clock.ts';
 import type { LogContext } from './context.ts';
 
-/** A queue that somebody may still read. */
+/** A queue that a client can still read. */
 export interface LiveQueue {
   readonly id: string;
   readonly userId: number;
   readonly clientName: string;
-  /** Events of the organisation's log it has not gone past. */
+  /** Number of events in the organization's log that the queue has not read yet. */
   readonly behind: number;
   readonly lastActiveAt: Date;
   readonly expiresAt: Date;
@@ -16,7 +16,10 @@ interface Row extends Omit<LiveQueue, 'behind'> {
   readonly behind: bigint;
 }
 
-/** The live queues of an organisation, or of one of its users, as the nodes last wrote them: the furthest behind first. */
+/**
+ * Returns the live queues of an organization, or of one of its users, as the nodes last wrote them. The queue that is furthest
+ * behind is first.
+ */
 export async function listLiveQueues(
   app: LogContext,
   { realmId, userId = null }: { readonly realmId: number; readonly userId?: number | null },

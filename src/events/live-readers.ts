@@ -1,6 +1,6 @@
-import { inSlices, type SlicedWork } from '../platform/slices.ts';
+import { inTimeSlices, type SlicedWork } from '../platform/time-slices.ts';
 import { whenWritten } from '../platform/write-together.ts';
-import { hears } from './audience.ts';
+import { receives } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { definitionOf } from './define.ts';
 import type { EventRecipient } from './recipient.ts';
@@ -8,83 +8,84 @@ import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 
 /**
- * Our choice: the longest that events wait for others of the same moment when the last were told and written, where there are
- * so many readers that this keeps the process busy. What is told at once goes out to each of them as one write.
+ * Longest time that new events wait to be batched, after the previous batch was delivered and written. Applies if there are so
+ * many readers that delivery keeps the process busy. A batch is sent to each reader in one write.
  */
 const MAX_REST_MS = 5;
-/** What takes less leaves time enough: the shortest timer is as long. */
+/** No pause below this length: timers cannot be shorter. */
 const LONG_MS = 1;
 
-/** What a reader is told of one event is a delivery. A look at the clock for each would be a part of what it takes. */
+/** Deliveries per step. A delivery is one event for one reader. Reading the clock for each would add notable cost. */
 const DELIVERIES_PER_STEP = 16;
-/** Our choice: so few are made in one go, whatever others are told. */
+/** Up to this number, deliveries are made without yielding to the event loop, even if other deliveries are in progress. */
 const FEW_DELIVERIES = 64;
-/** Our choice: a reader is told of so many events at once, which is little of what a client may leave unread. */
+/** Maximum number of events in one batch for a reader: a small part of the outbound backlog that a client may have. */
 const MOST_TOGETHER = 64;
-/** Our choice: with so much waiting to be told, others wait longer, or readers would fall further and further behind. */
+/** Number of waiting events above which deliveries get longer time slices. Otherwise the delay of readers would grow. */
 const MANY_WAITING = 64;
 
-/** A reader that has everything up to the window's end, but for what the window is about to tell it, and waits for more. */
+/** A reader that has everything up to the end of the log tail, except pending batches, and waits for more. */
 export interface LiveReader {
   readonly recipient: EventRecipient;
   readonly options: QueueOptions;
-  /** Up to where it was told, or knew before it was attached; endless while it is not. `LiveReaders` alone writes it. */
-  toldThrough: number;
-  /** Called in id order with the events this reader hears, at least one; it has everything up to `through` then. */
-  hear(events: readonly StoredEvent[], through: number): void;
-  /** Nothing in what passed was for this reader. */
+  /** Position up to which the reader has everything. Infinite while it is not attached. Only `LiveReaders` writes it. */
+  notifiedThrough: number;
+  /** Receives the events for this reader, at least one, in id order. The reader then has everything up to `through`. */
+  receive(events: readonly StoredEvent[], through: number): void;
+  /** Records that no event up to `through` was for this reader. */
   pass(through: number): void;
-  /** The reader failed: it ends, and its client comes back. Must not throw. */
+  /** Ends the reader after a failure, so that its client reconnects. Must not throw. */
   broken(): void;
-  /** Another epoch of the log has begun: the queue is over. Must not throw. */
+  /** Ends the reader because another epoch of the log has begun, which ends its queue. Must not throw. */
   restored(): void;
 }
 
-/** What readers are to be told. */
-interface News {
+/** A batch of events for the readers. */
+interface EventNotification {
   readonly events: StoredEvent[];
-  /** The window's end with them. */
+  /** End of the log tail after these events. */
   through: number;
-  /** Those who wait at the end when they begin to be told; undefined before, when more can be told with it. */
+  /** The readers that are attached when delivery begins. Undefined before, while the batch can still grow. */
   readers: readonly LiveReader[] | undefined;
-  /** How many of them had their turn. */
+  /** Number of `readers` that have been served. */
   turns: number;
 }
 
-/** Of a reader that does not wait here: there is nothing to tell it. */
+/** Position of a reader that is not attached: no event is delivered to it. */
 const GONE = Number.POSITIVE_INFINITY;
 
-/** Whether a queue wants this event at all; that its user hears it is decided by `hears`. */
-export function wants({ eventTypes, narrow }: QueueOptions, event: StoredEvent, userId: number): boolean {
+/** Whether the event matches the queue's types and narrow. `receives` decides whether its user is a recipient. */
+export function matchesQueue({ eventTypes, narrow }: QueueOptions, event: StoredEvent, userId: number): boolean {
   if (eventTypes !== null && !eventTypes.includes(event.type)) return false;
   if (narrow.length === 0) return true;
   return definitionOf(event.type, event.op)?.matches?.(event.payload as never, narrow, userId) ?? true;
 }
 
-const wantsAndHears = (options: QueueOptions, recipient: EventRecipient, event: StoredEvent): boolean =>
-  wants(options, event, recipient.userId) && hears(event.audience, recipient, event.id, options.allPublicChannels);
+const matchesAndReceives = (options: QueueOptions, recipient: EventRecipient, event: StoredEvent): boolean =>
+  matchesQueue(options, event, recipient.userId) &&
+  receives(event.audience, recipient, event.id, options.allPublicChannels);
 
 interface ReadersStart {
   readonly log: LogContext['log'];
   readonly realmId: number;
-  /** How many commits wait to be told. */
+  /** Returns the number of commits whose events wait to be delivered. */
   readonly waiting: () => number;
-  /** Called for what all were told of. */
-  readonly onTold: (events: readonly StoredEvent[]) => void;
+  /** Called with each batch that was delivered to all readers. */
+  readonly onNotified: (events: readonly StoredEvent[]) => void;
 }
 
-/** The readers that wait at the end of one realm's log, by user, and how they are told of more. */
+/** The readers that wait at the end of one organization's log, by user, and the delivery of new events to them. */
 export class LiveReaders implements SlicedWork {
   readonly #start: ReadersStart;
   readonly #readers = new Map<number, Set<LiveReader>>();
-  /** What they are being told, in order. */
-  readonly #news: News[] = [];
+  /** Batches to deliver, in order. */
+  readonly #notifications: EventNotification[] = [];
   #count = 0;
-  /** On the clock of `performance`: until when events wait for others, after readers were told of some. */
+  /** Time on the clock of `performance` until which new events wait to be batched, after a delivery. */
   #restUntil = 0;
-  /** On the same clock: since when they are told; undefined while they are not. */
+  /** Time on the same clock at which the current delivery began. Undefined if none is in progress. */
   #began: number | undefined;
-  /** Of what they were told, how often it is not known yet to be written. */
+  /** Number of deliveries whose writes are not yet known to be complete. */
   #unwritten = 0;
   readonly priority = 1;
 
@@ -96,12 +97,12 @@ export class LiveReaders implements SlicedWork {
     return this.#count;
   }
 
-  /** Whether some are still to be told of what was taken in, or what they were told is still to be written. */
-  get isTelling(): boolean {
-    return this.#news.length > 0 || this.#unwritten > 0;
+  /** Whether batches are still to be delivered, or delivered ones are still to be written. */
+  get isNotifying(): boolean {
+    return this.#notifications.length > 0 || this.#unwritten > 0;
   }
 
-  /** For how long what comes is to wait for more, in milliseconds; 0 and less: no longer. */
+  /** Milliseconds for which new events wait to be batched. 0 or less: no wait. */
   get restMs(): number {
     return this.#restUntil - performance.now();
   }
@@ -110,37 +111,41 @@ export class LiveReaders implements SlicedWork {
     return this.#readers.has(userId);
   }
 
-  /** @returns Of one user, those of now. */
+  /** Returns the current readers of one user. */
   of(userId: number): readonly LiveReader[] {
     return [...(this.#readers.get(userId) ?? [])];
   }
 
-  /** @returns All of now. */
+  /** Returns all current readers. */
   all(): readonly LiveReader[] {
     const all: LiveReader[] = [];
     for (const own of this.#readers.values()) all.push(...own);
     return all;
   }
 
-  /** @param through Up to where the reader has everything: the end of what was taken in. */
+  /**
+   * Attaches a reader.
+   *
+   * @param through Position up to which the reader has everything: the end of the log tail.
+   */
   add(reader: LiveReader, through: number): void {
     const { userId } = reader.recipient;
     const readers = this.#readers.get(userId) ?? new Set();
     if (!readers.has(reader)) this.#count++;
     readers.add(reader);
     this.#readers.set(userId, readers);
-    reader.toldThrough = through;
+    reader.notifiedThrough = through;
   }
 
   remove(reader: LiveReader): void {
     const { userId } = reader.recipient;
     const readers = this.#readers.get(userId);
     if (readers?.delete(reader) === true) this.#count--;
-    reader.toldThrough = GONE;
+    reader.notifiedThrough = GONE;
     if (readers?.size === 0) this.#readers.delete(userId);
   }
 
-  /** Has all who wait now be told of events, after what they are still to be told. `start` begins with it. */
+  /** Queues events for all current readers, after the batches that are still to be delivered. `start` begins the delivery. */
   announce(events: readonly StoredEvent[], through: number): void {
     for (let at = 0; at === 0 || at < events.length; at += MOST_TOGETHER) {
       const some = events.slice(at, at + MOST_TOGETHER);
@@ -150,54 +155,56 @@ export class LiveReaders implements SlicedWork {
   }
 
   #add(events: readonly StoredEvent[], through: number): void {
-    const last = this.#news.at(-1);
+    const last = this.#notifications.at(-1);
     const canJoin = last?.readers === undefined && (last?.events.length ?? 0) + events.length <= MOST_TOGETHER;
-    if (last === undefined || !canJoin) this.#news.push({ events: [...events], through, readers: undefined, turns: 0 });
+    if (last === undefined || !canJoin)
+      this.#notifications.push({ events: [...events], through, readers: undefined, turns: 0 });
     else {
       last.events.push(...events);
       last.through = through;
     }
   }
 
-  /** Begins to tell, unless that is under way. */
+  /** Begins the delivery, unless it is in progress. */
   start(): void {
-    const [news] = this.#news;
+    const [news] = this.#notifications;
     if (this.#began !== undefined || news === undefined) return;
     this.#began = performance.now();
-    if (this.#count * Math.max(1, news.events.length) > FEW_DELIVERIES || this.#news.length > 1) inSlices(this);
+    if (this.#count * Math.max(1, news.events.length) > FEW_DELIVERIES || this.#notifications.length > 1)
+      inTimeSlices(this);
     else while (this.step());
   }
 
-  /** What was to be told is not so. */
+  /** Discards the batches, because the log was replaced. */
   drop(): void {
-    this.#news.length = 0;
+    this.#notifications.length = 0;
   }
 
   get isBehind(): boolean {
-    const [, ...others] = this.#news;
+    const [, ...others] = this.#notifications;
     return this.#start.waiting() + others.reduce((sum, { events }) => sum + events.length, 0) > MANY_WAITING;
   }
 
   step(): boolean {
-    const [news] = this.#news;
+    const [news] = this.#notifications;
     if (news !== undefined) {
       news.readers ??= this.all();
       const { readers } = news;
       const share = Math.max(1, Math.floor(DELIVERIES_PER_STEP / Math.max(1, news.events.length)));
       for (const reader of readers.slice(news.turns, news.turns + share)) {
         news.turns++;
-        this.#tell(reader, news);
+        this.#notify(reader, news);
       }
       if (news.turns < readers.length) return true;
-      this.#news.shift();
-      this.#start.onTold(news.events);
+      this.#notifications.shift();
+      this.#start.onNotified(news.events);
     }
-    if (this.#news.length > 0) return true;
+    if (this.#notifications.length > 0) return true;
     this.#rest();
     return false;
   }
 
-  /** When what they were told is written, as long again as both took is left to what else there is to do. */
+  /** Once the delivered events are written, leaves as much time to other work as delivery and writing took, at most 5 ms. */
   #rest(): void {
     const began = this.#began ?? 0;
     this.#began = undefined;
@@ -208,27 +215,29 @@ export class LiveReaders implements SlicedWork {
       const tookMs = writtenAt - began;
       if (tookMs >= LONG_MS) this.#restUntil = writtenAt + Math.min(MAX_REST_MS, tookMs);
     };
-    // A few are written to at once, and do not wait for what others write.
+    // Writes to a few readers are immediate, and do not wait for the writes of other organizations.
     if (this.#count > FEW_DELIVERIES) whenWritten(rest);
     else setImmediate(rest);
   }
 
-  /** Tells a reader at once all that it is still to be told: it has everything up to the window's end then. */
+  /** Delivers all pending batches to a reader now. It then has everything up to the end of the log tail. */
   tellAll(reader: LiveReader): void {
-    for (const news of this.#news) this.#tell(reader, news);
+    for (const news of this.#notifications) this.#notify(reader, news);
   }
 
-  #tell(reader: LiveReader, { events, through }: News): void {
-    const { recipient, options, toldThrough } = reader;
-    if (toldThrough >= through) return;
-    reader.toldThrough = through;
+  #notify(reader: LiveReader, { events, through }: EventNotification): void {
+    const { recipient, options, notifiedThrough } = reader;
+    if (notifiedThrough >= through) return;
+    reader.notifiedThrough = through;
     try {
-      const heard = events.filter((event) => event.id > toldThrough && wantsAndHears(options, recipient, event));
-      if (heard.length > 0) reader.hear(heard, through);
+      const heard = events.filter(
+        (event) => event.id > notifiedThrough && matchesAndReceives(options, recipient, event),
+      );
+      if (heard.length > 0) reader.receive(heard, through);
       else reader.pass(through);
     } catch (err) {
       const { log, realmId } = this.#start;
-      log.error({ err, realm: realmId, user: recipient.userId }, 'a reader of events failed');
+      log.error({ err, realm: realmId, user: recipient.userId }, 'event reader failed');
       reader.broken();
     }
   }

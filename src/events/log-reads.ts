@@ -44,18 +44,18 @@ function fromRow(row: EventRow): StoredEvent {
   };
 }
 
-/** Where a realm's log stands: its last id, and the id up to which it is pruned. */
+/** Returns the last id of an organization's log, and the id up to which it is pruned. */
 export async function readCounter(db: SqlClient, realmId: number): Promise<{ lastId: number; prunedThrough: number }> {
   const [row] = await readRows<{ last_id: bigint; pruned_through: bigint }>(
     db,
     Prisma.sql`
     SELECT last_id, pruned_through FROM event_counter WHERE realm_id = ${realmId}`,
   );
-  if (row === undefined) throw new Error(`Realm ${realmId} has no event counter`);
+  if (row === undefined) throw new Error(`Organization ${realmId} has no event counter`);
   return { lastId: Number(row.last_id), prunedThrough: Number(row.pruned_through) };
 }
 
-/** Every realm of `realmIds` and its last id. */
+/** Returns the last id of each organization's log, by organization id. */
 export async function readCounters(db: SqlClient, realmIds: readonly number[]): Promise<Map<number, number>> {
   const rows = await readRows<{ realm_id: number; last_id: bigint }>(
     db,
@@ -66,11 +66,11 @@ export async function readCounters(db: SqlClient, realmIds: readonly number[]): 
 }
 
 /**
- * Where the realm's log ends, and its events after `after`, in order, at most `limit`. One statement, so that all of them up
- * to the end are there.
+ * Returns the last id of the organization's log, and its events after `after`, in order, at most `limit`. One statement, so
+ * that no event up to the last id is missing.
  *
- * @param page `maxBytes`: when the events have so many, no more are read.
- * @returns `isWhole`: whether these are all up to the end.
+ * @param page `maxBytes`: once the events have this many bytes, no more are read.
+ * @returns `isWhole`: whether these are all events up to `lastId`.
  */
 export async function readLogAfter(
   db: SqlClient,
@@ -89,13 +89,13 @@ export async function readLogAfter(
     WHERE c.realm_id = ${realmId} ORDER BY e.id`,
   );
   const [first] = rows;
-  if (first === undefined) throw new Error(`Realm ${realmId} has no event counter`);
+  if (first === undefined) throw new Error(`Organization ${realmId} has no event counter`);
   const events = rows.flatMap((row) => (row.id === null ? [] : fromRow(row)));
   return { lastId: Number(first.last_id), events, isWhole: isWhole(events, { limit, maxBytes }) };
 }
 
-/** Whether the realm's log tells of anything of these types after `after`, or is pruned further than that. */
-export async function isToldSince(
+/** Whether the organization's log has an event of these types after `after`, or is pruned beyond `after`. */
+export async function hasEventSince(
   db: SqlClient,
   realmId: number,
   { after, types }: { after: number; types: readonly string[] },
@@ -111,20 +111,22 @@ export async function isToldSince(
   return row?.told !== false;
 }
 
-/** A stretch of the log in which a user was subscribed to a channel: `began` <= id < `ended`. */
+/**
+ * A range of the log in which a user was subscribed to a channel: `began` <= id < `ended`. `ended` is null while subscribed.
+ */
 export interface SubscriptionStretch {
   readonly channelId: number;
   readonly began: number;
   readonly ended: number | null;
 }
 
-/** Of whom something is read. */
+/** A user of an organization. */
 interface LoggedUser {
   readonly realmId: number;
   readonly userId: number;
 }
 
-/** A user's stretches that reach past `after`. */
+/** Returns a user's subscription ranges that extend beyond `after`. */
 export async function readStretches(
   db: SqlClient,
   { realmId, userId }: LoggedUser,
@@ -143,7 +145,7 @@ export async function readStretches(
   }));
 }
 
-/** A user's role changes after `after`, in order. */
+/** Returns a user's role changes after `after`, in order. */
 export async function readRoleChanges(db: SqlClient, { realmId, userId }: LoggedUser, after: number) {
   const rows = await readRows<{ event_id: bigint; old_role: number; new_role: number }>(
     db,
@@ -160,15 +162,15 @@ export async function readRoleChanges(db: SqlClient, { realmId, userId }: Logged
 }
 
 /**
- * What may concern one user in the log after `after`, through `through`, in order, at most `limit` rows: what roles
- * hear, what their channels heard while they were subscribed, and what names them. A superset of what they hear, that
- * `hears` decides; each branch reads only its own part of an index, so that a busy realm is never scanned.
+ * Returns events that may concern one user, after `after` and up to `through`, in order, at most `limit` rows. They are
+ * addressed to roles, to channels while the user was subscribed, or to the user. This is a superset of the events that the user
+ * receives: `receives` decides. Each branch reads only its own part of an index, so the log of a busy organization is never
+ * scanned.
  *
- * @param user `types`: the only types of events that are wanted; null for all. `narrow`: what surely does not pass it is left
- *   out.
- * @param page `maxBytes`: when the rows have so many, no more are read. A thousand long ones are more than a small process has
- *   memory for.
- * @returns `isWhole`: whether these are all of them.
+ * @param user `types`: the only types of events to return; null for all. `narrow`: events that certainly fail it are omitted.
+ * @param page `maxBytes`: once the rows have this many bytes, no more are read. A thousand long rows need more memory than a
+ *   small process has.
+ * @returns `isWhole`: whether the read returned all events.
  */
 export async function readLogFor(
   db: SqlClient,
@@ -218,7 +220,7 @@ export async function readLogFor(
   return { events: rows.map(fromRow), isWhole: isWhole(rows, { limit, maxBytes }) };
 }
 
-/** Whether nothing was left out of what was read, because there was too much of it. */
+/** Whether a read returned everything, and was not cut off by a limit. */
 function isWhole(
   read: readonly { readonly bytes: number }[],
   { limit, maxBytes }: { limit: number; maxBytes: number },

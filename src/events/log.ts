@@ -1,5 +1,5 @@
 import type { Tx } from '../platform/db/client.ts';
-import { isBusy, isLostRace } from '../platform/db/errors.ts';
+import { isBusy, isSerializationFailure } from '../platform/db/errors.ts';
 import { noteCommitted } from './act.ts';
 import { type Appended, appendAll, type EventsReading, type LoggingStatement, type LogStep } from './append.ts';
 import type { Audience } from './audience.ts';
@@ -9,36 +9,36 @@ import type { EventDraft } from './define.ts';
 import type { StoredEvent } from './stored.ts';
 
 /**
- * Adds an event to the change. `withId` is called with the event's id, still inside the transaction, for rows that
- * must hold it; such rows must be new, or locked by the change before.
+ * Adds an event to the change. `withId` is called with the event's id, inside the transaction, for rows that must store it.
+ * Such rows must be new, or already locked by the change.
  */
 export interface Emit {
   (event: EventDraft, audience: Audience, withId?: (id: number) => Promise<unknown>): void;
-  /** Adds, in this place among the events, a statement that takes ids from the counter and logs events itself. */
+  /** Adds, at this position among the events, a statement that takes ids from the counter and logs events itself. */
   writing(write: LoggingStatement): void;
   /**
-   * Adds, in this place among the events, some that tell the state at the time they are logged, not only what the change
-   * makes of it. `read` sees what all earlier events have told and no later one has. It may be called twice.
+   * Adds, at this position among the events, events that describe the state at the time of logging, not only the effect of the
+   * change. `read` sees the effects of all earlier events and of no later one. It may be called twice.
    *
-   * @param harmless Types of others' events that change nothing of what `read` finds.
+   * @param harmless Types of events of other changes that do not affect the result of `read`.
    */
   reading(read: EventsReading, harmless: readonly string[]): void;
 }
 
-/** The transaction of a request that is to have its effect once: all its changes are parts of it. */
+/** The transaction of a request with an idempotency key. All changes of the request are part of it. */
 export interface RequestTransaction {
   readonly tx: Tx;
-  /** What logs the events of its changes that are still to be logged, in order. */
+  /** Functions that log the events of its changes that are not logged yet, in order. */
   readonly unlogged: (() => Promise<Logged>)[];
-  /** Takes note of events that readers are to hear of after the commit. */
+  /** Records events to publish after the commit. */
   published(realmId: number, events: readonly StoredEvent[]): void;
 }
 
-/** Where a change happens. */
+/** The service and the organization in which a change is made. */
 export interface ChangeScope {
   readonly app: LogContext & {
     readonly hub: Publisher;
-    /** Of the request that the change is a part of, where that one is to have its effect once. */
+    /** The transaction of the request that the change is part of, if the request has an idempotency key. */
     readonly transaction?: RequestTransaction;
   };
   readonly realmId: number;
@@ -58,19 +58,21 @@ function collect(steps: LogStep[]): Emit {
 }
 
 /**
- * Runs `change` in one transaction together with the events it emits, then wakes their readers. The only way to emit.
+ * Runs `change` in one transaction together with the events that it emits, then notifies their readers. The only way to emit
+ * events.
  *
- * The change and its events commit or roll back as one. The realm's counter row is bumped last and stays locked until
- * the commit, so ids become visible in order, and every other lock must be taken before it. A lost race (40001, 40P01)
- * is tried again from the start, so `change` must be re-runnable: it may touch nothing but `tx` and its own variables.
+ * The change and its events commit or roll back as one. The organization's counter row is updated last and stays locked until the
+ * commit, so ids become visible in order. Every other lock must be taken before it. After a serialization failure or deadlock
+ * (40001, 40P01), the change is retried from the start. So `change` must be repeatable: it may modify only `tx` and its own
+ * variables.
  *
- * In a request that is to have its effect once, the change is a part of that request's transaction.
+ * In a request with an idempotency key, the change is part of that request's transaction.
  *
- * When the connection breaks during the commit, the database is asked whether it came through: what is acknowledged
- * happened, and what is refused did not.
+ * If the connection breaks during the commit, the database is queried for the outcome. So an acknowledged change was made, and
+ * a refused change was not.
  *
  * @param change Must use `tx` alone.
- * @throws RequestTimeoutError when the database could not take the change in time; nothing was changed.
+ * @throws RequestTimeoutError if the database could not run the change in time. Nothing was changed.
  * @see src/events/README.md#the-log
  */
 export async function transact<T>(scope: ChangeScope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
@@ -81,13 +83,13 @@ export async function transact<T>(scope: ChangeScope, change: (tx: Tx, emit: Emi
   return result;
 }
 
-/** Tells readers of events that are committed, and the request that made the change where they stand. */
+/** Publishes committed events to readers, and records their position for the request that made the change. */
 export function publishCommitted({ app, realmId }: ChangeScope, events: readonly StoredEvent[]): void {
   noteCommitted(events);
   if (events.length > 0) app.hub.publish(realmId, events);
 }
 
-/** What a change comes to. */
+/** The result of a change, and the events that it logged. */
 interface Made<T> extends Appended {
   readonly result: T;
 }
@@ -103,10 +105,11 @@ async function make<T>(
 }
 
 /**
- * A change that fails leaves nothing behind, and the transaction around it can go on: its caller may know what to do.
+ * Runs a change within the transaction of a request with an idempotency key. If it fails, only this change is rolled back, so
+ * that the caller can handle the error and continue.
  *
- * Its events are logged when the request has read all it answers with, because the organisation waits from then on; at
- * once where the change itself needs an id.
+ * Its events are logged after the request has read its whole response, because other changes of the organization wait from then
+ * on. If the change itself needs an event id, they are logged immediately.
  */
 async function changeWithin<T>(
   transaction: RequestTransaction,
@@ -130,24 +133,24 @@ async function changeWithin<T>(
     return result;
   } catch (error) {
     transaction.unlogged.splice(0, Number.POSITIVE_INFINITY, ...unlogged);
-    // What lost a race, or its connection, is over as a whole.
-    if (!isLostRace(error) && !isBusy(error)) await tx.$executeRaw`ROLLBACK TO SAVEPOINT change`;
+    // After a serialization failure or a lost connection, the whole transaction is over.
+    if (!isSerializationFailure(error) && !isBusy(error)) await tx.$executeRaw`ROLLBACK TO SAVEPOINT change`;
     throw error;
   }
 }
 
-/** Whether the step can be logged at the end of the request: the change needs no id of it. */
+/** Whether the step can be logged at the end of the request, because the change needs none of its ids. */
 const canWait = (step: LogStep): boolean =>
   'read' in step || ('events' in step && step.events.every(({ withId }) => withId === undefined));
 
-/** Logs, in order, what changes of a request have left to be logged. Readers are to be told of it after the commit. */
+/** Logs the pending events of a request's changes, in order. Publish them to readers after the commit. */
 export async function logAll({ unlogged }: Pick<RequestTransaction, 'unlogged'>): Promise<Logged[]> {
   const logged: Logged[] = [];
   for (const log of unlogged.splice(0)) logged.push(await log());
   return logged;
 }
 
-/** Events of a realm that are logged, and not yet committed. */
+/** Events of an organization that are logged and not yet committed. */
 export interface Logged {
   readonly realmId: number;
   readonly events: readonly StoredEvent[];

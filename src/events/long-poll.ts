@@ -10,15 +10,17 @@ import type { QueueOptions } from './view.ts';
 import type { ReadContext, RealmWindow } from './window.ts';
 
 /**
- * One round of a long poll: what the queue holds after `known`, at once if there is something, else as soon as there
- * is, else a heartbeat. A newer reader of the queue, its end, or a stop of the server ends the wait with nothing.
+ * Runs one round of a long poll. Returns the queue's events after `known`: immediately if there are any, otherwise when the next
+ * one arrives. If none arrives in time, returns a heartbeat. If a newer reader takes the queue, or the queue is deleted, or the
+ * server stops, returns no events.
  *
- * @param known The id up to which the client has everything; this acknowledges it.
- * @param block False: answers at once, perhaps with nothing.
- * @param signal Aborts when the client is gone.
- * @param access Asked again a second into the wait: a revocation that passed while the poll was being opened was not
- *   heard. Later ones are.
- * @throws BadEventQueueIdError `pruned` when the log does not reach back to `known`, `expired` when the queue ends.
+ * @param known The id up to which the client has everything. The call acknowledges it.
+ * @param block If false, returns immediately, possibly without events.
+ * @param signal Aborts when the client disconnects.
+ * @param access Checked again a second into the wait: a revocation is missed while the poll is being opened. Later revocations
+ *   are received.
+ * @throws BadEventQueueIdError `pruned` if the log does not reach back to `known`, `expired` if the queue ends, `restored` if
+ *   another epoch of the log begins.
  * @see src/events/README.md#queues
  */
 export async function longPoll(
@@ -43,7 +45,8 @@ export async function longPoll(
         now: app.now(),
         isOver: () => poll.over,
       });
-      // It may have waited for its turn: a newer reader has the queue, or the log is another.
+      // The read may have waited for a permit. A newer reader may have taken the queue meanwhile, or the epoch may have
+      // changed.
       if (poll.over) break;
       const pieces = poll.rendered(page.events);
       if (page.isFromLog) for (const event of page.events) forgetRenderings(event);
@@ -64,13 +67,16 @@ export async function longPoll(
   }
 }
 
-/** Long enough that a poll answered soon costs nothing more; short enough to end access within seconds. */
+/**
+ * Interval at which a waiting poll checks its access again. Short polls end before the first check, and revoked ones within
+ * seconds.
+ */
 const RECHECK_MS = 1_000;
 
 class Poll implements LiveReader, QueueReader {
   readonly recipient: EventRecipient;
   readonly access: ReaderAccess;
-  toldThrough = Number.POSITIVE_INFINITY;
+  notifiedThrough = Number.POSITIVE_INFINITY;
   readonly #app: ReadContext;
   readonly #queue: Queue;
   readonly #window: RealmWindow;
@@ -96,7 +102,7 @@ class Poll implements LiveReader, QueueReader {
     this.#window = window;
     this.recipient = recipient;
     this.#known = known;
-    // A refusal may come before anybody waits for the answer.
+    // A rejection may occur before any caller waits for the answer.
     this.#answer.promise.catch(() => {});
   }
 
@@ -108,7 +114,7 @@ class Poll implements LiveReader, QueueReader {
     return this.#over;
   }
 
-  /** Waits at the window's end. To be called in the same turn of the event loop in which nothing was left to read. */
+  /** Waits at the end of the log tail. Call it in the same iteration of the event loop in which nothing was left to read. */
   wait(): Promise<readonly EventPiece[]> {
     if (!this.#over) {
       this.#window.attach(this);
@@ -122,7 +128,7 @@ class Poll implements LiveReader, QueueReader {
     try {
       if (!(await this.access.mayStay())) this.answer([]);
     } catch (error) {
-      this.#app.log.warn({ err: error }, 'could not check whether a poll may go on');
+      this.#app.log.warn({ err: error }, 'long poll access check failed');
       this.answer([]);
     }
   }
@@ -152,7 +158,7 @@ class Poll implements LiveReader, QueueReader {
     return pieces;
   }
 
-  hear(events: readonly StoredEvent[], through: number): void {
+  receive(events: readonly StoredEvent[], through: number): void {
     const pieces = this.rendered(events);
     if (pieces.length > 0) this.answer(pieces);
     else this.pass(through);
@@ -162,17 +168,14 @@ class Poll implements LiveReader, QueueReader {
     this.#queue.passed(through);
   }
 
-  /**
-   * A heartbeat goes only to a silent queue, with an id that the client has not had, after everything before it was
-   * read.
-   */
+  /** Sends a heartbeat. Only a silent queue gets one. Its id is new to the client, and all events before it were read. */
   async #beat(): Promise<void> {
     try {
       while (!this.#over && this.#window.through <= this.#known) await this.#window.advance();
       if (!this.#over) this.#window.tellAll(this);
       if (!this.#over) this.answer([heartbeat(this.#window.through)]);
     } catch (error) {
-      this.#app.log.warn({ err: error }, 'could not send a heartbeat; trying again');
+      this.#app.log.warn({ err: error }, 'heartbeat failed, retrying');
       if (!this.#over) this.#heartbeat = setTimeout(() => void this.#beat(), HEARTBEAT_RETRY_MS).unref();
     }
   }
@@ -185,7 +188,7 @@ class Poll implements LiveReader, QueueReader {
     } else this.answer([]);
   }
 
-  /** The client is gone: there is nobody to answer. */
+  /** Ends the poll without events, because the client has disconnected. */
   readonly abandon = (): void => {
     this.answer([]);
   };

@@ -1,53 +1,57 @@
-import { hears } from './audience.ts';
+import { receives } from './audience.ts';
 import type { LogContext } from './context.ts';
-import { wants } from './live-readers.ts';
+import { matchesQueue } from './live-readers.ts';
 import { readCounter, readLogFor } from './log-reads.ts';
 import type { EventRecipient } from './recipient.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 import type { RealmWindow } from './window.ts';
 
-/** Bounds of one page: our choice, a second of work for a slow client. */
+/** Bounds of one page: a slow client processes a page in about a second. */
 const MAX_EVENTS = 500;
 const MAX_BYTES = 1024 * 1024;
 const ROWS_PER_READ = 1_000;
-/** Our choice: of what is passed over, some pages at once; of long events, little more than is sent. */
+/** Bytes per read: several pages, because some events may be skipped. Of long events, this is little more than is sent. */
 const BYTES_PER_READ = 4 * MAX_BYTES;
-/** How many ids one read covers at first: each of a user's channels is read, and must not return a full page each. */
+/** Number of ids in the first read. Each of the user's channels is read, and must not return a full page each. */
 const FIRST_SPAN = 4_000;
-/** The most, our choice: a tenth of a second of the database's time where none of them is wanted. */
+/** Largest number of ids in a read: a tenth of a second of database time if no event matches. */
 const MAX_SPAN = 128_000;
-/** Our choice: others wait for a step that takes longer, so the next is half as long; where it takes less than half, twice. */
+/**
+ * Longest intended step, because other readers wait for it. After a longer step, the next range is half as long. After a step
+ * of less than half, it is twice as long.
+ */
 const STEP_MS = 100;
-/** Our choice: who looks for longer notes how far they came, so that nobody looks there again. */
+/** Duration after which a scan returns its position, so that no later scan repeats the range. */
 const LOOKING_MS = 500;
-/** Events like typing are of no use after this. */
+/** Age at which events like typing are useless. */
 const EPHEMERAL_MS = 60_000;
 
-/** The position is below what the log still holds. */
+/** The error for a position below the oldest event that the log still holds. */
 export class PrunedError extends Error {
   override name = 'PrunedError';
 }
 
-/** Some of what a queue hears after a position. */
+/** A page of the events that a queue receives after a position. */
 export interface EventPage {
-  /** In order; bounded by count and bytes. */
+  /** In order. Bounded by count and bytes. */
   readonly events: readonly StoredEvent[];
-  /** Everything for this queue up to here is in `events`. */
+  /** Id up to which `events` contains everything for this queue. */
   readonly through: number;
-  /** Whether they are copies for this one page, which nobody else is sent. */
+  /** Whether the events are copies that only this page uses. */
   readonly isFromLog: boolean;
 }
 
 /**
- * What the queue hears after `position`: the next page, from memory where it reaches, else from the table.
+ * Returns the next page of events that the queue receives after `position`, from memory if the log tail covers it, else from
+ * the table.
  *
- * When the page is empty and `through` is the window's end, that is so in the same turn of the event loop: a reader that
- * attaches at once misses nothing. An empty page that ends before is what took long to look through; the reader asks on.
+ * If the page is empty and `through` is the end of the log tail, this still holds in the same iteration of the event loop: a
+ * reader that attaches immediately misses nothing. If an empty page ends earlier, the scan took long; the reader calls again.
  *
- * @param isOver Whether the reader is gone, who has an empty page then. Asked when it is their turn: clients that gave up must not
- *   keep those waiting who have not.
- * @throws PrunedError when the log does not reach back to `position`.
+ * @param isOver Whether the reader has ended; it then gets an empty page. Checked when the permit is granted, so that clients
+ *   that have disconnected do not delay the others.
+ * @throws PrunedError if the log does not reach back to `position`.
  */
 export async function readPage(
   { database, db }: Pick<LogContext, 'database' | 'db'>,
@@ -67,8 +71,8 @@ export async function readPage(
   },
 ): Promise<EventPage> {
   const isHeard = (event: StoredEvent) =>
-    wants(options, event, recipient.userId) &&
-    hears(event.audience, recipient, event.id, options.allPublicChannels) &&
+    matchesQueue(options, event, recipient.userId) &&
+    receives(event.audience, recipient, event.id, options.allPublicChannels) &&
     !(event.ephemeral && now.getTime() - event.createdAt.getTime() > EPHEMERAL_MS);
   let tookMs = 0;
   let from = position;
@@ -76,7 +80,8 @@ export async function readPage(
     if (window.covers(from))
       return { ...bounded(window.after(from).filter(isHeard), window.through), isFromLog: false };
     const end = Math.min(window.through, from + span);
-    // One turn for each step: who has a short way to go waits for one step of each of the others at most.
+    // One permit of `database.catchUps` per step: a reader that is almost up to date waits for at most one step of each other
+    // reader.
     const step = await database.catchUps.take(window.realmId, async () => {
       if (isOver()) return undefined;
       const began = performance.now();

@@ -4,16 +4,16 @@ import type { LogContext } from './context.ts';
 import { BadEventQueueIdError, type QueueLoss } from './errors.ts';
 import type { Queue, ReaderEnd } from './queue.ts';
 
-/** Our choice: a queue without a reader is dropped from memory, not from the database, after this. */
+/** Idle time after which a queue without a reader is removed from memory, but not from the database. */
 const FORGET_MS = 120_000;
-/** Our choice: so many queues at a time, which takes a few milliseconds. Others have their turn between. */
+/** Queues per write, which takes a few milliseconds. Other work runs between two writes. */
 const AT_ONCE = 1_000;
-/** How old the written time of a queue's last read may get at most. */
+/** Largest age of the stored time of a queue's last read. */
 export const MAX_REFRESH_MS = 60_000;
 
 /**
- * What the database knows of the queues read on this node: how far they are read, and when last. It is written in batches,
- * and only where the reader epoch is still ours.
+ * The stored state of the queues that are read on this node: the position and the time of the last read. It is written in
+ * batches, and only for queues whose reader epoch is still the one of this node.
  */
 export class QueuePositions {
   readonly #app: LogContext;
@@ -21,8 +21,8 @@ export class QueuePositions {
   readonly #isClaimed: (queue: Queue) => boolean;
 
   /**
-   * @param queues Those held here, by their ids.
-   * @param isClaimed Whether this node is just taking a queue over once more.
+   * @param queues The queues held by this node, by id.
+   * @param isClaimed Whether this node is currently claiming the queue again.
    */
   constructor(app: LogContext, queues: Map<string, Queue>, isClaimed: (queue: Queue) => boolean) {
     this.#app = app;
@@ -30,7 +30,7 @@ export class QueuePositions {
     this.#isClaimed = isClaimed;
   }
 
-  /** Writes what changed, and lets go of what is read here no longer, or is not ours any more. */
+  /** Writes what changed. Drops queues that are no longer read here, or that this node no longer holds. */
   async write(): Promise<void> {
     const queues = [...this.#queues.values()];
     for (let at = 0; at < queues.length; at += AT_ONCE) await this.#writeSome(queues.slice(at, at + AT_ONCE));
@@ -41,7 +41,7 @@ export class QueuePositions {
     const due = new Map<string, Queue>();
     const silent = new Map<string, Queue>();
     for (const queue of queues) {
-      // Let go of while others were written.
+      // The queue was dropped while others were written.
       if (this.#queues.get(queue.id) !== queue) continue;
       if (queue.reader !== undefined) queue.lastActive = now;
       const isDue = queue.dirty || queue.lastActive - queue.writtenActive >= refreshMs(queue.idleTimeoutMs);
@@ -54,7 +54,7 @@ export class QueuePositions {
     const gone: Queue[] = [];
     for (const [id, queue] of [...due, ...silent]) {
       if (confirmed.has(id)) queue.confirmed = now;
-      // Claimed by this node again meanwhile: the row's epoch has moved on, and the position is written next time.
+      // This node has claimed the queue again: the row's epoch has advanced, and the position is written next time.
       else if (this.#isClaimed(queue) || epochs.get(id) !== queue.epoch) queue.dirty = true;
       else gone.push(queue);
     }
@@ -62,7 +62,10 @@ export class QueuePositions {
     await this.#endGone(gone.filter(({ reader }) => reader !== undefined));
   }
 
-  /** Ends the readers of queues that are not ours any more: taken by another node, or over, as the database says why. */
+  /**
+   * Ends the readers of queues that this node no longer holds. Another node has claimed the queue, or it has ended for the
+   * reason that the database stores.
+   */
   async #endGone(queues: readonly Queue[]): Promise<void> {
     if (queues.length === 0) return;
     try {
@@ -77,7 +80,11 @@ export class QueuePositions {
     }
   }
 
-  /** Writes positions. @returns The ids of the queues that are still ours. */
+  /**
+   * Writes positions.
+   *
+   * @returns The ids of the queues that this node still holds.
+   */
   async #writeDue(due: ReadonlyMap<string, Queue>, now: number): Promise<readonly string[]> {
     if (due.size === 0) return [];
     const rows = [...due.values()].map((queue) => {
@@ -101,7 +108,7 @@ export class QueuePositions {
     }
   }
 
-  /** Which of the queues with a reader here, but with nothing to write, no other node has taken or ended. */
+  /** Returns the ids of the queues that this node still holds, of those with a reader here and nothing to write. */
   async #readOurs(silent: ReadonlyMap<string, Queue>): Promise<readonly string[]> {
     if (silent.size === 0) return [];
     const rows = await this.#app.db.$queryRaw<{ id: string; reader_epoch: number }[]>`
@@ -125,11 +132,11 @@ export class QueuePositions {
   }
 }
 
-/** A table `of` of the keys of queues. */
+/** Returns a table `of` with the keys of queues. */
 const keysOf = (queues: readonly Queue[]): Prisma.Sql => Prisma.sql`
   unnest(${queues.map(({ realmId }) => realmId)}::int[], ${queues.map(({ id }) => id)}::uuid[]) AS of(realm_id, id)`;
 
-/** Why its reader ends here, as where it was ended. */
+/** Returns the reason why the reader ends here. It is the same as on the node that ended the queue. */
 function endOf(id: string, row: { readonly endReason: string | null } | undefined): ReaderEnd {
   if (row === undefined) return new BadEventQueueIdError(id, 'unknown');
   const { endReason } = row;
@@ -137,27 +144,28 @@ function endOf(id: string, row: { readonly endReason: string | null } | undefine
   return endReason === 'revoked' || endReason === 'deleted' ? endReason : new BadEventQueueIdError(id, lossOf(row));
 }
 
-/** What a queue that is over is to whoever wants to read it. */
+/** Returns the reason to report to a client that reads a queue that has ended. */
 export const lossOf = ({ endReason }: { readonly endReason: string | null }): QueueLoss =>
   endReason === 'restored' ? 'restored' : 'expired';
 
 /**
- * Milliseconds on a clock that goes on as time passes, from any start: nobody sets it, as the wall clock is set. The embedded
- * database has the process's clock, and so has what is compared with it here.
+ * Returns milliseconds on a clock with an arbitrary start, to measure elapsed time. With PostgreSQL the clock is monotonic:
+ * unlike a wall clock, it is never adjusted. The embedded database uses the clock of the process, and so do the times compared
+ * with it here.
  */
 export function passedMs({ database, now }: LogContext): number {
   return database.kind === 'postgresql' ? performance.now() : now().getTime();
 }
 
 /**
- * How long a queue lives after it was last read, in milliseconds. Expiry is written seldom, so it allows for the time
- * between two writes.
+ * Returns how long a queue lives after its last read, in milliseconds. Expiry is written rarely, so the lifetime includes the
+ * time between two writes.
  */
 export function lifetimeMs({ config }: LogContext, idleTimeoutMs: number): number {
   return idleTimeoutMs + refreshMs(idleTimeoutMs) + 2 * config.queueWriteMs;
 }
 
-/** How old the written time of the last read may get: our choice, a quarter of the idle life, at most a minute. */
+/** Returns the largest age of the stored time of the last read: a quarter of the idle timeout, at most a minute. */
 function refreshMs(idleTimeoutMs: number): number {
   return Math.min(idleTimeoutMs / 4, MAX_REFRESH_MS);
 }

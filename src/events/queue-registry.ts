@@ -4,23 +4,23 @@ import { databaseClock, milliseconds } from '../platform/db/clock.ts';
 import type { LogContext } from './context.ts';
 import type { RevokedCredentials } from './define.ts';
 import { BadEventQueueIdError } from './errors.ts';
-import { Queue, type QueueRow, type ReaderAccess, type ReaderEnd } from './queue.ts';
+import { Queue, type QueueRow, type ReaderAccess } from './queue.ts';
 import { lifetimeMs, lossOf, MAX_REFRESH_MS, passedMs, QueuePositions } from './queue-positions.ts';
 import type { QueueOptions } from './view.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const EXPIRY_MARGIN_MS = 60_000;
-/** Our choice: more of one user's queues than any client may still come back to. Of older ones it is told "unknown". */
+/** Ended queues to keep per user: more than any client still reads. Older ones are reported as `unknown`. */
 const MAX_TOMBSTONES = 1_000;
-/** What a queue is made of. */
+/** The columns of a `QueueRow`. */
 const COLUMNS = Prisma.sql`id::text AS id, realm_id AS "realmId", user_id AS "userId", options,
   idle_timeout_secs AS "idleTimeoutSecs", start_id AS "startId", acked_id AS "ackedId",
   scanned_through AS "scannedThrough", reader_epoch AS "readerEpoch"`;
 
-/** An id for a queue, that a client may be told before there is the queue. */
+/** Returns an id for a queue. A client may receive it before the queue exists. */
 export const newQueueId = (): string => randomUUID();
 
-/** A queue to be made. */
+/** The data of a queue to create. */
 interface NewQueue {
   readonly id: string;
   readonly options: QueueOptions;
@@ -28,7 +28,7 @@ interface NewQueue {
   readonly startId: number;
 }
 
-/** Whose queue it is, as far as the log knows people. */
+/** The owner of a queue, with the fields that the log needs. */
 export interface QueueOwner {
   readonly id: number;
   readonly realm: { readonly id: number };
@@ -38,11 +38,12 @@ export interface QueueOwner {
 /**
  * The queues read on this node.
  *
- * The database holds every queue; memory holds those with a reader here. Positions are written in batches every few
- * seconds, only where the reader epoch is still ours: a node that took the queue over counts, we no longer do.
+ * The database holds every queue; memory holds those that are read here. Positions are written in batches every few seconds,
+ * and only if the reader epoch is still the one of this node. Once another node has claimed the queue, only its positions
+ * count.
  *
- * What is written or compared in the database goes by its clock, which all nodes share; by our own only how much time has
- * passed here.
+ * Times that the database stores or compares are read from its clock, which all nodes share. The clock of this node only
+ * measures elapsed time.
  */
 export class QueueRegistry {
   readonly #app: LogContext;
@@ -69,44 +70,39 @@ export class QueueRegistry {
     this.#timer = setTimeout(tick, this.#app.config.queueWriteMs);
   }
 
-  /** Ends all readers so that clients go to another node, and writes the positions. */
+  /** Ends all readers, and later ones immediately, so that clients connect to another node. Then writes the positions. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    this.#endReaders('stopping');
+    for (const queue of this.#queues.values()) queue.refuseReaders('stopping');
     await this.flush();
   }
 
-  /** Ends all readers because nothing can be read for them here. Their queues stay, and any node serves them. */
+  /** Ends all readers because this node cannot read the log for them. Their queues remain, and any node serves them. */
   cutOff(): void {
-    this.#endReaders('unavailable');
+    for (const { reader } of this.#queues.values()) reader?.end('unavailable');
   }
 
-  /** Ends all readers, and forgets all queues: with the log's epoch the database has ended every one. */
+  /** Ends all readers and drops all queues: with the epoch of the log, the database has ended every queue. */
   endEpoch(): void {
     for (const queue of this.#queues.values()) queue.reader?.end(new BadEventQueueIdError(queue.id, 'restored'));
     this.#queues.clear();
   }
 
-  #endReaders(why: ReaderEnd): void {
-    for (const queue of this.#queues.values()) queue.reader?.end(why);
-  }
-
   /**
-   * Makes a queue for the viewer. Where that is one more than a user may have, the least recently used one ends; one that
-   * is being read is that only when all of them are.
+   * Creates a queue for the viewer. If the user then has too many queues, the least recently used one ends. Queues that are
+   * being read are only considered if all of them are.
    *
-   * @param id One that no queue has: `newQueueId`.
-   * @param startId The log's last id in the snapshot the client was given.
-   * @param idleTimeoutSecs 1 to 604800: how long the queue lives with nobody reading.
+   * @param id An id that no queue has, from `newQueueId`.
+   * @param startId The last id of the log in the snapshot that the client received.
+   * @param idleTimeoutSecs 1 to 604800: lifetime of the queue without a reader.
    */
   async register({ viewer }: { readonly viewer: QueueOwner }, queue: NewQueue): Promise<void> {
     const { id, options, idleTimeoutSecs, startId } = queue;
     const now = databaseClock(this.#app);
     const { queuesPerUser, queueWriteMs } = this.#app.config;
     const read = [...this.#queues.values()].filter((queue) => queue.userId === viewer.id && queue.reader !== undefined);
-    // Another node writes that it reads a queue within this time; a queue that was read this recently may be read
-    // again.
+    // Another node stores within this time that it reads a queue. So a queue whose last read is more recent may have a reader.
     const fresh = Prisma.sql`${now} - ${milliseconds(MAX_REFRESH_MS + 2 * queueWriteMs)}`;
     const lifetime = milliseconds(lifetimeMs(this.#app, idleTimeoutSecs * 1000));
     const ended = await this.#app.db.$queryRaw<{ id: string }[]>`
@@ -128,12 +124,12 @@ export class QueueRegistry {
   }
 
   /**
-   * The viewer's queue, held by this node.
+   * Returns the viewer's queue, held by this node.
    *
-   * @param options.claim True for a reader that stays (a socket): it takes the queue over from any other node at once.
-   *   A poll may rely on what the database confirmed within the last seconds.
-   * @throws BadEventQueueIdError `unknown` for no queue or another user's, `expired` for one that is over, `restored` for one
-   *   of another epoch of the log.
+   * @param options.claim True for a reader that stays connected (a socket): it claims the queue from any other node
+   *   immediately. A poll may rely on what the database confirmed within the last seconds.
+   * @throws BadEventQueueIdError `unknown` if the viewer has no such queue, `expired` if it has ended, `restored` if it belongs
+   *   to another epoch of the log.
    */
   async open(
     { viewer }: { readonly viewer: QueueOwner },
@@ -164,7 +160,8 @@ export class QueueRegistry {
   }
 
   /**
-   * The viewer's queue to look at: held here if it is, else as the database has it. Whoever reads it goes on.
+   * Returns the viewer's queue for inspection: the one in memory, else the state in the database. Does not end a current
+   * reader.
    *
    * @throws BadEventQueueIdError as `open`.
    */
@@ -180,7 +177,7 @@ export class QueueRegistry {
     return new Queue(row, passedMs(this.#app));
   }
 
-  /** Acknowledges everything up to `upTo` in a queue looked at, whichever node holds it. */
+  /** Acknowledges everything up to `upTo` in a queue from `look`, on any node. */
   async acknowledge(queue: Queue, upTo: number): Promise<void> {
     queue.acknowledge(upTo);
     if (this.#queues.get(queue.id) === queue) return;
@@ -189,7 +186,7 @@ export class QueueRegistry {
       WHERE realm_id = ${queue.realmId} AND id = ${queue.id}::uuid AND ended_at IS NULL`;
   }
 
-  /** Takes the queue over for this node: from now on only our acknowledgements count. */
+  /** Claims the queue for this node: from now on, only acknowledgements from here count. */
   async #claim(viewer: QueueOwner, queueId: string): Promise<Queue> {
     const { db } = this.#app;
     const now = passedMs(this.#app);
@@ -208,6 +205,7 @@ export class QueueRegistry {
     const held = this.#queues.get(queueId);
     if (held === undefined) {
       const queue = new Queue(row, now);
+      if (this.#stopped) queue.refuseReaders('stopping');
       this.#queues.set(queueId, queue);
       return queue;
     }
@@ -219,9 +217,9 @@ export class QueueRegistry {
   }
 
   /**
-   * Ends the viewer's queue for good. Its reader, here or on another node, is told.
+   * Ends the viewer's queue permanently, and its reader, here or on another node.
    *
-   * @throws BadEventQueueIdError when it is unknown, another user's, or over already.
+   * @throws BadEventQueueIdError if the queue is unknown, belongs to another user, or has already ended.
    */
   async delete(ctx: { readonly viewer: QueueOwner }, queueId: string): Promise<void> {
     const queue = await this.open(ctx, queueId, { claim: true });
@@ -232,14 +230,17 @@ export class QueueRegistry {
     this.#drop(queueId);
   }
 
-  /** Ends what a user reads here by these credentials; the queues stay for whoever may still sign in as them. */
+  /**
+   * Ends a user's readers that authenticated with these credentials. The queues remain for clients that can still sign in as
+   * the user.
+   */
   revokeReaders(userId: number, credentials: RevokedCredentials): void {
     for (const { userId: owner, reader } of this.#queues.values()) {
       if (owner === userId && reader !== undefined && isBy(reader.access, credentials)) reader.end('revoked');
     }
   }
 
-  /** Ends what is read here in sessions that are over by now. One that was made longer meanwhile goes on. */
+  /** Ends readers here whose sessions have expired. If a session was extended meanwhile, its reader continues. */
   async #endLapsed(): Promise<void> {
     const now = this.#app.now().getTime();
     const readers = [...this.#queues.values()].flatMap(({ reader }) => reader ?? []);
@@ -247,15 +248,19 @@ export class QueueRegistry {
     try {
       await Promise.all(due.map(async (reader) => (await reader.access.mayStay()) || reader.end('revoked')));
     } catch (error) {
-      this.#app.log.warn({ err: error }, 'could not look whether sessions are over; trying again');
+      this.#app.log.warn({ err: error }, 'session expiry check failed, retrying');
     }
   }
 
-  /** Ends queues nobody has read for longer than they may live, by a margin for nodes that could not write for a while. */
+  /**
+   * Ends queues that were not read for longer than their lifetime. A margin covers nodes that could not write for a while.
+   *
+   * @returns Number of queues that were ended.
+   */
   async expire(): Promise<number> {
     await this.flush();
     const now = databaseClock(this.#app);
-    // The options of a queue that has ended are not needed any more.
+    // A queue that has ended no longer needs its options.
     const expired = await this.#app.db.$queryRaw<{ id: string }[]>`
       UPDATE event_queue SET ended_at = ${now}, end_reason = 'expired', options = '{}'
       WHERE ended_at IS NULL AND expires_at <= ${now} - ${milliseconds(EXPIRY_MARGIN_MS)}
@@ -269,20 +274,20 @@ export class QueueRegistry {
     this.#queues.delete(queueId);
   }
 
-  /** Writes what changed. One write at a time; a failed one is tried again at the next turn. */
+  /** Writes what changed. One write at a time; a failed write is retried at the next interval. */
   flush(): Promise<void> {
     this.#flushing = this.#flushing.then(async () => {
       try {
         await this.#positions.write();
       } catch (error) {
-        this.#app.log.warn({ err: error }, 'could not write queue positions; trying again');
+        this.#app.log.warn({ err: error }, 'queue position write failed, retrying');
       }
     });
     return this.#flushing;
   }
 }
 
-/** Whether something is read by credentials that were revoked. */
+/** Whether a reader authenticated with credentials that were revoked. */
 function isBy({ sessionId }: ReaderAccess, credentials: RevokedCredentials): boolean {
   if (credentials === 'all') return true;
   return sessionId === undefined ? credentials === 'key' : credentials !== 'key' && credentials.includes(sessionId);

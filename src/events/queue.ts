@@ -4,34 +4,34 @@ import type { QueueOptions } from './view.ts';
 import type { ReadContext } from './window.ts';
 
 /**
- * Why a reader is told to stop. `unavailable`: the database cannot be read here; the client should come back. An error says
- * that the queue is lost.
+ * The reason why a reader ends. `unavailable`: the database cannot be read here, and the client should reconnect. An error
+ * means that the queue is lost.
  */
 export type ReaderEnd = 'displaced' | 'revoked' | 'deleted' | 'stopping' | 'unavailable' | BadEventQueueIdError;
 
-/** What somebody signed in with who reads. */
+/** The credentials that a reader authenticated with. */
 export interface ReaderAccess {
-  /** The number of the session; undefined for a key. */
+  /** The session id. Undefined for an API key. */
   readonly sessionId: number | undefined;
-  /** Milliseconds: when it ends, as far as is known. Undefined: it does not by itself. */
+  /** Milliseconds: when the session ends, as last read. Undefined if it does not end by itself. */
   readonly endsAt: number | undefined;
-  /** Whether they could sign in with it again. Asked of the database, which may know another `endsAt`. */
+  /** Whether the credentials are still valid. Reads the database, and updates `endsAt`. */
   mayStay(): Promise<boolean>;
 }
 
-/** Whoever reads a queue just now, over whatever transport. */
+/** The current reader of a queue, over any transport. */
 export interface QueueReader {
   readonly access: ReaderAccess;
   end(why: ReaderEnd): void;
 }
 
-/** What a queue is made of, as the database has it. */
+/** The columns of the database row that a queue is created from. */
 export type QueueRow = Pick<
   EventQueue,
   'id' | 'realmId' | 'userId' | 'options' | 'idleTimeoutSecs' | 'startId' | 'ackedId' | 'scannedThrough' | 'readerEpoch'
 >;
 
-/** A queue as this node holds it: a cursor into the log, written to the database now and then. */
+/** A queue in the memory of this node: a cursor into the log, written to the database from time to time. */
 export class Queue {
   readonly id: string;
   readonly realmId: number;
@@ -41,7 +41,7 @@ export class Queue {
   readonly startId: number;
   epoch: number;
   reader: QueueReader | undefined;
-  /** Milliseconds: last read, last time that was written, last time the database confirmed that we hold it. */
+  /** Milliseconds: last read, last read that was written, last time the database confirmed that this node holds the queue. */
   lastActive: number;
   writtenActive: number;
   confirmed: number;
@@ -49,6 +49,7 @@ export class Queue {
   #acked: number;
   #scanned: number;
   #sent: number;
+  #ending: ReaderEnd | undefined;
 
   constructor(row: QueueRow, now: number) {
     this.id = row.id;
@@ -66,22 +67,24 @@ export class Queue {
     this.confirmed = now;
   }
 
-  /** Everything up to here has arrived at the client. */
+  /** Id up to which everything has arrived at the client. */
   get acked(): number {
     return this.#acked;
   }
 
-  /** Nothing for this queue lies between `acked` and here. */
+  /** Id up to which the log has no event for this queue after `acked`. */
   get scanned(): number {
     return this.#scanned;
   }
 
-  /** Where to read on for a client that has everything up to `known`: past what is known to hold nothing for it. */
+  /**
+   * Returns the position to read from for a client that has all events up to `known`. Skips ids without events for this queue.
+   */
   positionFor(known: number): number {
     return known >= this.#acked ? Math.max(known, this.#scanned) : known;
   }
 
-  /** The client has everything up to `id`. */
+  /** Records that the client has everything up to `id`. */
   acknowledge(id: number): void {
     if (id <= this.#acked) return;
     this.#acked = id;
@@ -89,21 +92,28 @@ export class Queue {
     this.dirty = true;
   }
 
-  /** Events up to `id` went out and are not acknowledged yet. */
+  /** Records that events up to `id` were sent and are not acknowledged yet. */
   sent(id: number): void {
     this.#sent = Math.max(this.#sent, id);
   }
 
-  /** The log was read up to `position`, and nothing came of it. */
+  /** Records that the log was read up to `position` without an event for this queue. */
   passed(position: number): void {
     if (this.#sent <= this.#acked) this.#scanned = Math.max(this.#scanned, position);
   }
 
-  /** Makes `reader` the queue's only reader. */
+  /** Makes `reader` the queue's only reader. The previous one ends. */
   take(reader: QueueReader): void {
     const before = this.reader;
     this.reader = reader;
     before?.end('displaced');
+    if (this.#ending !== undefined) reader.end(this.#ending);
+  }
+
+  /** Ends the reader, and each later one immediately. */
+  refuseReaders(why: ReaderEnd): void {
+    this.#ending = why;
+    this.reader?.end(why);
   }
 
   release(reader: QueueReader): void {
@@ -112,11 +122,11 @@ export class Queue {
 }
 
 /**
- * Checks a position a client gives.
+ * Validates a position that a client sent.
  *
  * @param lastEventId -1 means the start of the queue.
  * @returns The id up to which the client has everything.
- * @throws BadEventQueueIdError `from_future` when the log has not come that far.
+ * @throws BadEventQueueIdError `from_future` if the log has not reached this id.
  */
 export async function checkPosition(app: ReadContext, queue: Queue, lastEventId: number): Promise<number> {
   if (lastEventId === -1) return queue.startId;

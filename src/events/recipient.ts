@@ -1,6 +1,6 @@
 import type { Db } from '../platform/db/client.ts';
 import type { Listener } from './audience.ts';
-import type { Effect } from './define.ts';
+import type { UserEffect } from './define.ts';
 import { readRoleChanges, readStretches, type SubscriptionStretch } from './log-reads.ts';
 
 interface Stretch {
@@ -9,8 +9,8 @@ interface Stretch {
 }
 
 /**
- * What one user is at every id of the log from `knownAfter` on: role and subscriptions. Read from the database once,
- * then kept exact by the events that pass, so that live delivery and replay judge by the same facts.
+ * The roles and subscriptions of one user at every id of the log above `#knownAfter`. Read from the database once, then updated
+ * by the events that pass, so that live delivery and replay use the same data.
  */
 export class EventRecipient implements Listener {
   readonly realmId: number;
@@ -19,9 +19,9 @@ export class EventRecipient implements Listener {
   /** Ascending by id. */
   readonly #roleChanges: { id: number; oldRole: number; newRole: number }[] = [];
   #role = 0;
-  /** Facts are complete for ids above this. */
+  /** The data is complete for ids above this. */
   #knownAfter = Number.POSITIVE_INFINITY;
-  /** Endings that passed while a read was under way, which may not have seen them. */
+  /** Ends of subscriptions that were logged while a read was in progress. The read may not include them. */
   #endings: { channelId: number; id: number }[] = [];
   #loading: Promise<void> = Promise.resolve();
 
@@ -31,8 +31,8 @@ export class EventRecipient implements Listener {
   }
 
   /**
-   * Makes the facts complete for every id above `after`. The recipient must be known to the hub before this is called:
-   * what passes during the read is not lost, because effects are merged, not overwritten.
+   * Makes the data complete for every id above `after`. The log tail must hold the recipient before this is called: then side
+   * effects of events that are logged during the read are not lost, because they are merged, not overwritten.
    */
   know(db: Db, after: number): Promise<void> {
     this.#loading = this.#loading.catch(() => {}).then(() => this.#load(db, after));
@@ -67,15 +67,15 @@ export class EventRecipient implements Listener {
     return stretches?.some(({ began, ended }) => began <= eventId && (ended === null || eventId < ended)) ?? false;
   }
 
-  /** The stretches that reach past `after`, for reading the log. */
+  /** Returns the subscription ranges that extend beyond `after`, for reading the log. */
   stretchesAfter(after: number): SubscriptionStretch[] {
     return [...this.#stretches].flatMap(([channelId, stretches]) =>
       stretches.filter(({ ended }) => ended === null || ended > after).map((stretch) => ({ channelId, ...stretch })),
     );
   }
 
-  /** Takes in what the event `id` changed about this user. Knowing it already changes nothing. */
-  apply(id: number, effect: Effect): void {
+  /** Applies the change that event `id` made to this user. Idempotent. */
+  apply(id: number, effect: UserEffect): void {
     if (effect.kind === 'role') this.#mergeRole({ id, oldRole: effect.oldRole, newRole: effect.newRole });
     if (effect.kind === 'subscribed') {
       for (const channelId of effect.channelIds) this.#mergeStretch({ channelId, began: id, ended: null });
@@ -85,7 +85,7 @@ export class EventRecipient implements Listener {
         this.#endings.push({ channelId, id });
         this.#end(channelId, id);
       }
-      // Only a read under way can still need these.
+      // Only a read in progress can still need the oldest ends.
       if (this.#endings.length > 1000) this.#endings.splice(0, 500);
     }
   }

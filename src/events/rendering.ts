@@ -5,22 +5,25 @@ import { definitionOf, type RenderedEvent } from './define.ts';
 import type { StoredEvent } from './stored.ts';
 import { type EventView, optionsKey } from './view.ts';
 
-/** One event as a client gets it: its id, and the rest as on the wire. */
+/** One event as a client receives it: its id, and the content in the wire format. */
 export interface EventPiece {
   readonly id: number;
   readonly event: RenderedEvent;
-  /** What the viewer may know of it beyond `event`, for events that are defined with `facts`. */
+  /**
+   * Source of the event projection: the whole part of the event that the viewer can see, even if `event` omits some of it.
+   * Undefined unless the event is defined with `facts`.
+   */
   readonly facts: unknown;
-  /** `{"id": …, "type": …, …}`, made once for all who see the same. */
+  /** `{"id": …, "type": …, …}`, serialized once for all viewers with the same rendering. */
   readonly json: string;
 }
 
 const NOTHING: readonly EventPiece[] = [];
-/** By the viewer's role, by what else tells viewers apart, by the key of the queue's options. */
+/** Renderings by the viewer's role, then by viewer class, then by the key of the queue's options. */
 type Renderings = Map<number, Map<number | string, RenderingsByOptions>>;
 type RenderingsByOptions = Map<string, readonly EventPiece[]>;
 
-/** What is made of an event for those who read it. */
+/** The cached renderings of an event. */
 interface Made {
   readonly definition: ReturnType<typeof definitionOf>;
   readonly renderings: Renderings;
@@ -28,14 +31,14 @@ interface Made {
 }
 
 /**
- * Our choice: twice what a window holds for some tens of kinds of viewers. Clients choose the options of their queues, and
- * what they ask of events, so that there is no end to what could be made; what nobody asked for lately is made again. A
- * process with a heap of less than a gigabyte keeps less.
+ * Bounds of the caches: twice the size of a log tail, enough for a few dozen kinds of viewers. Clients choose the options of
+ * their queues and the fields of events, so the number of possible renderings is unlimited. Renderings that were not used
+ * recently are made again. A process with a heap of less than a gigabyte keeps less.
  */
 const MAX_RENDERED_BYTES = shareOfHeap(1 / 16, 64 * 1024 * 1024);
 const MAX_RESULT_BYTES = shareOfHeap(1 / 32, 32 * 1024 * 1024);
 
-/** About what the maps and objects around something take. */
+/** Approximate bytes of the maps and objects around an entry. */
 const OVERHEAD = 500;
 
 const made = new LRUCache<StoredEvent, Made>({ maxSize: MAX_RENDERED_BYTES, sizeCalculation: ({ bytes }) => bytes });
@@ -45,10 +48,10 @@ const results = new LRUCache<EventPiece, { readonly byMaker: Map<object, Buffer>
 });
 
 /**
- * The event as `view` sees it: one piece, several, or none. Made once for each distinct view, not once for each reader.
+ * Renders the event for `view`: as one event, several, or none. Renders once for each distinct view, not for each reader.
  *
- * An event of several pieces uses the last of the ids reserved for it. An event whose rendering fails is a bug: it is
- * logged once and skipped, because it would hold up everything after it for ever.
+ * If there are several, they use the last of the ids reserved for the event. An event whose rendering fails is a bug: it is
+ * logged once and skipped, because it would block all later events forever.
  */
 export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): readonly EventPiece[] {
   let entry = made.get(stored);
@@ -67,11 +70,11 @@ export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): rea
       const facts = definition.facts?.(stored.payload as never, view);
       pieces = toPieces(stored, rendered === null ? [] : isSeveral(rendered) ? rendered : [rendered], facts);
     } catch (err) {
-      log.error({ err, event: stored.id, type: stored.type, op: stored.op }, 'an event could not be rendered');
+      log.error({ err, event: stored.id, type: stored.type, op: stored.op }, 'event rendering failed');
       pieces = NOTHING;
     }
     byOptions.set(key, pieces);
-    // Another object, whose size is looked at.
+    // A new object, so that the cache reads its size.
     made.set(stored, { ...entry, bytes: entry.bytes + sizeOf(pieces) });
   }
   return pieces;
@@ -91,7 +94,7 @@ function renderingsFor(renderings: Renderings, role: number, viewerClass: number
   return byOptions;
 }
 
-/** The text, and about as much for the objects it was made of. */
+/** Approximate bytes: the text, and as much again for the objects that it was made of. */
 const sizeOf = (pieces: readonly EventPiece[]) =>
   pieces.reduce((sum, { json }) => sum + 2 * json.length + OVERHEAD, OVERHEAD);
 
@@ -100,25 +103,29 @@ function toPieces(
   events: readonly RenderedEvent[],
   facts: unknown,
 ): readonly EventPiece[] {
-  if (events.length > width) throw new Error(`Event ${type} reserved ${width} ids only`);
+  if (events.length > width)
+    throw new Error(`Event ${type} was rendered as more events than its ${width} reserved ids`);
   return events.map((event, i) => pieceOf(id - events.length + 1 + i, event, facts));
 }
 
-/** What `maker` made of a piece, such as a GraphQL operation its result; undefined where it made nothing, or that was let go of. */
+/**
+ * Returns the cached result that `maker` made of a rendered event, such as that of a GraphQL operation. Undefined if there is
+ * none, or it was evicted.
+ */
 export const keptResult = (piece: EventPiece, maker: object): Buffer | undefined =>
   results.get(piece)?.byMaker.get(maker);
 
-/** Keeps what `maker` made of a piece for whoever is to be sent the same, as long as there is room. */
+/** Caches the result that `maker` made of a rendered event, for all readers that are sent the same, within the memory limit. */
 export function keepResult(piece: EventPiece, maker: object, result: Buffer): void {
   const { byMaker, bytes } = results.get(piece) ?? { byMaker: new Map<object, Buffer>(), bytes: piece.json.length };
-  // Cut from what Node shares among short buffers, each would keep 64 KiB from being freed.
+  // Copied: a slice of the pool that Node shares among short buffers would keep 64 KiB from being freed.
   const own = Buffer.allocUnsafeSlow(result.length);
   result.copy(own);
   byMaker.set(maker, own);
   results.set(piece, { byMaker, bytes: bytes + result.length + OVERHEAD });
 }
 
-/** Lets go of what was made of an event's pieces: once it has been delivered live, few ask for it again. */
+/** Drops the results made of an event's renderings: after live delivery, few readers need them again. */
 export function forgetResults(stored: StoredEvent): void {
   for (const byClass of made.peek(stored)?.renderings.values() ?? []) {
     for (const byOptions of byClass.values()) {
@@ -127,16 +134,16 @@ export function forgetResults(stored: StoredEvent): void {
   }
 }
 
-/** Lets go of all that was made of an event: it is in no window any more, and whoever reads it from the log has another copy. */
+/** Drops everything made of an event: no log tail holds it any more, and each read of the table returns another copy. */
 export function forgetRenderings(stored: StoredEvent): void {
   forgetResults(stored);
   made.delete(stored);
 }
 
-/** Of how many events something is kept. */
+/** Returns the number of events with cached renderings. */
 export const keptRenderings = (): number => made.size;
 
-/** A heartbeat: no row of the log, but with an id like every event. */
+/** Returns a heartbeat. It is not a row of the log, but has an id like every event. */
 export function heartbeat(id: number): EventPiece {
   return pieceOf(id, { type: 'heartbeat' });
 }

@@ -2,28 +2,28 @@ import { databaseNow } from '../platform/db/clock.ts';
 import type { LogContext } from './context.ts';
 import type { QueueRegistry } from './queue-registry.ts';
 
-/** How often a node tidies up. Several nodes may do so at once without harm. */
+/** Interval between two sweeps. Several nodes can sweep at the same time without harm. */
 const SWEEP_MS = 60_000;
-/** No event younger than this is pruned, even when nobody needs it: a queue is registered a moment after its snapshot. */
+/** Smallest age of pruned events, even if no queue needs them: a queue is registered shortly after its snapshot. */
 const MIN_AGE_MS = 600_000;
-/** Typing and presence are skipped on replay after a minute; their rows go soon after. */
+/** Age at which ephemeral events are deleted. Replay skips typing and presence after a minute. */
 const EPHEMERAL_MS = 120_000;
 const TOMBSTONE_MS = 30 * 86_400_000;
-/** Our choice: longer than the promised day, so that a client that retries just after it still gets its reply. */
+/** Lifetime of stored responses. Longer than the documented day, so that a slightly later retry still gets its response. */
 const IDEMPOTENCY_MS = 2 * 86_400_000;
-/** Deleted messages are kept so long. */
+/** Retention of deleted messages. */
 const ARCHIVE_MS = 30 * 86_400_000;
 const BATCH = 5_000;
 
-/** The log, and the queues that read it. */
+/** A log context with the queues that read the log. */
 interface SweepContext extends LogContext {
   readonly queues: Pick<QueueRegistry, 'expire'>;
 }
 
-/** Ends idle queues, prunes what no queue can still ask for, and forgets what was kept for a time only. */
+/** Ends idle queues, prunes events that no queue can still request, and deletes records whose retention has ended. */
 export async function sweep(app: SweepContext): Promise<void> {
   const { db, queues } = app;
-  // Not by this node's own clock: one that is wrong would end what the others hold.
+  // The clock of the database, not of this node: a wrong clock would end queues that other nodes hold.
   const now = (await databaseNow(app)).getTime();
   const before = (age: number) => new Date(now - age);
   await queues.expire();
@@ -35,15 +35,15 @@ export async function sweep(app: SweepContext): Promise<void> {
 }
 
 /**
- * Prunes each realm's log below the lowest position of its live queues, and beyond the age and the number of rows
- * configured regardless: a queue left behind by that is told `pruned`.
+ * Prunes each organization's log below the lowest position of its live queues. Events beyond the configured age or number of
+ * rows are pruned regardless of queues: a queue that is left behind gets the error `pruned`.
  */
 async function pruneLog({ db, config }: LogContext, now: number): Promise<void> {
   const young = new Date(now - MIN_AGE_MS);
   const old = new Date(now - config.logRetentionMs);
   const realms = await db.$queryRaw<{ realm_id: number; prune_through: bigint }[]>`
     SELECT c.realm_id, LEAST(
-        -- Zero, because LEAST passes over null: where nothing is old enough, nothing goes.
+        -- Zero, because LEAST ignores null: if no event is old enough, none is pruned.
         COALESCE((SELECT e.id FROM event e WHERE e.realm_id = c.realm_id AND e.created_at < ${young}
                   ORDER BY e.created_at DESC, e.id DESC LIMIT 1), 0),
         GREATEST(
@@ -56,14 +56,14 @@ async function pruneLog({ db, config }: LogContext, now: number): Promise<void> 
   for (const { realm_id, prune_through } of realms) {
     if (prune_through === null) continue;
     const through = Number(prune_through);
-    // Recorded before rows are deleted: a reader that checks it after reading cannot miss that rows are gone.
+    // Recorded before rows are deleted: a reader that checks it after its read always detects the deletion.
     await db.$executeRaw`
       UPDATE event_counter SET pruned_through = ${through} WHERE realm_id = ${realm_id} AND pruned_through < ${through}`;
   }
   await deletePruned(db);
 }
 
-/** Deletes what is recorded as pruned: by this sweep, or by one whose node was gone before it had done so. */
+/** Deletes the events that are recorded as pruned, by this sweep or by one whose node stopped before the deletion. */
 async function deletePruned(db: LogContext['db']): Promise<void> {
   const realms = await db.$queryRaw<{ realm_id: number; pruned_through: bigint }[]>`
     SELECT c.realm_id, c.pruned_through FROM event_counter c
@@ -77,7 +77,7 @@ async function deletePruned(db: LogContext['db']): Promise<void> {
   }
 }
 
-/** Sweeps now and then until stopped. */
+/** Sweeps periodically until stopped. */
 export function startSweeping(app: SweepContext): { stop(): void } {
   let timer: NodeJS.Timeout;
   let stopped = false;
@@ -85,7 +85,7 @@ export function startSweeping(app: SweepContext): { stop(): void } {
     try {
       await sweep(app);
     } catch (error) {
-      app.log.warn({ err: error }, 'could not tidy up; trying again');
+      app.log.warn({ err: error }, 'event log pruning failed, retrying');
     }
     if (!stopped) timer = setTimeout(tick, SWEEP_MS).unref();
   };

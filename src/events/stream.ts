@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ChatError } from '../platform/errors.ts';
-import { hears } from './audience.ts';
+import { receives } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError } from './errors.ts';
 import type { LiveReader } from './live-readers.ts';
@@ -12,27 +12,28 @@ import type { StoredEvent } from './stored.ts';
 import type { EventView, QueueOptions } from './view.ts';
 import type { ReadContext, RealmWindow } from './window.ts';
 
-/** Runs something as part of no request. */
+/** Runs a function outside the context of any request. */
 const apart = AsyncLocalStorage.snapshot();
 
-/** Where a stream's events go: a socket, a response. */
+/** The destination of a stream's events: a socket or a response. */
 export interface StreamSink {
-  /** Whether events can be sent as they are: nothing has to be read for this client first. */
+  /** Whether the events can be sent as they are, without a read for this client. */
   isReady(pieces: readonly EventPiece[]): boolean;
   /**
-   * Reads what is to be read for events that are sent next, or for so many of the first of them as can be held at once:
-   * how many, at least one. Rejects when it cannot be read now.
+   * Reads the data that the next events need: for all of them, or for as many as fit into the limit.
+   *
+   * @returns Number of prepared events, at least one. Rejects if the data cannot be read now.
    */
   prepare(pieces: readonly EventPiece[]): Promise<number>;
-  /** Sends events, at least one, in id order, that are ready or prepared. Must not throw. */
+  /** Sends at least one event, in id order. All of them are ready or prepared. Must not throw. */
   send(pieces: readonly EventPiece[]): void;
-  /** Resolves when the client has taken enough of what was sent for more to follow. Only a backlog waits for it. */
+  /** Resolves when the client has read enough of the sent data. Awaited only for a backlog. */
   writable(): Promise<void>;
-  /** The stream is over. */
+  /** Ends the output, because the stream is over. */
   end(why: ReaderEnd): void;
 }
 
-/** How one event looks to the owner of a queue: by the role they had when it happened. */
+/** Renders one event for the owner of a queue, with the role that the owner had when it happened. */
 export function piecesFor(
   { log }: LogContext,
   event: StoredEvent,
@@ -41,7 +42,7 @@ export function piecesFor(
   return piecesOf(event, new ReaderView(event, queue, recipient), log);
 }
 
-/** For whom one event is rendered. A class, because one is made for every delivery. */
+/** The viewer and options that one event is rendered for. A class, because one is created for every delivery. */
 class ReaderView implements EventView {
   readonly role: number;
   readonly userId: number;
@@ -59,20 +60,23 @@ class ReaderView implements EventView {
     this.#recipient = recipient;
   }
 
-  /** Worked out when asked for, because few kinds of event need it. */
+  /** Computed on demand, because few kinds of events need it. */
   get isRecipient(): boolean {
-    return !this.options.allPublicChannels || hears(this.#event.audience, this.#recipient, this.#event.id, false);
+    return !this.options.allPublicChannels || receives(this.#event.audience, this.#recipient, this.#event.id, false);
   }
 }
 
-/** Clients give up soon after a heartbeat is due. */
+/** Retry delay of heartbeats: clients time out soon after one is due. */
 export const HEARTBEAT_RETRY_MS = 1_000;
 
-/** Our choice: a window is kept for much longer, and a client that reads is quicker. */
+/**
+ * Wait for the client after which its access is checked again. Clients that read are faster, and log tails are kept much
+ * longer.
+ */
 const LONG_MS = 1_000;
 
 /**
- * The silence before a heartbeat, with up to a fifth more at random, so that heartbeats of many clients do not
+ * Returns the silence before a heartbeat, in milliseconds. Adds up to 22 % at random, so that heartbeats of many clients do not
  * coincide.
  */
 export function heartbeatDelay({ config }: LogContext): number {
@@ -80,8 +84,8 @@ export function heartbeatDelay({ config }: LogContext): number {
 }
 
 /**
- * Reads one queue for as long as somebody listens: first what the client has not got, then each event as it commits,
- * each once and in id order, with heartbeats in between.
+ * Reads one queue while a client is connected: first the events that it has missed, then each event after its commit. Sends
+ * each event once and in id order, with heartbeats in between.
  */
 export class EventStream implements LiveReader, QueueReader {
   readonly queue: Queue;
@@ -90,24 +94,24 @@ export class EventStream implements LiveReader, QueueReader {
   readonly #sink: StreamSink;
   #window!: RealmWindow;
   #recipient!: EventRecipient;
-  /** Everything up to here was sent, or was not for this queue. */
+  /** Id up to which every event for this queue was sent. */
   #position: number;
-  /** The last id the client has seen or is about to. */
+  /** Last id that the client has received or is about to receive. */
   #lastSent: number;
   #over = false;
   /**
-   * Whether it is to be asked that they still may read. A revocation is heard as it passes, but not one from before the queue
-   * was taken, nor in a window that nobody reads at the end of, which is forgotten after a while.
+   * Whether access must be checked again. An attached reader is notified of a revocation. The reader misses revocations from
+   * before the queue was taken and from times without the log tail, which is dropped while no reader is attached to it.
    */
   #mayBeRevoked = true;
-  toldThrough = Number.POSITIVE_INFINITY;
-  /** Whether events are heard as they pass; otherwise they are read from the window, page by page. */
+  notifiedThrough = Number.POSITIVE_INFINITY;
+  /** Whether new events are delivered to this stream when they are logged. Otherwise the stream reads them page by page. */
   #attached = false;
   #heartbeat: NodeJS.Timeout | undefined;
-  /** When the client was last sent something, on the clock that timers run by. */
+  /** When the client was last sent an event, on the clock that timers use. */
   #lastSentAt = 0;
 
-  /** @param known The id up to which the client has everything. */
+  /** @param known Id up to which the client has received all events. */
   constructor(
     app: ReadContext,
     queue: Queue,
@@ -129,12 +133,12 @@ export class EventStream implements LiveReader, QueueReader {
     return this.queue.options;
   }
 
-  /** The last id sent: what an acknowledgement of everything so far acknowledges. */
+  /** The last id sent: an acknowledgement of everything sent so far acknowledges this id. */
   get lastSent(): number {
     return this.#lastSent;
   }
 
-  /** Takes the queue and starts to send. Resolves once the client is up to date, or the stream is over. */
+  /** Takes the queue and starts to send. Resolves when the client is up to date, or the stream is over. */
   async start(): Promise<void> {
     this.queue.take(this);
     await this.#catchUp();
@@ -155,23 +159,22 @@ export class EventStream implements LiveReader, QueueReader {
     if (error instanceof PrunedError) this.#finish(new BadEventQueueIdError(this.queue.id, 'pruned'));
     else if (error instanceof ChatError && error.status === 401) this.#finish('revoked');
     else {
-      this.#app.log.warn({ err: error }, 'an event stream could not be read');
+      this.#app.log.warn({ err: error }, 'event stream read failed');
       this.#finish('unavailable');
     }
   }
 
-  /** Sends what the client has not got, and waits at the window's end then. */
+  /** Sends the events that the client has missed, then waits at the end of the log tail. */
   async #readOn(): Promise<void> {
     while (!this.#over) {
-      // Asked for again with each page: a recipient that nobody waits for is forgotten after a while, and a client may
-      // be slow.
+      // Requested again for each page: clients may be slow, and a recipient without attached readers is dropped after a while.
       this.#window = await this.#app.hub.window(this.queue.realmId);
       if (this.#mayBeRevoked) {
         if (!(await this.access.mayStay())) return this.#finish('revoked');
         this.#mayBeRevoked = false;
       }
       this.#recipient = await this.#window.recipient(this.queue.userId, this.#position);
-      // The log went back while something was read for the client: what comes now has ids that it has seen.
+      // The log went back during a read for the client: new events would have ids that it has seen.
       if (this.#position > this.#window.through) return this.broken();
       const page = await readPage(this.#app, this.#window, {
         recipient: this.#recipient,
@@ -184,13 +187,12 @@ export class EventStream implements LiveReader, QueueReader {
       const isReady = pieces.length === 0 || this.#sink.isReady(pieces);
       const ready = isReady ? pieces.length : await this.#sink.prepare(pieces);
       if (this.#over) return;
-      // What is left of the page is read again after it.
+      // The rest of the page is read again afterwards.
       const through = ready < pieces.length ? (pieces[ready - 1] as EventPiece).id : page.through;
       this.#send(pieces.slice(0, ready), through);
       if (page.isFromLog) for (const event of page.events) forgetRenderings(event);
       if (page.events.length > 0) await this.#untilWritable();
-      // In the same turn of the event loop in which nothing was left to read, no event can arrive before the reader is
-      // attached.
+      // Nothing was left to read in this iteration of the event loop, so no event can arrive before the reader is attached.
       else if (this.#position === this.#window.through) break;
     }
     if (this.#over) return;
@@ -213,16 +215,16 @@ export class EventStream implements LiveReader, QueueReader {
   }
 
   /**
-   * What takes reading first is read from the window instead, as by a stream that has just begun: so nothing that comes
-   * meanwhile can overtake it, and what waits is held once for all.
+   * If events need a read first, they are read from the log tail, as by a stream that has just begun. So no later event can
+   * overtake them, and waiting events are held once for all readers.
    */
-  hear(events: readonly StoredEvent[], through: number): void {
+  receive(events: readonly StoredEvent[], through: number): void {
     const pieces = this.#unsent(events);
     if (pieces.length === 0 || this.#sink.isReady(pieces)) this.#send(pieces, through);
     else {
       this.#attached = false;
       this.#window.detach(this);
-      // Not on behalf of whoever made the change, in whose request this may be.
+      // Runs outside the context of the request that made the change, in which `receive` may be called.
       void apart(() => this.#catchUp());
     }
   }
@@ -236,7 +238,7 @@ export class EventStream implements LiveReader, QueueReader {
     const [only] = events;
     const isOne = only !== undefined && events.length === 1;
     const all = isOne ? piecesFor(this.#app, only, this) : events.flatMap((event) => piecesFor(this.#app, event, this));
-    // The client may have stopped between two pieces of one event.
+    // The client may have stopped within the ids of one event.
     return (all[0]?.id ?? 0) > this.#lastSent ? all : all.filter(({ id }) => id > this.#lastSent);
   }
 
@@ -253,7 +255,10 @@ export class EventStream implements LiveReader, QueueReader {
     this.#sink.send(pieces);
   }
 
-  /** Beats once nothing has been sent for `patience` milliseconds. One timer, that looks again when it was too early. */
+  /**
+   * Sends a heartbeat once nothing has been sent for `patience` milliseconds. Uses one timer, which is set again if it fires too
+   * early.
+   */
   #awaitSilence(patience: number, delay = patience): void {
     if (this.#over) return;
     this.#heartbeat = setTimeout(() => {
@@ -266,7 +271,7 @@ export class EventStream implements LiveReader, QueueReader {
   async #beat(): Promise<void> {
     try {
       const sentBefore = this.#lastSent;
-      // What is being read for the client comes first: a heartbeat's id says that nothing before it is missing.
+      // Pending reads for the client come first: a heartbeat's id means that nothing before it is missing.
       while (this.#attached && this.#window.through <= this.#lastSent) await this.#window.advance();
       if (this.#attached) this.#window.tellAll(this);
       if (this.#attached && this.#lastSent === sentBefore) {
@@ -274,7 +279,7 @@ export class EventStream implements LiveReader, QueueReader {
         this.#sendPieces([piece], piece.id);
       }
     } catch (error) {
-      this.#app.log.warn({ err: error }, 'could not send a heartbeat; trying again');
+      this.#app.log.warn({ err: error }, 'heartbeat failed, retrying');
       this.#awaitSilence(0, HEARTBEAT_RETRY_MS);
       return;
     }
@@ -285,7 +290,7 @@ export class EventStream implements LiveReader, QueueReader {
     this.#finish(why);
   }
 
-  /** The client is gone or wants no more. */
+  /** Ends the stream because the client has disconnected or unsubscribed. */
   stop(): void {
     if (this.#over) return;
     this.#over = true;

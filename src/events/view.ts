@@ -1,4 +1,4 @@
-/** What a client said it can handle. */
+/** The capabilities that a client can declare. */
 export const CAPABILITIES = [
   'notification_settings_null',
   'bulk_message_deletion',
@@ -21,33 +21,33 @@ const allOf = (has: boolean) => Object.fromEntries(CAPABILITIES.map((name) => [n
 export const NO_CAPABILITIES = allOf(false);
 export const ALL_CAPABILITIES = allOf(true);
 
-/** What a queue was registered with that shapes how events look in it. */
+/** The options of a queue that affect how events are rendered in it. */
 export interface RenderOptions {
   /** Message content as HTML instead of source text. */
   readonly applyMarkdown: boolean;
-  /** `avatar_url` is null where the client can work it out. */
+  /** `avatar_url` is null if the client can compute it. */
   readonly clientGravatar: boolean;
   readonly includeSubscribers: 'true' | 'false' | 'partial';
-  /** Presence without e-mail addresses. */
+  /** Presence without email addresses. */
   readonly slimPresence: boolean;
   readonly capabilities: Capabilities;
 }
 
-/** What a queue was registered with. Stored with the queue. */
+/** The options that a queue was registered with. Stored with the queue. */
 export interface QueueOptions extends RenderOptions {
-  /** The event types heard; null: all. Heartbeats always come. */
+  /** The event types to deliver; null: all. Heartbeats are always sent. */
   readonly eventTypes: readonly string[] | null;
   readonly allPublicChannels: boolean;
-  /** Terms all of which a message must match to be heard; other events are not filtered. */
+  /** Terms that a message must all match to be delivered. Other events are not filtered. */
   readonly narrow: readonly (readonly [string, string])[];
 }
 
-/** For whom an event is rendered: nothing else may change what it looks like. */
+/** The viewer and options that an event is rendered for. A rendering depends on nothing else. */
 export interface EventView {
   readonly role: number;
-  /** This and the next two: only for event types defined `perUser`. */
+  /** This and the next two: only for event types defined with `perUser`. */
   readonly userId: number;
-  /** Whether the event is theirs, not just overheard by a queue for all public channels. */
+  /** Whether the user is in the audience of the event. False if only a queue for all public channels receives it. */
   readonly isRecipient: boolean;
   readonly queueId: string;
   readonly options: RenderOptions;
@@ -55,9 +55,12 @@ export interface EventView {
 
 const keys = new WeakMap<RenderOptions, string>();
 
-/** Queues with the same key see the same rendering, for one role, of every event that is not `perUser`. */
+/**
+ * Returns a key of the options. For one role, queues with the same key get the same rendering of every event that is not
+ * `perUser`.
+ */
 export function optionsKey(options: RenderOptions): string {
-  // Kept, because it is asked for with every delivery.
+  // Cached, because every delivery needs it.
   let key = keys.get(options);
   if (key === undefined) {
     const { applyMarkdown, clientGravatar, includeSubscribers, slimPresence, capabilities } = options;

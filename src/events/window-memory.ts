@@ -1,29 +1,29 @@
 import { shareOfHeap } from '../platform/memory.ts';
 
 /**
- * Our choice: an eighth. What is counted is about the events' JSON, of which objects take up to three times as much; half of
- * the heap and more is left to requests then, whatever organisations there are.
+ * An eighth of the heap. The counted bytes are about those of the events' JSON; the objects take up to three times as much. So
+ * more than half of the heap is left to requests, however many organizations there are.
  */
 const SHARE_OF_HEAP = 1 / 8;
-/** About what an event takes besides its payload, so that many small ones count for what they are. */
+/** Approximate bytes of an event besides its payload, so that many small events are not undercounted. */
 const EVENT_BYTES = 512;
 
-/** What holds events in memory, and can do with fewer. */
+/** An object that holds events in memory and can release some of them. */
 export interface EventHolder {
-  /** Lets go of its oldest events until it has given up so many bytes, or has none left. */
+  /** Releases its oldest events until it has released this many bytes, or has none left. */
   giveUp(bytes: number): void;
 }
 
-/** What one event counts for. */
+/** Returns the bytes that one event counts for. */
 export const weightOf = ({ bytes }: { readonly bytes: number }): number => bytes + EVENT_BYTES;
 
 /**
- * The memory that all windows of this process have together. When it is full, the one that nobody has read or added to
- * for the longest time gives up its oldest events: whoever still wants these reads the table.
+ * The memory limit that all log tails of this process share. If it is exceeded, the tail that was read or extended least
+ * recently releases its oldest events. Readers that still need these events read the table.
  */
 export class WindowMemory {
   readonly #limit: number;
-  /** What each holds, the least recently used first. */
+  /** Bytes of each holder, the least recently used first. */
   readonly #held = new Map<EventHolder, number>();
   #bytes = 0;
 
@@ -32,12 +32,12 @@ export class WindowMemory {
     this.#limit = limit;
   }
 
-  /** Bytes held by all together. */
+  /** Bytes held by all holders. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Notes that a holder is in use: others are asked first. */
+  /** Marks a holder as recently used: other holders release memory first. */
   use(holder: EventHolder): void {
     const held = this.#held.get(holder);
     if (held === undefined) return;
@@ -45,14 +45,14 @@ export class WindowMemory {
     this.#held.set(holder, held);
   }
 
-  /** Notes how much a holder holds by now. Never asks for anything back: `makeRoom` does. */
+  /** Records the current bytes of a holder. Never releases memory: `makeRoom` does. */
   note(holder: EventHolder, bytes: number): void {
     this.#bytes += bytes - (this.#held.get(holder) ?? 0);
     if (bytes === 0) this.#held.delete(holder);
     else this.#held.set(holder, bytes);
   }
 
-  /** Has holders give up what is too much, the least recently used first. */
+  /** Releases the memory above the limit, from the least recently used holders first. */
   makeRoom(): void {
     for (const holder of this.#held.keys()) {
       const surplus = this.#bytes - this.#limit;

@@ -1,6 +1,6 @@
 import { bumpCounter } from './append.ts';
 import type { LogContext } from './context.ts';
-import { definitionOf, type Effect } from './define.ts';
+import { definitionOf, type Effect, type UserEffect } from './define.ts';
 import { type LiveReader, LiveReaders } from './live-readers.ts';
 import { readLogAfter } from './log-reads.ts';
 import { EventRecipient } from './recipient.ts';
@@ -8,15 +8,15 @@ import { forgetRenderings, forgetResults } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import { type EventHolder, type WindowMemory, weightOf } from './window-memory.ts';
 
-/** Our choice: enough for clients that reconnect at once. What all windows hold together is bounded besides. */
+/** Bounds of one log tail: enough for clients that reconnect immediately. The sum of all log tails has its own bound. */
 const MAX_EVENTS = 4_096;
 const MAX_BYTES = 16 * 1024 * 1024;
-/** Of what has passed unheard, as much at once: a node that was away finds the logs of all organisations longer. */
+/** Bounds of one read of missed events: after an outage of the node, the logs of all organizations have grown. */
 const READ_AT_ONCE = { limit: 2_000, maxBytes: 4 * 1024 * 1024 };
-/** How long an event that arrived before its predecessor waits for it before the table is read. */
+/** Milliseconds that an event waits for its predecessor before the table is read. */
 const GAP_PATIENCE_MS = 5;
 
-/** What an event of the log does to what is known of a user. */
+/** An effect, with the id of its event. */
 interface PlacedEffect {
   readonly id: number;
   readonly effect: Effect;
@@ -25,12 +25,12 @@ interface PlacedEffect {
 interface WindowStart {
   readonly lastId: number;
   readonly memory: WindowMemory;
-  readonly onEffect: (effect: Effect) => void;
+  readonly onEffect: (effect: UserEffect) => void;
   readonly onWentBack: () => Promise<void>;
 }
 
 /**
- * The end of one realm's log, in memory: every event after `from` and up to `through`, in order and without a hole, and
+ * The in-memory tail of one organization's log: every event after `from` and up to `through`, in order and without gaps, and
  * the readers that wait at its end.
  */
 export class RealmWindow implements EventHolder {
@@ -38,24 +38,24 @@ export class RealmWindow implements EventHolder {
   readonly #app: LogContext;
   readonly #memory: WindowMemory;
   readonly #events: StoredEvent[] = [];
-  /** By weight: what the events count for. */
+  /** Total weight of the events, by `weightOf`. */
   #bytes = 0;
   #from: number;
   #through: number;
-  /** Events that arrived before their predecessors. */
+  /** Committed events that are not in the tail yet, by their first id. */
   readonly #early = new Map<number, StoredEvent[]>();
   #filling: Promise<void> | undefined;
   #nextFill: Promise<void> | undefined;
-  #isTelling = false;
+  #isNotifying = false;
   #advancing: Promise<void> | undefined;
   readonly #recipients = new Map<number, { recipient: EventRecipient; lastUsed: number }>();
   readonly #readers: LiveReaders;
-  readonly #onEffect: (effect: Effect) => void;
+  readonly #onEffect: (effect: UserEffect) => void;
   readonly #onWentBack: () => Promise<void>;
 
   /**
-   * @param start Where the log ends now, the memory that all windows share, who is told of effects, and who has to do with it
-   *   when the log is found shorter than it was (after that this window is of no use).
+   * @param start The current end of the log, the memory that all tails share, and the callbacks. `onEffect` is called for each
+   *   effect. `onWentBack` is called if the log is shorter than before; this tail is then unusable.
    */
   constructor(app: LogContext, realmId: number, { lastId, memory, onEffect, onWentBack }: WindowStart) {
     this.#app = app;
@@ -68,11 +68,11 @@ export class RealmWindow implements EventHolder {
     this.#readers = new LiveReaders({
       ...{ log: app.log, realmId },
       waiting: () => this.#early.size,
-      onTold: (events) => this.#letGoOf(events),
+      onNotified: (events) => this.#letGoOf(events),
     });
   }
 
-  /** Every event up to here has passed. */
+  /** Id up to which this node has processed all events. */
   get through(): number {
     return this.#through;
   }
@@ -86,61 +86,61 @@ export class RealmWindow implements EventHolder {
     return this.#readers.count;
   }
 
-  /** The events in memory after `position`. */
+  /** Returns the events in memory after `position`. */
   after(position: number): readonly StoredEvent[] {
     return this.#events.slice(this.#indexAfter(position));
   }
 
   /**
-   * Takes in events just committed here, and tells readers of them after whoever made the change was answered, a slice at a
-   * time. Those that come before their predecessors wait for them, or for the table.
+   * Takes events that were just committed here. They are delivered in time slices, after the client that made the change was
+   * answered. Events that arrive before their predecessors wait for them, or for a read of the table.
    */
   publish(events: readonly StoredEvent[]): void {
     const first = events[0];
     if (first === undefined) return;
     const start = first.id - first.width + 1;
-    if (start <= this.#through) return; // read from the table already
+    if (start <= this.#through) return; // already read from the table
     this.#early.set(start, [...events]);
     this.#tellSoon();
   }
 
   #tellSoon(): void {
-    if (this.#isTelling) return;
-    this.#isTelling = true;
+    if (this.#isNotifying) return;
+    this.#isNotifying = true;
     const tell = () => {
-      // Looked at when the turn has come: those told last may still have been written to before.
+      // Read only in this callback: when it was scheduled, the previous batch may still have been in writing.
       const { restMs } = this.#readers;
       if (restMs > 0) {
         setTimeout(tell, restMs);
         return;
       }
-      // Those who are being told are told first, and then of all that has come meanwhile.
-      if (this.#readers.isTelling) {
+      // Batches in progress are delivered first, then all events that have arrived meanwhile.
+      if (this.#readers.isNotifying) {
         setImmediate(tell);
         return;
       }
-      this.#isTelling = false;
+      this.#isNotifying = false;
       this.takeIn();
       if (this.#early.size === 0) return;
-      // What cannot be read now, the hub reads at its next comparison, which reports failures.
+      // If this read fails, the hub reads again at its next comparison, which logs failures.
       setTimeout(() => this.#early.size > 0 && void this.fill().catch(() => {}), GAP_PATIENCE_MS).unref();
     };
     setImmediate(tell);
   }
 
-  /** Takes in at once what waits to be told: who reads now is to find all that was acknowledged before. */
+  /** Takes in the waiting events now: a new reader must find everything that was acknowledged before. */
   takeIn(): void {
     if (this.#early.size === 0) return;
     try {
       this.#takeEarly();
     } catch (err) {
-      // Nobody is there to be told. Readers get these events at the next comparison with the table.
-      this.#app.log.error({ err, realm: this.realmId }, 'could not hand on events');
+      // No caller could handle the error. Readers receive these events after the next comparison with the table.
+      this.#app.log.error({ err, realm: this.realmId }, 'event delivery failed');
     }
   }
 
   #takeEarly(): void {
-    // Read from the table since.
+    // These events were read from the table meanwhile.
     for (const start of this.#early.keys()) if (start <= this.#through) this.#early.delete(start);
     const fresh: StoredEvent[] = [];
     let end = this.#through;
@@ -153,8 +153,8 @@ export class RealmWindow implements EventHolder {
   }
 
   /**
-   * Reads from the table what is missing up to the realm's last id, by a read that begins after the call: one under way
-   * may have looked before what the caller knows of was committed. All who ask meanwhile share the next one.
+   * Reads from the table the events that are missing up to the organization's last id. The read begins after the call: a read
+   * in progress may have begun before the caller's events were committed. Concurrent callers share the next one.
    */
   fill(): Promise<void> {
     if (this.#filling === undefined) {
@@ -174,11 +174,11 @@ export class RealmWindow implements EventHolder {
 
   async #fill(): Promise<void> {
     for (let isMore = true; isMore; ) {
-      // What was read of the log before: commits here move the end on while the answer is on its way.
+      // The end before the read: commits here advance it before the answer arrives.
       const after = this.#through;
       const { lastId, events, isWhole } = await readLogAfter(this.#app.db, this.realmId, { after, ...READ_AT_ONCE });
       if (lastId < after) {
-        this.#app.log.error({ realm: this.realmId, lastId, through: after }, 'the event log went back');
+        this.#app.log.error({ realm: this.realmId, lastId, through: after }, 'event log position decreased');
         return await this.#onWentBack();
       }
       isMore = !isWhole;
@@ -195,12 +195,12 @@ export class RealmWindow implements EventHolder {
   }
 
   /**
-   * Moves the counter on by one and reads the log up to it, so that `through` is an id no client has seen and nothing
-   * before it is missing: what a heartbeat in a silent realm needs. Bumping before reading is the only order that loses
-   * nothing. Callers that join a call under way may already know the id when it is done.
+   * Increments the counter by one and reads the log up to it. Then `through` is an id that no client has seen, and nothing
+   * before it is missing, as a heartbeat in a silent organization requires. Only this order, increment before read, loses
+   * nothing. Callers that join a call in progress may have seen the id when it completes.
    */
   advance(): Promise<void> {
-    // Callers meanwhile share it: each bump waits for the counter, which a change under way may hold.
+    // Concurrent callers share one call: each increment waits for the counter, which a change in progress may have locked.
     this.#advancing ??= this.#advance().finally(() => {
       this.#advancing = undefined;
     });
@@ -209,13 +209,13 @@ export class RealmWindow implements EventHolder {
 
   async #advance(): Promise<void> {
     const { database, db } = this.#app;
-    await database.turns.take(this.realmId, () => bumpCounter(db, this.realmId));
+    await database.permits.take(this.realmId, () => bumpCounter(db, this.realmId));
     await this.fill();
   }
 
   /**
-   * Ends whoever still reads here: the log is another. Those whose queue the registry has let go of already, and asks the
-   * database why, are told here.
+   * Ends all remaining readers: the log is a different one. These include readers of queues that the registry has dropped while
+   * it queries the database for the reason.
    */
   abandon(): void {
     this.letGo();
@@ -224,14 +224,16 @@ export class RealmWindow implements EventHolder {
     for (const reader of this.#readers.all()) reader.restored();
   }
 
-  /** Nothing in here may throw: a failure of one event or reader must not keep others from being served. */
+  /**
+   * Adds events to the tail and applies their effects. Must not throw: a failure of one event or reader must not affect others.
+   */
   #extend(events: readonly StoredEvent[], through: number): void {
     let [part, effects]: [StoredEvent[], PlacedEffect[]] = [[], []];
     for (const event of events) {
       const own = this.#effectsOf(event);
       part.push(event);
       effects.push(...own.map((effect) => ({ id: event.id, effect })));
-      // Whoever reads by what is revoked hears nothing of later, also where both are found at once.
+      // A reader with revoked credentials receives no later event, even if one read returned both events.
       if (event === events.at(-1) || !own.some(({ kind }) => kind === 'revoked')) continue;
       this.#take(part, event.id, effects);
       [part, effects] = [[], []];
@@ -245,33 +247,38 @@ export class RealmWindow implements EventHolder {
       this.#bytes += weightOf(event);
     }
     this.#through = through;
-    for (const { id, effect } of effects) this.#recipients.get(effect.userId)?.recipient.apply(id, effect);
+    for (const { id, effect } of effects) {
+      if (effect.kind !== 'erased') this.#recipients.get(effect.userId)?.recipient.apply(id, effect);
+    }
     this.#trim();
     this.#readers.announce(events, through);
-    // At once, so that nobody is told of what stands behind the end of their access.
-    for (const { effect } of effects) this.#actOn(effect);
+    // Applied immediately, so that no reader receives events after its access has ended.
+    for (const { effect } of effects) {
+      if (effect.kind === 'erased') this.#dropThrough(effect.through);
+      else this.#actOn(effect);
+    }
     this.#readers.start();
   }
 
-  #actOn(effect: Effect): void {
+  #actOn(effect: UserEffect): void {
     for (const reader of this.#readers.of(effect.userId)) this.tellAll(reader);
     try {
       this.#onEffect(effect);
     } catch (err) {
-      this.#app.log.error({ err, realm: this.realmId }, 'an effect of an event was not acted on');
+      this.#app.log.error({ err, realm: this.realmId }, 'event side effect failed');
     }
   }
 
-  /** Of what was made of events for those who were told: for others there is no need of it. */
+  /** Drops the cached renderings of delivered events, because no other reader needs them. */
   #letGoOf(events: readonly StoredEvent[]): void {
     for (const event of events) {
-      // What was made of an event that the window gave up meanwhile was made for nobody else.
+      // If the event has left the tail meanwhile, no later reader uses this copy of it.
       if (event.id > this.#from) forgetResults(event);
       else forgetRenderings(event);
     }
   }
 
-  /** Tells a reader at once all that it is still to be told: it has everything up to the window's end then. */
+  /** Delivers all pending batches to a reader now. It then has everything up to the end of the tail. */
   tellAll(reader: LiveReader): void {
     this.#readers.tellAll(reader);
   }
@@ -280,9 +287,15 @@ export class RealmWindow implements EventHolder {
     try {
       return [definitionOf(event.type, event.op)?.effect?.(event.payload as never) ?? []].flat();
     } catch (err) {
-      this.#app.log.error({ err, event: event.id, type: event.type }, 'the effect of an event could not be worked out');
+      this.#app.log.error({ err, event: event.id, type: event.type }, 'event side effect could not be determined');
       return [];
     }
+  }
+
+  /** Drops the events up to an id and their renderings. Readers that still need these events read the table. */
+  #dropThrough(id: number): void {
+    this.#drop((oldest) => oldest.id <= id);
+    this.#memory.note(this, this.#bytes);
   }
 
   #trim(): void {
@@ -298,19 +311,20 @@ export class RealmWindow implements EventHolder {
     this.#memory.note(this, this.#bytes);
   }
 
-  /** Gives up all events: the window is closed, or begins anew. */
+  /** Releases all events: the tail is closed, or begins anew. */
   letGo(): void {
     this.giveUp(this.#bytes);
   }
 
-  /** Drops the oldest events: what is more than a window may have, and as long as they are too many bytes. */
-  #drop(isTooMuch: () => boolean): void {
+  /** Drops the oldest events while there are more than a tail may hold, or the condition is true of the oldest. */
+  #drop(isTooMuch: (oldest: StoredEvent) => boolean): void {
     let count = 0;
-    while (this.#events.length - count > MAX_EVENTS || isTooMuch()) {
-      const event = this.#events[count++];
-      if (event === undefined) break;
-      this.#bytes -= weightOf(event);
-      this.#from = event.id;
+    for (;;) {
+      const oldest = this.#events[count];
+      if (oldest === undefined || !(this.#events.length - count > MAX_EVENTS || isTooMuch(oldest))) break;
+      count++;
+      this.#bytes -= weightOf(oldest);
+      this.#from = oldest.id;
     }
     for (const event of this.#events.splice(0, count)) forgetRenderings(event);
   }
@@ -326,10 +340,10 @@ export class RealmWindow implements EventHolder {
     return low;
   }
 
-  /** The facts about a user, complete for every id above `after`, and for every event that is still to pass here. */
+  /** Returns the roles and subscriptions of a user, complete for every id above `after`, and updated by every later event. */
   async recipient(userId: number, after: number): Promise<EventRecipient> {
     this.#memory.use(this);
-    // Another node was ahead of this one when it noted how far the queue is read.
+    // Another node had read further than this one when it stored the position of the queue.
     if (after > this.#through) await this.fill();
     const entry = this.#recipients.get(userId) ?? { recipient: new EventRecipient(this.realmId, userId), lastUsed: 0 };
     entry.lastUsed = Date.now();
@@ -338,7 +352,7 @@ export class RealmWindow implements EventHolder {
     return entry.recipient;
   }
 
-  /** Lets a reader wait at the end of the window. It must have read everything up to `through`. */
+  /** Attaches a reader to the end of the tail. It must have read everything up to `through`. */
   attach(reader: LiveReader): void {
     this.#readers.add(reader, this.#through);
   }
@@ -349,7 +363,7 @@ export class RealmWindow implements EventHolder {
     if (entry !== undefined) entry.lastUsed = Date.now();
   }
 
-  /** Forgets users nobody has read for since `before` (milliseconds). Returns whether anybody is left. */
+  /** Drops users without readers since `before` (milliseconds). Returns whether any user is left. */
   forget(before: number): boolean {
     for (const [userId, { lastUsed }] of this.#recipients) {
       if (lastUsed < before && !this.#readers.has(userId)) this.#recipients.delete(userId);
@@ -358,10 +372,10 @@ export class RealmWindow implements EventHolder {
   }
 }
 
-/** What a reader of the log needs of a running service: the log, and its windows. */
+/** The parts of a running service that a reader of the log needs: the log, and its in-memory tails. */
 export interface ReadContext extends LogContext {
   readonly hub: {
-    /** The realm's window, opened at the log's present end if nobody here read it yet. */
+    /** Returns the organization's log tail, opened at the current end of the log if no client here has read it yet. */
     window(realmId: number): Promise<RealmWindow>;
   };
 }

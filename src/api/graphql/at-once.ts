@@ -18,13 +18,13 @@ import type { GraphQLContext } from './context.ts';
 import { answersWithState } from './mutation.ts';
 import { selectedFields } from './selected-fields.ts';
 
-/** The field of a payload under which everything can be asked for. */
+/** The payload field that exposes the whole readable state. */
 const STATE = 'query';
 
 /**
- * Whether an operation asks a mutation for the state that its payload stands at: then all of it is read at one moment.
+ * Whether an operation selects the state of a mutation's payload. The state is then read from one snapshot.
  *
- * @throws BadRequestError when it does anything besides.
+ * @throws BadRequestError if the operation has other root fields.
  */
 export function asksForState({ schema, document, operationName, variableValues }: ExecutionArgs): boolean {
   if (!mentionsState(document)) return false;
@@ -43,7 +43,7 @@ export function asksForState({ schema, document, operationName, variableValues }
     return [...selectedFields(document, coerced, sets).values()].some(([field]) => field?.name.value === STATE);
   });
   if (asking.length > 0 && acts.length > 1) {
-    throw new BadRequestError(`An operation that asks for "${STATE}" of a mutation must be that one mutation`);
+    throw new BadRequestError(`An operation that selects "${STATE}" of a mutation must contain only that mutation`);
   }
   return asking.length > 0;
 }
@@ -65,7 +65,7 @@ function mentionsState(document: DocumentNode): boolean {
   return found;
 }
 
-/** What an operation came to of which nothing is to be done afterwards. */
+/** Carries the result of a failed operation, after which no deferred work may run. */
 class Failed extends Error {
   readonly result: ExecutionResult;
 
@@ -76,10 +76,10 @@ class Failed extends Error {
 }
 
 /**
- * Executes an operation that asks for the state, all of it at one moment. A refusal is of its field alone; what else goes
- * wrong is of the whole, because the moment is over then: what is left could not be told from what is so.
+ * Executes an operation that selects the state, on one snapshot. A refusal affects only its field. Any other error fails the
+ * whole operation: the snapshot is over then, and the rest of the data could not be distinguished from valid data.
  *
- * @throws RequestTimeoutError when the database could not be read in time.
+ * @throws RequestTimeoutError if the database could not be read in time.
  */
 export async function executeAtOnce(args: ExecutionArgs, context: GraphQLContext): Promise<ExecutionResult> {
   try {
@@ -98,6 +98,6 @@ export async function executeAtOnce(args: ExecutionArgs, context: GraphQLContext
   }
 }
 
-/** Whether it is neither a refusal, nor GraphQL's own. */
+/** Whether an error is a bug: neither a refusal of the service nor raised by GraphQL itself. */
 const isFault = ({ originalError }: GraphQLError): boolean =>
   originalError !== undefined && !(originalError instanceof ChatError) && !(originalError instanceof GraphQLError);

@@ -12,40 +12,42 @@ import type { GraphQLContext } from './context.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pageSize } from './page-size.ts';
 import { REFS } from './refs.ts';
 
-/** Everything the schema's types are worked out from. */
+/** The base of the schema's types. */
 export interface SchemaShape {
   Context: GraphQLContext;
   PrismaTypes: PrismaTypes;
   AuthScopes: { signedIn: boolean };
   Scalars: {
     DateTime: { Input: Date; Output: Date };
-    /** Clients name objects by global ids, resolvers by the numbers of their rows. @see refs.ts */
+    /** Clients use global ids, resolvers use row ids. @see refs.ts */
     ID: { Input: number; Output: number | bigint };
     File: { Input: Uint8Array; Output: never };
     LongId: { Input: number; Output: number };
   };
   Connection: { totalCount?: (() => number | Promise<number>) | undefined };
-  /** Fields and arguments are not null unless they say so. */
+  /** Fields and arguments are non-null unless declared otherwise. */
   DefaultFieldNullability: false;
   DefaultInputFieldRequiredness: true;
   DefaultEdgesNullability: { list: false; items: false };
   DefaultNodeNullability: false;
 }
 
-const PAGE_SIZES = `${DEFAULT_PAGE_SIZE} when neither is given, ${MAX_PAGE_SIZE} at most where the list says no other number.`;
+const PAGE_SIZES =
+  `at most ${MAX_PAGE_SIZE}, unless the list states another limit. ` +
+  `If \`first\` and \`last\` are absent: ${DEFAULT_PAGE_SIZE}.`;
 
-/** The builder's own types, for helpers that take its field builders or refs. */
+/** The builder's own types, for helpers that use its field builders or refs. */
 export type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaShape>;
 
 /**
- * The one schema builder: every feature's `graphql.ts` adds its types and fields to it. It holds no database; resolvers
- * and the Prisma plugin take it from the context, so that several services can run in one process.
+ * The only schema builder. Every feature's `graphql.ts` adds its types and fields to it. It holds no database client.
+ * Resolvers and the Prisma plugin take the client from the context, so that several services can run in one process.
  *
  * Tests set `builder.options.prisma.onUnusedQuery = 'error'`: a resolver that forgets `...query` then fails instead of
- * querying once per row.
+ * running one query per row.
  */
 export const builder = new SchemaBuilder<SchemaShape>({
-  // Errors first: it must wrap what all the others may throw.
+  // The errors plugin is first, because it must wrap every error that the others throw.
   plugins: [ErrorsPlugin, ScopeAuthPlugin, RelayPlugin, PrismaPlugin, DataloaderPlugin, ComplexityPlugin, REFS],
   defaultFieldNullability: false,
   defaultInputFieldRequiredness: true,
@@ -67,36 +69,36 @@ export const builder = new SchemaBuilder<SchemaShape>({
     defaultConnectionSize: DEFAULT_PAGE_SIZE,
   },
   relay: {
-    nodeTypeOptions: { description: 'An object with a global id, by which `node` finds it again.' },
-    idFieldOptions: { description: 'Unique over all types.' },
-    pageInfoTypeOptions: { description: 'Where a page lies in its list.' },
-    firstArgOptions: { description: `The first so many after \`after\`: ${PAGE_SIZES}` },
-    lastArgOptions: { description: `The last so many before \`before\`: ${PAGE_SIZES}` },
-    afterArgOptions: { description: 'A cursor: what follows it.' },
-    beforeArgOptions: { description: 'A cursor: what comes before it.' },
+    nodeTypeOptions: { description: 'An object that `node` can load by its global id.' },
+    idFieldOptions: { description: 'Global id, unique across all types.' },
+    pageInfoTypeOptions: { description: 'Position of a page in its list.' },
+    firstArgOptions: { description: `Number of items from the start of the list, or after \`after\`: ${PAGE_SIZES}` },
+    lastArgOptions: { description: `Number of items from the end of the list, or before \`before\`: ${PAGE_SIZES}` },
+    afterArgOptions: { description: 'Cursor. The page contains only items after it.' },
+    beforeArgOptions: { description: 'Cursor. The page contains only items before it.' },
     edgesFieldOptions: {
       nullable: { list: false, items: false },
       complexity: { field: 1, multiplier: 1 },
-      description: 'The page, with the cursor of each.',
+      description: 'Items of the page, each with its cursor.',
     },
-    nodeFieldOptions: { nullable: false, description: 'What stands there.' },
-    cursorFieldOptions: { description: 'Its place in the list, for `after` and `before`.' },
-    pageInfoFieldOptions: { description: 'Where the page lies in the list.' },
-    hasNextPageFieldOptions: { description: 'Whether the list goes on after the page.' },
-    hasPreviousPageFieldOptions: { description: 'Whether there is something before the page.' },
-    startCursorFieldOptions: { description: 'The cursor of the first edge; null for an empty page.' },
-    endCursorFieldOptions: { description: 'The cursor of the last edge; null for an empty page.' },
-    defaultConnectionTypeOptions: { description: 'A page of a list.' },
-    defaultEdgeTypeOptions: { description: 'A place in a list, and what stands there.' },
-    // What is at the edges, for those who need no cursor of each.
-    nodesOnConnection: { complexity: { field: 1, multiplier: 1 }, description: 'The page itself.' },
-    // A connection costs its page; the lists inside it are that page and must not be counted again.
-    // A list that is refused leaves its neighbours: it is null, with its error.
+    nodeFieldOptions: { nullable: false, description: 'The item at this position of the list.' },
+    cursorFieldOptions: { description: 'Position of the item in the list, for `after` and `before`.' },
+    pageInfoFieldOptions: { description: 'Position of the page in the list.' },
+    hasNextPageFieldOptions: { description: 'Whether the list has items after the page.' },
+    hasPreviousPageFieldOptions: { description: 'Whether the list has items before the page.' },
+    startCursorFieldOptions: { description: 'Cursor of the first edge. Null for an empty page.' },
+    endCursorFieldOptions: { description: 'Cursor of the last edge. Null for an empty page.' },
+    defaultConnectionTypeOptions: { description: 'A page of a list, with its position and the total number of items.' },
+    defaultEdgeTypeOptions: { description: 'An item of a list, with its cursor.' },
+    // The items of the edges, for clients that need no cursors.
+    nodesOnConnection: { complexity: { field: 1, multiplier: 1 }, description: 'Items of the page, without cursors.' },
+    // A connection costs its page. The lists inside it are that page and must not be counted again. A refused list is null,
+    // with its error, and does not affect the fields beside it.
     defaultConnectionFieldOptions: {
       nullable: true,
       complexity: (args) => ({ field: 1, multiplier: pageSize(args) }),
     },
-    // `node` is defined in node.ts, because loading by id alone would bypass the features' rules of access.
+    // `node` is defined in node.ts, because loading by id alone would bypass the access rules of the features.
     nodeQueryOptions: false,
     nodesQueryOptions: false,
   },
@@ -106,6 +108,6 @@ export const builder = new SchemaBuilder<SchemaShape>({
   },
 });
 
-builder.queryType({ description: 'What can be read.' });
-builder.mutationType({ description: 'What can be changed. Every mutation ends in its payload or in a typed error.' });
-builder.subscriptionType({ description: 'What can be listened to.' });
+builder.queryType({ description: 'Root of all queries.' });
+builder.mutationType({ description: 'Root of all mutations. Each returns its payload or a typed error.' });
+builder.subscriptionType({ description: 'Root of all subscriptions.' });

@@ -6,18 +6,19 @@ import {
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql';
+import { introspectionSize, introspects, MAX_INTROSPECTED_FIELDS } from './introspection.ts';
 import { provesIdentity } from './mutation.ts';
 import { selectedFields } from './selected-fields.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 
 /**
- * How many requests an operation counts as: one, and a mutation as many as it has root fields to execute, however they are
- * written: under aliases, in fragments, and without those that `@skip` and `@include` leave out. One request with fifty
- * mutations is fifty acts.
+ * Returns the number of requests that an operation counts as. A mutation counts as the number of root fields to execute:
+ * under aliases, in fragments, and without those that `@skip` and `@include` omit. A query with introspection counts by the
+ * size of its answer. Everything else counts as one.
  *
  * @returns 1 for variables of the wrong type: execution refuses them before it resolves any field.
- * @throws GraphQLError when more than one of the fields tries credentials: nobody signs in twice at once but who guesses.
+ * @throws GraphQLError if more than one field tries credentials, or the introspection is too large.
  */
 export function chargeOf(
   schema: GraphQLSchema,
@@ -25,11 +26,17 @@ export function chargeOf(
   operation: OperationDefinitionNode,
   inputs: Variables,
 ): number {
-  if (operation.operation !== OperationTypeNode.MUTATION) return 1;
+  const isMutation = operation.operation === OperationTypeNode.MUTATION;
+  if (!isMutation && !introspects(document)) return 1;
   const { selectionSet, variableDefinitions = [] } = operation;
   const { coerced: variables = {}, errors } = getVariableValues(schema, variableDefinitions, { ...inputs });
   if (errors !== undefined) return 1;
-  // On a mutation every fragment applies, or validation would have refused it.
+  if (!isMutation) {
+    const { fields, requests } = introspectionSize(schema, document, operation, variables);
+    if (fields > MAX_INTROSPECTED_FIELDS) throw tooMuchIntrospection(Math.ceil(fields));
+    return Math.max(1, requests);
+  }
+  // Every fragment in a mutation applies, because validation refuses fragments on other types.
   const fields = selectedFields(document, variables, [selectionSet]);
   const definitions = schema.getMutationType()?.getFields() ?? {};
   const acts = [...fields.values()].flatMap(([field]) => definitions[field?.name.value ?? ''] ?? []);
@@ -38,8 +45,24 @@ export function chargeOf(
   return Math.max(1, acts.length);
 }
 
+/**
+ * Returns the error for an introspection over the limit.
+ *
+ * @param actual Undefined if the answer was abandoned at the limit.
+ */
+export function tooMuchIntrospection(actual?: number): GraphQLError {
+  const max = MAX_INTROSPECTED_FIELDS;
+  return new GraphQLError(`The introspection result is too large: at most ${max} fields are allowed`, {
+    extensions: {
+      code: 'DOCUMENT_LIMIT_EXCEEDED',
+      ...{ limit: 'introspectedFields', max },
+      ...(actual !== undefined && { actual }),
+    },
+  });
+}
+
 function tooManyAttempts(actual: number): GraphQLError {
-  return new GraphQLError(`An operation may try credentials once, and this one does ${actual} times`, {
+  return new GraphQLError(`An operation can check credentials only once, and this one does so ${actual} times`, {
     extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED', limit: 'signIns', max: 1, actual },
   });
 }

@@ -14,7 +14,7 @@ export interface ConnectionArguments extends PageArguments {
 }
 
 export type Direction = 'asc' | 'desc';
-/** Columns and directions, from the most significant. */
+/** Columns and directions, most significant first. */
 export type Order = Readonly<Record<string, Direction>>;
 type Value = string | number | Date;
 
@@ -27,48 +27,48 @@ export interface Connection<Row> {
     readonly startCursor: string | null;
     readonly endCursor: string | null;
   };
-  /** Asked for only when it is selected; undefined where counting is dear. */
+  /** Called only if the field is selected. Undefined if counting is expensive. */
   readonly totalCount?: (() => number | Promise<number>) | undefined;
 }
 
 builder.globalConnectionField('totalCount', (t) =>
   t.int({
     nullable: true,
-    description: 'How many there are in the whole list, of those the viewer sees; null where counting them is dear.',
+    description: 'Number of items in the whole list that the viewer can see. Null if counting them is too expensive.',
     complexity: { field: 1 },
     resolve: ({ totalCount }) => totalCount?.() ?? null,
   }),
 );
 
-/** Of a model: which rows, in which order, and which page of them. */
+/** The rows of a model, their order, and the requested page. */
 interface PageOptions<Model extends keyof PrismaTypes> {
-  /** Which rows there are in the list, for this viewer. */
+  /** The condition for rows in the list, for this viewer. */
   readonly where: PrismaTypes[Model]['Where'];
   /**
-   * Columns and directions, from the most significant; together they must be unique. Times must have been written by
-   * the application: its clock and the cursor count milliseconds.
+   * Columns and directions, most significant first. Together they must be unique. Times must have been written by the
+   * application: its clock and the cursor have a precision of milliseconds.
    */
   readonly order: Order;
   readonly args: ConnectionArguments;
   readonly ctx: GraphQLContext;
   readonly info: GraphQLResolveInfo;
-  /** The GraphQL type, where it is not called as the model is. */
+  /** The GraphQL type, if its name differs from that of the model. */
   readonly typeName?: string;
-  /** The most rows of a page, where that is not 100; the field's `complexity` says the same. */
+  /** Largest page size, if it is not 100. The field's `complexity` must agree. */
   readonly max?: number;
 }
 
-/** What of a model's delegate a page takes, whatever the model. */
+/** The methods of a model's delegate that paging uses, for any model. */
 interface Delegate<Row> {
   findMany(query: object): Promise<Row[]>;
   count(query: object): Promise<number>;
 }
 
 /**
- * Reads one page of a Relay connection. A cursor holds the values its row had, so a page goes on at the right place
- * although that row has changed or is gone since.
+ * Reads one page of a Relay connection. A cursor contains the sort values of its row. Paging therefore continues at the
+ * right place even if that row was changed or deleted.
  *
- * @throws BadRequestError for a page size outside 0 to `max`, or a cursor of another list.
+ * @throws BadRequestError if the page size is not within 0 to `max`, or a cursor belongs to another list.
  */
 export async function pageOf<Model extends keyof PrismaTypes & string>(
   model: Model,
@@ -104,7 +104,7 @@ interface Selected {
   readonly typeName: string;
 }
 
-/** The rows of a model with what a connection's selection asks of them, in no order. */
+/** Reads rows of a model with the relations that a connection's selection needs, in no particular order. */
 export const readSelected = <Model extends keyof PrismaTypes & string>(
   model: Model,
   where: object,
@@ -124,7 +124,11 @@ function selectionOf({ ctx, info, typeName }: Selected): object {
 /** Whether a page is read from the end of its list. */
 export const isBackward = ({ first, last }: ConnectionArguments): boolean => first == null && last != null;
 
-/** @param more Whether there are rows beyond the page's end, in the direction read. */
+/**
+ * Returns a connection with its `pageInfo`.
+ *
+ * @param more Whether there are rows beyond the page's end, in the direction read.
+ */
 export function paged<Row>(edges: Connection<Row>['edges'], more: boolean, args: ConnectionArguments): Connection<Row> {
   const backward = isBackward(args);
   return {
@@ -141,7 +145,7 @@ const endsOf = (edges: Connection<unknown>['edges']) => ({
   endCursor: edges.at(-1)?.cursor ?? null,
 });
 
-/** A row in its list. Its cursor is written where it is asked for: most documents ask for rows alone. */
+/** A row in its list. Its cursor is encoded on access, because most documents select only rows. */
 export class Edge<Row> {
   readonly node: Row;
   readonly #cursorOf: (row: Row) => string;
@@ -157,10 +161,11 @@ export class Edge<Row> {
 }
 
 /**
- * One page of a list that goes by an id of its rows, read beforehand. A cursor is that id.
+ * Returns one page of a list that is ordered by row ids and was read beforehand. A cursor contains the id.
  *
- * @param list The list's own word, so that cursors of others are told apart.
- * @param rows The page, in the order shown. @param more Whether there are rows beyond its end, in the direction read.
+ * @param list Name of the list, which distinguishes its cursors from those of other lists.
+ * @param rows The page, in the order shown.
+ * @param more Whether there are rows beyond the end of the page, in the direction of reading.
  */
 export function pageByIds<Row>(list: string, rows: readonly Row[], page: PageById<Row>): Connection<Row> {
   const { idOf, more, args, totalCount } = page;
@@ -177,9 +182,9 @@ interface PageById<Row> {
 }
 
 /**
- * The id in a cursor of `pageByIds`; undefined when none was given.
+ * Returns the id in a cursor of `pageByIds`; undefined if no cursor was given.
  *
- * @throws BadRequestError for a cursor of another list.
+ * @throws BadRequestError if the cursor belongs to another list.
  */
 export function idInCursor(
   list: string,
@@ -196,9 +201,9 @@ export function idInCursor(
 }
 
 /**
- * One page of a list that is at hand as a whole. A cursor is a place in it.
+ * Returns one page of a list that is complete in memory. A cursor contains an index.
  *
- * @throws BadRequestError for a page size outside 0 to 100, or a cursor of another list.
+ * @throws BadRequestError if the page size is not within 0 to 100, or a cursor belongs to another list.
  */
 export function pageOfList<Row>(rows: readonly Row[], args: ConnectionArguments): Connection<Row> {
   const size = pageSize(args);
@@ -225,7 +230,7 @@ function reversed(order: Order): Record<string, Direction> {
   return Object.fromEntries(Object.entries(order).map(([key, way]) => [key, way === 'asc' ? 'desc' : 'asc']));
 }
 
-/** The rows after `values` in `order`: those that differ first in some column, and there lie behind. */
+/** Returns the condition for rows after `values` in `order`: in the first column that differs, the row comes later. */
 function beyond(order: Order, values: readonly Value[]): object {
   const columns = Object.entries(order);
   const alternatives = columns.map(([key, direction], i) => ({
@@ -244,7 +249,7 @@ function formatCursor(keys: readonly string[], row: object): string {
   return Buffer.from(JSON.stringify([keys.join(), ...values])).toString('base64url');
 }
 
-/** @param model Whose columns the keys are; undefined: they are numbers of rows. */
+/** Returns the values in a cursor. @param model Model whose columns the keys are. Undefined if they are indexes. */
 function parseCursor(model: string | undefined, keys: readonly string[], cursor: string, name: string): Value[] {
   const typeOf = (key: string) => (model === undefined ? 'Int' : columnType(model, key));
   const values = readCursor(keys, cursor)?.map((value, i) => asColumn(typeOf(keys[i] ?? ''), value));
@@ -270,10 +275,10 @@ function columnType(model: string, key: string): string {
 }
 
 const MAX_INT4 = 2_147_483_647;
-/** Of the years 1 to 9999, in milliseconds: what the database and JavaScript write alike. */
+/** Years 1 to 9999, in milliseconds: the range that the database and JavaScript write alike. */
 const [FIRST_INSTANT, LAST_INSTANT] = [-62_135_596_800_000, 253_402_300_799_999];
 
-/** The value as the column's type has it; undefined when it cannot be one. Cursors are the client's to tamper with. */
+/** Returns a value with the column's type; undefined if it cannot have that type. Clients can tamper with cursors. */
 function asColumn(type: string, value: unknown): Value | undefined {
   if (type === 'String') {
     return typeof value === 'string' && value.isWellFormed() && !value.includes('\0') ? value : undefined;

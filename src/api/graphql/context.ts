@@ -5,39 +5,39 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { GatheredReads } from '../../platform/db/gathered-reads.ts';
 import type { Browser } from '../cookies.ts';
 import { headersOf } from '../sessions.ts';
-import { BatchedLoads, type KeyedLoader, type LoadEach, type Wanted } from './keyed-loader.ts';
+import { BatchedLoads, type KeyedLoader, type LoadEach, type RequestedKey } from './keyed-loader.ts';
 import type { ReaderBatch } from './reader-batch.ts';
 
-/** What a document costs to answer, and the most it may. */
+/** The cost of an operation, and its limit. */
 export interface Cost {
   readonly requested: number;
   readonly limit: number;
-  /** How many requests the operation counts as. */
+  /** Number of requests that the operation counts as. */
   readonly charged: number;
 }
 
-/** What a resolver is given: the request, made anew for each operation. */
+/** The context of resolvers: the request. A new one is created for each operation. */
 export interface GraphQLContext extends RequestCtx {
   readonly cost: Cost;
-  /** What is left of the caller's budget; undefined where nothing is counted. */
+  /** Budget left for the caller; undefined if requests are not limited. */
   readonly budget?: Budget | undefined;
-  /** Undefined on a socket, which can be given no cookie. */
+  /** Undefined on a socket, on which no cookie can be set. */
   readonly browser?: Browser;
-  /** What is read together with others, where what is resolved is delivered to many. */
+  /** Reads that are batched with those of other readers, while events are delivered. */
   readonly batch?: ReaderBatch | undefined;
-  /** Under which the operation may be repeated. */
+  /** Key under which the operation can be repeated. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Whom the reply may give a cookie. */
+/** Returns the browser on which a response can set cookies. */
 export const browserOf = ({ headers }: IncomingMessage, response: ServerResponse): Browser => ({
   header: headersOf(headers),
   setCookie: (cookie) => void response.appendHeader('set-cookie', cookie),
 });
 
 /**
- * Makes something at most once for each operation, such as a DataLoader. What it loads is cached with the rights of one
- * viewer at one time, so it must not outlive the operation.
+ * Returns a function that creates a value at most once per operation, such as a DataLoader. The loaded values depend on the
+ * rights of one viewer at one time, so they must not outlive the operation.
  */
 export function perOperation<T>(make: (ctx: GraphQLContext) => T): (ctx: GraphQLContext) => T {
   const made = new WeakMap<GraphQLContext, { readonly value: T }>();
@@ -49,10 +49,10 @@ export function perOperation<T>(make: (ctx: GraphQLContext) => T): (ctx: GraphQL
 }
 
 /**
- * A loader for each operation; where something is delivered to many, one for all of them, which is what keeps the number of
- * statements from growing with theirs.
+ * Returns a loader per operation. While events are delivered, all readers share one loader, so that the number of statements
+ * does not grow with the number of readers.
  *
- * @param load What each of the viewers gets, in order: the viewers differ only in a delivery.
+ * @param load Returns the value for each viewer and key, in order. The viewers differ only during a delivery.
  */
 export function acrossReaders<K extends number | string, V>(
   load: LoadEach<K, V>,
@@ -63,14 +63,15 @@ export function acrossReaders<K extends number | string, V>(
 }
 
 /**
- * The same, with whoever asks for it at the same time, in whatever request.
+ * Returns a loader like `acrossReaders`, batched with simultaneous loads of other requests.
  *
- * @param load What each of the viewers gets, in order: as much work as there are keys, not viewers times keys.
+ * @param load Returns the value for each viewer and key, in order. Its work must grow with the number of keys, not with
+ *   viewers times keys.
  */
 export function acrossRequests<K extends number | string, V>(
   load: LoadEach<K, V>,
 ): (ctx: GraphQLContext) => KeyedLoader<K, V> {
-  const reads = new GatheredReads<Wanted<K>, V | Error>((_place, wanted) => load(wanted));
+  const reads = new GatheredReads<RequestedKey<K>, V | Error>((_place, wanted) => load(wanted));
   return acrossReaders<K, V>(async (wanted) => {
     const [first] = wanted;
     return first === undefined ? [] : reads.of({ db: first.ctx.app.db, realmId: first.ctx.realmId }, wanted);
@@ -78,9 +79,9 @@ export function acrossRequests<K extends number | string, V>(
 }
 
 /**
- * The same of what everybody in an organisation is given alike.
+ * Returns a loader like `acrossRequests`, for values that are the same for all users of an organization.
  *
- * @param read What each of the keys leads to, each of them given once.
+ * @param read Reads the values of keys, each given once, and returns a function that looks them up.
  */
 export function forEverybody<K extends number | string, V>(
   read: (db: SqlClient, realmId: number, keys: readonly K[]) => Promise<(key: K) => V | Error>,

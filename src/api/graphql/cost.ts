@@ -27,30 +27,30 @@ import { pageSize } from './page-size.ts';
 type Variables = Readonly<Record<string, unknown>>;
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** What a field says of itself, as `complexity`, where it is not as the rules have it. */
+/** The cost that a field declares as `complexity`, if the default rules do not apply. */
 interface Weight {
-  /** Of the field itself. */
+  /** The cost of the field itself. */
   readonly field?: number;
-  /** How many objects its list comes to. */
+  /** Number of objects in the field's list. */
   readonly multiplier?: number;
 }
 
-/** Our choice: lists that are not pages are short, and say their own number where they are not. */
+/** Most lists that are not pages are short. The others declare their own number. */
 const LIST_SIZE = 10;
 
 /**
- * What it costs to answer an operation: the objects it comes to, since each is a row, or a part of one that is read by a
- * statement. What a row holds comes with it.
+ * Returns the cost of an operation: the number of objects that it can return. Each object is a row, or a part of a row that
+ * takes a statement. The columns of a row are included.
  *
- * - An object costs 1, and a list as many as it may hold, one more for the list itself. A connection holds its page; other
- *   lists what their field says as its `complexity`, or 10.
- * - `__typename` and scalars are free, but for those that say a `complexity`, because they take a statement. Under an alias
- *   a scalar costs 1: the same long text could be asked for fifty times.
- * - Of an interface or a union it is the type for which most is asked.
- * - `edges`, `node`, `nodes` and `pageInfo` are the connection's own parts.
+ * - An object costs 1. A list costs as much as its possible objects, plus 1 for the list itself. A connection has the objects of
+ *   its page; other lists have the number in the field's `complexity`, or 10.
+ * - `__typename` and scalars are free, except scalars that declare a `complexity`, because they take a statement. A scalar
+ *   under an alias costs 1: the same long text could be selected fifty times.
+ * - An interface or union costs as much as its most expensive type.
+ * - `edges`, `node`, `nodes` and `pageInfo` are parts of the connection.
  *
- * @param variables As coerced.
- * @throws BadRequestError for a page that is larger than any may be.
+ * @param variables Coerced values.
+ * @throws BadRequestError if a page is too large.
  */
 export function costOf(
   schema: GraphQLSchema,
@@ -66,13 +66,13 @@ export function costOf(
   return new Measure(schema, fragments, variables).selections(operation.selectionSet, root, 1);
 }
 
-/** Whether a selection is left out of an operation with these variables. */
+/** Whether `@skip` or `@include` omits a selection with these variables. */
 export function isLeftOut(selection: SelectionNode, variables: Variables): boolean {
   if (getDirectiveValues(GraphQLSkipDirective, selection, variables)?.['if'] === true) return true;
   return getDirectiveValues(GraphQLIncludeDirective, selection, variables)?.['if'] === false;
 }
 
-/** Whether what is asked of a type is asked of an object: of its own, or of one it is among; of all where none is named. */
+/** Whether a type condition applies to an object type: it names the type, an abstract type that contains it, or nothing. */
 export function isOf(schema: GraphQLSchema, condition: string | undefined, type: GraphQLObjectType): boolean {
   if (condition === undefined || condition === type.name) return true;
   const named = schema.getType(condition);
@@ -83,7 +83,9 @@ class Measure {
   readonly #schema: GraphQLSchema;
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #variables: Variables;
-  /** A fragment is measured once, however often it is spread: fragments that double each other end soon. */
+  /**
+   * A fragment is measured once, however often it is spread. Fragments that double each other therefore take little time.
+   */
   readonly #known = new Map<SelectionSetNode, Map<string, number>>();
 
   constructor(schema: GraphQLSchema, fragments: ReadonlyMap<string, FragmentDefinitionNode>, variables: Variables) {
@@ -92,7 +94,7 @@ class Measure {
     this.#variables = variables;
   }
 
-  /** @param page How many rows the lists of a connection hold; of no meaning for other types. */
+  /** @param page Number of rows in the lists of a connection. Ignored for other types. */
   selections(set: SelectionSetNode, type: GraphQLCompositeType, page: number): number {
     const key = `${type.name} ${page}`;
     let known = this.#known.get(set);
@@ -102,7 +104,7 @@ class Measure {
     }
     let cost = known.get(key);
     if (cost === undefined) {
-      // Whatever it comes to be, it is of one type: what is asked of the others is not.
+      // Uses the most expensive possible type: the object has one type, and selections on other types do not apply.
       cost = isAbstractType(type)
         ? Math.max(...this.#schema.getPossibleTypes(type).map((one) => this.selections(set, one, page)))
         : set.selections.reduce((sum, selection) => sum + this.#selection(selection, type, page), 0);
@@ -125,7 +127,7 @@ class Measure {
     const name = node.name.value;
     if (name === '__typename') return 0;
     const field = type.getFields()[name];
-    // The schema itself, which has limits of its own.
+    // An introspection field. Introspection has separate limits.
     if (field === undefined) return 1;
     const args = getArgumentValues(field, node, this.#variables);
     const weight = weightOf(field, args);
@@ -141,7 +143,7 @@ class Measure {
   }
 }
 
-/** What the field itself says: to those that say nothing the plug-in gives a weight of its own. */
+/** Returns the cost that a field declares itself. The plugin assigns a cost of its own to fields that declare none. */
 function weightOf(field: GraphQLField<unknown, unknown>, args: Arguments): Weight {
   const { complexity } = (field.extensions['pothosOptions'] ?? {}) as {
     complexity?: Weight | number | ((args: Arguments) => Weight | number);
@@ -152,6 +154,6 @@ function weightOf(field: GraphQLField<unknown, unknown>, args: Arguments): Weigh
 
 const isList = (type: GraphQLOutputType): boolean => isListType(getNullableType(type));
 
-/** By the names that the Relay specification keeps for them. */
+/** Whether a type is a connection, by the type names that the Relay specification reserves. */
 const isConnection = (type: unknown): boolean => isObjectType(type) && type.name.endsWith('Connection');
 const isEdge = (type: unknown): boolean => isObjectType(type) && type.name.endsWith('Edge');

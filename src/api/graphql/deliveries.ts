@@ -1,21 +1,24 @@
-import { type RequestCtx, signedIn } from '../../access/context.ts';
+import { chargedAccountOf, type RequestCtx, signedIn } from '../../access/context.ts';
 import { viewerAsOfNow } from '../../access/sign-in.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import type { GraphQLContext } from './context.ts';
 import type { EventOperation } from './event-operation.ts';
 import { ReaderBatch } from './reader-batch.ts';
 
-/** Deliveries are counted against nobody: who listens has paid for the subscription. */
+/** Deliveries are not counted, because the subscription was counted when it started. */
 const NO_COST = { requested: 0, limit: 0, charged: 0 };
 
-/** Our choice: what is held for one reader before it is sent, but for the one result that goes beyond. */
+/** Limit for the results that are prepared for one reader before they are sent. The last result may exceed it. */
 const MAX_HELD_BYTES = 1024 * 1024;
 
-/** What one reader is sent of events: shared with others where the event knows all that is asked for, else their own. */
+/**
+ * The results that one reader is sent for events. They are shared if the event projection covers the selection, else the
+ * reader's own.
+ */
 export class Deliveries {
   readonly #operation: EventOperation;
   readonly #request: RequestCtx;
-  /** Of events that are sent next. */
+  /** Results that were computed for this reader only, by event. Each is removed when it is sent. */
   readonly #own = new Map<EventPiece, Buffer>();
 
   constructor(operation: EventOperation, request: RequestCtx) {
@@ -28,17 +31,19 @@ export class Deliveries {
   }
 
   /**
-   * Executes what the reader is to be shown of their own, with their rights as of now, as far as they can be held at once.
+   * Executes the operation for events that have no shared result, with the reader's current rights, until `MAX_HELD_BYTES`
+   * is exceeded.
    *
-   * @returns How many of the events are prepared, from the first: at least one.
-   * @throws RequestTimeoutError when the database is out of reach, UnauthorizedError when they may not sign in any more.
+   * @returns Number of events that are prepared, from the first: at least one.
+   * @throws RequestTimeoutError if the database is unavailable, or an error of `viewerAsOfNow` if the reader can no longer
+   *   authenticate.
    */
   async prepare(pieces: readonly EventPiece[]): Promise<number> {
     const batch = ReaderBatch.current(this.#request.app, signedIn(this.#request).realmId);
     const viewer = await viewerAsOfNow(this.#request);
     const { app } = this.#request;
     this.#own.clear();
-    return app.shares.run(viewer.id, async () => {
+    return app.accountLimiter.run(chargedAccountOf(viewer), async () => {
       let held = 0;
       for (const [i, piece] of pieces.entries()) {
         if (held > MAX_HELD_BYTES) return i;
@@ -60,7 +65,7 @@ export class Deliveries {
     });
   }
 
-  /** The execution result of an event that is ready or prepared, as JSON in UTF-8. */
+  /** Returns the execution result of an event that is ready or prepared, as JSON in UTF-8. */
   resultOf(piece: EventPiece): Buffer {
     const own = this.#own.get(piece);
     if (own === undefined) return this.#operation.sharedResultOf(piece);

@@ -1,5 +1,6 @@
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
+import { isLong, writeJson } from '../../platform/json-bytes.ts';
 import type { HttpOperation } from './http-operation.ts';
 import { type DocumentSources, readDocument } from './persisted-documents.ts';
 
@@ -8,13 +9,12 @@ interface Parts extends DocumentSources {
 }
 
 /**
- * Answers an operation that comes as JSON and in which all is well: without a request and a response in the form that
- * browsers have them, which took three times what else there is to do for a small one.
+ * Answers an operation that was sent as JSON and succeeds. It avoids the web platform's Request and Response objects, which
+ * took three times as long as all other work for a small operation.
  *
- * Whatever is amiss in it, from the sign-in to a field that failed, is for Yoga to tell, which finds each step as it ended
- * here.
+ * If anything fails, from the authentication to a single field, Yoga responds, and reuses the steps that already ran.
  *
- * @returns Whether it is answered.
+ * @returns Whether the operation is answered.
  * @see src/api/graphql/README.md#over-http
  */
 export async function answerDirectly(parts: Parts, operation: HttpOperation): Promise<boolean> {
@@ -23,11 +23,11 @@ export async function answerDirectly(parts: Parts, operation: HttpOperation): Pr
   if (mediaType === undefined) return false;
   const result = await resultOf(parts, operation);
   if (result?.data == null || result.errors !== undefined) return false;
-  const text = JSON.stringify(result);
   response.setHeader('Content-Type', `${mediaType}; charset=utf-8`);
-  // Node tells it by itself in some answers alone: not to HTTP/1.0, and not where the answer could have been compressed.
-  response.setHeader('Content-Length', Buffer.byteLength(text));
-  response.end(text);
+  const body = isLong(result) ? Buffer.concat((await writeJson({ ...result }, isLong)).pieces) : JSON.stringify(result);
+  // Node sets it in some responses only: not for HTTP/1.0, and not if the response could have been compressed.
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.end(body);
   return true;
 }
 
@@ -60,8 +60,8 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
 const MEDIA_TYPES = ['application/graphql-response+json', 'application/json'];
 
 /**
- * The type that a client names first, in whichever of the two it takes the answer; undefined where it names its own text
- * encoding, or types by patterns.
+ * Returns the media type of the response: the first of the two that the client accepts. Undefined if the client names a
+ * charset or uses patterns.
  */
 function mediaTypeFor(accept = '*/*'): string | undefined {
   if (accept === '*/*' || accept === 'application/json') return 'application/json';

@@ -1,5 +1,4 @@
 import {
-  BREAK,
   type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
@@ -17,70 +16,76 @@ import { shareOfHeap } from '../../platform/memory.ts';
 import { chargeOf } from './charges.ts';
 import type { Cost } from './context.ts';
 import { costOf } from './cost.ts';
+import { introspectsBelowRoot, isIntrospectionField } from './introspection.ts';
 
 /**
- * The most a document may hold. All are our choice: several times what front ends send (GraphiQL's introspection query
- * has 400 tokens and depth 15; the first screen of a chat depth 12 and cost 4,000), and little enough that the worst
- * document is refused or answered in some milliseconds before anything is read from the database.
+ * Limits of a document. They are several times what front ends send: GraphiQL's introspection query has 400 tokens and depth
+ * 15, the first screen of a chat has depth 12 and cost 4,000. The worst document is refused or answered within milliseconds
+ * before anything is read from the database.
  */
 export const DOCUMENT_LIMITS = {
   tokens: 4000,
-  /** Fields one inside another, fragments included. */
+  /** Depth of nested fields, fragments included. */
   depth: 20,
   aliases: 50,
-  /** With the schema itself in the selection: each alias may ask for all of it once more, and no tool needs one. */
+  /** Aliases in a document with introspection. Each alias can request the whole schema again, and no tool needs aliases. */
   introspectionAliases: 5,
   directives: 50,
   fragments: 100,
-  /** Fields of one name or alias in one selection: comparing them takes the square of their number. */
+  /** Fields with the same response name in one selection. The time to compare them grows with the square of their number. */
   repetitions: 200,
-  /** Objects that connections and lists may come to: @see cost.ts */
+  /** Objects that connections and lists can return. @see cost.ts */
   cost: 10_000,
 } as const;
 
 type Limit = keyof typeof DOCUMENT_LIMITS;
 
-/** A document that was read and checked, or what is wrong with it. */
+/** A parsed and validated document, or its errors. */
 export type Checked =
   | { readonly document: DocumentNode; readonly errors?: undefined }
   | { readonly errors: readonly GraphQLError[]; readonly document?: undefined };
 
-/** Our choice: enough for every document of many front ends. */
+/** Limit of cached documents: enough for all documents of many front ends. */
 const CACHED_DOCUMENTS = 1000;
-/** Our choice: longer documents are rare. */
+/** Longest cached document, in characters. Longer ones are rare. */
 const CACHED_LENGTH = 20_000;
-/** Our choice: a thousand documents of 250 tokens. A process with a heap of less than a gigabyte keeps less. */
+/** Limit of the cache: a thousand documents of 250 tokens. It is lower for a process with a heap of less than a gigabyte. */
 const CACHED_BYTES = shareOfHeap(1 / 16, 64 * 1024 * 1024);
-/** What a token takes with its part of the nodes: 254 bytes were measured. */
+/** Memory use of a token and its share of the syntax nodes, in bytes. Measured: 254. */
 const TOKEN_BYTES = 256;
 
-/** How many tokens a document holds in memory; 0 for one that was read without them. */
+/** Returns the number of tokens that a document keeps in memory; 0 if the document was parsed without tokens. */
 export function tokensOf({ loc }: DocumentNode): number {
   let tokens = 0;
   for (let token = loc?.startToken; token != null; token = token.next ?? undefined) tokens++;
   return tokens;
 }
 
-/** About what a document takes in memory, in bytes. */
+/** Returns the approximate memory use of a document, in bytes. */
 export const bytesOf = (document: DocumentNode): number =>
   TOKEN_BYTES * tokensOf(document) + (document.loc?.source.body.length ?? 0);
 
-/** Reads, checks and keeps documents: one for each schema, shared by all transports. */
+/** The parser, validator and cache of documents: one for each schema, shared by all transports. */
 export interface Documents {
-  /** Reads and validates `source`, at once when it was seen before. */
+  /** Parses and validates `source`, from the cache if possible. */
   check(source: string): Checked;
   /**
-   * What an operation costs with these variables.
+   * Returns the cost of an operation with these variables. Variables of the wrong type cost nothing: execution refuses them
+   * before it resolves any field.
    *
-   * @throws GraphQLError when that is more than the limit, or the operation tries credentials twice. Variables of the wrong type cost nothing: execution refuses
-   *   them before it resolves any field.
+   * @throws GraphQLError if the cost exceeds the limit, or as `chargeOf`, for example if the operation tries credentials
+   *   twice.
    */
   cost(document: DocumentNode, operationName: string | null | undefined, variables: Variables): Cost;
 }
 
 type Variables = Readonly<Record<string, unknown>> | null | undefined;
 
-/** @param hideSuggestions Whether what is wrong is told without what may have been meant: names of the schema. */
+/**
+ * Creates the parser and cache for the documents of a schema.
+ *
+ * @param hideSuggestions Whether errors omit suggestions, which contain names of the schema.
+ */
 export function createDocuments(schema: GraphQLSchema, { hideSuggestions = false } = {}): Documents {
   const known = new LRUCache<string, Extract<Checked, { readonly document: DocumentNode }>>({
     max: CACHED_DOCUMENTS,
@@ -105,25 +110,7 @@ export function createDocuments(schema: GraphQLSchema, { hideSuggestions = false
   };
 }
 
-const introspecting = new WeakMap<DocumentNode, boolean>();
-
-/** Whether a document asks for the schema itself; no field of ours may have such a name. */
-export function introspects(document: DocumentNode): boolean {
-  const known = introspecting.get(document);
-  if (known !== undefined) return known;
-  let found = false;
-  visit(document, {
-    Field({ name: { value } }) {
-      if (value !== '__schema' && value !== '__type') return undefined;
-      found = true;
-      return BREAK;
-    },
-  });
-  introspecting.set(document, found);
-  return found;
-}
-
-/** @param actual Unknown when reading stopped at the limit. */
+/** @param actual Undefined if parsing stopped at the limit. */
 function overLimit(limit: Limit, actual?: number): GraphQLError {
   const max = DOCUMENT_LIMITS[limit];
   const found = actual === undefined ? `${limit} over ${max}` : `${limit} ${actual}`;
@@ -135,21 +122,28 @@ function overLimit(limit: Limit, actual?: number): GraphQLError {
 function checkDocument(schema: GraphQLSchema, source: string, hideSuggestions: boolean): Checked {
   try {
     const document = parse(source, { maxTokens: DOCUMENT_LIMITS.tokens });
-    // Limits come first: validation itself is what a hostile document aims at.
+    // Limits are checked first, because hostile documents target the validation itself.
     const over = sizeError(document);
     if (over !== undefined) return { errors: [over] };
     const errors = validate(schema, document, undefined, { hideSuggestions });
+    if (errors.length === 0 && introspectsBelowRoot(document)) return { errors: [introspectionBelowRoot()] };
     if (errors.length === 0) return { document };
     return { errors: errors.map((error) => coded(error, 'GRAPHQL_VALIDATION_FAILED')) };
   } catch (error) {
-    // Braces or brackets so deep that reading them takes more stack than there is.
+    // Braces or brackets are nested so deeply that the parser exceeds the stack.
     if (error instanceof RangeError) return { errors: [overLimit('depth')] };
     if (!(error instanceof GraphQLError)) throw error;
-    // What the parser says of too many tokens is all there is to tell it by.
+    // The parser's message is the only sign of too many tokens.
     const tooMany = /Document contains more tha[nt] \d+ tokens/.test(error.message);
     return { errors: [tooMany ? overLimit('tokens') : coded(error, 'GRAPHQL_PARSE_FAILED')] };
   }
 }
+
+const introspectionBelowRoot = () =>
+  coded(
+    new GraphQLError('"__schema" and "__type" can be selected only at the root of a query'),
+    'GRAPHQL_VALIDATION_FAILED',
+  );
 
 function coded(error: GraphQLError, code: string): GraphQLError {
   error.extensions['code'] = code;
@@ -175,7 +169,7 @@ function sizeError(document: DocumentNode): GraphQLError | undefined {
     ListType: nested,
     Field({ name, alias, selectionSet }) {
       if (alias !== undefined) found.aliases++;
-      if (name.value === '__schema' || name.value === '__type') introspects = true;
+      if (isIntrospectionField(name.value)) introspects = true;
       if (selectionSet !== undefined) found.repetitions = Math.max(found.repetitions, mostRepeated(selectionSet));
     },
     Directive() {
@@ -195,7 +189,7 @@ function sizeError(document: DocumentNode): GraphQLError | undefined {
   return over && overLimit(over, found[over]);
 }
 
-/** How often the most frequent name stands in a selection, what stands in inline fragments counted with it. */
+/** Returns the count of the most frequent name in a selection, inline fragments included. */
 function mostRepeated(set: SelectionSetNode): number {
   const counts = new Map<string, number>();
   const count = ({ selections }: SelectionSetNode): void => {
@@ -213,7 +207,9 @@ function mostRepeated(set: SelectionSetNode): number {
   return Math.max(0, ...counts.values());
 }
 
-/** The deepest field of any definition. Names mean nothing here, so that no field, fragment or operation is exempt. */
+/**
+ * Returns the depth of the deepest field in any definition. No field, fragment or operation is exempt because of its name.
+ */
 function depthOf(document: DocumentNode): number {
   const fragments = new Map(
     document.definitions.flatMap((node) => (node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node]] : [])),
@@ -222,7 +218,7 @@ function depthOf(document: DocumentNode): number {
   const measure = (set: SelectionSetNode): number => {
     const known = measured.get(set);
     if (known !== undefined) return known;
-    // A fragment inside itself ends here; validation refuses it by its own rule.
+    // A fragment that contains itself ends here. Validation refuses it by its own rule.
     measured.set(set, 0);
     let deepest = 0;
     for (const selection of set.selections) {
@@ -244,7 +240,7 @@ function depthOf(document: DocumentNode): number {
   );
 }
 
-/** Costs that do not hang on variables, by operation. */
+/** Costs of operations without variables. */
 const fixedCosts = new WeakMap<OperationDefinitionNode, number>();
 
 function measureCost(
@@ -254,7 +250,7 @@ function measureCost(
   inputs: Readonly<Record<string, unknown>>,
 ): number {
   const operation = getOperationAST(document, operationName);
-  // Execution refuses a document without the operation before it resolves anything; the same for wrong variables.
+  // Execution refuses a missing operation, and wrong variables, before it resolves anything.
   if (operation == null) return 0;
   const fixed = fixedCosts.get(operation);
   if (fixed !== undefined) return fixed;

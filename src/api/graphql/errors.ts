@@ -26,127 +26,134 @@ import { currentRequest } from '../../platform/request-note.ts';
 import { builder, type Types } from './builder.ts';
 import { inputPathOf } from './input-path.ts';
 
-/** The codes, each with what it means. */
+/** The error codes, with their meanings. */
 const CODES: Readonly<Record<Code, { readonly description: string }>> = {
   BAD_REQUEST: {
-    description: 'A value the service does not take, an object that is not there, or an act the viewer may not do.',
+    description: 'A value is invalid, an object does not exist, or the viewer cannot perform the action.',
   },
-  REQUEST_VARIABLE_MISSING: { description: 'Something that is required was not given.' },
-  REQUEST_CONFUSING_VAR: { description: 'Something was given twice, under two of its names.' },
-  INVALID_JSON: { description: 'The body of the request is not JSON.' },
-  STREAM_DOES_NOT_EXIST: { description: 'There is no such channel, or none the viewer may know of.' },
-  CHANNEL_ALREADY_EXISTS: { description: "The new channel's name is taken, in whatever case." },
-  UNAUTHORIZED_PRINCIPAL: { description: 'The act takes a role or a permission the viewer does not have.' },
-  UNAUTHORIZED: { description: 'The request carries no credentials, or none that can be read.' },
-  INVALID_API_KEY: { description: 'The credentials fit no account.' },
-  AUTHENTICATION_FAILED: { description: 'The address and password, or the token, fit no account.' },
+  REQUEST_VARIABLE_MISSING: { description: 'A required value is missing.' },
+  REQUEST_CONFUSING_VAR: { description: 'A value was sent twice, under two of its names.' },
+  INVALID_JSON: { description: 'The request body is not valid JSON.' },
+  STREAM_DOES_NOT_EXIST: { description: 'The channel does not exist, or the viewer cannot see it.' },
+  CHANNEL_ALREADY_EXISTS: { description: 'A channel with this name already exists. Case is ignored.' },
+  UNAUTHORIZED_PRINCIPAL: { description: 'The viewer lacks the role or permission that the action requires.' },
+  UNAUTHORIZED: { description: 'The request has no credentials, or they cannot be parsed.' },
+  INVALID_API_KEY: { description: 'The credentials match no account.' },
+  PASSWORD_REQUIRED: { description: 'A viewer with a session must send the current password or sign in again.' },
+  AUTHENTICATION_FAILED: { description: 'The email address and password, or the token, match no account.' },
   USER_DEACTIVATED: { description: 'The account is deactivated.' },
   REALM_DEACTIVATED: { description: 'The organization is deactivated.' },
   NONEXISTENT_SUBDOMAIN: { description: 'There is no organization at this address.' },
   CSRF_FAILED: { description: 'The request comes from a page of another site.' },
   INVALID_VIDEO_CALL_PROVIDER_TOKEN: {
-    description: 'The viewer must first connect an account of the provider of video calls.',
+    description: 'The viewer must first connect an account of the video call provider.',
   },
-  RATE_LIMIT_HIT: { description: 'A budget of requests or acts is used up for now.' },
-  BAD_EVENT_QUEUE_ID: { description: 'The event queue, or the position in it, is lost: a new one must be registered.' },
-  EXPECTATION_MISMATCH: { description: 'A value was not what the client said it was.' },
-  SYSTEM_GROUP_REQUIRED: { description: 'Only a role group may hold the permission.' },
-  CANNOT_DEACTIVATE_GROUP_IN_USE: { description: 'The group still holds permissions, or is within another group.' },
-  REQUEST_TIMEOUT: { description: 'The service is busy, and the request may be sent again.' },
-  STORAGE_FULL: { description: "The database's disk is full, and the request may be sent again, but later." },
-  BAD_NARROW: { description: 'A narrow names what is not there, or what no message can be.' },
-  BAD_IMAGE: { description: 'The file is no image that can be read.' },
+  RATE_LIMIT_HIT: { description: 'A rate limit of requests or actions is reached.' },
+  BAD_EVENT_QUEUE_ID: {
+    description: 'The event queue, or its position in the log, is lost. The client must register a new queue.',
+  },
+  EXPECTATION_MISMATCH: { description: 'The current value is not the one that the client expected.' },
+  SYSTEM_GROUP_REQUIRED: { description: 'Only a role group can hold the permission.' },
+  CANNOT_DEACTIVATE_GROUP_IN_USE: {
+    description: 'The group still holds permissions, or is a subgroup of another group.',
+  },
+  REQUEST_TIMEOUT: { description: 'The service is temporarily unavailable. The client can send the request again.' },
+  STORAGE_FULL: { description: 'The disk of the database is full. The client can send the request again later.' },
+  BAD_NARROW: {
+    description: 'A narrow names an object that does not exist, or has a value that no message can match.',
+  },
+  BAD_IMAGE: { description: 'The file is not a readable image.' },
   MOVE_MESSAGES_TIME_LIMIT_EXCEEDED: { description: 'Some messages of the topic are too old to be moved.' },
-  REACTION_ALREADY_EXISTS: { description: 'The viewer has this emoji on the message already.' },
-  REACTION_DOES_NOT_EXIST: { description: 'The viewer has no such emoji on the message.' },
-  CANNOT_DEACTIVATE_LAST_USER: { description: 'Nobody, or no owner, would be left in the organization.' },
+  REACTION_ALREADY_EXISTS: { description: 'The viewer has already added this emoji to the message.' },
+  REACTION_DOES_NOT_EXIST: { description: 'The viewer has not added this emoji to the message.' },
+  CANNOT_DEACTIVATE_LAST_USER: { description: 'The organization would have no user, or no owner, left.' },
   STREAM_WILDCARD_MENTION_NOT_ALLOWED: {
-    description: 'To mention everybody in a channel as large takes a permission.',
+    description: 'Mentioning all subscribers of a channel of this size requires a permission.',
   },
-  TOPIC_WILDCARD_MENTION_NOT_ALLOWED: { description: 'To mention everybody in a topic as large takes a permission.' },
+  TOPIC_WILDCARD_MENTION_NOT_ALLOWED: {
+    description: 'Mentioning all participants of a topic of this size requires a permission.',
+  },
 };
 
 const ErrorCode = builder.enumType('ErrorCode', {
-  description: 'What went wrong, in one word: the same as `code` over REST.',
+  description: 'Code of an error, equal to `code` over REST.',
   values: CODES,
 });
 
 const ServiceError = builder.interfaceRef<ChatError>('ServiceError').implement({
-  description: 'A failure the client caused, or can do something about.',
+  description: 'An error that the client caused or can handle.',
   fields: (t) => ({
-    code: t.expose('code', { type: ErrorCode, description: 'What went wrong. Programs go by it.' }),
+    code: t.expose('code', { type: ErrorCode, description: 'Error code, for programs.' }),
     message: t.exposeString('message', {
-      description: 'For people. Programs go by `code` and the fields of the type.',
+      description: 'Message for people. Programs use `code` and the fields of the type.',
     }),
     path: t.stringList({
       nullable: true,
       description:
-        'The part of the arguments it is about, from the outermost name inwards: `["input", "name"]`. Places in lists ' +
-        'are their digits, from 0. Null when it is about no single part, or none that is known.',
+        'Path of the argument that caused the error, outermost name first: `["input", "name"]`. List indexes are written ' +
+        'as digits, from 0. Null if no single argument caused the error, or if the argument is unknown.',
       resolve: (error) => inputPathOf(error) as string[] | null,
     }),
   }),
 });
 
 /**
- * Adds the GraphQL type of a class of errors, under its name.
+ * Adds the GraphQL type of an error class, under the name of the class.
  *
- * @param fields Of its data. None: the type says no more than the code.
+ * @param fields Fields of the error's data. Default: none, so that the type contains no more than the code.
  */
 export function errorType<E extends ChatError>(
   type: new (...args: never[]) => E,
   description: string,
   fields: (t: PothosSchemaTypes.ObjectFieldBuilder<Types, E>) => FieldMap = () => ({}),
 ): void {
-  // Pothos works the fields' parent out of the class, which is not known here: `E` says the same.
+  // Pothos derives the parent type of the fields from the class, which is not known here. `E` is the same type.
   const shape = { name: type.name, description, interfaces: [ServiceError], fields: fields as never };
   builder.objectType(type as new () => ChatError, shape);
 }
 
-errorType(
-  BadRequestError,
-  'A value the service does not take, an object that is not there, or an act the viewer may not do.',
-);
-errorType(RequestVariableMissingError, 'Something that is required was not given.');
-errorType(UnauthorizedPrincipalError, 'The act takes a role the viewer does not have.');
-errorType(UnauthorizedError, 'The request carries no credentials, or none that can be read.');
-errorType(InvalidApiKeyError, 'The credentials fit no account.');
-errorType(UserDeactivatedError, 'The right credentials of an account that is deactivated.');
-errorType(RealmDeactivatedError, 'The right credentials in an organization that is deactivated.');
+errorType(BadRequestError, 'A value is invalid, an object does not exist, or the viewer cannot perform the action.');
+errorType(RequestVariableMissingError, 'A required value is missing.');
+errorType(UnauthorizedPrincipalError, 'The viewer lacks the role that the action requires.');
+errorType(UnauthorizedError, 'The request has no credentials, or they cannot be parsed.');
+errorType(InvalidApiKeyError, 'The credentials match no account.');
+errorType(UserDeactivatedError, 'The credentials are valid, but the account is deactivated.');
+errorType(RealmDeactivatedError, 'The credentials are valid, but the organization is deactivated.');
 errorType(NonexistentSubdomainError, 'There is no organization at this address.');
-errorType(BadImageError, 'The file is no image that can be read.');
-errorType(ExpectationMismatchError, 'The value was not what the client said it was.', (t) => ({
+errorType(BadImageError, 'The file is not a readable image.');
+errorType(ExpectationMismatchError, 'The current value is not the one that the client expected.', (t) => ({
   fieldName: t.string({
-    description: 'The name that the REST API has for the value.',
+    description: 'Name of the value in the REST API.',
     resolve: ({ data }) => data.field_name,
   }),
 }));
-errorType(SystemGroupRequiredError, 'Only a role group may hold the permission.', (t) => ({
+errorType(SystemGroupRequiredError, 'Only a role group can hold the permission.', (t) => ({
   settingName: t.string({
-    description: 'The name that the REST API has for the permission.',
+    description: 'Name of the permission in the REST API.',
     resolve: ({ data }) => data.setting_name,
   }),
 }));
 
 for (const [type, description] of [
-  [RateLimitHitError, 'A budget is used up.'],
+  [RateLimitHitError, 'A rate limit is reached.'],
   [
     RequestTimeoutError,
-    'The service is busy, or has no room left (`STORAGE_FULL`). Nothing was changed, and the request may be sent again.',
+    'The service is temporarily unavailable, or has no disk space left (`STORAGE_FULL`). Nothing was changed, unless ' +
+      '`message` says otherwise. The client can send the request again.',
   ],
 ] as const) {
   errorType<RateLimitHitError | RequestTimeoutError>(type, description, (t) => ({
     retryAfterSeconds: t.int({
-      description: 'How long to wait, in seconds, before the request is sent again.',
+      description: 'Number of seconds to wait before sending the request again.',
       resolve: ({ data }) => Math.ceil(data['retry-after']),
     }),
   }));
 }
 
 /**
- * Makes a thrown value fit to be seen: an expected failure with its code and data, GraphQL's own complaint about the
- * document or its variables as it is, and any other as "Internal server error", with the cause in the log alone, under the
- * request's id, which it tells: over a socket no header does.
+ * Converts a thrown value to an error for clients. An expected error keeps its code and data. GraphQL's own errors about the
+ * document or its variables are unchanged. Any other error becomes "Internal server error", and its cause is only logged,
+ * under the request id. The error contains this id, because a socket has no header for it.
  *
  * @see src/api/README.md#rest-and-graphql
  */
@@ -158,26 +165,26 @@ export function presentError(error: unknown, log: Logger): GraphQLError {
     observeRefusal('graphql', code, expected);
     return new GraphQLError(expected.message, { ...place, extensions: { code, ...data }, originalError: expected });
   }
-  // A field of a row that was read, and that somebody deleted before its fields were.
+  // The row was deleted after it was read and before its fields were resolved.
   if (error instanceof GraphQLError && isGone(error.originalError)) {
-    const message = 'What was asked for was deleted while it was read';
+    const message = 'The requested object was deleted while it was read';
     observeRefusal('graphql', 'BAD_REQUEST', error);
     return new GraphQLError(message, { ...place, extensions: { code: 'BAD_REQUEST' }, originalError: error });
   }
   if (error instanceof GraphQLError && isAboutDocument(error)) {
     error.extensions['code'] ??= 'BAD_REQUEST';
-    // Those of a document that is known are the same each time.
+    // The error is not marked as observed, because a cached document has the same error objects each time.
     if (!isRefusalObserved(error)) observeRefusal('graphql', error.extensions['code']);
     return error;
   }
-  log.error({ err: error instanceof GraphQLError ? error.originalError : error }, 'A resolver failed');
+  log.error({ err: error instanceof GraphQLError ? error.originalError : error }, 'resolver failed');
   observeRefusal('graphql', 'INTERNAL_SERVER_ERROR');
   const requestId = currentRequest()?.id;
   const extensions = { code: 'INTERNAL_SERVER_ERROR', ...(requestId !== undefined && { requestId }) };
   return new GraphQLError('Internal server error', { ...place, extensions });
 }
 
-/** Whether the error was raised by GraphQL itself, not by what a resolver threw. */
+/** Whether GraphQL itself raised the error, rather than a resolver. */
 function isAboutDocument({ originalError }: GraphQLError): boolean {
   return originalError === undefined || (originalError instanceof GraphQLError && isAboutDocument(originalError));
 }

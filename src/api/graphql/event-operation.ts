@@ -14,25 +14,25 @@ import {
 import type { Logger } from 'pino';
 import { type EventPiece, keepResult, keptResult } from '../../events/rendering.ts';
 import type { GraphQLContext } from './context.ts';
-import { fromEventOf } from './entity-facts.ts';
 import { presentError } from './errors.ts';
+import { projectionOptionsOf } from './event-projections.ts';
 import { eventSchemaOf, isAllKnown, type Selecting } from './event-schema.ts';
 import { eventTypeName } from './event-types.ts';
 import { isOutOfReach } from './read-back.ts';
 import { rootField } from './root-field.ts';
 
-/** Which operation of a document runs, and with what. */
+/** The operation of a document to run, with its variables. */
 export interface Run {
   readonly operationName: string | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** For the faults of event fields, which clients are not told. */
+  /** For errors in event fields, which are not sent to clients. */
   readonly log: Logger;
 }
 
 /**
- * What a subscription makes of each event. All readers with the same document and variables, but for which queue they
- * read and from where, share one of these, and so one execution and one serialisation per rendering of an event that knows
- * all that is asked of it. Which events do is decided once for each type of them.
+ * The operation that a subscription executes for each event. Readers whose document and variables are equal, except for
+ * queue and position, share one instance. If the event projection covers the whole selection, the operation is executed and
+ * serialized once per rendering. Coverage is determined once per event type.
  */
 export class EventOperation {
   readonly #schema: GraphQLSchema;
@@ -41,9 +41,9 @@ export class EventOperation {
   readonly #variables: Run['variables'];
   readonly #log: Logger;
   readonly #selecting: Selecting;
-  /** Of the event. */
+  /** The selection on the event. */
   readonly #selection: SelectionSetNode | undefined;
-  /** By the event's type, and by what it knows of its entities. */
+  /** Whether the projections cover the selection, by event type and keys of the projections. */
   readonly #isAllKnown = new Map<string, boolean>();
 
   constructor(schema: GraphQLSchema, document: DocumentNode, { operationName, variables, log }: Run) {
@@ -61,14 +61,17 @@ export class EventOperation {
     this.#selection = operation == null ? undefined : rootField(document, operation).selectionSet;
   }
 
-  /** Whether an event knows all that is asked of it: its result, which is made then, is the same for all who hear it alike. */
+  /**
+   * Whether the event projection covers the selection. If so, the result is created here. It is the same for all readers of
+   * this rendering.
+   */
   isShared(piece: EventPiece): boolean {
     if (keptResult(piece, this) !== undefined) return true;
     try {
       return this.#isAnswered(piece);
     } catch (err) {
-      // A bug: thrown on, it would end every stream that asks so, again with each attempt to come back.
-      this.#log.error({ err, event: piece.id, type: piece.event.type }, 'what an event knows could not be worked out');
+      // The error is a bug. If it were rethrown, it would end every stream with this operation, and again after each reconnect.
+      this.#log.error({ err, event: piece.id, type: piece.event.type }, 'event projection failed');
       return false;
     }
   }
@@ -77,7 +80,7 @@ export class EventOperation {
     const type = this.#schema.getType(eventTypeName(piece.event.type, piece.event.op) ?? '');
     if (!isObjectType(type) || this.#selection === undefined) return this.#share(piece) !== undefined;
     const knowing = Object.values(type.getFields()).map(
-      ({ extensions }) => fromEventOf(extensions)?.factsIn(piece).key,
+      ({ extensions }) => projectionOptionsOf(extensions)?.projectionOf(piece).key,
     );
     const key = `${type.name} ${knowing.join()}`;
     let known = this.#isAllKnown.get(key);
@@ -91,14 +94,14 @@ export class EventOperation {
     return false;
   }
 
-  /** Makes the result from the event alone. Undefined where it does not come of that: a bug, which must not stop anybody. */
+  /** Executes the operation on the event alone. Returns undefined if that fails: a bug, which must not stop any stream. */
   #share(piece: EventPiece): Buffer | undefined {
-    // No context: what an event's fields show comes from the event alone, whoever reads it.
+    // There is no context, because the fields of an event depend only on the event, not on the reader.
     const result = execute({ ...this.#run(piece), schema: eventSchemaOf(this.#schema) });
     const err = result instanceof Promise ? new Error('A field resolved asynchronously') : result.errors?.[0];
     if (err !== undefined) {
       if (result instanceof Promise) result.catch(() => {});
-      this.#log.error({ err, event: piece.id, type: piece.event.type }, 'an event did not answer what it knows');
+      this.#log.error({ err, event: piece.id, type: piece.event.type }, 'event projection execution failed');
       return undefined;
     }
     const bytes = this.#toBytes(piece, result as ExecutionResult);
@@ -107,20 +110,22 @@ export class EventOperation {
   }
 
   /**
-   * The execution result for one event that is shared, as JSON in UTF-8. Its `extensions.position` is the event's id,
-   * whatever of the event was selected and under whatever names.
+   * Returns the shared execution result for an event, as JSON in UTF-8. Its `extensions.position` is the event's id,
+   * whatever fields and aliases are selected.
    */
   sharedResultOf(piece: EventPiece): Buffer {
-    // It may have been let go of since it was made, or be more than is kept.
+    // The result may have been evicted since it was created, or be too large for the cache.
     const known = keptResult(piece, this) ?? this.#share(piece);
-    if (known === undefined) throw new Error('The event is not shared');
+    if (known === undefined) throw new Error('The event has no shared result');
     return known;
   }
 
   /**
-   * The execution result for one reader, with their rights, as JSON in UTF-8.
+   * Executes the operation for one reader, with that reader's rights.
    *
-   * @throws What keeps the database from being read: half an event is none, and can be had later.
+   * @returns The execution result, as JSON in UTF-8.
+   * @throws The read error if the database is unavailable or a row was deleted. Incomplete events are not sent, because a
+   *   retry can succeed.
    */
   async ownResultOf(piece: EventPiece, contextValue: GraphQLContext): Promise<Buffer> {
     const result = await execute({ ...this.#run(piece), schema: this.#schema, contextValue });

@@ -10,13 +10,10 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { isLeftOut, isOf } from './cost.ts';
-import { type EntityFacts, fromEventOf, KnownEntity } from './entity-facts.ts';
+import { type EventProjection, ProjectedEntity, projectionOptionsOf } from './event-projections.ts';
 import { shownIds } from './refs.ts';
 
-/**
- * The schema that events are shown by to all who hear them alike: entities are what the event knows of them, and nothing
- * of it reads the database.
- */
+/** Returns the schema for events that readers share. Its entities are event projections, and it never reads the database. */
 export function eventSchemaOf(schema: GraphQLSchema): GraphQLSchema {
   let made = schemas.get(schema);
   if (made === undefined) {
@@ -30,16 +27,16 @@ const schemas = new WeakMap<GraphQLSchema, GraphQLSchema>();
 
 function makeEventSchema(schema: GraphQLSchema): GraphQLSchema {
   return mapSchema(schema, {
-    // What an event knows is of the type that its facts say.
+    // The event projection determines the type of an entity.
     [MapperKind.OBJECT_TYPE]: (type) => new GraphQLObjectType({ ...type.toConfig(), isTypeOf: null }),
     [MapperKind.OBJECT_FIELD]: (field, name) => {
       const { resolve, extensions } = field;
-      const told = fromEventOf(extensions);
-      if (told !== undefined) return { ...field, resolve: told.known };
+      const options = projectionOptionsOf(extensions);
+      if (options !== undefined) return { ...field, resolve: options.known };
       return {
         ...field,
         resolve: (source, args, ctx, info) =>
-          source instanceof KnownEntity
+          source instanceof ProjectedEntity
             ? shownIds(extensions, source.answer(name, args))
             : (resolve ?? defaultFieldResolver)(source, args, ctx, info),
       };
@@ -47,7 +44,7 @@ function makeEventSchema(schema: GraphQLSchema): GraphQLSchema {
   });
 }
 
-/** A document, and all that decides which of its fields are asked for. */
+/** A document, with everything that determines its selected fields. */
 export interface Selecting {
   readonly schema: GraphQLSchema;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
@@ -55,10 +52,10 @@ export interface Selecting {
 }
 
 /**
- * Whether an event knows all that a selection asks of it.
+ * Whether an event's projections cover a selection.
  *
- * @param selection Of the event itself.
- * @param source What the event's fields are resolved from.
+ * @param selection The selection on the event itself.
+ * @param source The source of the event's fields.
  */
 export function isAllKnown(
   selecting: Selecting,
@@ -68,12 +65,12 @@ export function isAllKnown(
 ): boolean {
   const fields = eventType.getFields();
   return fieldsOf(selecting, selection, eventType).every(({ name, selectionSet }) => {
-    const told = fromEventOf(fields[name.value]?.extensions);
-    return told === undefined || isKnown(selecting, selectionSet, told.factsIn(source));
+    const options = projectionOptionsOf(fields[name.value]?.extensions);
+    return options === undefined || isKnown(selecting, selectionSet, options.projectionOf(source));
   });
 }
 
-function isKnown(selecting: Selecting, selection: SelectionSetNode | undefined, facts: EntityFacts): boolean {
+function isKnown(selecting: Selecting, selection: SelectionSetNode | undefined, facts: EventProjection): boolean {
   const type = selecting.schema.getType(facts.typename);
   if (selection === undefined || !isObjectType(type)) return false;
   return fieldsOf(selecting, selection, type).every(({ name, selectionSet }) => {
@@ -83,7 +80,7 @@ function isKnown(selecting: Selecting, selection: SelectionSetNode | undefined, 
   });
 }
 
-/** The fields that a selection asks of an object of the type, wherever they stand. */
+/** Returns the fields that are selected on an object of the type, including those in fragments. */
 function fieldsOf(selecting: Selecting, { selections }: SelectionSetNode, type: GraphQLObjectType): FieldNode[] {
   return selections.flatMap((selection) => {
     if (isLeftOut(selection, selecting.variables)) return [];

@@ -2,10 +2,7 @@ import type { ObjectFieldsShape } from '@pothos/core';
 import type { RenderedEvent } from '../../events/define.ts';
 import { builder, type Types } from './builder.ts';
 
-/**
- * What an event's fields are resolved from: its id, what the client is sent of it over REST, and what the event's type
- * says besides (`facts` of `defineEvent`).
- */
+/** The source of an event's fields: its id, its REST representation, and the `facts` of `defineEvent`. */
 export interface EventSource<Body = unknown, Facts = unknown> {
   readonly id: number;
   readonly event: RenderedEvent & Body;
@@ -15,12 +12,12 @@ export interface EventSource<Body = unknown, Facts = unknown> {
 const nameOf = new Map<string, string>();
 const keyOf = (type: string, op: string | undefined) => `${type}/${op ?? ''}`;
 
-/** The GraphQL type of a kind of event; undefined when it has none. */
+/** Returns the GraphQL type of a kind of event; undefined if it has none. */
 export function eventTypeName(type: string, op: string | undefined): string | undefined {
   return nameOf.get(keyOf(type, op));
 }
 
-/** Every kind of event with a GraphQL type: wire type, op ('' for none), type name. */
+/** Returns every kind of event with a GraphQL type: wire type, op (undefined if none) and type name. */
 export function registeredEventTypes(): readonly { type: string; op: string | undefined; name: string }[] {
   return [...nameOf].map(([key, name]) => {
     const [type = '', op] = key.split('/');
@@ -30,7 +27,7 @@ export function registeredEventTypes(): readonly { type: string; op: string | un
 
 let enumOfTypes: ReturnType<typeof makeEventTypeEnum> | undefined;
 
-/** The enum `EventType`, of the types that are registered. Only for the fields of a type: they are asked for last. */
+/** Returns the enum `EventType` of all registered types. Call it only in the fields of a type, which are evaluated last. */
 export function eventTypeEnum() {
   enumOfTypes ??= makeEventTypeEnum();
   return enumOfTypes;
@@ -39,29 +36,30 @@ export function eventTypeEnum() {
 function makeEventTypeEnum() {
   const kinds = Map.groupBy(registeredEventTypes(), ({ type }) => type);
   const values = [...kinds].map(([type, ofType]) => {
-    const description = `Told by ${ofType.map(({ name }) => `\`${name}\``).join(', ')}.`;
+    const description = `Published as ${ofType.map(({ name }) => `\`${name}\``).join(', ')}.`;
     return [type.toUpperCase(), { value: type, description }] as const;
   });
   return builder.enumType('EventType', {
     description:
-      'What kind of thing an event is about: what a queue is registered for. Each is `type` over REST, in capital letters.',
+      'Type of an event. Clients register event queues for types. Each value is `type` over REST, in capital letters.',
     values: Object.fromEntries(values) as Record<string, { readonly value: string }>,
   });
 }
 
 export const EventInterface = builder.interfaceRef<EventSource>('Event').implement({
   description:
-    'Something that happened. What it tells of itself is what was true then, in replay as live. An entity it shows is ' +
-    'as the event has it where that holds all that is asked for, and else as it is when it is sent: null where it is ' +
-    'gone by then, or not for the viewer to see.',
+    'An event of the log. Its own values are those at the time of the event, both live and in replay. An entity is read ' +
+    'from the event if the event contains all selected fields. Otherwise its current state is read when the event is ' +
+    'sent, and it is null if it was deleted or the viewer cannot see it.',
   fields: (t) => ({
     position: t.expose('id', {
       type: 'LongId',
-      description: 'Its place in the log: rises with each event, not by one. The same number over every transport.',
+      description:
+        'Position of the event in the log. Increases with each event, by one or more. Equal over all transports.',
     }),
     type: t.field({
       type: eventTypeEnum(),
-      description: 'What kind of thing it is about.',
+      description: 'Type of the event.',
       resolve: ({ event }) => event.type,
     }),
   }),
@@ -69,13 +67,14 @@ export const EventInterface = builder.interfaceRef<EventSource>('Event').impleme
 });
 
 /**
- * Adds the GraphQL type of one kind of event, next to its `defineEvent`.
+ * Adds the GraphQL type of a kind of event, next to its `defineEvent`.
  *
- * Its fields, and all that is reachable from them, are resolved from the event alone, at once: no context, no scope. One
- * execution serves every reader of the same rendering, so anything of one viewer's would be shown to others. Entities it
- * shows by `fromEvent` and in no other way.
+ * Its fields, and everything reachable from them, must resolve synchronously from the event alone, without context or scopes. One
+ * execution serves all readers of the same rendering, so data of one viewer would reach other viewers. Entities must be shown by
+ * `projectedFromEvent`.
  *
- * @param type As on the wire. @param op As on the wire, or undefined for types without operations.
+ * @param type Wire type.
+ * @param op Wire op; undefined for types without operations.
  * @param name In the past tense: DraftsAddedEvent.
  */
 export function eventType<Body = unknown, Facts = unknown>(
@@ -96,5 +95,5 @@ export function eventType<Body = unknown, Facts = unknown>(
 }
 
 eventType('heartbeat', undefined, 'HeartbeatEvent', () => ({}), {
-  description: 'Nothing happened for a while; the connection is alive.',
+  description: 'Sent after a period without events, to show that the connection is alive.',
 });

@@ -1,27 +1,27 @@
 import { decodeBase64, encodeBase64 } from '@pothos/core';
 import { MAX_ROW_ID } from '../../platform/ids.ts';
 
-/** An object, as a global id names it. */
+/** The object that a global id names. */
 export interface Reference {
   readonly typename: string;
   readonly id: number;
 }
 
-/** Whose rows have ids of int8. */
+/** Types with row ids of type int8. */
 const LONG_IDS: ReadonlySet<string> = new Set(['Message', 'Reaction']);
 
-/** The largest id a row of the type can have. */
+/** Returns the largest possible row id of the type. */
 const maxId = (typename: string): number => (LONG_IDS.has(typename) ? Number.MAX_SAFE_INTEGER : MAX_ROW_ID);
 
-/** The global id of an object, as its `id` has it; of one that is no row's, by what stands for a number. */
+/** Returns the global id of an object. An object that is not a row has a text instead of the row id. */
 export const toGlobalId = (typename: string, id: number | bigint | string): string => encodeBase64(`${typename}:${id}`);
 
-/** The type's name in a global id, and what stands behind it; undefined for what is none. */
+/** Returns the type name in a global id, and the text after it; undefined if the id is malformed. */
 export function splitGlobalId(globalId: string): readonly [typename: string, text: string] | undefined {
   try {
     const decoded = decodeBase64(globalId);
     const colon = decoded.indexOf(':');
-    // One text for each object, or caches would hold it under several.
+    // Each object has exactly one id. Otherwise caches would store it under several.
     if (colon <= 0 || encodeBase64(decoded) !== globalId) return undefined;
     return [decoded.slice(0, colon), decoded.slice(colon + 1)];
   } catch {
@@ -29,7 +29,7 @@ export function splitGlobalId(globalId: string): readonly [typename: string, tex
   }
 }
 
-/** What a global id names; undefined for what is none, or of a number that no row can have. */
+/** Returns the object that a global id names; undefined if the id is malformed, or no row can have the number. */
 export function readGlobalId(globalId: string): Reference | undefined {
   const [typename = '', text = ''] = splitGlobalId(globalId) ?? [];
   if (!/^[1-9]\d{0,15}$/.test(text)) return undefined;
@@ -41,10 +41,10 @@ export function readGlobalId(globalId: string): Reference | undefined {
 const NOTHING = 0;
 
 /**
- * The row id that a global id in an argument or input stands for.
+ * Returns the row id for a global id in an argument or input.
  *
- * @returns 0, which no row has, for what is malformed or of another type: services say of it what they say of any object
- *   that is not there.
+ * @returns 0, which no row has, if the id is malformed or of another type. Services then respond as for any object that does
+ *   not exist.
  */
 export function rowIdOf(typename: string, globalId: string): number {
   const reference = readGlobalId(globalId);

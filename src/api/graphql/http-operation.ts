@@ -9,16 +9,23 @@ import { FILE_BODY_LIMIT_BYTES, readBody } from '../request-body.ts';
 import { signInBy } from '../sessions.ts';
 import { browserOf, type GraphQLContext } from './context.ts';
 import type { Documents } from './documents.ts';
-import { type Arrival, admit, admitArrived, beginOperation, executeOperation, type Sender } from './operation.ts';
+import {
+  type Arrival,
+  admit,
+  admitArrived,
+  beginOperation,
+  executeOperation,
+  type OperationSource,
+} from './operation.ts';
 import { isUpload, readUpload } from './uploads.ts';
 
-/** Our choice: several times the longest texts the interface takes, in one mutation. */
+/** Limit of a JSON body: several times the longest texts of the interface, in one mutation. */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
-/** A request that has arrived: what it asks for, and who sends it. */
+/** A request that has arrived: its parameters and its sender. */
 interface Arrived {
   readonly params: GraphQLParams;
-  readonly sender: Sender;
+  readonly sender: OperationSource;
 }
 
 interface Execution {
@@ -32,8 +39,8 @@ interface Execution {
 }
 
 /**
- * An operation that comes by HTTP, in its steps. Each is made once, whoever asks for it: what was counted, begun or executed
- * is so, also where somebody else is to say how it ended.
+ * An operation over HTTP, in steps. Each step runs once and keeps its outcome. If `answerDirectly` cannot answer, Yoga
+ * continues without counting, starting or executing the operation again.
  */
 export class HttpOperation {
   readonly #app: App;
@@ -55,15 +62,15 @@ export class HttpOperation {
     this.response = response;
   }
 
-  /** Whether it comes in a form there is. */
+  /** Whether the method and content type are supported. */
   get hasForm(): boolean {
     return formOf(this.request) !== undefined;
   }
 
   /**
-   * What is asked for. Whoever sends the request is signed in and counted when it is there, and nothing of it was looked at.
+   * Returns the parsed request. The sender is authenticated and counted after the body has arrived and before it is parsed.
    *
-   * @throws ChatError for whom is not let in, and what cannot be read.
+   * @throws ChatError if the sender is refused or the request cannot be parsed.
    */
   async params(): Promise<GraphQLParams> {
     this.#arrived ??= this.#arrive();
@@ -73,20 +80,20 @@ export class HttpOperation {
   async #arrive(): Promise<Arrived> {
     const [app, request, response] = [this.#app, this.request, this.response];
     const form = formOf(request);
-    if (form === undefined) throw new Error('A request of no form arrived');
+    if (form === undefined) throw new Error('The method or content type is not supported');
     const arrival: Arrival = {
       signIn: () => signInBy(app, request, { allowBearer: true, answer: response }),
       answer: response,
-      told: (budget) => setBudgetHeaders(response, budget),
+      onBudget: (budget) => setBudgetHeaders(response, budget),
     };
     const { arrived, sender } = await admitArrived(form.arriving(), () => admit(app, request, arrival));
     return { params: await form.read(arrived), sender };
   }
 
   /**
-   * What its resolvers are given.
+   * Returns the context of its resolvers.
    *
-   * @throws ChatError, GraphQLError for what is not executed.
+   * @throws ChatError, GraphQLError if the operation must not be executed.
    */
   context(document: DocumentNode, params: GraphQLParams): Promise<GraphQLContext> {
     this.#context ??= this.#begin(document, params);
@@ -96,17 +103,17 @@ export class HttpOperation {
   async #begin(document: DocumentNode, { operationName, variables, extensions }: GraphQLParams) {
     const [app, request] = [this.#app, this.request];
     if (getOperationAST(document, operationName)?.operation === 'subscription') {
-      throw new BadRequestError('Subscriptions run over WebSocket, or with "Accept: text/event-stream"');
+      throw new BadRequestError('Subscriptions require a WebSocket, or the header "Accept: text/event-stream"');
     }
     const cost = this.#documents.cost(document, operationName, variables);
-    if (this.#arrived === undefined) throw new Error('An operation begins that has not arrived');
+    if (this.#arrived === undefined) throw new Error('The operation was started before its request was read');
     const { sender } = await this.#arrived;
     const keyHeader = request.headers['idempotency-key'];
     const context = await beginOperation(app, sender, { cost, document, extensions, keyHeader });
     return { ...context, browser: browserOf(request, this.response) };
   }
 
-  /** What comes of it: where nothing was executed, errors alone. */
+  /** Executes the operation. If nothing could be executed, the result contains only errors. */
   result({ schema, document, context, params }: Execution): Promise<ExecutionResult> {
     this.#result ??= executeOperation({
       ...{ schema, document, contextValue: context },
@@ -117,15 +124,15 @@ export class HttpOperation {
   }
 }
 
-/** How a request holds what it asks for. */
+/** The reader for one encoding of requests. */
 interface RequestForm {
-  /** Resolves when all that is to be read is there. */
+  /** Resolves when the body has arrived completely. */
   arriving(): Promise<Buffer>;
-  /** What is no object is refused before anything looks into it. */
+  /** Parses the body. The result can be any JSON value: callers refuse it if it is not an object. */
   read(arrived: Buffer): GraphQLParams | Promise<GraphQLParams>;
 }
 
-/** Undefined for a request of no form there is. */
+/** Returns the reader for a request; undefined if its method or content type is not supported. */
 function formOf(request: IncomingMessage): RequestForm | undefined {
   const { 'content-type': type = '' } = request.headers;
   if (request.method === 'GET') {
@@ -144,7 +151,7 @@ function formOf(request: IncomingMessage): RequestForm | undefined {
 export const isJson = (contentType = ''): boolean => /^application\/json *(;|$)/i.test(contentType);
 
 const NOTHING = Buffer.alloc(0);
-/** Bytes that are no UTF-8 are replaced, and a byte order mark is left out. */
+/** Replaces invalid UTF-8, and removes a byte order mark. */
 const UTF8 = new TextDecoder();
 
 function readJson(text: string, name: string): unknown {

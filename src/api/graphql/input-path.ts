@@ -9,29 +9,32 @@ import {
 import { ChatError } from '../../platform/errors.ts';
 import { settingFieldName } from './setting-fields.ts';
 
-/** On errors of mutations: which part of the arguments they are about. On them, because resolvers are given proxies. */
+/**
+ * Property of mutation errors that contains the path in the arguments. It is stored on the error itself, because resolvers
+ * receive proxies.
+ */
 const PATH = Symbol('path in the arguments');
 
-/** Which part of a mutation's arguments an error is about; null when that is not known. */
+/** Returns the path in a mutation's arguments that an error is about; null if it is unknown. */
 export const inputPathOf = (error: ChatError & { [PATH]?: readonly string[] }): readonly string[] | null =>
   error[PATH] ?? null;
 
-/** Notes which part of a mutation's arguments an error is about, where the service told the parameter. */
+/** Stores the path in a mutation's arguments on an error that names a parameter. */
 export function noteInputPath(error: unknown, args: readonly GraphQLArgument[]): void {
   if (!(error instanceof ChatError) || error.parameter === undefined) return;
   const path = inputPath(args, error.parameter);
   if (path !== undefined) Object.assign(error, { [PATH]: path });
 }
 
-/** What can be named in an argument. */
+/** The arguments or input fields in which a name is looked up. */
 type Fields = readonly { readonly name: string; readonly type: GraphQLInputType }[];
 
 /**
- * Where a parameter stands in arguments: its field, wherever it is, the shallowest first, and within it as far as there
- * are fields of these names. An index is its digits.
+ * Returns the path of a parameter in arguments: its shallowest field, then the nested fields as far as they exist. An index
+ * is written as digits.
  *
  * @param parameter As the service names it: `topic_name`, `drafts[0]["content"]`.
- * @returns undefined when no field is called so.
+ * @returns Undefined if no field has this name.
  */
 function inputPath(args: Fields, parameter: string): readonly string[] | undefined {
   const [name = '', ...steps] = parameter.replace(/[\]"]/g, '').split('[');
@@ -48,21 +51,21 @@ function inputPath(args: Fields, parameter: string): readonly string[] | undefin
   return path;
 }
 
-/** The names of fields that stand for a parameter: `topic` for "topic_name", `channelId` for "stream". */
+/** Returns the possible field names of a parameter: `topic` for "topic_name", `channelId` for "stream". */
 function namesOf(parameter: string): readonly string[] {
   return [parameter, parameter.replace(/_(group|name)$/, ''), `${parameter}_id`].map(settingFieldName);
 }
 
-/** The fields of an input object; none of a list, since which of its items is meant is not known. */
+/** Returns the fields of an input object. A list has none, because the index is unknown. */
 const fieldsOf = (type: GraphQLInputType): Fields => {
   const nullable = getNullableType(type);
   return isInputObjectType(nullable) ? Object.values(nullable.getFields()) : [];
 };
 
-/** Our choice: deeper than any input, and an end for those that hold themselves. */
+/** Deeper than any input. Ends the search in inputs that contain themselves. */
 const MAX_DEPTH = 5;
 
-/** The field with one of the names on the first level that has any; undefined where several there do. */
+/** Searches the input level by level for a field with one of the names. Returns undefined if a level has several such fields. */
 function find(args: Fields, names: readonly string[]): { path: readonly string[]; type: GraphQLInputType } | undefined {
   let level = args.map(({ name, type }) => ({ path: [name], type }));
   for (let depth = 0; depth < MAX_DEPTH; depth++) {

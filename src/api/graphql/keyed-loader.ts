@@ -1,25 +1,25 @@
 import type { Ctx } from '../../access/context.ts';
 
-/** What one viewer asks for: some of many, who are all of one organisation. */
-export interface Wanted<K> {
+/** A key requested by a viewer. All viewers of a batch belong to one organization. */
+export interface RequestedKey<K> {
   readonly ctx: Ctx;
   readonly key: K;
 }
 
-/** What each of the viewers gets, in order; an error where that is what becomes of it. */
-export type LoadEach<K, V> = (wanted: readonly Wanted<K>[]) => Promise<readonly (V | Error)[]>;
+/** A function that loads the value for each viewer and key, in order. A failed load is returned as an error. */
+export type LoadEach<K, V> = (wanted: readonly RequestedKey<K>[]) => Promise<readonly (V | Error)[]>;
 
-/** What is loaded by key, for one viewer. */
+/** A loader of values by key, for one viewer. */
 export interface Loads<K, V> {
   readonly load: (key: K) => Promise<V>;
-  /** The same of many, in their order, with one wait for all of them; null for none, and an error in the place it is of. */
+  /** Loads many values in order, in one await: null for a null key, an error for a failed load. */
   readonly loadAll: (keys: readonly (K | null)[]) => Promise<readonly (V | Error | null)[]>;
 }
 
 /**
- * What is there of what was loaded, in its order.
+ * Returns the loaded values without nulls, in order.
  *
- * @throws What came in the place of one.
+ * @throws The first error among the values.
  */
 export const present = <V>(values: readonly (V | Error | null)[]): V[] =>
   values.filter((value): value is V => {
@@ -27,35 +27,35 @@ export const present = <V>(values: readonly (V | Error | null)[]): V[] =>
     return value !== null;
   });
 
-/** What the viewer of one operation is given. */
+/** A loader for one viewer, whose cache lasts for one operation. */
 export interface KeyedLoader<K, V> extends Loads<K, V> {
-  /** Keeps what was found on another way. */
+  /** Stores a value that other code has loaded. */
   readonly prime: (key: K, value: V) => void;
 }
 
-/** What is loaded in one go. */
+/** Keys that are loaded in one batch, and their values. */
 interface Batch<K, V> {
-  readonly wanted: Wanted<K>[];
+  readonly wanted: RequestedKey<K>[];
   readonly come: Promise<unknown>;
   values: readonly (V | Error)[];
 }
 
-/** Where the value of a key is, or is going to be. */
+/** The location of a key's value in a batch. */
 interface Place<K, V> {
   readonly batch: Batch<K, V>;
   readonly at: number;
 }
 
 /**
- * Loads values by key, each once: all that are asked for before the event loop goes on, by whichever of the viewers, in one
- * go. What it keeps is of one moment and of these viewers' rights, so it must not outlive the operation or delivery it is for.
+ * Loads values by key, each key once. Keys that any of the viewers request before the event loop continues form one batch.
+ * The values depend on one time and on the rights of these viewers: an instance must not outlive its operation or delivery.
  *
- * It has one promise for all the keys of a list, where DataLoader has one for each, which is most of what a list of three
- * hundred costs.
+ * A list takes one promise for all its keys. DataLoader takes one per key, which is most of the cost of a list of three
+ * hundred.
  */
 export class BatchedLoads<K, V> {
   readonly #load: LoadEach<K, V>;
-  /** By viewer and key. */
+  /** Locations of loaded values, by viewer id and key. */
   readonly #places = new Map<number, Map<K, Place<K, V>>>();
   #next: Batch<K, V> | undefined;
 
@@ -63,7 +63,7 @@ export class BatchedLoads<K, V> {
     this.#load = load;
   }
 
-  /** As one of the viewers has it. */
+  /** Returns the loader of one viewer. */
   of(ctx: Ctx): KeyedLoader<K, V> {
     const places = this.#places.get(ctx.viewer.id) ?? new Map<K, Place<K, V>>();
     this.#places.set(ctx.viewer.id, places);
@@ -84,7 +84,7 @@ export class BatchedLoads<K, V> {
       },
       loadAll: async (keys) => {
         const found = keys.map((key) => (key === null ? null : placeOf(key)));
-        // Waited for one after another: as a rule they are one.
+        // Awaited one after another, because there is usually only one.
         for (const { come } of new Set(found.flatMap((place) => place?.batch ?? []))) if (come !== DONE) await come;
         return found.map((place) => (place === null ? null : (place.batch.values[place.at] as V | Error)));
       },
@@ -94,7 +94,7 @@ export class BatchedLoads<K, V> {
     };
   }
 
-  #enlist(wanted: Wanted<K>): Place<K, V> {
+  #enlist(wanted: RequestedKey<K>): Place<K, V> {
     this.#next ??= this.#begin();
     return { batch: this.#next, at: this.#next.wanted.push(wanted) - 1 };
   }
@@ -106,14 +106,15 @@ export class BatchedLoads<K, V> {
       this.#next = undefined;
       try {
         batch.values = await this.#load(batch.wanted);
-        if (batch.values.length !== batch.wanted.length) throw new Error('Not as many values as were wanted');
+        if (batch.values.length !== batch.wanted.length)
+          throw new Error('The number of values differs from the number of keys');
       } catch (error) {
         const failure = error instanceof Error ? error : new Error('A load failed', { cause: error });
         batch.values = batch.wanted.map(() => failure);
       }
       resolve();
     };
-    // After all that what has come by now leads to, so that it is part of it.
+    // Runs after all pending promise callbacks, so that the loads they start join the batch.
     void DONE.then(() => process.nextTick(run));
     return batch;
   }

@@ -15,12 +15,12 @@ type ErrorClass = abstract new (...args: never[]) => ChatError;
 
 interface PayloadField {
   readonly type: TypeParam<Types>;
-  /** Whether `resolve` may give null. */
+  /** Whether `resolve` can return null. */
   readonly nullable?: boolean;
-  /** Whether it is known whatever becomes of the database: of what makes no change but a place to read from. */
+  /** Whether the value is available even if the database fails. For mutations that only create a position to read from. */
   readonly isAlwaysThere?: true;
   readonly description?: string;
-  /** Of type ID: the type whose objects it names. `resolve` gives the numbers of their rows. */
+  /** For type ID: the type of the objects that it names. `resolve` returns row ids. */
   readonly refersTo?: string;
 }
 
@@ -29,7 +29,7 @@ type PayloadShape<P extends Record<string, PayloadField>> = {
 };
 type ValueOf<F extends PayloadField> = ShapeFromTypeParam<Types, F['type'], F['nullable'] extends true ? true : false>;
 
-/** What is read after the change, only where it is asked for. */
+/** A value that is read after the change, only if it is selected. */
 class ReadBack<V> {
   readonly read: () => Promise<V>;
 
@@ -38,10 +38,10 @@ class ReadBack<V> {
   }
 }
 
-/** Has a field of a payload read when somebody asks for it. */
+/** Returns a payload field that is read only if it is selected. */
 export const whenAsked = <V>(read: () => Promise<V>): ReadBack<V> => new ReadBack(read);
 
-/** @throws NeedsTransaction when the change is still to be made. */
+/** @throws NeedsTransaction if the change has not been made yet. */
 function resolved<V>(value: V | ReadBack<V>, { app }: RequestCtx): V | Promise<V> {
   if (!(value instanceof ReadBack)) return value;
   if (app.replyFirst !== undefined) throw new NeedsTransaction();
@@ -50,38 +50,38 @@ function resolved<V>(value: V | ReadBack<V>, { app }: RequestCtx): V | Promise<V
 
 interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, PayloadField>> {
   readonly description: string;
-  /** The fields of the input object, required where nothing else is said. Absent: the mutation takes none. */
+  /** The fields of the input object, required unless declared otherwise. Absent: the mutation has no input. */
   readonly input?: (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => I;
   /**
-   * The fields of the payload; `resolve` returns one property for each. A function, so that features may refer to each
+   * The fields of the payload; `resolve` returns one property for each. A function, so that features can refer to each
    * other's types.
    */
   readonly payload: () => P;
-  /** What the act can end in, besides the errors every mutation can. Subclasses are told apart from their parents. */
+  /** Expected errors, besides those of every mutation. Subclasses are distinguished from their parents. */
   readonly errors?: readonly ErrorClass[];
   /**
-   * True for mutations that are only of the moment, take long, call another service or answer with an API key: a stored
-   * reply would be useless, or too sensitive to keep.
+   * True for mutations that have a short-lived effect, take long, call another service or return an API key. A stored response
+   * would be useless, or too sensitive to keep.
    */
   readonly ignoresIdempotencyKey?: true;
-  /** True for what tries credentials: an operation may do so once. */
+  /** True for mutations that try credentials. An operation can contain one of them. */
   readonly provesIdentity?: true;
-  /** True for what makes one change by `app.replyFirst`, where there is such. */
+  /** True for mutations that make one change, by `app.replyFirst` if it is set. */
   readonly repliesFirst?: true;
   /**
-   * True where the payload has `query`, for all that can be asked for: an operation that does is answered from one moment,
-   * `app.snapshot`, and can change nothing but what it leaves for afterwards.
+   * True if the payload has `query`, which exposes the whole readable state. An operation that selects it is executed on one
+   * snapshot (`app.snapshot`), and can change only what it defers until afterwards.
    */
   readonly answersWithState?: true;
   readonly resolve: (ctx: C, input: InputShapeFromFields<I>) => Promise<PayloadShape<P>>;
 }
 
-/** A bad value, and a database that is too busy. */
+/** The errors for an invalid value and for an unavailable database. */
 const ERRORS_OF_ALL = [BadRequestError, RequestTimeoutError];
 
 /**
- * Adds a mutation for signed-in viewers: `createDrafts(input: CreateDraftsInput!): CreateDraftsResult!`, whose result is
- * `CreateDraftsPayload` or one of the errors. An expected failure that is not listed is a top-level error.
+ * Adds a mutation for authenticated viewers: `createDrafts(input: CreateDraftsInput!): CreateDraftsResult!`. Its result is
+ * `CreateDraftsPayload` or one of the errors. An expected error that is not listed is a top-level error.
  *
  * @see src/api/README.md#rest-and-graphql
  */
@@ -92,7 +92,7 @@ export function mutation<I extends InputFieldMap, P extends Record<string, Paylo
   addMutation(name, options, signedIn);
 }
 
-/** Adds a mutation for everybody, signed in or not. */
+/** Adds a mutation for all clients, authenticated or not. */
 export function publicMutation<I extends InputFieldMap, P extends Record<string, PayloadField>>(
   name: string,
   options: MutationOptions<RequestCtx, I, P>,
@@ -118,7 +118,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
   const typeName = `${name[0]?.toUpperCase()}${name.slice(1)}`;
   const Input =
     input &&
-    builder.inputType(`${typeName}Input`, { description: `What \`${name}\` takes. ${description}`, fields: input });
+    builder.inputType(`${typeName}Input`, { description: `Input of \`${name}\`. ${description}`, fields: input });
   const Payload = builder.objectRef<PayloadShape<P>>(`${typeName}Payload`);
   Payload.implement({
     description: PAYLOAD,
@@ -141,9 +141,9 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
       description,
       errors: {
         types: [...errors, ...ERRORS_OF_ALL] as (new () => ChatError)[],
-        union: { description: `What \`${name}\` ends in: its payload, or an error that can be expected.` },
+        union: { description: `Result of \`${name}\`: its payload or one of the errors that clients should handle.` },
       },
-      args: Input === undefined ? {} : { input: t.arg({ type: Input, description: 'What it goes by.' }) },
+      args: Input === undefined ? {} : { input: t.arg({ type: Input, description: `Input of \`${name}\`.` }) },
       extensions: { ignoresIdempotencyKey, provesIdentity, repliesFirst, answersWithState },
       resolve: (async (
         _root: unknown,
@@ -152,20 +152,21 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
         { path, parentType, fieldName }: GraphQLResolveInfo,
       ) => {
         const outcome = await observingChanges(async () => {
-          // The mutations of an operation run one after another: once the client is gone, the next one is not begun.
+          // The mutations of an operation run one after another. If the client has disconnected, the next one is not
+          // started.
           if (ctx.caller?.isGone === true) throw new AbandonedError();
           return resolve(contextOf(ctx), input as InputShapeFromFields<I>);
         });
         const { position } = outcome;
-        // One that says where something else stands has a position of its own.
+        // A payload that contains another position replaces that of the change.
         if ('value' in outcome) return { position, ...outcome.value };
-        // Who signs in wants the key: that the first login is recorded is no answer to them.
+        // A client that signs in needs the key. A payload that only confirms the recorded login would be useless.
         if (outcome.isMade && provesIdentity !== true && isOutOfReach(outcome.error)) {
           noteUnread(ctx, [path.key]);
           return { position };
         }
         failed.add(ctx);
-        // What is only tried before its change is made anew, and fails again.
+        // With `replyFirst`, a failed mutation is executed a second time and fails again. Only the second failure is counted.
         if (ctx.app.replyFirst === undefined && outcome.error instanceof ChatError) {
           observeRefusal('graphql', outcome.error.code, outcome.error);
         }
@@ -176,32 +177,33 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
   );
 }
 
-/** Where the change stands in the log, which every payload tells. */
+/** Returns the `position` field of every payload: the log position of the change. */
 const positionField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, { readonly position: number | null }>) => ({
   position: t.field({
     type: 'LongId',
     nullable: true,
     description:
-      'The position of the last event that tells of the change: once an event of this position or a higher one has come, ' +
-      'so has all of the change, and what was shown of it meanwhile can go. It may be an event that others hear, not the ' +
-      'viewer: a heartbeat passes it at the latest. Null where nothing was changed, and where nobody is told.',
+      'Log position of the last event of the change. Once the client has received an event with this or a higher position, ' +
+      'it has the whole change, and can discard optimistic updates. If only other users receive that event, a later ' +
+      'heartbeat has this or a higher position. Null if nothing was changed, or if no event of the change has recipients.',
     resolve: ({ position }, _args, ctx, { path }) => {
       if (ctx.app.replyFirst !== undefined) return ctx.app.replyFirst.position;
-      // Under an idempotency key nothing is logged before all else is read.
+      // Under an idempotency key, nothing is logged before everything else is read.
       if (ctx.app.transaction !== undefined) notePosition(ctx, responsePath(path));
       return position;
     },
   }),
 });
 
-/** All that can be asked for, as it is where the payload stands. */
+/** Returns the `query` field: the whole readable state at the position of the payload. */
 const stateField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, object>) => ({
   query: t.field({
     type: 'Query' as never,
     description:
-      'What can be read, as it is at `position`: what earlier events tell is in it, and nothing of later ones. All of it is ' +
-      'of one moment. The mutation must be the only field of its operation then. `events` is refused here.',
-    // What is below counts as it does at the root.
+      'Root of all queries, at `position`: the state includes all events up to that position, and none after it. All of it ' +
+      'is read from one database snapshot. The mutation must then be the only field of its operation. `events` is refused ' +
+      'here.',
+    // The fields below cost the same as at the root.
     complexity: 0,
     resolve: (_payload, _args, { app }) => {
       if (app.snapshot === undefined) throw new Error('The operation is executed outside of a snapshot');
@@ -211,16 +213,16 @@ const stateField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, object>) => (
 });
 
 const PAYLOAD =
-  'What the change came to. Where the database went away after it was made, what could not be read is null, and ' +
-  '`extensions.notReadBack` of the reply has its path: the change was made all the same, and is not to be sent again.';
+  'Result of the change. If the database became unavailable after the change was committed, fields that could not be ' +
+  'read are null, and `extensions.notReadBack` of the response lists their paths. Do not send the change again.';
 
-/** Operations with a mutation that failed, which a result of typed errors does not tell. */
+/** Operations with a failed mutation. A result of typed errors does not show the failure. */
 const failed = new WeakSet<RequestCtx>();
 
-/** Whether a mutation of the operation that was given `ctx` ended in an error, typed or not. */
+/** Whether a mutation of the operation with this context ended in an error, typed or not. */
 export const hasFailed = (ctx: RequestCtx): boolean => failed.has(ctx);
 
-/** Whether idempotency keys mean nothing to a mutation. */
+/** Whether a mutation ignores idempotency keys. */
 export const ignoresIdempotencyKey = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['ignoresIdempotencyKey'] === true;
 
@@ -236,7 +238,7 @@ export const answersWithState = ({ extensions }: GraphQLField<unknown, unknown>)
 export const provesIdentity = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['provesIdentity'] === true;
 
-/** The fields that were given: neither left out nor null. For inputs where null means nothing of its own. */
+/** Returns the fields that are neither undefined nor null. For inputs in which null has no meaning of its own. */
 export function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
     [K in keyof T]?: NonNullable<T[K]>;

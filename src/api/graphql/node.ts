@@ -5,7 +5,7 @@ import { BadRequestError, ChatError, type ErrorCode } from '../../platform/error
 import { builder } from './builder.ts';
 import { acrossReaders, type GraphQLContext } from './context.ts';
 import { readGlobalId, splitGlobalId } from './global-ids.ts';
-import type { Wanted } from './keyed-loader.ts';
+import type { RequestedKey } from './keyed-loader.ts';
 import { MAX_PAGE_SIZE } from './page-size.ts';
 
 /** A row of a node type. */
@@ -13,32 +13,29 @@ interface Row {
   readonly id: number | bigint;
 }
 
-/**
- * How the rows of a model are found again, which a node type is made with: by the number that its global ids name, in the
- * viewer's organisation.
- */
+/** Options of a node type that find the rows of a model by the number in their global ids, in the viewer's organization. */
 export const byNumber = {
   id: { resolve: ({ id }: { readonly id: number }) => id },
   findUnique: (id: string, ctx: GraphQLContext) => ({ realmId_id: { realmId: signedIn(ctx).realmId, id: Number(id) } }),
 } as const;
 
-type LoadForEach = (wanted: readonly Wanted<number>[]) => Promise<readonly (Row | null)[]>;
+type LoadForEach = (wanted: readonly RequestedKey<number>[]) => Promise<readonly (Row | null)[]>;
 type Load = (ctx: Ctx, ids: readonly number[]) => Promise<readonly Row[]>;
 
-/** How objects of a type are found by their ids. */
+/** Loaders that find objects by id. The key is the type name. */
 const loaders = new Map<string, ReturnType<typeof acrossReaders<number, Row | null>>>();
 
 /**
- * Lets `node` and `nodes` find the type's objects, many in one step. A node type that is not named here cannot be loaded
- * by id at all.
+ * Registers a type for `node` and `nodes`, with batched loading. Objects of a node type that is not registered cannot be
+ * loaded by id at all.
  *
- * @param load Those of the ids that are there and that the viewer sees, in any order. A refusal stands for none.
+ * @param load Returns the objects that exist and that the viewer can see, in any order. A refusal counts as no objects.
  */
 export function nodeType(typename: string, load: Load): void {
   nodeTypeForEach(typename, async (wanted) => {
     const ofViewers = Map.groupBy(wanted, ({ ctx }) => ctx.viewer.id);
     const found = [...ofViewers].map(async ([viewerId, [one, ...more]]) => {
-      if (one === undefined) throw new Error('Nobody wants it');
+      if (one === undefined) throw new Error('The batch has no requests');
       const rows = await visible(
         one.ctx,
         load,
@@ -52,9 +49,9 @@ export function nodeType(typename: string, load: Load): void {
 }
 
 /**
- * The same for a type whose objects are read for many viewers in one step.
+ * Registers a type whose objects are read for many viewers in one batch.
  *
- * @param loadForEach What each of them sees under an id, in their order; null for nothing.
+ * @param loadForEach Returns the object that each viewer sees under an id, in order; null if there is none.
  */
 export function nodeTypeForEach(typename: string, loadForEach: LoadForEach): void {
   const load: LoadForEach = async (wanted) => {
@@ -65,7 +62,7 @@ export function nodeTypeForEach(typename: string, loadForEach: LoadForEach): voi
   loaders.set(typename, acrossReaders(load));
 }
 
-/** The same for a type whose rows are those of one model that a condition is true of. */
+/** Registers a type whose objects are the rows of a model that match a condition. */
 export function nodeModel<Model extends keyof PrismaTypes & string>(
   typename: string,
   model: Model,
@@ -81,10 +78,10 @@ export function nodeModel<Model extends keyof PrismaTypes & string>(
   });
 }
 
-/** What a feature says of objects of which the viewer sees none. */
+/** Error codes with which features refuse objects that the viewer cannot see. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['BAD_REQUEST', 'STREAM_DOES_NOT_EXIST', 'UNAUTHORIZED_PRINCIPAL']);
 
-/** One object, as a feature gives it; null where that refuses it as one that is not there, or not for the viewer. */
+/** Returns the loaded object; null if the feature refuses it as nonexistent or not visible to the viewer. */
 export async function unlessAbsent<T>(load: Promise<T>): Promise<T | null> {
   try {
     return await load;
@@ -96,10 +93,10 @@ export async function unlessAbsent<T>(load: Promise<T>): Promise<T | null> {
 
 const visible = async (ctx: Ctx, load: Load, ids: readonly number[]) => (await unlessAbsent(load(ctx, ids))) ?? [];
 
-/** A node type that is called as the model of its rows is. */
+/** A node type with the same name as the model of its rows. */
 type ModelName = keyof PrismaTypes & string;
 
-/** An object of a node type by the number of its row; null where `node` is. */
+/** Loads an object of a node type by its row id; null as for `node`. */
 export async function nodeOf<Model extends ModelName>(
   ctx: GraphQLContext,
   typename: Model,
@@ -110,7 +107,9 @@ export async function nodeOf<Model extends ModelName>(
   return id === null ? null : ((await loader(ctx).load(id)) as PrismaTypes[Model]['Shape'] | null);
 }
 
-/** Those of several objects of a node type that are there and that the viewer sees, in the order of their numbers. */
+/**
+ * Loads objects of a node type by row ids, in order. Objects that do not exist or that the viewer cannot see are left out.
+ */
 export async function nodesOf<Model extends ModelName>(
   ctx: GraphQLContext,
   typename: Model,
@@ -123,7 +122,7 @@ export async function nodesOf<Model extends ModelName>(
 type FindByText = (ctx: GraphQLContext, text: string) => Promise<object | null>;
 const byText = new Map<string, FindByText>();
 
-/** Lets `node` and `nodes` find objects that are no rows, by what stands behind the type's name in their global ids. */
+/** Registers objects that are not rows for `node` and `nodes`, by the text after the type name in their global ids. */
 export function nodeByText(typename: string, find: FindByText): void {
   byText.set(typename, find);
 }
@@ -136,7 +135,7 @@ async function loadByText(ctx: GraphQLContext, globalId: string): Promise<object
   return found;
 }
 
-/** The object with a global id; null where `node` is. */
+/** Loads the object with a global id; null as for `node`. */
 export async function loadNode(ctx: GraphQLContext, globalId: string): Promise<object | null> {
   signedIn(ctx);
   const reference = readGlobalId(globalId);
@@ -149,8 +148,8 @@ builder.queryField('node', (t) =>
   t.field({
     type: builder.nodeInterfaceRef(),
     nullable: true,
-    description: 'The object with this global id; null when there is none, or none the viewer may see.',
-    args: { id: t.arg.id({ description: 'The `id` of any object.' }) },
+    description: 'The object with this global id. Null if it does not exist or the viewer cannot see it.',
+    args: { id: t.arg.id({ description: 'Global id of an object of any type.' }) },
     resolve: (_root, { id }, ctx) => loadNode(ctx, String(id)) as never,
   }),
 );
@@ -159,11 +158,13 @@ builder.queryField('nodes', (t) =>
   t.field({
     type: [builder.nodeInterfaceRef()],
     nullable: { list: false, items: true },
-    description: `The objects with these global ids, in the order of the ids: null where \`node\` is. At most ${MAX_PAGE_SIZE}.`,
-    args: { ids: t.arg.idList({ description: `The \`id\` of objects of any types, ${MAX_PAGE_SIZE} at most.` }) },
+    description:
+      `The objects with these global ids, in the order of the ids, at most ${MAX_PAGE_SIZE}. ` +
+      'An item is null if the object does not exist or the viewer cannot see it.',
+    args: { ids: t.arg.idList({ description: `Global ids of objects of any types, at most ${MAX_PAGE_SIZE}.` }) },
     complexity: ({ ids }) => ({ field: 1, multiplier: Math.min(ids.length, MAX_PAGE_SIZE) }),
     resolve: (_root, { ids }, ctx) => {
-      if (ids.length > MAX_PAGE_SIZE) throw new BadRequestError(`"ids" can hold ${MAX_PAGE_SIZE} at most`);
+      if (ids.length > MAX_PAGE_SIZE) throw new BadRequestError(`"ids" can contain at most ${MAX_PAGE_SIZE} ids`);
       return Promise.all(ids.map((id) => loadNode(ctx, String(id)))) as never;
     },
   }),

@@ -11,7 +11,7 @@ import {
   OperationTypeNode,
   print,
 } from 'graphql';
-import type { App, RequestCtx } from '../../access/context.ts';
+import { type App, chargedAccountOf, type RequestCtx } from '../../access/context.ts';
 import { UnauthorizedError } from '../../access/errors.ts';
 import { idempotencyKey, shouldRestart, withIdempotencyKey } from '../../access/idempotency.ts';
 import { NeedsTransaction } from '../../access/reply-first.ts';
@@ -23,7 +23,7 @@ import { noteUser } from '../../platform/request-note.ts';
 import { countMore, countRequest } from '../rate-limits.ts';
 import { asksForState, executeAtOnce } from './at-once.ts';
 import type { Cost, GraphQLContext } from './context.ts';
-import { introspects } from './documents.ts';
+import { introspects } from './introspection.ts';
 import { hasFailed, ignoresIdempotencyKey, repliesFirst } from './mutation.ts';
 import { executeDocument } from './plans/queries.ts';
 import { awaitsPosition, tellPosition } from './positions.ts';
@@ -31,55 +31,55 @@ import { acknowledged } from './read-back.ts';
 
 type Extensions = Readonly<Record<string, unknown>> | null | undefined;
 
-/** How an operation arrives. */
+/** An operation that has arrived, over any transport. */
 export interface Arrival {
   readonly signIn: () => Promise<RequestCtx>;
-  /** What the answer goes out by, over HTTP. */
+  /** The HTTP response; absent on a socket. */
   readonly answer?: ServerResponse;
-  /** Called with what is left of the caller's budget, also when the request is refused. */
-  readonly told?: (budget: Budget) => void;
+  /** Called with the caller's remaining budget, also if the request is refused. */
+  readonly onBudget?: (budget: Budget) => void;
 }
 
-/** Who sends an operation, of which nothing was looked at. */
-export interface Sender {
+/** The sender of an operation that has not been parsed yet. */
+export interface OperationSource {
   readonly origin: IncomingMessage;
   readonly request: RequestCtx & { readonly caller: Caller };
-  /** What is left of their budget. */
+  /** Returns the sender's remaining budget. */
   readonly budget: () => Budget | undefined;
-  readonly told: (budget: Budget) => void;
+  readonly onBudget: (budget: Budget) => void;
 }
 
 /**
- * Signs in whoever sends an operation, and counts it as one request, before its document is read: so what is refused
- * there counts as well, and who has nothing left cannot have the service read on.
+ * Authenticates the sender of an operation and counts it as one request, before the document is parsed. Refused documents
+ * therefore count as well, and a sender without budget cannot make the service parse more.
  *
- * @throws RateLimitHitError, and what `signIn` throws.
+ * @throws RateLimitHitError, and every error of `signIn`.
  */
 export async function admit(
   app: App,
   origin: IncomingMessage,
-  { signIn, answer, told = () => {} }: Arrival,
-): Promise<Sender> {
+  { signIn, answer, onBudget = () => {} }: Arrival,
+): Promise<OperationSource> {
   let budget: Budget | undefined;
   const keep = (left: Budget) => {
     budget = left;
-    told(left);
+    onBudget(left);
   };
-  const request = await countRequest(app, origin, signIn, { answer, told: keep });
+  const request = await countRequest(app, origin, signIn, { answer, onBudget: keep });
   if (request.viewer !== null) noteUser(request.viewer.id);
-  return { origin, request, budget: () => budget, told: keep };
+  return { origin, request, budget: () => budget, onBudget: keep };
 }
 
 /**
- * Waits for what a request holds, and admits its sender then: also when it breaks off or is too much, and before anything
- * looks into it.
+ * Waits until a request has arrived, and then admits its sender, even if the body is incomplete or too large. Nothing is
+ * parsed before.
  *
- * @throws What `admitted` throws; else what `arriving` failed with.
+ * @throws The error of `admitted`; otherwise that of `arriving`.
  */
 export async function admitArrived<T>(
   arriving: Promise<T>,
-  admitted: () => Promise<Sender>,
-): Promise<{ readonly arrived: T; readonly sender: Sender }> {
+  admitted: () => Promise<OperationSource>,
+): Promise<{ readonly arrived: T; readonly sender: OperationSource }> {
   const [outcome] = await Promise.allSettled([arriving]);
   const sender = await admitted();
   if (outcome.status === 'rejected') throw outcome.reason;
@@ -89,36 +89,36 @@ export async function admitArrived<T>(
 interface Beginning {
   readonly cost: Cost;
   readonly document: DocumentNode;
-  /** What the client sent beside the document. */
+  /** The extensions that the client sent with the document. */
   readonly extensions: Extensions;
-  /** The idempotency key of an HTTP request, where `extensions` have none. */
+  /** The idempotency key in the header of an HTTP request. Used if `extensions` contain none. */
   readonly keyHeader?: string | string[] | undefined;
 }
 
 /**
- * Counts all that an operation is to do: nothing is executed of what does not fit into the budget.
+ * Counts the whole cost of an operation. If the budget is too small, nothing is executed.
  *
- * @returns What its resolvers are given.
- * @throws UnauthorizedError where strangers are not told the schema, and one asks for it.
- * @throws RateLimitHitError, and BadRequestError for a key that is no text.
+ * @returns The context of its resolvers.
+ * @throws UnauthorizedError if an unauthenticated client requests the schema although it is not public.
+ * @throws RateLimitHitError if the budget is too small, BadRequestError if the idempotency key is not a string.
  */
 export async function beginOperation(
   app: App,
-  { origin, request, budget, told }: Sender,
+  { origin, request, budget, onBudget }: OperationSource,
   { cost, document, extensions, keyHeader }: Beginning,
 ): Promise<GraphQLContext> {
-  await countMore(app, origin, request, { requests: cost.charged - 1, left: budget(), told });
+  await countMore(app, origin, request, { requests: cost.charged - 1, left: budget(), onBudget });
   if (request.viewer === null && !app.config.anonymousIntrospection && introspects(document)) {
-    throw new UnauthorizedError('The schema is told to those who are signed in');
+    throw new UnauthorizedError('Introspection requires authentication');
   }
   const key = extensions?.['idempotencyKey'] ?? keyHeader;
-  if (key !== undefined && typeof key !== 'string') throw new BadRequestError('"idempotencyKey" must be text');
+  if (key !== undefined && typeof key !== 'string') throw new BadRequestError('"idempotencyKey" must be a string');
   return { ...request, cost, budget: budget(), idempotencyKey: key };
 }
 
 /**
- * Executes a query or mutation, and tells in `extensions` what it cost and what is left. A mutation under an idempotency
- * key is executed once: a repetition gets the first one's data.
+ * Executes a query or mutation, and adds its cost and the remaining budget to `extensions`. A mutation under an idempotency
+ * key is executed once. Repetitions get the data of the first request.
  *
  * @see src/events/README.md#idempotency-keys
  */
@@ -126,13 +126,13 @@ export async function executeOperation(args: ExecutionArgs): Promise<ExecutionRe
   const context = args.contextValue as GraphQLContext;
   const { cost, budget: rateLimit } = context;
   const extensions = { cost, ...(rateLimit !== undefined && { rateLimit }) };
-  // To strangers, as the schema itself.
+  // Suggestions of names are hidden from clients that cannot introspect the schema.
   const hideSuggestions = context.viewer === null && !context.app.config.anonymousIntrospection;
   const startedAt = performance.now();
   try {
     const { app, viewer } = context;
     const work = () => executeOnce({ ...args, hideSuggestions }, context);
-    const result = await (viewer === null ? work() : app.shares.run(viewer.id, work));
+    const result = await (viewer === null ? work() : app.accountLimiter.run(chargedAccountOf(viewer), work));
     return { ...result, extensions: { ...extensions, ...result.extensions } };
   } catch (error) {
     if (!(error instanceof ChatError)) throw error;
@@ -149,12 +149,12 @@ function observe({ document, operationName }: ExecutionArgs, { viewer }: GraphQL
   observeOperation({ name: name?.value, type, isKnown: viewer !== null }, ms / 1000);
 }
 
-/** What an operation came to that is not to be kept: its changes are undone, and it may be sent again. */
+/** Carries the result of an operation that must not be stored. Its changes are rolled back, and it can be sent again. */
 class NotKept extends Error {
   readonly result: ExecutionResult;
 
   constructor(result: ExecutionResult) {
-    super('Not kept');
+    super('The result is not stored');
     this.result = result;
   }
 }
@@ -181,10 +181,14 @@ async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promis
   }
 }
 
-/** Documents that ask for more than is known before their change is made. */
+/** Documents that select more than is known before their change is made. */
 const readingBack = new WeakSet<DocumentNode>();
 
-/** @throws NotKept when the mutation failed; what has it begin anew. */
+/**
+ * Executes a mutation under an idempotency key.
+ *
+ * @throws NotKept if the mutation failed, or the error after which it must restart.
+ */
 async function execution(
   args: ExecutionArgs,
   contextValue: GraphQLContext,
@@ -195,7 +199,7 @@ async function execution(
   if (reason instanceof NeedsTransaction) readingBack.add(args.document);
   if (reason !== undefined) throw reason;
   const { data, errors } = result;
-  // What else it answers with is undone, too.
+  // The transaction is rolled back, so the other parts of the result are invalid as well.
   if (data != null && errors !== undefined) throw new NotKept({ ...result, data: null });
   if (data == null || hasFailed(contextValue)) throw new NotKept(result);
   if (awaitsPosition(contextValue)) {
@@ -208,16 +212,17 @@ const isMutation = ({ document, operationName }: ExecutionArgs): boolean =>
   getOperationAST(document, operationName)?.operation === OperationTypeNode.MUTATION;
 
 /**
- * The mutation of an operation that a key applies to: of all mutations but those that ignore keys.
+ * Returns the mutation to which an idempotency key applies; undefined if it ignores keys.
  *
- * @throws BadRequestError when it makes several: one may fail and another not, and then it is neither done nor undone.
+ * @throws BadRequestError if there are several mutations. If only one failed, the operation would be neither done nor
+ *   undone.
  */
 function keyedField({ document, operationName, schema }: ExecutionArgs): GraphQLField<unknown, unknown> | undefined {
   const operation = getOperationAST(document, operationName);
   if (operation?.operation !== OperationTypeNode.MUTATION) return undefined;
   const [selection, ...others] = operation.selectionSet.selections;
   if (others.length > 0 || selection?.kind !== Kind.FIELD) {
-    throw new BadRequestError('Under an idempotency key an operation must be one mutation');
+    throw new BadRequestError('An operation with an idempotency key must contain exactly one mutation');
   }
   const field = schema.getMutationType()?.getFields()[selection.name.value];
   return field === undefined || ignoresIdempotencyKey(field) ? undefined : field;

@@ -2,40 +2,44 @@ import { builder } from './builder.ts';
 import type { Direction, Order } from './connection.ts';
 
 export const OrderDirection = builder.enumType('OrderDirection', {
-  description: 'Which way a list is sorted.',
+  description: 'Sort direction of a list.',
   values: {
-    ASC: { value: 'asc', description: 'The lowest first: names from A to Z, times from the earliest.' },
-    DESC: { value: 'desc', description: 'The highest first: names from Z to A, times from the latest.' },
+    ASC: { value: 'asc', description: 'Ascending: names from A to Z, earliest times first.' },
+    DESC: { value: 'desc', description: 'Descending: names from Z to A, latest times first.' },
   } as const,
 });
 
-/** What a list is sorted by. */
+/** The sort field and direction of a list. */
 export interface OrderBy<Field extends string> {
   readonly field: Field;
   readonly direction: Direction;
 }
 
-/** The same by a column and the id, of a list that `pageOf` reads. */
+/** Returns the order by a column and then by id, for `pageOf`. */
 export const columnsBy = ({ field, direction }: OrderBy<string>): Order => ({ [field]: direction, id: direction });
 
 type Fields<Field extends string> = Readonly<Record<string, { readonly value: Field; readonly description: string }>>;
 
 /**
- * Adds the input of a list's `orderBy`, and the enum of what it can be sorted by.
+ * Adds the input of a list's `orderBy`, and the enum of its sort fields.
  *
- * @param typename Of what is in the list: `Channel` makes `ChannelOrderInput` and `ChannelOrderField`.
+ * @param typename Type of the items: `Channel` creates `ChannelOrderInput` and `ChannelOrderField`.
  */
 export function orderInput<Field extends string>(typename: string, what: string, fields: Fields<Field>) {
   const OrderField = builder.enumType(`${typename}OrderField`, {
-    description: `What ${what} can be sorted by.`,
+    description: `Field by which ${what} are sorted.`,
     values: fields,
   });
-  const description = `How ${what} are sorted. Those that are alike in it are sorted by their ids, the same way.`;
+  const description = `Sort order of ${what}. Items with equal values are sorted by id, in the same direction.`;
   return builder.inputType(`${typename}OrderInput`, {
     description,
     fields: (t) => ({
-      field: t.field({ type: OrderField, description: 'What they are sorted by.' }),
-      direction: t.field({ type: OrderDirection, defaultValue: 'asc', description: 'Which way; upwards, if absent.' }),
+      field: t.field({ type: OrderField, description: 'Sort field.' }),
+      direction: t.field({
+        type: OrderDirection,
+        defaultValue: 'asc',
+        description: 'Sort direction. Default: ascending.',
+      }),
     }),
   });
 }

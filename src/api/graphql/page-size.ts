@@ -1,10 +1,10 @@
 import { BadRequestError } from '../../platform/errors.ts';
 
-/** Our choice: what one screen shows. */
+/** Number of items that one screen shows. */
 export const DEFAULT_PAGE_SIZE = 20;
-/** Of every connection that says nothing else. @see src/api/README.md#limits */
+/** Limit of connections that declare no other. @see src/api/README.md#limits */
 export const MAX_PAGE_SIZE = 100;
-/** Of what a first screen shows all of: our choice, more channels than anybody looks through. */
+/** Limit of lists that a first screen shows completely: more channels than a user looks through. */
 export const MAX_SIDEBAR_SIZE = 1_000;
 
 export interface PageArguments {
@@ -13,9 +13,9 @@ export interface PageArguments {
 }
 
 /**
- * How many rows a connection's arguments ask for.
+ * Returns the page size in a connection's arguments.
  *
- * @throws BadRequestError when that is more than `max`, or less than none.
+ * @throws BadRequestError if it is negative or larger than `max`.
  */
 export function pageSize({ first, last }: PageArguments, max = MAX_PAGE_SIZE): number {
   for (const [name, size] of Object.entries({ first, last })) {

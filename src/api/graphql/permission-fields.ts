@@ -4,38 +4,46 @@ import { builder, type Types } from './builder.ts';
 import { refersTo } from './refs.ts';
 import { toFieldName } from './setting-fields.ts';
 
-// How the permissions of groups, channels and organisations look in GraphQL: all are held by users and groups.
+// GraphQL types for the permissions of groups, channels and organizations. Users and groups hold permissions.
 
-/** `can_send_message_group` as GraphQL names it. */
+/** Converts the wire name of a permission: `can_send_message_group` becomes `canSendMessage`. */
 export const permissionFieldName = (name: string): string => toFieldName(name.replace(/_group$/, ''));
 
-/** Its fields stand beside the type of groups. */
+/** Its fields are defined next to the type of groups. */
 export const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').implement({
-  description: 'Who holds a permission: users, and the members of groups.',
+  description: 'Holders of a permission: users, and the members of groups.',
 });
 
 const DirectHoldersInput = builder.inputType('DirectHoldersInput', {
-  description: 'Users and groups that are to hold a permission; nobody, if all is left out.',
+  description: 'Users and groups that hold a permission. If both fields are absent, the permission has no holders.',
   fields: (t) => ({
     memberIds: t.idList({
       ...refersTo('User'),
       required: false,
-      description: 'Users who are to hold it themselves. Absent: none.',
+      description: 'Users who hold the permission directly. Absent: none.',
     }),
     subgroupIds: t.idList({
       ...refersTo('UserGroup'),
       required: false,
-      description: 'Groups whose members are to hold it. Absent: none.',
+      description: 'Groups whose members hold the permission. Absent: none.',
     }),
   }),
 });
 
 export const GroupSettingInput = builder.inputType('GroupSettingInput', {
   isOneOf: true,
-  description: 'Who is to hold a permission.',
+  description: 'Holders of a permission: one group, or a set of users and groups.',
   fields: (t) => ({
-    groupId: t.id({ ...refersTo('UserGroup'), required: false, description: 'One group, and nobody else.' }),
-    direct: t.field({ type: DirectHoldersInput, required: false, description: 'Users and groups, each by itself.' }),
+    groupId: t.id({
+      ...refersTo('UserGroup'),
+      required: false,
+      description: 'The only group whose members hold the permission.',
+    }),
+    direct: t.field({
+      type: DirectHoldersInput,
+      required: false,
+      description: 'Users and groups that hold the permission.',
+    }),
   }),
 });
 
@@ -43,23 +51,23 @@ export const toWireSetting = ({ groupId, direct }: typeof GroupSettingInput.$inf
   groupId ?? { direct_members: direct.memberIds ?? [], direct_subgroups: direct.subgroupIds ?? [] };
 
 const GroupSettingEditInput = builder.inputType('GroupSettingEditInput', {
-  description: 'A change of who holds a permission.',
+  description: 'A change of the holders of a permission.',
   fields: (t) => ({
-    new: t.field({ type: GroupSettingInput, description: 'Who is to hold it from now on.' }),
+    new: t.field({ type: GroupSettingInput, description: 'New holders of the permission.' }),
     old: t.field({
       type: GroupSettingInput,
       required: false,
-      description: 'What the client believes it is; if it is not, nothing is changed.',
+      description: 'Holders that the client expects. If the current holders differ, nothing is changed.',
     }),
   }),
 });
 
-/** What each permission allows, by its name on the wire. */
+/** The description of each permission, by wire name. */
 type Meanings<N extends string> = Readonly<Record<N, string>>;
 
 const namesOf = <N extends string>(meanings: Meanings<N>) => Object.keys(meanings) as N[];
 
-/** Adds the type of an object that tells who holds each of several permissions. */
+/** Adds an object type with the holders of several permissions. */
 export function permissionsType<N extends string>(name: string, description: string, meanings: Meanings<N>) {
   return builder.objectRef<Record<N, WireGroupSetting>>(name).implement({
     description,
@@ -91,7 +99,7 @@ const inputOf = <N extends string>(name: string, description: string, meanings: 
       ),
   });
 
-/** Adds an input type that gives some of the permissions. */
+/** Adds an input type that sets some of the permissions. */
 export const permissionsInput = <N extends string>(name: string, description: string, meanings: Meanings<N>) =>
   inputOf(name, description, meanings, GroupSettingInput);
 
@@ -99,7 +107,7 @@ export const permissionsInput = <N extends string>(name: string, description: st
 export const permissionEditsInput = <N extends string>(name: string, description: string, meanings: Meanings<N>) =>
   inputOf(name, description, meanings, GroupSettingEditInput);
 
-/** What is given of the permissions, by their names on the wire. */
+/** Returns the permissions in an input, by wire name. */
 export function permissionsGiven<N extends string, T, R>(
   names: readonly N[],
   input: object | null | undefined,
@@ -113,7 +121,7 @@ export function permissionsGiven<N extends string, T, R>(
   return Object.fromEntries(entries) as Partial<Record<N, R>>;
 }
 
-/** As `permissionsGiven`, of an input from `permissionEditsInput`. */
+/** Returns the permissions in an input of `permissionEditsInput`, by wire name. */
 export const permissionEditsGiven = <N extends string>(names: readonly N[], input: object | null | undefined) =>
   permissionsGiven<N, typeof GroupSettingEditInput.$inferInput, GroupSettingEdit>(names, input, (change) => ({
     value: toWireSetting(change.new),

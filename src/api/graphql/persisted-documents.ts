@@ -5,39 +5,39 @@ import { LRUCache } from 'lru-cache';
 import { type Config, ConfigError } from '../../platform/config.ts';
 import type { Checked, Documents } from './documents.ts';
 
-/** What an operation says of its document, over whatever transport. */
+/** The parameters of an operation that concern its document, on any transport. */
 export interface DocumentParams {
   readonly query?: unknown;
-  /** As in the GraphQL over HTTP specification. */
+  /** Identifier of a document, as in the GraphQL over HTTP specification. */
   readonly documentId?: unknown;
-  /** As Apollo's and urql's clients send it: `persistedQuery: {version: 1, sha256Hash}`. */
+  /** The hash of a document, as clients of Apollo and urql send it: `persistedQuery: {version: 1, sha256Hash}`. */
   readonly extensions?: unknown;
 }
 
-/** The documents that operations may name by their SHA-256. */
+/** The documents that operations can name by their SHA-256. */
 export interface PersistedDocuments {
-  /** Whether no others are executed than those an operator has put down beforehand. */
+  /** Whether only the documents in the operator's file are executed. */
   readonly only: boolean;
   find(hash: string): string | undefined;
-  /** Keeps a document that a client named by its hash and sent with it, for a while. */
+  /** Caches a document that a client sent together with its hash. */
   keep(hash: string, document: string): void;
 }
 
 /**
- * What clients may have kept: our choice, several front ends of some hundred documents. The longest of a code generator
- * are a tenth of what one may take.
+ * Limits of the documents that clients register: enough for several front ends of some hundred documents. The longest
+ * documents of code generators are a tenth of the limit for each.
  */
 const KEPT = { documents: 1_000, characters: 8 * 1024 * 1024, charactersEach: 100_000 } as const;
 
 /**
- * Reads PERSISTED_DOCUMENTS, and begins to keep what clients register by *automatic persisted queries*: a client names a
- * document by its hash, is told that nobody knows it, and sends it along once. Kept on each node, and only what is valid.
+ * Reads PERSISTED_DOCUMENTS, and creates the cache for *automatic persisted queries*. A client names a document by its hash.
+ * If the hash is unknown, the client sends the document along once. Each node has its own cache, of valid documents only.
  *
- * The alternative was to say that they are not supported. Apollo Client and urql then stop asking, at the price of one
- * request for each page that is opened, and of never naming a document again, also of those in the file.
+ * The alternative was an error that persisted queries are not supported. Apollo Client and urql would then stop using
+ * hashes, also for documents in the file, after one request for each page that is opened.
  *
- * @throws ConfigError when the file is no JSON object of documents by their SHA-256, or a document is not one that would
- *   be executed: better at the start than at the first visit.
+ * @throws ConfigError if the file is not a JSON object of documents by SHA-256, or a document is invalid. The service then
+ *   fails at startup rather than at the first visit.
  */
 export function readPersistedDocuments(
   { persistedDocuments: path, persistedDocumentsOnly: only }: Config,
@@ -67,17 +67,17 @@ function readJson(path: string): object {
     throw new ConfigError(`PERSISTED_DOCUMENTS: ${path}: ${(error as Error).message}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ConfigError(`PERSISTED_DOCUMENTS: ${path}: must hold a JSON object of documents by their SHA-256`);
+    throw new ConfigError(`PERSISTED_DOCUMENTS: ${path}: must contain a JSON object of documents by SHA-256`);
   }
   return value;
 }
 
 const ACCEPTED_KEYS =
-  'a key must be the SHA-256 of its document in hexadecimal, with "sha256:" before it or without; graphql-codegen writes ' +
-  'such keys with "persistedDocuments: { hashAlgorithm: \'sha256\' }" (by default it takes SHA-1), relay-compiler with ' +
-  '"persistConfig: { algorithm: \'SHA256\' }" (by default MD5)';
+  'a key must be the SHA-256 of its document in hexadecimal, with or without the prefix "sha256:". For such keys, set ' +
+  '"persistedDocuments: { hashAlgorithm: \'sha256\' }" in graphql-codegen (default: SHA-1), or ' +
+  '"persistConfig: { algorithm: \'SHA256\' }" in relay-compiler (default: MD5)';
 
-/** Of an entry of the file: its hash and document. */
+/** Returns a function that validates an entry of the file, and returns its hash and document. */
 function checkEntry(documents: Documents) {
   return ([key, document]: [string, unknown]): [string, string] => {
     const fail = (why: string): never => {
@@ -87,7 +87,7 @@ function checkEntry(documents: Documents) {
     if (!/^[0-9a-f]{64}$/.test(hash)) return fail(ACCEPTED_KEYS);
     if (typeof document !== 'string') return fail('must be the text of a document');
     const actual = hashOf(document);
-    if (actual !== hash) fail(`the SHA-256 of its document is ${actual}`);
+    if (actual !== hash) fail(`the key is not the SHA-256 of its document, which is ${actual}`);
     const { errors } = documents.check(document);
     if (errors !== undefined) fail(errors.map(({ message }) => message).join('; '));
     return [hash, document];
@@ -96,35 +96,35 @@ function checkEntry(documents: Documents) {
 
 const hashOf = (document: string): string => createHash('sha256').update(document).digest('hex');
 
-/** The specification's form of an id names the hash. */
+/** Returns the hash in an id, which has a prefix in the specification's form. */
 const hashNamed = (id: string): string => id.replace(/^sha256:/, '').toLowerCase();
 
-/** The hash an operation names its document by; undefined when it names none. */
+/** Returns the hash that an operation names its document by; undefined if there is none. */
 function namedHash({ documentId, extensions }: DocumentParams): string | undefined {
   const id = documentId ?? registeredId(extensions);
   return typeof id === 'string' ? hashNamed(id) : undefined;
 }
 
-/** The id under which clients have documents kept, too. */
+/** Returns the hash under which a client also registers the document that it sends. */
 const registeredId = (extensions: unknown): unknown =>
   (extensions as { persistedQuery?: { sha256Hash?: unknown } } | null | undefined)?.persistedQuery?.sha256Hash;
 
-/** The protocol of WebSocket asks for a `query`: an empty one says nothing. */
+/** Whether there is a document. An empty one counts as absent, because the WebSocket protocol requires a `query`. */
 const hasText = (query: unknown): boolean => query !== undefined && query !== null && query !== '';
 
 /**
- * For where it matters that something is no GraphQL request at all.
+ * Refuses requests that are not GraphQL requests at all.
  *
- * @throws GraphQLError when an operation neither has a document nor names one.
+ * @throws GraphQLError if an operation neither contains nor names a document.
  */
 export function requireDocument({ only }: PersistedDocuments, params: DocumentParams): void {
   if (!hasText(params.query) && namedHash(params) === undefined) throw only ? onlyPersisted() : noDocument();
 }
 
 /**
- * The text of an operation's document.
+ * Returns the text of an operation's document.
  *
- * @throws GraphQLError when there is none, or none that is executed here, or it has another hash than it is named by.
+ * @throws GraphQLError if the operation has no document, or if the document must not be executed here or does not match its hash.
  */
 export function documentText(persisted: PersistedDocuments, params: DocumentParams): string {
   requireDocument(persisted, params);
@@ -141,13 +141,13 @@ export function documentText(persisted: PersistedDocuments, params: DocumentPara
   return query;
 }
 
-/** Where documents come from, and what they are checked by. */
+/** The sources and the validator of documents. */
 export interface DocumentSources {
   readonly documents: Documents;
   readonly persisted: PersistedDocuments;
 }
 
-/** Checks an operation's document, and keeps it where its client asks for that. */
+/** Validates an operation's document, and caches it if its client registers it. */
 export function checkDocument(
   { documents, persisted }: DocumentSources,
   text: string,
@@ -160,7 +160,7 @@ export function checkDocument(
 }
 
 /**
- * Both in one, where nothing stands between them.
+ * Calls `documentText` and `checkDocument`.
  *
  * @throws GraphQLError as `documentText`.
  */
@@ -169,11 +169,14 @@ export const readDocument = (parts: DocumentSources, params: DocumentParams): Ch
 
 const refusal = (message: string, code: string): GraphQLError => new GraphQLError(message, { extensions: { code } });
 
-/** Apollo's clients know the code, urql the message: both send the document along then. */
+/** Apollo's clients check the code, urql the message. Both then send the document as well. */
 const notFound = () => refusal('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND');
-/** Which no client takes for an invitation to send the document: it would be refused as well. */
+/** A code after which no client sends the document, because it would be refused as well. */
 const notInList = () => refusal('There is no persisted document with this id', 'PERSISTED_QUERY_NOT_IN_LIST');
 const onlyPersisted = () =>
-  refusal('Only persisted documents are executed here: send the id of one, and no "query"', 'PERSISTED_QUERY_REQUIRED');
+  refusal(
+    'Only persisted documents can be executed: send the id of one instead of "query"',
+    'PERSISTED_QUERY_REQUIRED',
+  );
 const noDocument = () => refusal('"query" must be a GraphQL document', 'BAD_REQUEST');
 const otherHash = () => refusal('"persistedQuery.sha256Hash" must be the SHA-256 of "query"', 'BAD_REQUEST');

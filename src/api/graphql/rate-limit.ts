@@ -3,29 +3,30 @@ import { builder } from './builder.ts';
 import type { Cost } from './context.ts';
 
 const RateLimit = builder.objectRef<{ readonly budget: Budget; readonly cost: Cost }>('RateLimit').implement({
-  description:
-    'What is left of the budget of requests that all clients of an account share, over every transport and over REST.',
+  description: 'Request budget, shared by all clients of an account, over all transports of GraphQL and over REST.',
   fields: (t) => ({
     limit: t.int({
-      description: 'How many requests the full budget has: as many can be made in a minute.',
+      description: 'Size of the full budget: number of requests per minute.',
       resolve: ({ budget }) => budget.limit,
     }),
     remaining: t.int({
-      description: 'How many requests are left, after this one.',
+      description: 'Number of requests left after this one.',
       resolve: ({ budget }) => budget.remaining,
     }),
     resetAt: t.field({
       type: 'DateTime',
-      description: 'When the budget is full again.',
+      description: 'Time at which the budget is full again.',
       resolve: ({ budget }) => budget.resetAt,
     }),
     cost: t.int({
       description:
-        'What answering this operation comes to, which has a limit of its own and takes nothing from the budget.',
+        'Number of objects that this operation can return. It has its own limit, and does not reduce the budget.',
       resolve: ({ cost }) => cost.requested,
     }),
     charged: t.int({
-      description: 'Requests this operation counts as: one, or as many as it has root fields when it is a mutation.',
+      description:
+        'Number of requests that this operation counts as. Mutations count once per root field, introspection counts once per ' +
+        '5,000 fields of the result, and every other operation counts once.',
       resolve: ({ cost }) => cost.charged,
     }),
   }),
@@ -35,7 +36,9 @@ builder.queryField('rateLimit', (t) =>
   t.field({
     type: RateLimit,
     nullable: true,
-    description: 'What is left of the budget; null where requests are not limited.',
+    description:
+      'Request budget of the account, or of the network address if the client is not authenticated. Null if requests are ' +
+      'not limited.',
     resolve: (_root, _args, { budget, cost }) => (budget === undefined ? null : { budget, cost }),
   }),
 );

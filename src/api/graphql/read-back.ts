@@ -4,22 +4,21 @@ import { RequestTimeoutError } from '../../platform/errors.ts';
 
 type Path = readonly (string | number)[];
 
-/** Of each operation, by its context: what of its changes could not be read after they were made. */
+/** Paths that could not be read after the changes of an operation were made, by its context. */
 const unread = new WeakMap<object, Path[]>();
 
-/** Notes that a mutation has made its change, and that nothing could be read of what it came to. */
+/** Marks a mutation that was committed but whose payload could not be read. */
 export function noteUnread(ctx: object, path: Path): void {
   unread.set(ctx, [...(unread.get(ctx) ?? []), path]);
 }
 
-/** Whether something could not be read because the database could not be asked, or because it was deleted meanwhile. */
+/** Whether a read failed because the database is unavailable or the row was deleted. */
 export const isOutOfReach = (error: unknown): boolean =>
   isGone(error) || expectedError(error) instanceof RequestTimeoutError;
 
 /**
- * The result of mutations whose changes are committed, as one that says so: what failed below a payload failed after the
- * change. It is null, and `notReadBack` in the extensions names it; as an error of the operation it would be taken for a
- * refusal, and the change sent again.
+ * Returns the result of committed mutations without the errors of failed reads below a payload. These fields are null, and
+ * `notReadBack` in the extensions lists their paths. Clients would take errors for a refusal and send the change again.
  */
 export function acknowledged(result: ExecutionResult, ctx: object): ExecutionResult {
   const { data, errors = [] } = result;

@@ -2,15 +2,14 @@ import type { App } from '../../access/context.ts';
 import type { Db } from '../../platform/db/client.ts';
 
 /**
- * What is read for many at once: the readers of an organisation to whom events are delivered in one turn of the event loop. What
- * does not depend on who reads is read once for all of them, and what does is read for all of them together, where a
- * feature knows how to (`acrossReaders`).
+ * Shared reads for the readers of one organization that receive events in the same turn of the event loop. Reads that do not
+ * depend on the reader run once for all. Other reads are batched if their feature supports it (`acrossReaders`).
  *
- * All of it is read after the events were committed, and nothing is kept for the next turn's.
+ * All reads run after the events were committed. Nothing is kept for the next turn.
  */
 export class ReaderBatch {
   static readonly #current = new WeakMap<App, Map<number, ReaderBatch>>();
-  /** The service, whose database answers the same read once. */
+  /** The service, with a database client that runs equal reads once. */
   readonly app: App;
   readonly #loaders = new Map<object, unknown>();
 
@@ -18,7 +17,7 @@ export class ReaderBatch {
     this.app = { ...app, db: readingOnce(app.db) };
   }
 
-  /** The batch of whatever is delivered in an organisation in this turn of the event loop. */
+  /** Returns the batch of an organization's deliveries in this turn of the event loop. */
   static current(app: App, realmId: number): ReaderBatch {
     let batches = ReaderBatch.#current.get(app);
     if (batches === undefined) {
@@ -31,7 +30,7 @@ export class ReaderBatch {
     return batch;
   }
 
-  /** Something that the batch has one of, by what makes it. */
+  /** Returns the only instance that the batch has of the value created by `make`. */
   once<T>(make: () => T): T {
     const known = this.#loaders.get(make) as T | undefined;
     if (known !== undefined) return known;
@@ -41,7 +40,7 @@ export class ReaderBatch {
   }
 }
 
-/** A client that sends each read to the database once, and gives what came of it to whoever asks for the same again. */
+/** Returns a client that sends each read to the database once, and shares the result with equal reads. */
 function readingOnce(db: Db): Db {
   const answers = new Map<string, Promise<unknown>>();
   const extended = db.$extends({
@@ -60,6 +59,6 @@ function readingOnce(db: Db): Db {
   return extended as unknown as Db;
 }
 
-/** Of what JSON has no word for. */
+/** Converts values that JSON cannot represent. */
 const plain = (_key: string, value: unknown): unknown =>
   typeof value === 'bigint' ? `${value}n` : value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value;

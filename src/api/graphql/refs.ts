@@ -9,25 +9,24 @@ import SchemaBuilder, {
 import type { GraphQLFieldResolver } from 'graphql';
 import { rowIdOf, toGlobalId } from './global-ids.ts';
 
-/** What an argument, input field or field of type ID says of itself. */
-// A type and no interface, which would not do for a record of extensions.
+/** The extensions of an argument, input field or field of type ID. */
+// A type alias, because an interface cannot be assigned to a record of extensions.
 type RefExtensions = { readonly refersTo: string };
 
 /**
- * Options of an argument, input field or field that names an object: `channelId: t.id(refersTo('Channel'))`. Clients give
- * and get the object's global `id`; resolvers get and give the number of its row. They get 0, which no row has, for what is
- * no id of that type: a foreign, malformed or wrong-type id is an object that is not there, in the words the service has
- * for that.
+ * Returns the options of an argument, input field or field that names an object: `channelId: t.id(refersTo('Channel'))`.
+ * Clients use the object's global `id`, resolvers its row id. If an id is malformed or of another type, resolvers receive 0,
+ * which no row has. Services then respond as for any object that does not exist.
  */
 export const refersTo = (typename: string): { readonly extensions: RefExtensions } => ({
   extensions: { refersTo: typename },
 });
 
-/** The type an argument or input field names objects of; undefined where it names none. */
+/** Returns the type of the objects that an argument or input field names; undefined if it names none. */
 export const referredType = (extensions: object | null | undefined): string | undefined =>
   (extensions as Partial<RefExtensions> | null | undefined)?.refersTo;
 
-/** What clients are shown of a field's value: global ids for the numbers of rows, where the field names objects. */
+/** Returns a field's value for clients. If the field names objects, row ids become global ids. */
 export function shownIds(extensions: object | null | undefined, value: unknown): unknown {
   const typename = referredType(extensions);
   if (typename === undefined) return value;
@@ -35,7 +34,7 @@ export function shownIds(extensions: object | null | undefined, value: unknown):
   return value === null || value === undefined ? null : toGlobalId(typename, value as number);
 }
 
-/** Turns global ids into numbers of rows before resolvers see them, wherever they stand in the arguments, and back. */
+/** Converts global ids to row ids anywhere in the arguments before resolvers run, and row ids in results to global ids. */
 class RefsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   readonly #mappings = new Map<string, InputTypeFieldsMapping<Types, string>>();
 
@@ -61,13 +60,13 @@ class RefsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const encode = (ids: unknown) => shownIds(extensions, ids);
     return (...field) => {
       const ids: unknown = resolve(...field);
-      // What an event's fields show is worked out at once.
+      // The fields of shared events must resolve synchronously.
       return ids instanceof Promise ? ids.then(encode) : encode(ids);
     };
   }
 }
 
-/** Of the plugin, for the builder. */
+/** Name of the plugin, for the builder. */
 export const REFS = 'refs';
 
 SchemaBuilder.registerPlugin(REFS, RefsPlugin);

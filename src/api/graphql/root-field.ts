@@ -2,9 +2,9 @@ import { type DocumentNode, type FieldNode, Kind, type OperationDefinitionNode }
 import { BadRequestError } from '../../platform/errors.ts';
 
 /**
- * The one field of a subscription, which may stand in a fragment.
+ * Returns the only root field of a subscription, which may be in a fragment.
  *
- * @throws BadRequestError where there is none.
+ * @throws BadRequestError if there is none.
  */
 export function rootField(document: DocumentNode, operation: OperationDefinitionNode): FieldNode {
   let selections = operation.selectionSet.selections;

@@ -1,14 +1,14 @@
 import { type DocumentNode, type FieldNode, Kind, type SelectionSetNode } from 'graphql';
 import { isLeftOut } from './cost.ts';
 
-/** Fields by the name in the response: what has one name is executed once, with all that is selected of it. */
+/** Fields by response name. Fields with the same name are executed once, with all their selections. */
 export type SelectedFields = ReadonlyMap<string, readonly FieldNode[]>;
 
 /**
- * The fields of some selections as execution has them: under aliases, in fragments, and without those that `@skip` and
- * `@include` leave out. Every fragment applies, whatever its type.
+ * Returns the fields of selections as they are executed: under aliases, in fragments, and without those that `@skip` and
+ * `@include` omit. Every fragment applies, whatever its type.
  *
- * @param variables As coerced.
+ * @param variables Coerced values.
  */
 export function selectedFields(
   document: DocumentNode,

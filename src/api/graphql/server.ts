@@ -5,7 +5,9 @@ import type { App } from '../../access/context.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { BadRequestError, ChatError } from '../../platform/errors.ts';
 import { observeRefusal } from '../../platform/metrics.ts';
+import { retryAfterHeader } from '../bare-answer.ts';
 import { challengeOf } from '../cross-site.ts';
+import { encodingObjection, foreignCharsetOf } from '../request-body.ts';
 import type { GraphQLContext } from './context.ts';
 import { answerDirectly } from './direct-answer.ts';
 import { createDocuments, type Documents } from './documents.ts';
@@ -16,7 +18,7 @@ import { isUpload, NEITHER_JSON_NOR_UPLOAD } from './uploads.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** What the transports share. */
+/** The parts that all transports share. */
 export interface GraphQLParts {
   readonly schema: GraphQLSchema;
   readonly documents: Documents;
@@ -29,11 +31,13 @@ export interface GraphQLServer extends GraphQLParts {
 }
 
 interface Parts {
-  /** Of all features. */
+  /** The schema of all features. */
   readonly schema: GraphQLSchema;
-  /** Makes what answers requests for server-sent events: GET and POST, and PUT and DELETE, which no other transport has. */
+  /**
+   * Creates the handler of requests for server-sent events: GET and POST, and PUT and DELETE, which no other transport has.
+   */
   readonly eventStream: (parts: GraphQLParts) => Handler;
-  /** Answers browsers that ask for a page. */
+  /** Answers browsers that request a page. */
   readonly page: Handler;
 }
 
@@ -44,11 +48,11 @@ interface NodeContext {
 }
 
 /**
- * Makes the GraphQL server, served straight from `node:http`: POST with a JSON body, or with files and a header of its own,
+ * Creates the GraphQL server, served directly from `node:http`: POST with a JSON body, or with files and a preflight header,
  * and GET for queries.
  *
- * What a page of another origin could send unasked is refused: a mutation by GET, and a body that is neither declared as
- * JSON nor comes with a header that a browser asks leave for. No reply may be cached, and none carries CORS headers.
+ * A page of another origin could send some requests without a preflight request. These are refused: a mutation by GET, and a
+ * body that is neither JSON nor sent with a preflight header. No response can be cached, and none has CORS headers.
  */
 export function createGraphQL(app: App, { schema, eventStream, page }: Parts): GraphQLServer {
   const documents = createDocuments(schema, { hideSuggestions: !app.config.anonymousIntrospection });
@@ -65,16 +69,17 @@ export function createGraphQL(app: App, { schema, eventStream, page }: Parts): G
     ...parts,
     handle(request, response) {
       response.setHeader('cache-control', 'private, no-store');
-      const { accept, 'content-type': type, 'content-length': length } = request.headers;
+      const { accept, 'content-length': length } = request.headers;
       const form = wantedForm(accept);
       const { method = '' } = request;
       const upload = isUpload(request);
-      if (method === 'POST' && !isJson(type) && !upload) refuseBody(response, 415, NEITHER_JSON_NOR_UPLOAD);
+      const objection = method === 'POST' ? objectionTo(request, upload) : undefined;
+      if (objection !== undefined) refuseBody(response, 415, objection);
       else if (isForEventStream(method, form)) void streamEvents(request, response);
       else if (form === 'text/html' && method === 'GET') void page(request, response);
-      // An upload is measured as it is read.
+      // An upload is measured while it is read.
       else if (!upload && Number(length) > MAX_BODY_BYTES) {
-        refuseBody(response, 413, `The body is over ${MAX_BODY_BYTES} bytes`);
+        refuseBody(response, 413, `The body is larger than ${MAX_BODY_BYTES} bytes`);
       } else void answer(request, response);
     },
   };
@@ -87,9 +92,9 @@ function optionsFor(app: App, parts: GraphQLParts): YogaServerOptions<NodeContex
     plugins: [useRequests, useObjects, usePersistedDocuments(persisted), useDocuments(parts), useExecution],
     context: (initial) => makeContext(documents, initial),
     maskedErrors: { maskError: (error) => maskError(app, error) },
-    // `documents` keeps them, for all transports.
+    // `documents` caches them, for all transports.
     parserAndValidationCache: false,
-    // Every body is measured as it is read: Yoga would do so by another stream around it, at half the requests a second.
+    // Every body is measured while it is read. Yoga would wrap it in another stream, which halves the requests per second.
     maxRequestBodySize: false,
     extraParamNames: ['documentId'],
     logging: false,
@@ -98,35 +103,45 @@ function optionsFor(app: App, parts: GraphQLParts): YogaServerOptions<NodeContex
     multipart: false,
     batching: false,
     cors: false,
-    // The ending of no address: health has a page of its own.
+    // Matches no address, because health checks have their own page.
     healthCheckEndpoint: ' ',
   };
 }
 
 const FORMS = ['text/event-stream', 'text/html', 'application/json', 'application/graphql-response+json', '*/*'];
 
-/** The first form the client names of those there are. */
+/** Returns the first supported media type in an Accept header; undefined if there is none. */
 function wantedForm(accept = '*/*'): string | undefined {
   const named = accept.split(',').map((form) => (form.split(';')[0] ?? '').trim().toLowerCase());
   return named.find((form) => FORMS.includes(form));
 }
 
-/** No other transport has PUT and DELETE. */
+/** Whether the event stream transport handles the request. No other transport has PUT and DELETE. */
 function isForEventStream(method: string, form: string | undefined): boolean {
   if (method === 'PUT' || method === 'DELETE') return true;
   return form === 'text/event-stream' && (method === 'GET' || method === 'POST');
 }
 
+/** @returns The reason why the body of a request is refused; undefined if it is accepted. */
+function objectionTo(request: IncomingMessage, isUpload: boolean): string | undefined {
+  const { 'content-type': type = '' } = request.headers;
+  if (isUpload) return encodingObjection(request);
+  if (!isJson(type)) return NEITHER_JSON_NOR_UPLOAD;
+  const charset = foreignCharsetOf(type);
+  if (charset !== undefined) return `The body must have the charset utf-8, not ${JSON.stringify(charset)}`;
+  return encodingObjection(request);
+}
+
 function refuseBody(response: ServerResponse, status: number, message: string): void {
   const errors = [{ message, extensions: { code: 'BAD_REQUEST' } }];
-  // The connection stays: closed with the body still on its way, it would take this answer with it.
+  // The connection stays open. If it were closed while the body arrives, this response would be lost.
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' });
   response.end(JSON.stringify({ errors }));
 }
 
 /**
- * In place of Yoga's own reading, which takes JSON however long and deep, takes JSON that is none in a query string for a
- * fault of the server, and believes what it is told of files' places.
+ * Replaces Yoga's own parser. That parser accepts JSON of any length and depth, and trusts the paths of files. It treats
+ * invalid JSON in a query string as a server error.
  */
 const useRequests: Plugin<object, NodeContext> = {
   onRequestParse({ serverContext: { req, httpOperation }, setRequestParser }) {
@@ -142,14 +157,14 @@ const useRequests: Plugin<object, NodeContext> = {
   },
 };
 
-/** Before anything looks into it: a JSON body may be anything. */
+/** Runs before any code reads the parameters, because a JSON body can be any value. */
 const useObjects: Plugin = {
   onParams({ params }) {
     if (typeof params !== 'object' || params === null) throw refusal(new BadRequestError('The body must be an object'));
   },
 };
 
-/** In place of Yoga's own check that there is a document. */
+/** Replaces Yoga's own check that there is a document. */
 function usePersistedDocuments(persisted: PersistedDocuments): Plugin {
   return {
     onParams({ params, setParams }) {
@@ -162,14 +177,17 @@ function usePersistedDocuments(persisted: PersistedDocuments): Plugin {
   };
 }
 
-/** Nobody knows a document yet, and its client sends it next: no fault of the request, unless the client asks to know. */
+/**
+ * Sets the HTTP status of a document error. If the document is not registered yet, `spec` applies as in `asInvalid`: the
+ * client sends the document next, so the request has not failed.
+ */
 function asUnread(error: GraphQLError): GraphQLError {
   const spec = error.extensions['code'] === 'PERSISTED_QUERY_NOT_FOUND';
   error.extensions['http'] = { status: 400, ...(spec && { spec }) };
   return error;
 }
 
-/** Documents come read, checked and within limits, or not at all. */
+/** Replaces Yoga's parsing and validation by `checkDocument`, which also applies the limits. */
 function useDocuments(parts: GraphQLParts): Plugin<YogaInitialContext> {
   return {
     onParse({ params, context, setParsedDocument }) {
@@ -183,7 +201,10 @@ function useDocuments(parts: GraphQLParts): Plugin<YogaInitialContext> {
   };
 }
 
-/** `spec`: a client that takes application/json alone gets status 200, as GraphQL over HTTP has it for such errors. */
+/**
+ * Sets the HTTP status of an invalid operation. With `spec`, clients that accept only application/json get status 200, as
+ * GraphQL over HTTP specifies for such errors.
+ */
 function asInvalid(error: GraphQLError): GraphQLError {
   error.extensions['http'] = { spec: true, status: 400 };
   return error;
@@ -205,7 +226,7 @@ async function executeForHttp(args: ExecutionArgs): Promise<ExecutionResult> {
     params: { operationName, variables },
   });
   if (result.data !== undefined || result.errors === undefined) return result;
-  // Nothing was executed: the variables or the idempotency key were wrong, which is a failure of the HTTP request as well.
+  // Nothing was executed, because the variables or the idempotency key were wrong. The HTTP request fails as well.
   const asRefusal = (error: GraphQLError) =>
     error.originalError instanceof ChatError ? refusal(error.originalError, context.req) : asInvalid(error);
   return { ...result, errors: result.errors.map(asRefusal) };
@@ -217,7 +238,7 @@ async function makeContext(
 ): Promise<GraphQLContext> {
   try {
     const { document } = documents.check(params.query ?? '');
-    if (document === undefined) throw new Error('The document was checked before');
+    if (document === undefined) throw new Error('The document must have been validated before');
     return await httpOperation.context(document, params);
   } catch (error) {
     const expected = expectedError(error);
@@ -226,10 +247,11 @@ async function makeContext(
   }
 }
 
-/** A failure before execution, which is a failure of the HTTP request as well. */
+/** Returns a failure before execution, with which the HTTP request fails as well. */
 function refusal({ message, code, data, status }: ChatError, req?: IncomingMessage): GraphQLError {
   const headers: Record<string, string> = status === 401 ? { ...challengeOf(req?.headers ?? {}) } : {};
-  if ('retry-after' in data) headers['retry-after'] = String(data['retry-after']);
+  const { 'retry-after': wait } = data;
+  if (typeof wait === 'number') headers['retry-after'] = retryAfterHeader(wait);
   const error = new GraphQLError(message, { extensions: { code, ...data, http: { status, headers } } });
   observeRefusal('graphql', code, error);
   return error;
@@ -237,7 +259,7 @@ function refusal({ message, code, data, status }: ChatError, req?: IncomingMessa
 
 function maskError(app: App, error: unknown): Error {
   const shown = presentError(error, app.log);
-  // For Yoga, which gives status 500 when nothing was executed, and leaves the field out.
+  // Makes Yoga respond with status 500 if nothing was executed. Yoga removes the field.
   if (shown.extensions['code'] === 'INTERNAL_SERVER_ERROR') shown.extensions['unexpected'] = true;
   return shown;
 }

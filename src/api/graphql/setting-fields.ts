@@ -1,22 +1,29 @@
 import type { InputFieldMap, ObjectFieldsShape } from '@pothos/core';
-import type { ClosedSet, KnownSetting, Setting, Settings, SettingValue } from '../../platform/setting.ts';
+import {
+  type ClosedSet,
+  type KnownSetting,
+  type Setting,
+  type Settings,
+  type SettingValue,
+  withEffect,
+} from '../../platform/setting.ts';
 import { builder, type Types } from './builder.ts';
 import type { GraphQLContext } from './context.ts';
-import { EntityFacts, type KnownFields } from './entity-facts.ts';
+import { EventProjection, type ProjectedFields } from './event-projections.ts';
 import { nodeOf } from './node.ts';
 import { refersTo } from './refs.ts';
 
-/** `web_font_size_px` as GraphQL names it. */
+/** Converts a wire name to a GraphQL name: `web_font_size_px` becomes `webFontSizePx`. */
 export const toFieldName = (name: string): string =>
   name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** A setting as GraphQL names it: channels are not streams there, nor organizations realms. */
+/** Replaces terms of the wire format: in GraphQL, streams are channels and realms are organizations. */
 const words = (name: string): string => name.replaceAll('stream', 'channel').replaceAll('realm', 'organization');
 export const settingFieldName = (name: string): string => toFieldName(words(name));
 
 const enums = new Map<ClosedSet, unknown>();
 
-/** The enum of a closed set: one, wherever its values are told or taken. Resolvers give and get what is on the wire. */
+/** Returns the enum of a closed set, which inputs and outputs share. Resolvers receive and return wire values. */
 export function enumOf<T extends number | string>(set: ClosedSet<T>) {
   const values = Object.entries(set.values).map(([name, [value, description]]) => [name, { value, description }]);
   const known = enums.get(set) ?? builder.enumType(set.name, { ...set, values: Object.fromEntries(values) });
@@ -34,20 +41,20 @@ const isNullable = ({ type, names }: Setting<unknown>): boolean => names !== und
 
 const namedBy = ({ names }: Setting<unknown>) => (names === undefined ? {} : refersTo(names));
 
-/** How no object is stored, where a setting names one; GraphQL has null for it. */
+/** The stored value of a setting that names no object. GraphQL uses null. */
 const NOTHING = -1;
 
-/** What the setting is, in a sentence. */
+/** Returns the description of a setting, as a sentence. */
 function describe(setting: Setting<unknown>): string {
   const { meaning, max, unlimited, names, choices } = setting;
-  const nothing = names === undefined ? undefined : 'null is none';
-  const limit = unlimited === undefined ? undefined : `at least 1; ${unlimited} is unlimited`;
+  const nothing = names === undefined ? undefined : 'null for none';
+  const limit = unlimited === undefined ? undefined : `at least 1; ${unlimited} for unlimited`;
   const length = max === undefined ? undefined : `at most ${max.toLocaleString('en')} characters`;
   const taken = choices && namesTaken(setting, choices);
   return `${[meaning, nothing, limit, length, taken].filter((part) => part !== undefined).join('; ')}.`;
 }
 
-/** Which values of its set a setting takes, where it is not all. */
+/** Returns the values that a setting accepts; undefined if it accepts the whole set. */
 function namesTaken({ type }: Setting<unknown>, { values }: ClosedSet): string | undefined {
   const all = Object.entries(values);
   const taken = all.filter(([, [value]]) => type.safeParse(value).success);
@@ -57,18 +64,18 @@ function namesTaken({ type }: Setting<unknown>, { values }: ClosedSet): string |
 function describeWithDefault(setting: Setting<unknown>): string {
   const { initial, names, choices } = setting;
   const named = Object.entries(choices?.values ?? {}).find(([, [value]]) => value === initial)?.[0];
-  return `${describe(setting)} By default ${named ?? (names === undefined ? JSON.stringify(initial) : 'null')}.`;
+  return `${describe(setting)} Default: ${named ?? (names === undefined ? JSON.stringify(initial) : 'null')}.`;
 }
 
 type ObjectFields<S extends object> = Parameters<ObjectFieldsShape<Types, S>>[0];
 type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
 
-/** The types of the objects that settings name, by the names of their models. */
+/** Types of the objects that settings name, by model name. */
 type Named = Readonly<Record<string, unknown>>;
 
 /**
- * The fields of an object that holds every setting, by its name on the wire. A setting that names an object shows it, as
- * far as the viewer sees it: `announcementsChannel` for `announcements_channel_id`.
+ * Returns a field for each setting that has an effect. A setting that names an object has a field for that object, which is
+ * null if the viewer cannot see it: `announcementsChannel` for `announcements_channel_id`.
  */
 export function settingFields<S extends object>(
   t: ObjectFields<S>,
@@ -77,7 +84,7 @@ export function settingFields<S extends object>(
   named: Named = {},
 ) {
   return Object.fromEntries(
-    Object.entries(settings).map(([name, setting]) =>
+    Object.entries(withEffect(settings)).map(([name, setting]) =>
       setting.names === undefined
         ? [settingFieldName(name), valueField(t, setting, (source) => read(source, name))]
         : [settingFieldName(name).replace(/Id$/, ''), objectField(t, setting, named, (source) => read(source, name))],
@@ -107,7 +114,7 @@ function objectField<S extends object>(
   return t.field({
     type: named[model] as 'String',
     nullable: true,
-    description: `${describe(setting)} Null as well when the viewer does not see it.`,
+    description: `${describe(setting)} Also null if the viewer cannot see it.`,
     resolve: async (source: S, _args: object, ctx: GraphQLContext) => {
       const id = read(source);
       return (await nodeOf(ctx, model, id === NOTHING ? null : (id as number))) as never;
@@ -115,10 +122,10 @@ function objectField<S extends object>(
   });
 }
 
-/** The fields of an input that changes some of the settings. */
+/** Returns the fields of an input that changes settings. */
 export function settingInputs(t: InputFields, settings: Settings): InputFieldMap {
   return Object.fromEntries(
-    Object.entries(settings).map(([name, setting]) => [
+    Object.entries(withEffect(settings)).map(([name, setting]) => [
       settingFieldName(name),
       t.field({
         type: typeOf(setting) as 'String',
@@ -130,7 +137,7 @@ export function settingInputs(t: InputFields, settings: Settings): InputFieldMap
   );
 }
 
-/** The settings that an input gives, by their names on the wire. Null is a value where the setting has it. */
+/** Returns the settings in an input, by wire name. Null is a value if the setting allows it. */
 export function settingsGiven<N extends string>(
   settings: Readonly<Record<N, Setting<unknown>>>,
   input: object,
@@ -145,23 +152,42 @@ export function settingsGiven<N extends string>(
   return Object.fromEntries(given) as Partial<Record<N, unknown>>;
 }
 
-/** What each of the settings is, in a sentence, by its name on the wire. */
+/** Returns the meaning of each setting that has an effect, as a sentence, by wire name. */
 export const meaningsOf = (settings: Settings): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(settings).map(([name, { meaning }]) => [name, `${meaning}.`]));
+  Object.fromEntries(Object.entries(withEffect(settings)).map(([name, { meaning }]) => [name, `${meaning}.`]));
 
-/** The values of an enum of settings. @param meanings What each is, by its name on the wire. */
-export const settingEnum = (meanings: Readonly<Record<string, string>>) =>
-  Object.fromEntries(
-    Object.entries(meanings).map(([name, description]) => [words(name).toUpperCase(), { value: name, description }]),
-  );
+/** The enum value that stands for all settings that the enum does not contain. */
+const OTHER = { value: 'other', description: 'A setting that has no effect yet. Only the REST API has it.' };
 
 /**
- * What events know of an object that holds settings, and has the id of whose they are: the one that changed.
+ * Returns the values of an enum of settings, for events. All settings without an effect yet, which REST clients can change,
+ * share the value `OTHER`.
  *
- * @returns By its name on the wire.
+ * @param meanings The meaning of each setting, by wire name.
  */
-export function settingFacts(typename: string, names: readonly string[]): (name: string) => EntityFacts<KnownSetting> {
-  const knowing = (known: KnownFields<KnownSetting>) => new EntityFacts<KnownSetting>(typename, { idOf }, known);
+export const settingEnum = (meanings: Readonly<Record<string, string>>) => ({
+  ...Object.fromEntries(
+    Object.entries(meanings).map(([name, description]) => [words(name).toUpperCase(), { value: name, description }]),
+  ),
+  OTHER,
+});
+
+/** Returns the value of `settingEnum` for a setting that changed. @param known The settings that the enum has. */
+export const settingEnumValue = (known: Readonly<Record<string, unknown>>, name: string): string =>
+  name in known ? name : OTHER.value;
+
+/**
+ * Returns the event projections of an object that holds settings and has the id of its owner. Each contains one setting, the
+ * one that changed.
+ *
+ * @returns The projection for a setting's wire name.
+ */
+export function settingProjections(
+  typename: string,
+  names: readonly string[],
+): (name: string) => EventProjection<KnownSetting> {
+  const knowing = (known: ProjectedFields<KnownSetting>) =>
+    new EventProjection<KnownSetting>(typename, { idOf }, known);
   const byName = new Map(names.map((name) => [name, knowing({ [settingFieldName(name)]: ({ value }) => value })]));
   const nothing = knowing({});
   return (name) => byName.get(name) ?? nothing;

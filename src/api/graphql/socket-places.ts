@@ -2,62 +2,67 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Config } from '../../platform/config.ts';
 import { RateLimitHitError, RequestTimeoutError } from '../../platform/errors.ts';
+import { KeyCounter } from '../../platform/key-counter.ts';
 import { observeCount } from '../../platform/metrics.ts';
 import { addressOf, networkOf } from '../../platform/rate-limits.ts';
-import { Tally } from '../../platform/tally.ts';
 
-/** Our choice: how soon whoever found no place may try again. Sockets that nobody uses are gone by then. */
+/** Delay after which a refused client can try again. Unused sockets are closed by then. */
 const RETRY_AFTER_SECONDS = 10;
-/** Our choice: one address leaves half of the process to all others, as an office does, and a proxy nobody trusts. */
+/**
+ * Share of the process that one address can use, such as an office or an untrusted proxy. The rest remains for the other
+ * addresses.
+ */
 const SHARE_OF_NETWORK = 0.5;
 
 type Limits = Pick<Config, 'socketsPerIp' | 'socketsPerUser' | 'maxSockets' | 'trustedProxies'>;
 
 let open = 0;
-observeCount('websockets_open', 'Sockets this process has open.', () => open);
+observeCount('websockets_open', 'Number of open WebSockets of this process.', () => open);
 
-/** A socket's place. */
+/** The permit of a socket. */
 interface SocketPlace {
   readonly network: string;
-  /** Undefined until somebody has signed in on it. */
+  /** Undefined until a user has authenticated on it. */
   userId: number | undefined;
 }
 
 /**
- * How many sockets this process has open, and for whom. A socket is its address's until somebody signs in on it, and that
- * account's from then on. What is over a limit is refused; what is open stays.
+ * Counts the open sockets of this process and limits them. A socket counts on its address until a user authenticates on it,
+ * and then on that account. Sockets over a limit are refused; open sockets are not closed.
  */
 export class SocketPlaces {
   readonly #limits: Limits;
   readonly #places = new Map<IncomingMessage, SocketPlace>();
-  readonly #byNetwork = new Tally<string>();
-  /** Of those, with nobody signed in. */
-  readonly #strangers = new Tally<string>();
-  readonly #byUser = new Tally<number>();
+  readonly #byNetwork = new KeyCounter<string>();
+  /** Sockets without an authenticated user. */
+  readonly #strangers = new KeyCounter<string>();
+  readonly #byUser = new KeyCounter<number>();
 
   constructor(limits: Limits) {
     this.#limits = limits;
   }
 
-  /** How many are open. */
+  /** Number of open sockets. */
   get count(): number {
     return this.#places.size;
   }
 
   /**
-   * Takes a place for a connection that is to become a socket, until the connection is closed.
+   * Acquires a permit for a connection that becomes a socket, and releases it when the connection closes.
    *
-   * @throws RateLimitHitError when its address has too many already, RequestTimeoutError when this process has.
+   * @throws RateLimitHitError if its address has too many sockets.
+   * @throws RequestTimeoutError if this process has too many.
    */
   take(request: IncomingMessage, connection: Duplex): void {
     const { maxSockets, socketsPerIp = Number.POSITIVE_INFINITY, trustedProxies } = this.#limits;
     const network = networkOf(addressOf(request, trustedProxies));
-    if (this.#places.size >= maxSockets) throw new RequestTimeoutError('Too many sockets are open; please try again');
+    if (this.#places.size >= maxSockets)
+      throw new RequestTimeoutError('Too many sockets are open; please try again later');
     if (this.#strangers.of(network) >= socketsPerIp) {
-      throw tooMany(`${socketsPerIp} sockets of this address are open without a sign-in`);
+      throw tooMany(`${socketsPerIp} unauthenticated sockets are open from this address`);
     }
     if (this.#byNetwork.of(network) >= Math.ceil(maxSockets * SHARE_OF_NETWORK)) {
-      throw tooMany('Too many sockets of this address are open');
+      throw tooMany('Too many sockets are open from this address');
     }
     this.#places.set(request, { network, userId: undefined });
     this.#byNetwork.add(network);
@@ -67,14 +72,14 @@ export class SocketPlaces {
   }
 
   /**
-   * Makes a socket its user's.
+   * Counts a socket on its user's account.
    *
-   * @throws RateLimitHitError when they have too many already.
+   * @throws RateLimitHitError if the account has too many sockets.
    */
   signIn(request: IncomingMessage, userId: number): void {
     const { socketsPerUser = Number.POSITIVE_INFINITY } = this.#limits;
     const place = this.#places.get(request);
-    // Closed while its credentials were looked up.
+    // The connection closed during authentication, or the socket is already counted on an account.
     if (place === undefined || place.userId !== undefined) return;
     if (this.#byUser.of(userId) >= socketsPerUser) {
       throw tooMany(`${socketsPerUser} sockets of this account are open`);

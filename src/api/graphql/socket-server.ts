@@ -8,17 +8,17 @@ import { parseJson } from '../../platform/json.ts';
 import { answering, newRequest } from '../../platform/request-note.ts';
 import { answerBare } from '../bare-answer.ts';
 
-/** What the protocol keeps for each socket besides its own state. */
+/** Data of each socket, besides the protocol's own state. */
 export interface SocketExtra {
   readonly socket: WebSocket;
   readonly request: IncomingMessage;
 }
 
-/** The standard's codes for "restarting" and "try again later": clients of graphql-ws come back after both. */
+/** Standard close codes for "restarting" and "try again later". Clients of graphql-ws reconnect after both. */
 export const RESTARTING = 1012;
 export const TRY_AGAIN = 1013;
 
-/** What a client may say. The rest of the protocol's messages are the server's. */
+/** Message types that clients can send. Only the server sends the others. */
 const OF_CLIENTS: readonly string[] = [
   MessageType.ConnectionInit,
   MessageType.Subscribe,
@@ -28,20 +28,20 @@ const OF_CLIENTS: readonly string[] = [
 ];
 
 /**
- * Our choice: who is sent away by the protocol has this long to answer. The socket's own patience is half a minute, in
- * which thousands that say nothing would pile up.
+ * Time for a client to complete a closing handshake that the protocol starts. The timeout of `ws` is half a minute, in which
+ * thousands of silent sockets could accumulate.
  */
 const FAREWELL_MS = 1_000;
 
 interface Limits {
   readonly maxMessageBytes: number;
-  /** A client that leaves more than this unread is told to come back, and to no more. */
+  /** If a socket has a larger outbound backlog, it is closed, and its client reconnects. */
   readonly maxUnreadBytes: number;
-  /** A peer whose network stack does not answer a ping in this time is gone. */
+  /** If the network stack of a peer does not answer a ping within this time, the peer is disconnected. */
   readonly keepAliveMs: number;
 }
 
-/** Carries the messages of GraphQL over WebSocket between sockets of `ws` and the protocol. */
+/** The transport of GraphQL over WebSocket messages between sockets of `ws` and the protocol. */
 export interface SocketServer {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   readonly sockets: ReadonlySet<WebSocket>;
@@ -49,8 +49,8 @@ export interface SocketServer {
 }
 
 /**
- * What a client does wrong is told to the client, by close codes: the library's own adapter writes it to standard error,
- * which any client could so fill.
+ * Creates a socket server that reports protocol errors to the client, by close codes. The library's own adapter writes them
+ * to standard error, which any client could flood.
  */
 export function createSocketServer<E extends SocketExtra>(
   protocol: Server<E>,
@@ -61,7 +61,7 @@ export function createSocketServer<E extends SocketExtra>(
     noServer: true,
     maxPayload: maxMessageBytes,
     perMessageDeflate: false,
-    // The library's own answers to pings pile up without bound where nobody reads them.
+    // The automatic pongs of `ws` accumulate without limit if the client does not read.
     autoPong: false,
     handleProtocols,
   });
@@ -70,7 +70,8 @@ export function createSocketServer<E extends SocketExtra>(
   });
   server.on('connection', (socket: WebSocket, request: IncomingMessage) => {
     const bounded = () => {
-      if (socket.bufferedAmount > maxUnreadBytes) socket.close(TRY_AGAIN, 'Too much unread; resume');
+      if (socket.bufferedAmount > maxUnreadBytes)
+        socket.close(TRY_AGAIN, 'Outbound backlog too large; reconnect and resume');
     };
     socket.on('ping', (payload) => {
       if (socket.readyState !== socket.OPEN) return;
@@ -94,8 +95,8 @@ function serve<E extends SocketExtra>(
   log: Logger,
   { socket, request, bounded }: SocketExtra & { readonly bounded: () => void },
 ): void {
-  // A broken connection or frame: `ws` closes with the right code itself.
-  socket.on('error', (err) => log.debug({ err }, 'a socket broke'));
+  // If the connection or a frame is broken, `ws` itself closes the socket with the right code.
+  socket.on('error', (err) => log.debug({ err }, 'socket error'));
   const closed = protocol.opened(
     {
       protocol: socket.protocol,
@@ -103,11 +104,11 @@ function serve<E extends SocketExtra>(
         socket.send(data, () => {});
         bounded();
       },
-      // A close frame holds 123 bytes, and the protocol's reasons name what the client sent.
+      // A close frame holds 123 bytes, and the protocol's reasons contain data from the client.
       close: (code, reason = '') => dismiss(socket, code, Buffer.byteLength(reason) > 123 ? 'Refused' : reason),
       onMessage(handle) {
         socket.on('message', async (data) => {
-          // What still comes after the end was said is not carried out.
+          // Messages that arrive after the close frame was sent are ignored.
           if (socket.readyState !== socket.OPEN) return;
           const text = String(data as RawData);
           if (!isFromClient(text)) return dismiss(socket, CloseCode.BadRequest, 'Invalid message received');
@@ -124,7 +125,7 @@ function serve<E extends SocketExtra>(
   socket.once('close', (code, reason) => void closed(code, String(reason)));
 }
 
-/** Closes a socket, and breaks the connection when the other end does not close it in turn. */
+/** Closes a socket, and terminates the connection if the client does not complete the closing handshake. */
 export function dismiss(socket: WebSocket, code?: number, reason?: string): void {
   if (socket.readyState !== socket.OPEN) return;
   socket.close(code, reason);
@@ -133,8 +134,8 @@ export function dismiss(socket: WebSocket, code?: number, reason?: string): void
 }
 
 /**
- * Whether this is a message, and one that a client sends, and no deeper than can be answered: the protocol returns what a
- * ping holds. What else it must hold the protocol checks.
+ * Whether a text is a message of a type that clients can send. It must not be nested too deeply to be returned, because the
+ * protocol returns the payload of a ping. The protocol validates everything else.
  */
 function isFromClient(text: string): boolean {
   try {
@@ -147,7 +148,7 @@ function isFromClient(text: string): boolean {
 function closeAfter(error: unknown, log: Logger, socket: WebSocket): void {
   if (isBusy(error)) dismiss(socket, TRY_AGAIN, 'Try again later');
   else {
-    log.error({ err: error }, 'a message on a socket failed unexpectedly');
+    log.error({ err: error }, 'socket message failed');
     dismiss(socket, CloseCode.InternalServerError, 'Internal server error');
   }
 }

@@ -10,22 +10,22 @@ import type { Deliveries } from './deliveries.ts';
 import { RESTARTING, type SocketExtra, TRY_AGAIN } from './socket-server.ts';
 import { isTooMuch } from './subscriptions.ts';
 
-/** Our choice: while a backlog goes out, it waits for the client above this. */
+/** While a backlog of events is sent, the stream waits for the client if more bytes than this are unsent. */
 const BACKLOG_BYTES = 512 * 1024;
 
-/** What a stream asks and tells its connection. */
+/** Callbacks of a stream to its connection. */
 export interface Reports {
   sent(): void;
   ended(error?: Error): void;
-  /** Whether the user leaves too much unread, over all their clients. */
+  /** Whether the user's outbound backlog, over all clients, is too large. */
   userIsOver(): boolean;
 }
 
-/** The end of one stream at a socket: writes the frames of its `next` messages. */
+/** The sink of one stream on a socket. Writes the encoded frames of its `next` messages. */
 export class SocketSink implements StreamSink {
   readonly #head: Buffer;
   readonly #socket: WebSocket;
-  /** What the WebSocket runs over. */
+  /** The connection below the WebSocket. */
   readonly #connection: Socket;
   readonly #deliveries: Deliveries;
   readonly #reports: Reports;
@@ -49,11 +49,12 @@ export class SocketSink implements StreamSink {
   send(pieces: readonly EventPiece[]): void {
     const socket = this.#socket;
     if (socket.readyState !== socket.OPEN) return;
-    // Past `socket.send`, which takes two writes and as much time again for what this does in one. It has nothing queued
-    // that could be overtaken: it compresses nothing, and writes its own frames whole and at once.
+    // Bypasses `socket.send`, which takes two writes and twice the time. The order of frames is safe, because `ws` has
+    // nothing queued: it does not compress, and writes its own frames immediately and completely.
     writeTogether(this.#connection);
     for (const piece of pieces) this.#connection.write(textFrame(this.#head, this.#deliveries.resultOf(piece)));
-    if (isTooMuch(socket.bufferedAmount, this.#reports.userIsOver)) socket.close(TRY_AGAIN, 'Too much unread; resume');
+    if (isTooMuch(socket.bufferedAmount, this.#reports.userIsOver))
+      socket.close(TRY_AGAIN, 'Outbound backlog too large; reconnect and resume');
     this.#reports.sent();
   }
 
@@ -70,11 +71,11 @@ export class SocketSink implements StreamSink {
   }
 }
 
-/** One whole text message, unmasked as servers send it: RFC 6455, section 5.2. */
+/** A complete text message, unmasked because a server sends it: RFC 6455, section 5.2. */
 const TEXT_FRAME = 0x81;
 const CLOSING_BRACE = 0x7d;
 
-/** The frame of a `next` message: a reader's own head, the bytes it shares with others, and the closing brace. */
+/** Returns the frame of a `next` message: the reader's own head, the shared bytes, and the closing brace. */
 function textFrame(head: Buffer, result: Buffer): Buffer {
   const length = head.length + result.length + 1;
   const start = length < 126 ? 2 : length < 0x10000 ? 4 : 10;

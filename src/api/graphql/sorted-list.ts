@@ -8,7 +8,7 @@ import type { GraphQLContext } from './context.ts';
 import type { OrderBy } from './order-by.ts';
 import { pageSize } from './page-size.ts';
 
-/** How names are compared: whatever their case, and accents beside their letters. */
+/** The order of names: by letters first, then by accents and case. */
 const NAMES = new Intl.Collator('en');
 
 function compare(a: Place, b: Place): number {
@@ -17,30 +17,30 @@ function compare(a: Place, b: Place): number {
   return byKey || a.id - b.id;
 }
 
-/** A sorted list, and what page of it is asked for. */
+/** A sorted list, and its requested page. */
 export interface Sorted {
-  /** The list's own word, so that cursors of others are told apart. */
+  /** Name of the list, which distinguishes its cursors from those of other lists. */
   readonly list: string;
   readonly orderBy: OrderBy<string>;
-  /** Of what it is sorted by. */
+  /** Type of the sort key. */
   readonly keyType: 'string' | 'number';
   readonly args: ConnectionArguments;
-  /** The most rows of a page, where that is not 100. */
+  /** Largest page size, if it is not 100. */
   readonly max?: number | undefined;
 }
 
 /** A page of a sorted list. */
 export interface SortedPage<P extends Place = Place> {
-  /** In the order shown. */
+  /** Rows of the page, in the order of the list. */
   readonly places: readonly P[];
-  /** Whether there are rows beyond its end, in the direction read. */
+  /** Whether there are rows beyond the end of the page, in the direction of reading. */
   readonly more: boolean;
 }
 
 /**
- * Which rows a query is to read for a page, with one more than it shows.
+ * Returns the rows that a query must read for a page, with one more than the page shows.
  *
- * @throws BadRequestError for a page size outside 0 to `max`, and a cursor of another list or of another `field`.
+ * @throws BadRequestError if the page size is not within 0 to `max`, or a cursor belongs to another list or `field`.
  */
 export function keysetOf(sorted: Sorted): Keyset {
   const { orderBy, args, max } = sorted;
@@ -54,14 +54,14 @@ export function keysetOf(sorted: Sorted): Keyset {
   };
 }
 
-/** The page that was read by a `keysetOf`. @param found In the order in which the query came to them. */
+/** Returns the page of rows that were read by `keysetOf`. @param found In the order of the query. */
 export function pageRead<P extends Place>(found: readonly P[], { args, max }: Sorted): SortedPage<P> {
   const size = pageSize(args, max);
   const places = found.slice(0, size);
   return { places: isBackward(args) ? places.reverse() : places, more: found.length > size };
 }
 
-/** The page of a list that is known as a whole. @throws BadRequestError as `keysetOf`. */
+/** Returns a page of a list that is completely known. @throws BadRequestError as `keysetOf`. */
 export function pageAmong(all: readonly Place[], sorted: Sorted): SortedPage {
   const { above, below, limit, descending } = keysetOf(sorted);
   const within = all
@@ -72,22 +72,22 @@ export function pageAmong(all: readonly Place[], sorted: Sorted): SortedPage {
 }
 
 interface RowsOptions<Model extends keyof PrismaTypes> extends Sorted {
-  /** Which rows there are in the list, for this viewer. */
+  /** The condition for rows in the list, for this viewer. */
   readonly where: PrismaTypes[Model]['Where'];
-  /** The column that tells rows apart within the list, where that is not `id`. */
+  /** The column that identifies a row within the list, if it is not `id`. */
   readonly idColumn?: string;
   readonly ctx: GraphQLContext;
   readonly info: GraphQLResolveInfo;
-  /** The GraphQL type, where it is not called as the model is. */
+  /** The GraphQL type, if its name differs from that of the model. */
   readonly typeName?: string;
 }
 
 interface ListOptions<Model extends keyof PrismaTypes> extends RowsOptions<Model> {
-  /** All there are in the list: an organisation or a person has some thousands of it at most. */
+  /** All rows of the list. An organization or a user has at most a few thousand. */
   readonly places: readonly Place[];
 }
 
-/** A page of a sorted list whose rows were all read beforehand. @throws BadRequestError as `keysetOf`. */
+/** Returns a page of a sorted list whose rows were all read beforehand. @throws BadRequestError as `keysetOf`. */
 export function sortedAmong<Row>(
   rows: readonly Row[],
   placeOf: (row: Row) => Place,
@@ -104,10 +104,10 @@ interface PageOptions<Model extends keyof PrismaTypes> extends RowsOptions<Model
 }
 
 /**
- * One page of a Relay connection that is sorted by names as people read them, or by what no column holds: the whole list is
- * sorted, and the page is read.
+ * Reads one page of a Relay connection that is sorted by names in human order, or by a value that no column contains. The
+ * whole list is sorted in memory, and then the page is read.
  *
- * @throws BadRequestError for a page size outside 0 to `max`, and a cursor of another list or of another `field`.
+ * @throws BadRequestError if the page size is not within 0 to `max`, or a cursor belongs to another list or `field`.
  */
 export const sortedPageOf = <Model extends keyof PrismaTypes & string>(
   model: Model,
@@ -115,9 +115,9 @@ export const sortedPageOf = <Model extends keyof PrismaTypes & string>(
 ) => readPage(model, { ...options, page: pageAmong(places, options), totalCount: () => places.length });
 
 /**
- * The rows of a page of a sorted list, as a Relay connection, with what is selected of them. A cursor holds what its row
- * was sorted by and the row's id, so that a page goes on at the right place although the row has changed since or is gone;
- * it means the same whichever way the list is sorted.
+ * Reads the rows on a page of a sorted list, with their selected relations, as a Relay connection. A cursor contains the
+ * sort key and id of its row. Paging therefore continues at the right place even if the row was changed or deleted. A cursor
+ * is valid in both sort directions.
  */
 export async function readPage<Model extends keyof PrismaTypes & string>(
   model: Model,
@@ -129,14 +129,14 @@ export async function readPage<Model extends keyof PrismaTypes & string>(
 }
 
 interface ReadOptions<Row> extends Sorted {
-  /** All there are in the list. */
+  /** All rows of the list. */
   readonly places: readonly Place[];
-  /** The rows of the ids that are still there, in whatever order. */
+  /** Reads the rows with these ids that still exist, in any order. */
   readonly read: (ids: readonly number[]) => Promise<readonly Row[]>;
   readonly idOf: (row: Row) => number;
 }
 
-/** The same where the rows of a page are not read by what is selected of them. */
+/** Reads one page like `sortedPageOf`, with rows that `read` loads independently of the selection. */
 export async function sortedRows<Row>({ places, read, idOf, ...sorted }: ReadOptions<Row>): Promise<Connection<Row>> {
   const page = pageAmong(places, sorted);
   const rows = await read(page.places.map(({ id }) => id));
@@ -148,7 +148,7 @@ interface Found<Row> extends Sorted {
   readonly totalCount: Connection<Row>['totalCount'];
 }
 
-/** The same of rows that were read beforehand, in whatever order; without those that went meanwhile. */
+/** Returns a connection for rows that were read beforehand, in any order. Rows deleted since then are left out. */
 export function sortedConnection<Row>(
   rows: readonly Row[],
   page: SortedPage,
@@ -158,7 +158,7 @@ export function sortedConnection<Row>(
   return { ...connectionOf(page, ({ id }) => byId.get(id), sorted), totalCount };
 }
 
-/** The same of what its place leads to; undefined where it went meanwhile. */
+/** Returns a connection for a page. @param rowAt Returns the row at a place; undefined if it was deleted since then. */
 export function connectionOf<P extends Place, Row>(
   { places, more }: SortedPage<P>,
   rowAt: (place: P) => Row | undefined,
@@ -176,7 +176,7 @@ const wordOf = ({ list, orderBy: { field } }: Sorted): string => `${list} by ${f
 const cursorOf = (sorted: Sorted, { key, id }: Place): string =>
   Buffer.from(JSON.stringify([wordOf(sorted), key, id])).toString('base64url');
 
-/** The place in a cursor; undefined when none was given. */
+/** Returns the sort key and id in a cursor; undefined if no cursor was given. */
 function placeInCursor(sorted: Sorted, name: 'after' | 'before'): Place | undefined {
   const cursor = sorted.args[name];
   if (cursor == null) return undefined;
@@ -184,7 +184,7 @@ function placeInCursor(sorted: Sorted, name: 'after' | 'before'): Place | undefi
   const isPlace = typeof key === sorted.keyType && isKey(key) && Number.isSafeInteger(id);
   if (word === wordOf(sorted) && isPlace) return { key, id: Number(id) };
   const isOfField = String(word).startsWith(`${sorted.list} by `) && word !== wordOf(sorted);
-  throw new BadRequestError(`"${name}" is not a cursor of this list${isOfField ? ', sorted as it is' : ''}`);
+  throw new BadRequestError(`"${name}" is not a cursor of this list${isOfField ? ' in this sort order' : ''}`);
 }
 
 function partsOf(cursor: string): readonly unknown[] {
@@ -196,6 +196,6 @@ function partsOf(cursor: string): readonly unknown[] {
   }
 }
 
-/** Cursors are the client's to tamper with: what the database cannot take is no key. */
+/** Whether the database can store a key. Clients can tamper with cursors. */
 const isKey = (key: unknown): key is SortKey =>
   typeof key === 'string' ? key.isWellFormed() && !key.includes('\0') : Number.isSafeInteger(key);

@@ -8,6 +8,7 @@ import type { StreamSink } from '../../events/stream.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
+import { retryAfterHeader } from '../bare-answer.ts';
 import { challengeOf } from '../cross-site.ts';
 import { setBudgetHeaders } from '../rate-limits.ts';
 import { readBody } from '../request-body.ts';
@@ -15,12 +16,19 @@ import { signInBy } from '../sessions.ts';
 import { browserOf } from './context.ts';
 import { Deliveries } from './deliveries.ts';
 import { presentError } from './errors.ts';
-import { type Arrival, admit, admitArrived, beginOperation, executeOperation, type Sender } from './operation.ts';
+import {
+  type Arrival,
+  admit,
+  admitArrived,
+  beginOperation,
+  executeOperation,
+  type OperationSource,
+} from './operation.ts';
 import { readDocument, requireDocument } from './persisted-documents.ts';
 import type { GraphQLParts } from './server.ts';
 import { isOver, isTooMuch, openSubscription, prepareSubscription } from './subscriptions.ts';
 
-/** Proxies drop what is silent for a minute. */
+/** Proxies close connections that are silent for a minute. */
 const KEEP_ALIVE_MS = 15_000;
 const MAX_BODY_BYTES = 256 * 1024;
 const BROWSER_RETRY_MS = 1_000;
@@ -28,28 +36,28 @@ const BROWSER_RETRY_MS = 1_000;
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'private, no-store',
-  // Some reverse proxies hold a response back until it is large.
+  // Some reverse proxies buffer a response until it is large.
   'x-accel-buffering': 'no',
 };
 
-/** What a GraphQL request over HTTP says, however it was sent. */
+/** A GraphQL request over HTTP, from the body or the query string. */
 interface Operation {
   readonly query: unknown;
   readonly documentId: unknown;
   readonly operationName: string | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
   readonly extensions: Readonly<Record<string, unknown>>;
-  /** What a browser sends back of the last frame, after a break. */
+  /** Id of the last frame, which a browser sends when it reconnects. */
   readonly lastEventId: number | undefined;
 }
 
 /**
- * Serves an operation as server-sent events, by the distinct connections mode of GraphQL over SSE, one connection for one
- * operation: `next` events with an execution result each, then `complete`. A subscription's frames carry the event's id,
- * and `Last-Event-ID` resumes after it.
+ * Serves an operation as server-sent events, in the distinct connections mode of GraphQL over SSE. Each operation has its
+ * own connection. It receives `next` events with one execution result each, then `complete`. Frames of a subscription carry
+ * the event's id, and `Last-Event-ID` resumes after it.
  *
- * What is wrong with the operation is told by a `next`, since browsers show nothing else of an answer. By a status is told
- * what is no operation at all, whose sender is not let in, and what may be otherwise in a moment: there clients come back.
+ * Errors of the operation are sent as a `next` event, because browsers expose nothing else of a response. An error status is
+ * sent if the request is not an operation, if its sender is refused, and for temporary errors, after which clients retry.
  *
  * @see https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md
  */
@@ -60,7 +68,7 @@ export function createEventStreamTransport(app: App, parts: GraphQLParts) {
       const arrival: Arrival = {
         signIn: () => signInBy(app, request, { allowBearer: true, answer: response }),
         answer: response,
-        told: (budget) => setBudgetHeaders(response, budget),
+        onBudget: (budget) => setBudgetHeaders(response, budget),
       };
       const { arrived, sender } = await admitArrived(arriving(request), () => admit(app, request, arrival));
       const sent = readOperation(request, arrived);
@@ -74,18 +82,18 @@ export function createEventStreamTransport(app: App, parts: GraphQLParts) {
     } catch (error) {
       const expected = expectedError(error);
       const wait = expected?.data['retry-after'];
-      if (wait !== undefined && !response.headersSent) response.setHeader('retry-after', String(wait));
+      if (typeof wait === 'number' && !response.headersSent) response.setHeader('retry-after', retryAfterHeader(wait));
       const status = expected?.status ?? (error instanceof GraphQLError ? 400 : 500);
       refuse(response, [presentError(error, app.log)], status);
     }
   };
 }
 
-/** Carries out an operation of somebody who was let in. */
+/** Executes the operation of an admitted sender. */
 async function serve(
   app: App,
   parts: GraphQLParts,
-  { sent, sender, response }: { sent: Operation; sender: Sender; response: ServerResponse },
+  { sent, sender, response }: { sent: Operation; sender: OperationSource; response: ServerResponse },
 ): Promise<void> {
   const { schema, documents } = parts;
   const { operationName, variables, extensions } = sent;
@@ -93,7 +101,7 @@ async function serve(
   const { document, errors } = readDocument(parts, sent);
   if (errors !== undefined) return answerOnce(app, response, { errors });
   const operation = getOperationAST(document, operationName);
-  // It could be asked for by a link on any page.
+  // A link on any page could send a GET request, so a mutation requires POST.
   if (operation?.operation === 'mutation' && request.method === 'GET') {
     response.setHeader('allow', 'POST');
     return refuse(response, [badRequest('A mutation must be sent by POST')], 405);
@@ -109,26 +117,26 @@ async function serve(
   const subscription = prepareSubscription(schema, document, { operationName, variables, log: app.log });
   if ('errors' in subscription) return answerOnce(app, response, { errors: subscription.errors });
   const sink = new ResponseSink(response, new Deliveries(subscription.operation, context), () => isOver(app, context));
-  const stream = await openSubscription(context, subscription, { told: sent.lastEventId, sink });
+  const stream = await openSubscription(context, subscription, { lastReceived: sent.lastEventId, sink });
   if (response.destroyed) return stream.stop();
   response.once('close', () => stream.stop());
   sink.open();
   await stream.start();
 }
 
-/** Whether a client that sends the same again later may fare better. */
+/** Whether the same request can succeed later. */
 function isPassing(error: unknown): boolean {
   if (error instanceof GraphQLError) return false;
   const expected = expectedError(error);
   return expected === undefined || expected.status === 429 || expected.status >= 500;
 }
 
-/** Answers what begins and ends operations in the protocol's other mode, in which one connection carries many. */
+/** Refuses requests that start and end operations in the single connection mode, in which one connection carries many. */
 function refuseSingleConnection(response: ServerResponse): void {
   response.setHeader('allow', 'GET, POST');
   const message =
-    'The single connection mode of GraphQL over SSE is not offered: send each operation with "Accept: text/event-stream", ' +
-    'or use a WebSocket for many';
+    'The single connection mode of GraphQL over SSE is not supported: send each operation with the header ' +
+    '"Accept: text/event-stream", or use a WebSocket for several operations';
   refuse(response, [badRequest(message)], 405);
 }
 
@@ -147,7 +155,7 @@ function refuse(response: ServerResponse, errors: readonly GraphQLError[], statu
   response.end(JSON.stringify({ errors }));
 }
 
-/** The whole answer: the result of what is not a subscription, or what is wrong with an operation. */
+/** Sends a complete response: the result of an operation other than a subscription, or the errors of any operation. */
 function answerOnce(app: App, response: ServerResponse, result: ExecutionResult): void {
   if (response.headersSent || response.destroyed) {
     response.end();
@@ -159,10 +167,10 @@ function answerOnce(app: App, response: ServerResponse, result: ExecutionResult)
   response.end(`event: next\ndata: ${JSON.stringify(shown)}\n\nevent: complete\ndata:\n\n`);
 }
 
-/** The body of a request, when it is there; undefined where the query string holds it all. */
+/** Returns the complete body of a request; undefined if the query string contains the operation. */
 async function arriving(request: IncomingMessage): Promise<Buffer | undefined> {
   if (request.method === 'GET') return undefined;
-  // A form or plain text may come from any page without asking; JSON may not.
+  // Any page can send a form or plain text without a preflight request, but not JSON.
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
     throw new BadRequestError('The body must be application/json');
   }
@@ -176,7 +184,7 @@ function readOperation(request: IncomingMessage, body: Buffer | undefined): Oper
       : readBodyJson(body.toString('utf8'));
   const { query, documentId, operationName } = params;
   if (operationName != null && typeof operationName !== 'string')
-    throw new BadRequestError('"operationName" must be text');
+    throw new BadRequestError('"operationName" must be a string');
   return {
     query,
     documentId,
@@ -187,7 +195,7 @@ function readOperation(request: IncomingMessage, body: Buffer | undefined): Oper
   };
 }
 
-/** In a query string it is JSON text. */
+/** Returns an object parameter. In a query string, it is JSON text. */
 function objectIn(params: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
   const sent = params[name];
   const value = typeof sent === 'string' ? readJsonText(sent, `"${name}"`) : (sent ?? {});
@@ -211,7 +219,7 @@ function readJsonText(text: string, name: string): unknown {
   }
 }
 
-/** Browsers send back the last `id:` when they reconnect by themselves. */
+/** Returns the last `id:` that a browser received before it reconnected. */
 function lastEventId(request: IncomingMessage): number | undefined {
   const header = request.headers['last-event-id'];
   if (typeof header !== 'string' || header === '') return undefined;
@@ -226,7 +234,7 @@ class ResponseSink implements StreamSink {
   readonly #userIsOver: () => boolean;
   #keepAlive: NodeJS.Timeout | undefined;
 
-  /** @param userIsOver Whether the user leaves too much unread, over all their clients. */
+  /** @param userIsOver Whether the user's outbound backlog, over all clients, is too large. */
   constructor(response: ServerResponse, deliveries: Deliveries, userIsOver: () => boolean) {
     this.#userIsOver = userIsOver;
     this.#response = response;
@@ -259,13 +267,15 @@ class ResponseSink implements StreamSink {
     try {
       if (this.#response.writableNeedDrain) await once(this.#response, 'drain', { signal });
     } catch {
-      // The client is gone; the stream stops by the same event.
+      // The client has disconnected. The same `close` event stops the stream.
     } finally {
       abort();
     }
   }
 
-  /** An orderly end is told; otherwise the response just ends, and the client comes back with the last id. */
+  /**
+   * Ends the response. If the stream is over for good, `complete` is sent. Otherwise the client reconnects with the last id.
+   */
   end(why: ReaderEnd): void {
     clearInterval(this.#keepAlive);
     if (why instanceof Error) {

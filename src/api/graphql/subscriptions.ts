@@ -10,7 +10,7 @@ import {
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { type App, type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
+import { type App, type Ctx, chargedAccountOf, type RequestCtx, signedIn } from '../../access/context.ts';
 import { readerAccess } from '../../access/sign-in.ts';
 import { checkPosition } from '../../events/queue.ts';
 import { EventStream, type StreamSink } from '../../events/stream.ts';
@@ -20,26 +20,29 @@ import { bytesOf } from './documents.ts';
 import { EventOperation, type Run } from './event-operation.ts';
 import { rootField } from './root-field.ts';
 
-/** A subscription that is about to start: what it reads, and what it makes of it. */
+/** A subscription that is about to start: its queue, position and operation. */
 export interface Subscription {
   readonly queueId: string;
   readonly after: number | undefined;
   readonly operation: EventOperation;
 }
 
-/** Our choice: a front end has some tens of documents; the rest is somebody inlining ids. */
+/** Limit of shared operations. A front end has a few dozen documents. Only clients that write ids into documents have more. */
 const MAX_SHARED = 1_000;
-/** Our choice. A process with a heap of less than a gigabyte keeps less. */
+/** Limit of the memory use of shared operations. It is lower for a process with a heap of less than a gigabyte. */
 const MAX_SHARED_BYTES = shareOfHeap(1 / 32, 32 * 1024 * 1024);
-/** What a character of a key takes at the most: it stands for a value of the variables, such as one of a list of short texts. */
+/**
+ * Largest memory use per character of a key. A character can stand for a value of the variables, such as an item in a list
+ * of short texts.
+ */
 const VARIABLE_BYTES = 16;
 const shared = new WeakMap<GraphQLSchema, LRUCache<string, EventOperation>>();
 
 /**
- * Works out what a validated subscription document reads.
+ * Returns the queue, position and operation of a validated subscription document.
  *
  * @returns The subscription, or the errors in its variables.
- * @throws BadRequestError when the operation is not a subscription to events.
+ * @throws BadRequestError if the operation is not a subscription to events.
  */
 export function prepareSubscription(
   schema: GraphQLSchema,
@@ -67,8 +70,9 @@ export function prepareSubscription(
 }
 
 /**
- * The operation shared by all who sent this document. The variables that name a reader's queue and position are left
- * out of the key, as are those the document does not declare, and empty values stand in for them in the execution: nothing below the root can read them.
+ * Returns the operation that all clients with this document share. The key excludes undeclared variables, and those that
+ * name the reader's queue and position. In the execution, empty values replace the latter, because nothing below the root
+ * can read them.
  */
 function sharedOperation(
   schema: GraphQLSchema,
@@ -86,7 +90,8 @@ function sharedOperation(
   }
   let operation = operations.get(key);
   if (operation === undefined) {
-    // `String!` takes any text; `LongId` takes any number: neither changes what the event's fields show.
+    // Replaces these values with constants, so that operations that differ only in them are shared. `String!` accepts any text
+    // and `LongId` any number, and neither affects the fields of the event.
     const standIns = Object.fromEntries(apart.map((name) => [name, typeof variables[name] === 'number' ? 0 : '']));
     const stood = Object.fromEntries(Object.entries(standIns).filter(([name]) => variables[name] != null));
     operation = new EventOperation(schema, document, { operationName, variables: { ...rest, ...stood }, log });
@@ -95,7 +100,7 @@ function sharedOperation(
   return operation;
 }
 
-/** How often each variable is read, its definition aside. */
+/** Returns how often each variable is used, its definition excluded. */
 function usesOf(document: DocumentNode): Map<string, number> {
   const uses = new Map<string, number>();
   visit(document, {
@@ -107,34 +112,36 @@ function usesOf(document: DocumentNode): Map<string, number> {
   return uses;
 }
 
-/** Our choices. A client that leaves more than this unread is cut off, and resumes where it was. */
+/** A client with a larger outbound backlog is disconnected, and resumes at its position. */
 export const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
-/** Of a user who leaves too much unread in all, it is the streams with more than this that are cut off. */
+/** If a user's outbound backlog is too large in total, streams with more than this are disconnected. */
 const FAIR_UNREAD_BYTES = 512 * 1024;
 
-/** Whether a stream with so much unread is to be cut off. */
+/** Whether a stream with this outbound backlog must be disconnected. */
 export const isTooMuch = (unreadBytes: number, userIsOver: () => boolean): boolean =>
   unreadBytes > MAX_UNREAD_BYTES || (unreadBytes > FAIR_UNREAD_BYTES && userIsOver());
 
-/** Whether the viewer leaves too much unread, over all their clients. */
-export const isOver = (app: App, { viewer }: RequestCtx): boolean => viewer !== null && app.unread.isOver(viewer.id);
+/** Whether the viewer's outbound backlog, over all clients, is too large. */
+export const isOver = (app: App, { viewer }: RequestCtx): boolean =>
+  viewer !== null && app.outboundBacklog.isOver(chargedAccountOf(viewer));
 
 /**
- * Opens the queue a subscription names and starts to send its events: after the greatest of what was acknowledged, the
- * subscription's own `after`, and `told`. Clients send their first variables again after a break, so that `after` stays
- * where it was, and what they tell with the connection moves on.
+ * Opens the queue of a subscription, and creates its event stream. The stream begins after the greatest of three positions:
+ * the last acknowledged one, the subscription's `after`, and `lastReceived`. After a reconnect, clients send the same variables
+ * again, so that `after` is outdated, but a new `lastReceived`.
  *
- * @param told The position the client told beside the document.
- * @throws BadEventQueueIdError when the queue or the position is lost, UnauthorizedError when nobody is signed in.
+ * @param lastReceived The position that the client sent outside the document.
+ * @throws BadEventQueueIdError if the queue or the position is lost.
+ * @throws UnauthorizedError if the request is not authenticated.
  */
 export async function openSubscription(
   request: RequestCtx,
   { queueId, after }: Pick<Subscription, 'queueId' | 'after'>,
-  { told, sink }: { readonly told: number | undefined; readonly sink: StreamSink },
+  { lastReceived, sink }: { readonly lastReceived: number | undefined; readonly sink: StreamSink },
 ): Promise<EventStream> {
   const ctx: Ctx = signedIn(request);
   const queue = await ctx.app.queues.open(ctx, queueId, { claim: true });
-  const known = [after, told].filter((position) => position !== undefined);
+  const known = [after, lastReceived].filter((position) => position !== undefined);
   if (known.length > 0) queue.acknowledge(await checkPosition(ctx.app, queue, Math.max(...known)));
   return new EventStream(ctx.app, queue, { known: queue.acked, sink, access: readerAccess(ctx) });
 }

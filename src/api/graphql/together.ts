@@ -1,21 +1,21 @@
 import type { GraphQLContext } from './context.ts';
 import type { Loads } from './keyed-loader.ts';
 
-/** What each of several objects has, in their order: an error in the place of what could not be had. */
+/** A function that returns a field's value for each of several objects, in order. A failed value is returned as an error. */
 export type ForAll<Source, Value> = (
   sources: readonly Source[],
   ctx: GraphQLContext,
 ) => Promise<readonly (Value | Error)[]>;
 
-/** A resolver that answers for many objects in one go, where it is asked so. */
+/** A resolver that can also resolve its field for many objects in one batch. */
 export interface Together<Source, Value> {
   (source: Source, args: object, ctx: GraphQLContext): Promise<Value>;
   readonly forAll: ForAll<Source, Value>;
 }
 
 /**
- * The resolver of a field that is read for all the objects of a list at once. Queries are executed a field at a time, so
- * they wait once for all of them (`plans/execute.ts`); whoever asks for one object waits for that.
+ * Returns the resolver of a field that is read for all objects of a list in one batch. Queries are executed field by field,
+ * with one await for all objects (`plans/execute.ts`). A call for a single object reads only that object.
  */
 export const together = <Source, Value>(forAll: ForAll<Source, Value>): Together<Source, Value> =>
   Object.assign(
@@ -27,20 +27,20 @@ export const together = <Source, Value>(forAll: ForAll<Source, Value>): Together
     { forAll },
   );
 
-/** What one field of the objects of a list is read from. */
+/** The loader that provides a field for the objects of a list. */
 type LoaderOf<K, V> = (ctx: GraphQLContext) => Pick<Loads<K, V>, 'loadAll'>;
 
-/** The same of what a loader has by a key that each of the objects has. */
+/** Returns a batch resolver for values that a loader has under a key of each object. */
 export const byKey = <Source, K, V>(loader: LoaderOf<K, V>, keyOf: (source: Source) => K): Together<Source, V> =>
   together((sources, ctx) => loader(ctx).loadAll(sources.map(keyOf)) as Promise<readonly (V | Error)[]>);
 
-/** The same where some have none: null for these. */
+/** Returns a resolver like `byKey`, with null for objects without a key. */
 export const byKeyIfAny = <Source, K, V>(
   loader: LoaderOf<K, V>,
   keyOf: (source: Source) => K | null,
 ): Together<Source, V | null> => together((sources, ctx) => loader(ctx).loadAll(sources.map(keyOf)));
 
-/** The same of something that is made of what the loader has. */
+/** Returns a resolver like `byKey`, for values that are computed from the loaded ones. */
 export const madeByKey = <Source, K, V, Made>(
   loader: LoaderOf<K, V>,
   keyOf: (source: Source) => K,

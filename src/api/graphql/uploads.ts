@@ -5,14 +5,14 @@ import { parseJson } from '../../platform/json.ts';
 import { PREFLIGHT_HEADERS } from '../cross-site.ts';
 import { mediaTypeOf, readMultipart } from '../request-body.ts';
 
-/** What to say to a body that is neither JSON nor an upload. */
+/** The error message for a body that is neither JSON nor an upload. */
 export const NEITHER_JSON_NOR_UPLOAD =
   'The body must be application/json, or multipart/form-data with a header "GraphQL-Require-Preflight: 1" or ' +
   '"Apollo-Require-Preflight: true"';
 
 /**
- * Whether a request carries files, and no page of another origin can have sent it: a multipart body it can send unasked,
- * but no header of its own.
+ * Whether a request carries files and cannot come from a page of another origin. Such a page can send a multipart body
+ * without a preflight request, but no header of its own.
  */
 export function isUpload({ method, headers }: IncomingMessage): boolean {
   return (
@@ -23,11 +23,11 @@ export function isUpload({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Reads an operation with files: `operations` is the JSON body with null in the place of each file, and `map` says which
- * file goes where.
+ * Parses an operation with files. `operations` is the JSON body with null in place of each file, and `map` assigns each file
+ * to its place.
  *
- * @param contentType The header as it was sent.
- * @throws BadRequestError when the body is not as the specification has it.
+ * @param contentType The header as sent.
+ * @throws BadRequestError if the body does not follow the specification.
  * @see https://github.com/jaydenseric/graphql-multipart-request-spec
  */
 export async function readUpload(body: Buffer, contentType: string): Promise<GraphQLParams> {
@@ -36,7 +36,7 @@ export async function readUpload(body: Buffer, contentType: string): Promise<Gra
   const sent = new Map(files);
   for (const [name, paths] of Object.entries(objectIn(fields, 'map'))) {
     const file = sent.get(name);
-    if (file === undefined) throw new BadRequestError(`There is no file "${name}"`);
+    if (file === undefined) throw new BadRequestError(`"map" names the file "${name}", which was not sent`);
     for (const path of Array.isArray(paths) ? paths : [paths]) place(operations, String(path), file);
   }
   return operations;
@@ -55,14 +55,14 @@ function objectIn(fields: ReadonlyMap<string, string>, name: string): Record<str
   return value as Record<string, unknown>;
 }
 
-/** Only where the operation itself holds null: a path leads to nothing that was not sent. */
+/** Inserts a file. The path must lead to a null in the operation that was sent. */
 function place(operations: object, path: string, file: Uint8Array): void {
   const keys = path.split('.');
   const last = keys.pop() ?? '';
   let holder: unknown = operations;
   for (const key of keys) holder = ownValue(holder, key);
   if (keys[0] !== 'variables' || ownValue(holder, last) !== null) {
-    throw new BadRequestError('"map" leads to a place that does not hold null');
+    throw new BadRequestError('"map" contains a path that does not lead to null in "variables"');
   }
   Reflect.set(holder as object, last, file);
 }

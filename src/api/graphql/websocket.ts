@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GraphQLError, getOperationAST } from 'graphql';
 import { CloseCode, type Context, makeServer, type SubscribePayload } from 'graphql-ws';
-import type { App, RequestCtx } from '../../access/context.ts';
+import { type App, chargedAccountOf, type RequestCtx } from '../../access/context.ts';
 import { UnauthorizedError } from '../../access/errors.ts';
 import { type ShownSession, signIn } from '../../access/sign-in.ts';
 import type { EventStream } from '../../events/stream.ts';
@@ -24,24 +24,30 @@ import { createSocketServer, dismiss, RESTARTING, type SocketExtra, TRY_AGAIN } 
 import { SocketSink } from './socket-sink.ts';
 import { isOver, MAX_UNREAD_BYTES, openSubscription, prepareSubscription, type Subscription } from './subscriptions.ts';
 
-/** Bounds of one socket: our choice. */
+/** Limits of one socket. */
 const LIMITS = { maxMessageBytes: 256 * 1024, maxUnreadBytes: MAX_UNREAD_BYTES, keepAliveMs: 20_000 };
 const CONNECTION_INIT_MS = 5_000;
 const MAX_OPERATIONS = 100;
-/** Our choice: ten times the queues of a user. Clients that keep those of queues that are over stay below for long. */
+/**
+ * Limit of positions: ten times the queues of a user. Clients that also keep the positions of ended queues stay below it for
+ * long.
+ */
 const MAX_POSITIONS = 1_000;
 /**
- * How soon after an event the client is asked whether it arrived, at the latest; at the earliest in half the time, at random,
- * so that not all who heard it are asked in the same moment.
+ * Longest delay between an event and the ping that confirms it, in milliseconds. The delay is random, at least half of this,
+ * so that not all recipients are pinged at the same time.
  */
 const CONFIRM_MS = 1_000;
-/** Our choice: for each so many sockets that are open it is as long again. Asking and the answer cost as much as some deliveries. */
+/**
+ * Number of open sockets above which the delay grows in proportion to that number. A ping and its pong cost as much as some
+ * deliveries.
+ */
 const SOCKETS_ASKED = 1_250;
 const MOST_CONFIRM_MS = 20_000;
 
 interface Params extends Record<string, unknown> {
   readonly authorization?: unknown;
-  /** Of each queue, by its id, the last position the client has seen: `{"<queue>": 123}`. */
+  /** Last position that the client has received from each queue, by queue id: `{"<queue>": 123}`. */
   readonly positions?: unknown;
 }
 
@@ -51,10 +57,10 @@ interface Extra extends SocketExtra {
 
 type Ctx = Context<Params, Extra>;
 
-/** GraphQL over WebSocket (graphql-transport-ws): every operation, and events as they happen. */
+/** GraphQL over WebSocket (graphql-transport-ws): all operations, and events as they occur. */
 export interface WebSocketTransport {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Tells every client to come back, to another node or later. */
+  /** Closes all sockets, so that their clients reconnect, to another node or later. */
   close(): Promise<void>;
 }
 
@@ -66,10 +72,10 @@ export function createWebSocketTransport(app: App, parts: GraphQLParts): WebSock
     onConnect: (ctx) => connect(app, places, ctx),
     onSubscribe: (ctx, id, payload) => prepare(app, parts, { ctx, id, payload }),
     execute: (args) => executeOperation(args),
-    // What `prepare` made of a subscription is run as it is.
+    // Runs the subscription that `prepare` created.
     subscribe: (args) => (args.contextValue as { run: () => AsyncGenerator<never> }).run() as never,
     onNext: (_ctx, _id, _payload, _args, { errors, data, extensions }) =>
-      // Without data the operation was not executed: its variables are wrong.
+      // Without data, the operation was not executed, because its variables are wrong.
       errors && {
         ...(data !== undefined && { data }),
         errors: errors.map((error) => presentError(error, app.log).toJSON()),
@@ -107,10 +113,10 @@ export function createWebSocketTransport(app: App, parts: GraphQLParts): WebSock
   };
 }
 
-/** A subscription that fails is over for the protocol a second time. */
+/** Requests that were logged. The protocol reports the end of a failed subscription twice. */
 const logged = new WeakSet<RequestNote>();
 
-/** Says in a line how an operation went, as is said of each request over HTTP. */
+/** Logs the outcome of an operation in one line, like that of an HTTP request. */
 function logOperation({ log }: App, outcome: 'complete' | 'refused'): void {
   const note = currentRequest();
   if (note === undefined || logged.has(note) || !log.isLevelEnabled('info')) return;
@@ -118,24 +124,25 @@ function logOperation({ log }: App, outcome: 'complete' | 'refused'): void {
   log.info({ method: 'WEBSOCKET', route: '/graphql', outcome, ms: tookMs(note), user_id: note.userId }, 'request');
 }
 
-/** Refusing here closes with 4403; a throw would close with 4500, which clients take for a fault of ours. */
+/** Returns false to refuse a client with 4403. An exception would close with 4500, which clients treat as a server error. */
 async function connect(app: App, places: SocketPlaces, { connectionParams, extra }: Ctx): Promise<boolean> {
   try {
     const state = new ConnectionState(app, { places, extra }, connectionParams);
     const { viewer } = await countRefusals(app, extra.request, () => state.signIn());
     if (viewer === null) await countAddress(app, extra.request);
     else {
-      places.signIn(extra.request, viewer.id);
+      const account = chargedAccountOf(viewer);
+      places.signIn(extra.request, account);
       app.connections.signIn(extra.request.socket);
-      app.unread.hold(viewer.id, extra.request.socket);
+      app.outboundBacklog.hold(account, extra.request.socket);
     }
     extra.state = state;
     return true;
   } catch (error) {
     if (!(error instanceof ChatError)) throw error;
-    // The first close counts: whoever comes too often is to come back, unlike who may not come at all.
+    // The first close counts. Unlike a client without access, a rate-limited client reconnects later.
     if (error instanceof RateLimitHitError) dismiss(extra.socket, TRY_AGAIN, error.message);
-    // A position taken for none would repeat what the client has, and nobody would know why.
+    // If a malformed position were ignored, the client would receive events twice, without any indication why.
     else if (error instanceof BadRequestError) dismiss(extra.socket, CloseCode.BadRequest, error.message);
     return false;
   }
@@ -150,10 +157,10 @@ async function prepare(
   const { state } = ctx.extra;
   if (state === undefined) return [new GraphQLError('Not connected')];
   if (Object.keys(ctx.subscriptions).length > MAX_OPERATIONS) {
-    return [new GraphQLError(`At most ${MAX_OPERATIONS} operations may run on one socket`)];
+    return [new GraphQLError(`At most ${MAX_OPERATIONS} operations can run on one socket`)];
   }
   try {
-    // Who it is, as of now: an operation is not run with the rights of an hour ago.
+    // Authenticates again, because an operation must not run with outdated rights.
     const sender = await admit(app, ctx.extra.request, { signIn: () => state.signIn() });
     const { document, errors } = readDocument(parts, payload);
     if (errors !== undefined) return errors;
@@ -169,7 +176,7 @@ async function prepare(
     if ('errors' in subscription) return subscription.errors;
     return { ...args, contextValue: { run: () => state.stream(id, request, subscription) } };
   } catch (error) {
-    // The next operation would fare no better, and a client would not know that it is signed out.
+    // The next operation would fail as well, and the client would not notice that it is signed out.
     if (state.isInSession && error instanceof UnauthorizedError) {
       dismiss(ctx.extra.socket, CloseCode.Forbidden, 'Forbidden');
     }
@@ -178,24 +185,26 @@ async function prepare(
 }
 
 /**
- * What `connection_init` tells of queues. Clients make it anew for each connection, unlike the variables of operations.
+ * Returns the positions in `connection_init`. Clients create a new one for each connection, unlike the variables of
+ * operations.
  *
- * @throws BadRequestError when it is no object of event ids, or of too many; the message fits into a close frame.
+ * @throws BadRequestError if the value is not an object of event ids, or has too many. The message fits into a close frame.
  */
 function positionsIn(sent: unknown): ReadonlyMap<string, number> {
   if (sent === undefined || sent === null) return new Map();
   const positions = typeof sent === 'object' && !Array.isArray(sent) ? Object.entries(sent) : undefined;
   if (positions === undefined || !positions.every(([, position]) => isPosition(position))) {
-    throw new BadRequestError('"positions" must be an object of event ids by queue');
+    throw new BadRequestError('"positions" must be an object of event ids by queue id');
   }
-  if (positions.length > MAX_POSITIONS) throw new BadRequestError(`"positions" may have at most ${MAX_POSITIONS}`);
+  if (positions.length > MAX_POSITIONS)
+    throw new BadRequestError(`"positions" can have at most ${MAX_POSITIONS} entries`);
   return new Map(positions);
 }
 
-/** -1 is the start of the queue. */
+/** Whether a value is a position. -1 is the start of the queue. */
 const isPosition = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= -1;
 
-/** One socket: who is behind it, its streams, and what of them has arrived. */
+/** The state of a socket: its user, its streams, and their confirmed events. */
 class ConnectionState {
   readonly #app: App;
   readonly #places: SocketPlaces;
@@ -205,12 +214,12 @@ class ConnectionState {
   #isInSession = false;
   readonly #positions: ReadonlyMap<string, number>;
   readonly #streams = new Set<EventStream>();
-  /** What the ping under way asks about: what each stream had sent before it. */
+  /** The pending ping, with the last event that each stream sent before it. */
   #asked: { token: string; sent: readonly (readonly [EventStream, number])[] } | undefined;
   #pings = 0;
   #confirmTimer: NodeJS.Timeout | undefined;
 
-  /** @throws BadRequestError for positions that are none. */
+  /** @throws BadRequestError if the positions are malformed. */
   constructor(
     app: App,
     { places, extra }: { readonly places: SocketPlaces; readonly extra: Extra },
@@ -219,17 +228,17 @@ class ConnectionState {
     this.#app = app;
     this.#places = places;
     this.#extra = extra;
-    // Not that of the handshake, which a browser sends by itself, whatever page opens the socket.
+    // The header of the handshake is not used: a browser sends it by itself, whatever page opens the socket.
     this.#authorization = typeof authorization === 'string' ? authorization : undefined;
     this.#session = sessionShownBy(app.config, extra.request);
     this.#positions = positionsIn(positions);
   }
 
   /**
-   * Who is behind it: as `connection_init` says, else by the session that its handshake showed. Its token is another one
-   * an hour later, so that the session's number counts from then on.
+   * Authenticates by the credentials in `connection_init`, else by the session of the handshake. The session's token changes
+   * after an hour, so later calls use the session's id.
    *
-   * @throws ChatError when the credentials given are not, or no longer, good.
+   * @throws ChatError if the credentials are invalid, or no longer valid.
    */
   async signIn(): Promise<RequestCtx> {
     const { host, 'user-agent': userAgent } = this.#extra.request.headers;
@@ -244,15 +253,15 @@ class ConnectionState {
     return signedIn;
   }
 
-  /** Whether it was opened in a session, which may be over. */
+  /** Whether the socket was opened in a session, which may have ended. */
   get isInSession(): boolean {
     return this.#isInSession;
   }
 
   /**
-   * Sends the subscription's events straight to the socket, as bytes made once for all its readers; to the protocol it
-   * looks like a generator that yields nothing until it ends. Made by hand: a real one, asleep in an `await`, would not
-   * hear `return` before it wakes, and the protocol waits for that when the client leaves.
+   * Sends the events of a subscription directly to the socket, as bytes that all its readers share. The protocol receives a
+   * generator that yields nothing until the stream ends. It is written by hand, because a real generator that is suspended
+   * in an `await` handles `return` only after it resumes. The protocol awaits `return` when the client unsubscribes.
    */
   stream(id: string, request: RequestCtx, subscription: Subscription): AsyncGenerator<never, undefined> {
     const ended = Promise.withResolvers<IteratorReturnResult<undefined>>();
@@ -270,8 +279,8 @@ class ConnectionState {
       const userIsOver = () => isOver(this.#app, request);
       const reports = { sent: () => this.#confirmSoon(), ended: finish, userIsOver };
       const sink = new SocketSink(id, this.#extra, new Deliveries(subscription.operation, request), reports);
-      const told = this.#positions.get(subscription.queueId);
-      const opened = await openSubscription(request, subscription, { told, sink });
+      const lastReceived = this.#positions.get(subscription.queueId);
+      const opened = await openSubscription(request, subscription, { lastReceived, sink });
       if (over) return;
       stream = opened;
       this.#streams.add(stream);
@@ -316,8 +325,8 @@ class ConnectionState {
   }
 
   /**
-   * The client itself, not its network stack, has read everything sent before the ping. Only the pong that returns the
-   * ping's payload counts: clients may send others of their own accord.
+   * Acknowledges everything that was sent before the ping: the client itself has read it, not just its network stack. Only
+   * the pong that returns the ping's payload counts, because clients can send others at any time.
    */
   confirmed(payload: unknown): void {
     const asked = this.#asked;

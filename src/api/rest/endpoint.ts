@@ -1,25 +1,26 @@
 import type { z } from 'zod';
 import type { Ctx, RequestCtx } from '../../access/context.ts';
+import type { Budget } from '../../platform/budget.ts';
 import type { JsonBytes } from '../../platform/json-bytes.ts';
 import type { Wire } from '../../platform/wire.ts';
 import type { Browser } from '../cookies.ts';
 import { isInPath, type Params, type Values } from './params.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-/** Who may call: a signed-in user, or anybody. */
+/** Callers of an endpoint: authenticated users, or any client. */
 export type Auth = 'basic' | 'none';
 
-/** A whole response body, already JSON: an object with at least one field. */
+/** A complete response body that is already JSON: an object with at least one field. */
 export class RawJson {
   readonly text: string | JsonBytes;
 
-  /** @param text As a string, or its UTF-8 in the pieces in which it goes out. */
+  /** @param text A string, or UTF-8 in the chunks in which it is sent. */
   constructor(text: string | JsonBytes) {
     this.text = text;
   }
 }
 
-/** Another address, for a browser to go to. */
+/** A redirect of a browser to another address. */
 export class Redirect {
   readonly url: string;
 
@@ -28,56 +29,61 @@ export class Redirect {
   }
 }
 
-/** What a handler may want to know of the transport. */
+/** The transport of a request, as far as handlers need it. */
 export interface Http extends Browser {
-  /** Aborted when the client goes away before it has the answer. */
+  /** Aborted if the client disconnects before it has received the response. */
   readonly signal: AbortSignal;
+  /** Budget left after the request was counted; undefined if requests are not limited. */
+  readonly budget?: Budget | undefined;
 }
 
-/** The fields added to the success envelope, a whole body, another address, or nothing. */
+/** The result of a handler: fields for the success envelope, a complete body, a redirect, or nothing. */
 // biome-ignore lint/suspicious/noConfusingVoidType: the usual handler of a write returns nothing.
-export type Answer = Readonly<Record<string, unknown>> | RawJson | Redirect | void;
+export type HandlerResult = Readonly<Record<string, unknown>> | RawJson | Redirect | void;
 
 /** The fields that an endpoint adds to the success envelope. */
 export type ReplyShape = Readonly<Record<string, z.ZodType>>;
 
-/** What the handler of an endpoint with such a reply returns. */
+/** The result of a handler whose endpoint declares such a response. */
 type AnswerOf<R extends ReplyShape> = FieldsOf<R> | RawJson | Redirect;
 // biome-ignore lint/suspicious/noConfusingVoidType: the usual handler of a write returns nothing.
 type FieldsOf<R extends ReplyShape> = keyof R extends never ? void : Wire<z.ZodObject<R>>;
 
 interface Description {
   readonly method: Method;
-  /** Below /api/v1, with its slots in braces: `/drafts/{draft_id}`. */
+  /** Path below /api/v1, with path parameters in braces: `/drafts/{draft_id}`. */
   readonly path: string;
   /**
-   * The GraphQL that does the same, for the documentation: a field of the root (`sendMessage`) or of a type
-   * (`Channel.topics`), with the argument or field of its input that makes it so (`user(by:)`).
+   * GraphQL equivalents, for the documentation: a root field (`sendMessage`) or a field of a type (`Channel.topics`). An
+   * argument or input field is added if it selects the behavior (`user(by:)`).
    */
-  readonly twins: readonly string[];
+  readonly equivalents: readonly string[];
   readonly summary: string;
-  /** More than the summary says, for the documentation. */
+  /** Details beyond the summary, for the documentation. */
   readonly description?: string;
-  /** Who may call it, when not every signed-in user may: a noun in the plural. */
+  /** Users who can call the endpoint, as a plural noun. Absent: all authenticated users. */
   readonly permission?: string;
   /**
-   * True for endpoints that are only of the moment, take long, call another service or answer with an API key: a stored
-   * reply would be useless, or too sensitive to keep.
+   * True for endpoints that have a short-lived effect, take long, call another service or return an API key. A stored response
+   * would be useless, or too sensitive to keep.
    */
   readonly ignoresIdempotencyKey?: true;
-  /** True for what makes one change by `app.replyFirst`, where there is such. */
+  /** True for endpoints that make one change, by `app.replyFirst` if it is set. */
   readonly repliesFirst?: true;
-  /** True for what mostly waits for something to happen: an account may have any number of these under way. */
+  /**
+   * True for endpoints that mostly wait for an event. They bypass the fair limiter: an account can have any number in
+   * progress.
+   */
   readonly waits?: true;
-  /** Whether success is another address, for a browser to go to. */
+  /** Whether a successful response is a redirect. */
   readonly redirects?: 'always' | 'sometimes';
   /** The fields added to the success envelope. */
   readonly reply: ReplyShape;
-  /** True when the reply has further fields, which hang on what was asked for. */
+  /** True if the response has further fields, which depend on the request. */
   readonly replyIsOpen?: true;
 }
 
-/** One endpoint as its feature writes it. */
+/** An endpoint as a feature declares it. */
 interface Definition<A extends Auth, P extends Params, R extends ReplyShape> extends Description {
   readonly auth: A;
   readonly params: P;
@@ -85,17 +91,17 @@ interface Definition<A extends Auth, P extends Params, R extends ReplyShape> ext
   handle(ctx: A extends 'basic' ? Ctx : RequestCtx, values: Values<P>, http: Http): Promise<AnswerOf<R>>;
 }
 
-/** One endpoint as the kit sees it. */
+/** An endpoint as the router and the documentation use it. */
 export interface Endpoint extends Description {
   readonly auth: Auth;
   readonly params: Params;
-  handle(ctx: Ctx | RequestCtx, values: Record<string, unknown>, http: Http): Promise<Answer>;
+  handle(ctx: Ctx | RequestCtx, values: Record<string, unknown>, http: Http): Promise<HandlerResult>;
 }
 
 /**
- * Declares an endpoint: everything the kit needs to parse, serve and document it.
+ * Declares an endpoint, with everything that is needed to parse, serve and document it.
  *
- * @throws Error when the path's slots and the parameters declared `inPath` differ.
+ * @throws Error if the parameters in the path differ from those declared with `inPath`.
  */
 export function endpoint<const A extends Auth, P extends Params, R extends ReplyShape>(
   definition: Definition<A, P, R>,
@@ -103,17 +109,17 @@ export function endpoint<const A extends Auth, P extends Params, R extends Reply
   const inPath = Object.keys(definition.params).filter((name) => isInPath(definition.params[name] as Params[string]));
   const slots = slotsOf(definition.path);
   if (slots.toSorted().join() !== inPath.toSorted().join()) {
-    throw new Error(`${definition.method} ${definition.path} has the slots ${slots}, but declares ${inPath}`);
+    throw new Error(`${definition.method} ${definition.path} has the path parameters ${slots}, but declares ${inPath}`);
   }
-  // Sound, because the reader made from `params` is the only source of `values`, and the router checks `auth` first.
+  // The cast is safe: the reader made from `params` is the only source of `values`, and the router checks `auth` first.
   return definition as unknown as Endpoint;
 }
 
-/** Whether a request may be sent again under an idempotency key. @see src/events/README.md#idempotency-keys */
+/** Whether requests can be repeated under an idempotency key. @see src/events/README.md#idempotency-keys */
 export const takesIdempotencyKey = ({ method, auth, ignoresIdempotencyKey }: Endpoint): boolean =>
   method !== 'GET' && auth === 'basic' && ignoresIdempotencyKey !== true;
 
-/** The names of a path's slots, in their order. */
+/** Returns the names of the parameters in a path, in order. */
 export function slotsOf(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
 }

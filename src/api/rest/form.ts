@@ -1,16 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import {
   BODY_LIMIT_BYTES,
+  encodingObjection,
   FILE_BODY_LIMIT_BYTES,
+  foreignCharsetOf,
+  mayHaveBody,
   mediaTypeOf,
   readBody,
   readMultipart,
   readUrlEncoded,
+  UnsupportedBodyError,
 } from '../request-body.ts';
 
 export type Fields = ReadonlyMap<string, string>;
 
-/** What a body holds: its fields, the last of each name, and its files, whatever their names. */
+/** The content of a body: its fields (the last value of each name), and its files, with any field names. */
 export interface Form {
   readonly fields: Fields;
   readonly files: readonly Uint8Array[];
@@ -19,32 +23,60 @@ export interface Form {
 const NOTHING: Form = { fields: new Map(), files: [] };
 
 /**
- * Reads a form body. A body of another type, or none, holds nothing.
+ * Reads a form body. In a GET request, a body of another type is ignored, because some clients send `{}` with it.
  *
- * @param takesFile Whether the body may be as long as a file takes.
- * @throws BodyTooLargeError beyond the limit.
- * @throws BadRequestError when a multipart body cannot be read, or the form has more than a thousand fields.
+ * @param takesFile Whether the body can be as long as one with a file.
+ * @throws UnsupportedBodyError if the body has another charset. Except in GET and HEAD requests, also if it is compressed,
+ *   has another type, or has no type.
+ * @throws BodyTooLargeError if the body exceeds the limit.
+ * @throws BadRequestError if a multipart body is malformed, or the form has more than 1,000 fields.
  */
 export async function readForm(incoming: IncomingMessage, takesFile: boolean): Promise<Form> {
-  const { 'content-type': type, 'content-length': length, 'transfer-encoding': encoding } = incoming.headers;
-  if (type === undefined || (length === undefined && encoding === undefined) || length === '0') return NOTHING;
+  if (!mayHaveBody(incoming)) return NOTHING;
+  const { 'content-type': type = '' } = incoming.headers;
   const mediaType = mediaTypeOf(type);
-  if (mediaType === 'application/x-www-form-urlencoded') {
-    return { ...NOTHING, fields: readUrlEncoded(await readBody(incoming, BODY_LIMIT_BYTES)) };
+  const objection = encodingObjection(incoming) ?? (FORM_TYPES.has(mediaType) ? undefined : WRONG_TYPE);
+  if (objection !== undefined) {
+    if (incoming.method === 'GET' || incoming.method === 'HEAD') return NOTHING;
+    const isEmpty = isOfUnknownLength(incoming) && (await readBody(incoming, BODY_LIMIT_BYTES)).length === 0;
+    if (isEmpty) return NOTHING;
+    throw new UnsupportedBodyError(objection);
   }
-  if (mediaType !== 'multipart/form-data') return NOTHING;
-  const body = await readBody(incoming, takesFile ? FILE_BODY_LIMIT_BYTES : BODY_LIMIT_BYTES);
+  const isMultipart = mediaType === MULTIPART;
+  const body = await readBody(incoming, isMultipart && takesFile ? FILE_BODY_LIMIT_BYTES : BODY_LIMIT_BYTES);
+  if (body.length === 0) return NOTHING;
+  if (!isMultipart) {
+    requireUtf8(type, body);
+    return { ...NOTHING, fields: readUrlEncoded(body) };
+  }
   const { fields, files } = await readMultipart(body, type);
   return { fields, files: files.map(([, file]) => file) };
 }
 
-/** The fields of the request target's query string, the last of each name. */
+const URL_ENCODED = 'application/x-www-form-urlencoded';
+const MULTIPART = 'multipart/form-data';
+const FORM_TYPES = new Set([URL_ENCODED, MULTIPART]);
+const WRONG_TYPE = `The request body must have the Content-Type ${URL_ENCODED} or ${MULTIPART}`;
+
+const isOfUnknownLength = ({ headers }: IncomingMessage): boolean => headers['content-length'] === undefined;
+
+/** A form in ASCII has the same bytes in all charsets that clients declare. */
+const NOT_ASCII = /[^\t\n\r\x20-\x7e]|%[89a-f]/i;
+
+/** @throws UnsupportedBodyError if the body contains non-ASCII text in a charset other than UTF-8. */
+function requireUtf8(contentType: string, body: Buffer): void {
+  const charset = foreignCharsetOf(contentType);
+  if (charset === undefined || !NOT_ASCII.test(body.toString('latin1'))) return;
+  throw new UnsupportedBodyError(`The request body must have the charset utf-8, not ${JSON.stringify(charset)}`);
+}
+
+/** Returns the fields of a request target's query string, the last value of each name. */
 export function readQuery(target: string): Fields {
   const start = target.indexOf('?');
   return start === -1 ? NOTHING.fields : new Map(new URLSearchParams(target.slice(start + 1)));
 }
 
-/** Both together; the body's wins where they have the same name. */
+/** Merges the fields of query string and body. The body takes precedence. */
 export function merge(query: Fields, body: Fields): Fields {
   if (body.size === 0) return query;
   return query.size === 0 ? body : new Map([...query, ...body]);

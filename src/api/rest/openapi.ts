@@ -6,7 +6,7 @@ import { type Endpoint, slotsOf, takesIdempotencyKey } from './endpoint.ts';
 import { isFile, isInPath, type Param, type Params } from './params.ts';
 import { API_PREFIX } from './router.ts';
 
-/** A JSON Schema, as far as this file and the documentation look into it. */
+/** A JSON Schema, with the keywords that this file and the documentation read. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
@@ -25,16 +25,16 @@ export interface Schema {
 
 type Shared = Readonly<Record<string, Schema>>;
 
-/** Where the description of the service has the schemas that have a name. */
+/** Location of the named schemas in the OpenAPI description. */
 const SHARED = '#/components/schemas/';
 
-/** The schema of what a client sends (`input`) or gets (`output`), whole: without a reference to another. */
+/** Returns the schema of a value that clients send (`input`) or receive (`output`), with all references inlined. */
 export function schemaOf(type: z.ZodType, io: 'input' | 'output'): Schema {
   const { schema, shared } = convert(type, io);
   return inlined(schema, shared) as Schema;
 }
 
-/** The schema, which refers to those within it that have a name, and these by their names. */
+/** Returns a schema that refers to its named parts, and these parts by name. */
 function convert(type: z.ZodType, io: 'input' | 'output'): { readonly schema: Schema; readonly shared: Shared } {
   const { $schema, $defs = {}, ...schema } = z.toJSONSchema(type, { io, unrepresentable: 'any' });
   return { schema: tidied(schema) as Schema, shared: tidied($defs) as Shared };
@@ -50,11 +50,13 @@ function tidied(value: unknown): unknown {
   );
 }
 
-/** Every integer is within what JSON numbers hold exactly: zod says so at each one, which hides what matters. */
+/** Whether a bound is that of a safe integer. zod adds it to every integer, which hides the meaningful bounds. */
 const isSafeRange = (key: string, bound: unknown) =>
   key.endsWith('imum') && Math.abs(Number(bound)) === Number.MAX_SAFE_INTEGER;
 
-/** The name that zod leaves in a schema; a property of that name has a schema, and no text. */
+/**
+ * Whether an entry is the name that zod leaves in a schema. A property called `id` has a schema as its value, not a string.
+ */
 const isName = (key: string, inner: unknown) => key === 'id' && typeof inner === 'string';
 
 const nameOf = (reference: unknown) => String(reference).split('/').at(-1) ?? '';
@@ -67,12 +69,16 @@ function inlined(value: unknown, shared: Shared): unknown {
   return Object.fromEntries(Object.entries(whole).map(([key, inner]) => [key, inlined(inner, shared)]));
 }
 
-/** The parameters that are no slots of the path. */
+/** Returns the parameters that are not in the path. */
 export function fieldsOf({ params }: Endpoint): [string, Param][] {
   return Object.entries(params).filter(([, param]) => !isInPath(param));
 }
 
-/** The OpenAPI 3.1 description of the endpoints. */
+/**
+ * Returns the OpenAPI 3.1 description of the endpoints.
+ *
+ * @throws Error if two different schemas have the same name.
+ */
 export function openApi(routes: readonly Endpoint[]): object {
   const paths: Record<string, Record<string, object>> = {};
   const schemas: Record<string, Schema> = { Error: ERROR };
@@ -80,7 +86,7 @@ export function openApi(routes: readonly Endpoint[]): object {
     const { schema, shared } = convert(z.object(endpoint.reply), 'output');
     for (const [name, named] of Object.entries(shared)) {
       schemas[name] ??= named;
-      if (!isDeepStrictEqual(schemas[name], named)) throw new Error(`Two shapes have the name ${name}`);
+      if (!isDeepStrictEqual(schemas[name], named)) throw new Error(`Two schemas have the name ${name}`);
     }
     paths[endpoint.path] ??= {};
     Object.assign(paths[endpoint.path] ?? {}, { [endpoint.method.toLowerCase()]: operation(endpoint, schema) });
@@ -91,9 +97,9 @@ export function openApi(routes: readonly Endpoint[]): object {
       title: 'Team chat service: REST',
       version: packageJson.version,
       description:
-        'Parameters are form fields: in the query string, or in a form-encoded body. Text is sent as it is; every other ' +
-        'type as JSON text in its field. Names an endpoint does not know are ignored and listed in ' +
-        '`ignored_parameters_unsupported`. `client`, on every endpoint, names the calling program.',
+        'Parameters are form fields, in the query string or in a form-encoded body. Strings are sent as they are, all ' +
+        'other types as JSON text in one field. Unknown parameters are ignored, and listed in ' +
+        '`ignored_parameters_unsupported`. Every endpoint accepts `client`, the name of the calling program.',
       license: { name: packageJson.license, identifier: packageJson.license },
     },
     servers: [{ url: API_PREFIX }],
@@ -104,7 +110,10 @@ export function openApi(routes: readonly Endpoint[]): object {
       },
       schemas,
       responses: {
-        Error: { description: 'Refused; nothing was changed.', content: { 'application/json': { schema: ERROR_REF } } },
+        Error: {
+          description: 'The request was refused. Nothing was changed.',
+          content: { 'application/json': { schema: ERROR_REF } },
+        },
       },
     },
   };
@@ -113,7 +122,8 @@ export function openApi(routes: readonly Endpoint[]): object {
 const KEY_PARAMETER = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'Sent again under the same key, the request has no second effect and gets the same reply.',
+  description:
+    'Idempotency key. A repeated request with the same key has no second effect, and gets the same response.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 const ERROR_REF = { $ref: `${SHARED}Error` };
@@ -122,23 +132,23 @@ const ERROR = {
   required: ['result', 'msg', 'code'],
   properties: {
     result: { const: 'error' },
-    msg: { type: 'string', description: 'For people; never to be matched.' },
-    code: { enum: [...ERROR_CODES, 'INTERNAL_SERVER_ERROR'], description: 'For programs.' },
+    msg: { type: 'string', description: 'Message for people. Programs must not parse it.' },
+    code: { enum: [...ERROR_CODES, 'INTERNAL_SERVER_ERROR'], description: 'Error code, for programs.' },
   },
   additionalProperties: true,
 };
 
-/** The parameters of these names; `endpoint` sees to it that each slot has one. */
+/** Returns the parameters with these names. `endpoint` ensures that each path parameter is declared. */
 const inOrder = (names: readonly string[], params: Params): [string, Param][] =>
   names.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name]]]));
 
-/** @param reply The schema of the fields that the endpoint answers with. */
+/** @param reply The schema of the fields in the endpoint's response. */
 function operation(endpoint: Endpoint, reply: Schema) {
-  const { method, path, twins, summary, description, permission, auth } = endpoint;
+  const { method, path, equivalents, summary, description, permission, auth } = endpoint;
   const fields = fieldsOf(endpoint);
   const inQuery = method === 'GET';
-  const inGraphql = `By GraphQL: ${twins.map((twin) => `\`${twin}\``).join(', ')}.`;
-  const notes = [description, permission === undefined ? undefined : `For ${permission}.`, inGraphql];
+  const inGraphql = `In GraphQL: ${equivalents.map((equivalent) => `\`${equivalent}\``).join(', ')}.`;
+  const notes = [description, permission === undefined ? undefined : `Available to ${permission}.`, inGraphql];
   return {
     operationId: operationId(endpoint),
     summary,
@@ -153,17 +163,17 @@ function operation(endpoint: Endpoint, reply: Schema) {
     ...(!inQuery && fields.length > 0 && { requestBody: formBody(fields) }),
     responses: {
       ...(endpoint.redirects !== 'always' && {
-        200: { description: 'Done.', content: { 'application/json': { schema: successSchema(reply) } } },
+        200: { description: 'Success.', content: { 'application/json': { schema: successSchema(reply) } } },
       }),
       ...(endpoint.redirects !== undefined && {
-        302: { description: 'For a browser to go on.', headers: { Location: { schema: { type: 'string' } } } },
+        302: { description: 'Redirect of the browser.', headers: { Location: { schema: { type: 'string' } } } },
       }),
       default: { $ref: '#/components/responses/Error' },
     },
   };
 }
 
-/** `getUsersMe`, `patchChannelFoldersByChannelFolderId`. */
+/** Returns an operation id such as `getUsersMe` or `patchChannelFoldersByChannelFolderId`. */
 function operationId({ method, path }: Endpoint): string {
   const words = path.replaceAll(/\{(\w+)\}/g, 'by_$1').split(/[/_]/);
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
@@ -210,7 +220,7 @@ function formBody(fields: readonly [string, Param][]) {
   };
 }
 
-/** In OpenAPI 3.1 bytes are a string of no content encoding. */
+/** In OpenAPI 3.1, binary data is a string without a content encoding. */
 const FILE: Schema = { type: 'string', contentMediaType: 'application/octet-stream' };
 
 function schemaWithDefault(param: Param): Schema {

@@ -4,38 +4,38 @@ import { parseJson } from '../../platform/json.ts';
 import { problemOf } from '../../platform/validation.ts';
 
 /**
- * How a parameter's value is written: `text` is taken as it is, `json` is JSON text with strict types, `file` is the one
- * file of a multipart body, and the three `path` forms stand in a slot of the path; a `path-tail` is the last and may
- * hold slashes.
+ * The encoding of a parameter's value. `text` is used unchanged, `json` is JSON text with strict types, and `file` is the
+ * only file of a multipart body. The three `path` encodings are path parameters. A `path-tail` is the last one and can
+ * contain slashes.
  */
 export type Encoding = 'text' | 'json' | 'file' | 'path-text' | 'path-tail' | 'path-integer';
 
 type Presence = 'required' | 'optional' | 'defaulted';
 
 interface Details {
-  /** An older name, still accepted. */
+  /** An older name that is still accepted. */
   readonly alias?: string;
   /** One sentence for the documentation. */
   readonly description: string;
-  /** A value for the documentation's examples, as it is sent. */
+  /** An encoded value for the examples in the documentation. */
   readonly example?: string;
 }
 
-/** One declared parameter: where it is read from, how it is written, and its type. */
+/** A declared parameter: its source, encoding and type. */
 export interface Param<T = unknown, P extends Presence = Presence> extends Details {
   readonly encoding: Encoding;
   readonly type: z.ZodType<T>;
   readonly presence: P;
-  /** Stands in for an absent value when `presence` is `defaulted`. */
+  /** Value of an absent parameter if `presence` is `defaulted`. */
   readonly fallback: T | undefined;
-  /** The same parameter, absent from the values when it was not sent. */
+  /** Returns the same parameter as optional: if it is not sent, it is absent from the values. */
   optional(): Param<T, 'optional'>;
-  /** The same parameter, with a value for when it was not sent. */
+  /** Returns the same parameter with a default value. */
   default(value: T): Param<T, 'defaulted'>;
 }
 
-/** What an endpoint declares: name to parameter, read in this order. */
-// biome-ignore lint/suspicious/noExplicitAny: of any value type; `Values` recovers it.
+/** The parameters of an endpoint by name. They are read in this order. */
+// biome-ignore lint/suspicious/noExplicitAny: parameters have any value type, and `Values` recovers it.
 export type Params = Readonly<Record<string, Param<any>>>;
 
 type ValueOf<P> = P extends Param<infer T> ? T : never;
@@ -43,24 +43,26 @@ type OptionalNames<P extends Params> = {
   [K in keyof P]: P[K]['presence'] extends 'optional' ? K : never;
 }[keyof P];
 
-/** What `handle` is given: optional parameters that were not sent are absent. */
+/** The values passed to `handle`. Optional parameters that were not sent are absent. */
 export type Values<P extends Params> = {
   [K in Exclude<keyof P, OptionalNames<P>>]: ValueOf<P[K]>;
 } & { [K in OptionalNames<P>]?: ValueOf<P[K]> };
 
-/** A parameter taken as the raw text sent. */
+/** Declares a parameter whose text is used unchanged. */
 export function text<S extends z.ZodType>(type: S, details: Details): Param<z.output<S>, 'required'> {
   return param('text', type, details);
 }
 
-/** A parameter sent as JSON text, strictly typed: `"5"` and `7.0` are no integers, `1` is no boolean. */
+/**
+ * Declares a parameter that is sent as JSON text with strict types: `"5"` and `7.0` are not integers, `1` is not a boolean.
+ */
 export function json<S extends z.ZodType>(type: S, details: Details): Param<z.output<S>, 'required'> {
   return param('json', type, details);
 }
 
 /**
- * A slot of the path: `z.int()` takes digits only, so that anything else is another path; `z.string()` takes any one
- * segment.
+ * Declares a path parameter. `z.int()` matches only digits, so that anything else is another path. `z.string()` matches any
+ * single segment.
  */
 export function inPath<S extends z.ZodType<number> | z.ZodType<string>>(
   type: S,
@@ -69,12 +71,12 @@ export function inPath<S extends z.ZodType<number> | z.ZodType<string>>(
   return param(type.def.type === 'number' ? 'path-integer' : 'path-text', type, details);
 }
 
-/** The rest of the path, slashes included, percent-encoded or not. */
+/** Declares a parameter for the rest of the path, slashes included, percent-encoded or not. */
 export function inPathTail<S extends z.ZodType<string>>(type: S, details: Details): Param<z.output<S>, 'required'> {
   return param('path-tail', type, details);
 }
 
-/** The bytes of the one file sent, in a field of any name: the parameter's own is for the documentation. */
+/** Declares a parameter for the bytes of the only file, in a field of any name. Its own name is for the documentation. */
 export function file(details: Details): Param<Uint8Array, 'required'> {
   return param('file', z.instanceof(Uint8Array), details);
 }
@@ -97,17 +99,17 @@ export function isInPath({ encoding }: Param): boolean {
 
 export const isFile = ({ encoding }: Param): boolean => encoding === 'file';
 
-/** Read by the router on every endpoint. */
+/** Parameters that the router reads on every endpoint. */
 const ALWAYS_KNOWN = new Set(['client']);
 
-/** What one request holds for an endpoint. */
+/** The parameters of one request. */
 export interface ReadParams {
   readonly values: Record<string, unknown>;
-  /** Names sent that the endpoint does not know, sorted. */
+  /** Names sent that the endpoint does not declare, sorted. */
   readonly ignored: readonly string[];
 }
 
-/** Reads one request: the path's slots in their order, and the fields and files sent. */
+/** A function that reads the parameters of a request: the path parameters in order, and the fields and files sent. */
 export type ParamsReader = (
   slots: readonly string[],
   sent: ReadonlyMap<string, string>,
@@ -115,17 +117,19 @@ export type ParamsReader = (
 ) => ReadParams;
 
 /**
- * Prepares the reading of an endpoint's parameters. They are examined in the order declared; the first failure wins.
+ * Returns the reader of an endpoint's parameters. It checks them in the order declared, and throws the first error.
  *
- * @param slots The names of the path's slots, in their order.
- * @returns A reader, which throws RequestVariableMissingError, RequestConfusingVarError or BadRequestError.
+ * @param slots Names of the path parameters, in order.
+ * @returns A reader that throws RequestVariableMissingError, RequestConfusingVarError or BadRequestError.
  */
 export function readerOf(params: Params, slots: readonly string[]): ParamsReader {
   const reads = Object.entries(params).map(
     ([name, param]) => [name, readOne(name, param, slots.indexOf(name))] as const,
   );
   const known = new Set([...ALWAYS_KNOWN, ...Object.entries(params).flatMap(namesSent)]);
+  const takesFile = Object.values(params).some(isFile);
   return (slots, sent, files = []) => {
+    if (!takesFile && files.length > 0) throw new BadRequestError('This endpoint does not accept files.');
     const values: Record<string, unknown> = {};
     for (const [name, read] of reads) {
       const value = read(slots, sent, files);
@@ -170,7 +174,9 @@ function eitherName(name: string, alias: string, sent: ReadonlyMap<string, strin
   return raw ?? old;
 }
 
-/** Beyond what a row's id can be, any number will do: services treat it as the id of nothing. */
+/**
+ * Parses an id in the path. Larger numbers than a row id can be are capped: services treat them as ids that do not exist.
+ */
 function pathInteger(digits: string): number {
   return Math.min(Number(digits), Number.MAX_SAFE_INTEGER);
 }
@@ -194,21 +200,21 @@ function checked(name: string, type: z.ZodType, value: unknown): unknown {
   throw new BadRequestError(problemOf(name, parsed.error.issues));
 }
 
-/** JSON that may hold a number with a fraction or exponent, or half of a surrogate pair: parsed the slow way. */
+/** JSON that may contain a number with a fraction or exponent, or a lone surrogate. It is parsed with a slower reviver. */
 const NEEDS_REVIVAL = /\d[.eE]|\\u[dD]/;
 
-/** Half a surrogate pair is no character, and a jsonb column refuses it: replaced, as in text that is not UTF-8. */
+/** Replaces lone surrogates, as in text that is not UTF-8. They are not characters, and a jsonb column rejects them. */
 function wellFormed(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed() : value;
 }
 
-/** `7.0` and `1e2` are no integers, but `JSON.parse` does not tell them from 7 and 100: NaN fails every type. */
+/** Replaces `7.0` and `1e2` by NaN, which fails every type. They are not integers, but `JSON.parse` returns 7 and 100. */
 function wellFormedIntegers(key: string, value: unknown, context?: { source?: string }): unknown {
   if (!Number.isInteger(value)) return wellFormed(key, value);
   return /^-?\d+$/.test(context?.source ?? '') ? value : Number.NaN;
 }
 
-/** Whether some number in it may be other than an integer. */
+/** Whether a type contains a number that is not restricted to integers. */
 function takesFractions(type: z.ZodType): boolean {
   return mentionsNumber(z.toJSONSchema(type, { unrepresentable: 'any' }));
 }

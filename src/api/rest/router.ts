@@ -1,26 +1,37 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
-import { type App, type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
+import { type App, type Ctx, chargedAccountOf, type RequestCtx, signedIn } from '../../access/context.ts';
 import { idempotencyKey, withIdempotencyKey } from '../../access/idempotency.ts';
 import { anonymous } from '../../access/sign-in.ts';
 import type { Budget } from '../../platform/budget.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { NotFoundError } from '../../platform/errors.ts';
-import { JsonBytes } from '../../platform/json-bytes.ts';
-import { LongWork } from '../../platform/let-others-in.ts';
+import { chunksOf, isLong, JsonBytes, lengthOf, writeJson } from '../../platform/json-bytes.ts';
 import { observeRefusal, observeRequest } from '../../platform/metrics.ts';
 import { currentRequest, noteUser } from '../../platform/request-note.ts';
+import { retryAfterHeader } from '../bare-answer.ts';
 import { challengeOf } from '../cross-site.ts';
 import { notFoundPage } from '../not-found-page.ts';
-import { budgetHeaders, countRequest } from '../rate-limits.ts';
+import { budgetHeaders, countAddress, countRequest } from '../rate-limits.ts';
 import { signInBy } from '../sessions.ts';
-import { type Answer, type Endpoint, type Http, RawJson, Redirect, slotsOf, takesIdempotencyKey } from './endpoint.ts';
+import {
+  type Endpoint,
+  type HandlerResult,
+  type Http,
+  RawJson,
+  Redirect,
+  slotsOf,
+  takesIdempotencyKey,
+} from './endpoint.ts';
 import { type Fields, type Form, merge, readForm, readQuery } from './form.ts';
 import { isFile, type Params, type ParamsReader, readerOf } from './params.ts';
 import { type ReplyCheck, replyCheckOf } from './reply-check.ts';
 
 export const API_PREFIX = '/api/v1';
+
+/** The `node:http` request and response of a call. */
+export type Bindings = HttpBindings;
 
 /** The Hono application, over `node:http`. */
 export type Web = Hono<{ Bindings: HttpBindings }>;
@@ -31,33 +42,34 @@ const HEADERS = {
   'Cache-Control': 'private, no-store',
 } as const;
 
-/** An endpoint, ready to serve. */
+/** An endpoint that is prepared for serving. */
 interface Prepared {
   readonly endpoint: Endpoint;
   readonly read: ParamsReader;
-  /** Undefined: its answers go out unchecked. */
+  /** Undefined if responses are not checked. */
   readonly check: ReplyCheck | undefined;
 }
 
-/** Everything served at one path. */
+/** All endpoints at one path. */
 interface Resource {
-  /** The path as the documentation writes it. */
+  /** The path as in the documentation. */
   readonly template: string;
-  /** The path as Hono takes it, its slots named `s0`, `s1`, … */
+  /** The path as Hono expects it, with parameters named `s0`, `s1`, … */
   readonly pattern: string;
   readonly slots: readonly string[];
   readonly methods: ReadonlyMap<string, Prepared>;
-  /** Sorted; with HEAD where there is GET. */
+  /** Sorted. Contains HEAD if there is GET. */
   readonly allowed: readonly string[];
-  /** Whether one of the methods does. */
+  /** Whether one of the methods accepts a file. */
   readonly takesFile: boolean;
 }
 
 /**
- * The REST application: every endpoint of `routes` under /api/v1.
+ * Creates the REST application, with every endpoint of `routes` under /api/v1.
  *
- * A request is matched by path, then by method, then signed in, then read: so an unknown path or method answers the
- * same to everybody, and a stranger learns nothing from a parameter error.
+ * A request is matched by path, then by method, then authenticated, and only then are its parameters checked. An unknown
+ * path or method therefore gets the same response for all clients, and parameter errors reveal nothing to unauthenticated
+ * clients.
  */
 export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
   const web: Web = new Hono();
@@ -66,8 +78,8 @@ export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
   }
   web.notFound((c) => {
     observeRequest('other', 'unknown', 404, 0);
-    if (wantsPage(c.env.incoming, c.req.path)) return notFoundPage(c.req.path);
-    return renderError(app, new NotFoundError(`There is nothing at ${c.req.path}`), c.req.path, {
+    if (wantsPage(c.env.incoming, c.req.path)) return notFoundPage(c.env.incoming.headers);
+    return renderError(app, new NotFoundError(`There is no endpoint at ${c.req.path}`), c.req.path, {
       headers: HEADERS,
       challenge: {},
     });
@@ -75,11 +87,11 @@ export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
   return web;
 }
 
-/** Whether it is a person who has followed a link, and not a program: those get JSON, and all do below the API's addresses. */
+/** Whether a browser follows a link and expects a page. Programs get JSON, and so does every request below /api. */
 const wantsPage = ({ method, headers }: IncomingMessage, path: string): boolean =>
   method === 'GET' && !path.startsWith('/api') && /\btext\/html\b/i.test(headers.accept ?? '');
 
-/** Groups the endpoints by path, most specific path first: a fixed segment before a number before any text. */
+/** Groups the endpoints by path, most specific path first: fixed segments before numbers before any text. */
 function resourcesOf(routes: readonly Endpoint[], checksReplies: boolean): Resource[] {
   const byPattern = Map.groupBy(routes, patternOf);
   return [...byPattern]
@@ -132,14 +144,19 @@ async function serve(app: App, resource: Resource, c: WebContext): Promise<Respo
   let method = incoming.method ?? '';
   let response: Response;
   try {
-    if (method === 'OPTIONS') return options(resource);
+    if (method === 'OPTIONS') {
+      await countAddress(app, incoming, countingOf(c, reply).onBudget);
+      return options(resource, reply);
+    }
     const form = await readForm(incoming, resource.takesFile).catch((error) =>
       countUnread(app, resource, c, reply, error),
     );
     if (method === 'POST') method = overridden(form.fields) ?? method;
     const prepared = resource.methods.get(method);
-    response =
-      prepared === undefined ? notAllowed(method, resource) : await run(app, prepared, resource, c, form, reply);
+    if (prepared === undefined) {
+      await countAddress(app, incoming, countingOf(c, reply).onBudget);
+      response = notAllowed(method, resource, reply);
+    } else response = await run(app, prepared, resource, c, form, reply);
   } catch (error) {
     response = renderError(app, error, `${method} ${resource.template}`, reply);
   }
@@ -149,9 +166,9 @@ async function serve(app: App, resource: Resource, c: WebContext): Promise<Respo
 }
 
 /**
- * Counts a request whose body cannot be read as what is refused for its parameters.
+ * Counts a request whose body cannot be read, like a request with invalid parameters.
  *
- * @throws RateLimitHitError, or what `identify` throws; else `error`.
+ * @throws RateLimitHitError, or an error of `identify`; otherwise `error`.
  */
 async function countUnread(
   app: App,
@@ -166,26 +183,28 @@ async function countUnread(
   throw error;
 }
 
-/** How a request is counted, for its reply to say. */
+/** Returns the options for counting a request. The budget is written to its response. */
 const countingOf = (c: WebContext, reply: Reply) => ({
   answer: c.env.outgoing as ServerResponse,
-  told(budget: Budget) {
+  onBudget(budget: Budget) {
+    reply.budget = budget;
     reply.headers = { ...HEADERS, ...budgetHeaders(budget) };
   },
 });
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
-/** The method a form asks to be taken as: for clients that can only send POST. */
+/** Returns the method in a form field, for clients that can send only POST; undefined if there is none. */
 function overridden(form: Fields): string | undefined {
   const method = form.get('method');
   return method !== undefined && METHODS.has(method) ? method : undefined;
 }
 
-/** What is known of the reply before it is made. */
+/** The parts of a response that are known before its body. */
 interface Reply {
   headers: Readonly<Record<string, string>>;
-  /** The headers that a 401 has besides. */
+  budget?: Budget;
+  /** Additional headers of a 401. */
   readonly challenge: Readonly<Record<string, string>>;
 }
 
@@ -213,13 +232,13 @@ async function run(
   };
   const { viewer } = ctx;
   if (viewer !== null) noteUser(viewer.id);
-  return viewer === null || endpoint.waits === true ? work() : app.shares.run(viewer.id, work);
+  return viewer === null || endpoint.waits === true ? work() : app.accountLimiter.run(chargedAccountOf(viewer), work);
 }
 
 /**
- * Answers, and under an idempotency key once.
+ * Calls the handler; under an idempotency key, only once.
  *
- * @param input All that the handler's doing hangs on, but for the viewer.
+ * @param input Everything that the handler's effect depends on, except the viewer.
  * @see src/events/README.md#idempotency-keys
  */
 function answerOnce(
@@ -227,8 +246,8 @@ function answerOnce(
   ctx: Ctx | RequestCtx,
   http: Http,
   input: () => readonly unknown[],
-  handle: (ctx: Ctx | RequestCtx) => Promise<Answer>,
-): Promise<Answer> {
+  handle: (ctx: Ctx | RequestCtx) => Promise<HandlerResult>,
+): Promise<HandlerResult> {
   const key = takesIdempotencyKey(endpoint) ? http.header('idempotency-key') : undefined;
   const { app, viewer } = ctx;
   if (key === undefined || viewer === null) return handle(ctx);
@@ -245,7 +264,10 @@ function identify(app: App, auth: Endpoint['auth'], { env }: WebContext, client?
   return anonymous(app, { host: incoming.headers.host, userAgent: incoming.headers['user-agent'], client });
 }
 
-/** The signal is made only when a handler asks for it: most answer before anybody could leave. */
+/**
+ * Returns the transport for a handler. The abort signal is created only when a handler reads it, because most handlers
+ * finish before a client can disconnect.
+ */
 function httpOf({ env, req }: WebContext, reply: Reply): Http {
   return {
     get signal() {
@@ -255,24 +277,29 @@ function httpOf({ env, req }: WebContext, reply: Reply): Http {
       const value = env.incoming.headers[name];
       return Array.isArray(value) ? value.join(', ') : value;
     },
+    budget: reply.budget,
     setCookie(cookie) {
       reply.headers = { ...reply.headers, 'Set-Cookie': cookie };
     },
   };
 }
 
-function envelope(answer: Answer, ignored: readonly string[], { headers }: Reply): Response {
+async function envelope(answer: HandlerResult, ignored: readonly string[], { headers }: Reply): Promise<Response> {
   if (answer instanceof Redirect)
     return new Response(null, { status: 302, headers: { ...headers, Location: answer.url } });
   if (answer instanceof RawJson) {
     const text = ignored.length === 0 ? answer.text : spliced(answer.text, ignored);
     return typeof text === 'string' ? new Response(text, { headers }) : inPieces(text, headers);
   }
-  const body = { result: 'success', msg: '', ...answer };
-  return json(200, ignored.length === 0 ? body : { ...body, ignored_parameters_unsupported: ignored }, headers);
+  const success = { result: 'success', msg: '', ...answer };
+  const body = ignored.length === 0 ? success : { ...success, ignored_parameters_unsupported: ignored };
+  if (!isLong(body)) return json(200, body, headers);
+  // Written at once, so that it counts as outbound backlog until the client has read it.
+  const { pieces } = await writeJson(body, isLong);
+  return new Response(Buffer.concat(pieces), { headers });
 }
 
-/** @param text Ends with the brace that closes it. */
+/** Adds the ignored parameters to a JSON body. @param text Ends with the closing brace of the object. */
 function spliced(text: string | JsonBytes, ignored: readonly string[]): string | JsonBytes {
   const end = `,"ignored_parameters_unsupported":${JSON.stringify(ignored)}}`;
   if (typeof text === 'string') return text.slice(0, text.lastIndexOf('}')) + end;
@@ -287,46 +314,43 @@ function spliced(text: string | JsonBytes, ignored: readonly string[]): string |
 const NOTHING = new Uint8Array();
 const CLOSING_BRACE = 0x7d;
 
-/** An answer that goes out piece by piece, as the client takes it: others are let in between. */
-function inPieces({ pieces }: JsonBytes, headers: Readonly<Record<string, string>>): Response {
-  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  const work = new LongWork();
-  let next = 0;
+/** Returns a response that is sent in chunks, as fast as the client reads. Yields to the event loop between the chunks. */
+function inPieces(text: JsonBytes, headers: Readonly<Record<string, string>>): Response {
+  const chunks = chunksOf(text);
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      await work.pause();
-      const piece = pieces[next++];
-      if (piece === undefined) controller.close();
-      else controller.enqueue(piece);
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
     },
   });
-  return new Response(body, { headers: { ...headers, 'Content-Length': String(length) } });
+  return new Response(body, { headers: { ...headers, 'Content-Length': String(lengthOf(text)) } });
 }
 
 function json(status: number, body: object, headers: Readonly<Record<string, string>> = HEADERS): Response {
-  // Plain header objects and string bodies take the server's short way, past the building of Headers and streams.
+  // Plain header objects and string bodies take the fast path of the server, which creates no Headers and streams.
   return new Response(JSON.stringify(body), { status, headers });
 }
 
-function options({ allowed }: Resource): Response {
-  return new Response(null, {
-    status: 204,
-    headers: { Allow: allowed.join(', '), 'Cache-Control': 'private, no-store' },
-  });
+function options({ allowed }: Resource, { headers }: Reply): Response {
+  const { 'Content-Type': _, ...others } = headers;
+  return new Response(null, { status: 204, headers: { ...others, Allow: allowed.join(', ') } });
 }
 
-function notAllowed(method: string, { allowed }: Resource): Response {
+function notAllowed(method: string, { allowed }: Resource, { headers }: Reply): Response {
   const msg = `Method ${method} is not allowed here`;
   observeRefusal('rest', 'BAD_REQUEST');
   const body = { result: 'error', msg, code: 'BAD_REQUEST', allowed_methods: allowed };
-  return json(405, body, { ...HEADERS, Allow: allowed.join(', ') });
+  return json(405, body, { ...headers, Allow: allowed.join(', ') });
 }
 
-/** The error envelope. What is no ChatError is a bug: it is logged, and the client learns nothing of it. */
+/**
+ * Returns the error envelope. An error that is not a ChatError is a bug: it is logged, and the client receives no details.
+ */
 function renderError(app: App, thrown: unknown, what: string, reply: Reply): Response {
   const error = expectedError(thrown);
   if (error === undefined) {
-    app.log.error({ err: thrown, request: what }, 'a request failed unexpectedly');
+    app.log.error({ err: thrown, request: what }, 'request failed');
     observeRefusal('rest', 'INTERNAL_SERVER_ERROR');
     return json(500, { result: 'error', msg: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' }, reply.headers);
   }
@@ -337,6 +361,6 @@ function renderError(app: App, thrown: unknown, what: string, reply: Reply): Res
   return json(
     status,
     { result: 'error', msg: message, code, ...data },
-    wait === undefined ? headers : { ...headers, 'Retry-After': String(wait) },
+    typeof wait === 'number' ? { ...headers, 'Retry-After': retryAfterHeader(wait) } : headers,
   );
 }

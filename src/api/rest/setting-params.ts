@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Setting } from '../../platform/setting.ts';
+import { NO_EFFECT, type Setting } from '../../platform/setting.ts';
 import { json, type Param, text } from './params.ts';
 
-/** The parameters that say who is to hold each of several permissions. @param type One that JSON is read by. */
+/** Declares the parameters that set the holders of permissions. @param type Type of the JSON values. */
 export function permissionParams<N extends string, S extends z.ZodType>(
   meanings: Readonly<Record<N, string>>,
   type: S,
@@ -16,16 +16,19 @@ export function permissionParams<N extends string, S extends z.ZodType>(
 
 const limit = z.union([z.int(), z.literal('unlimited')]);
 
-/** The parameter that changes a setting: a text is sent as it is, all else as JSON, and no limit as "unlimited". */
+/**
+ * Declares the parameter that changes a setting. Strings are sent as text, other values as JSON, no limit as "unlimited".
+ */
 export function settingParam(setting: Setting<unknown>): Param<unknown, 'optional'> {
-  const { type, initial, unlimited, meaning, names } = setting;
-  const said = [meaning, names === undefined ? undefined : '-1 is none', valuesSaid(setting)];
+  const { type, initial, unlimited, meaning, names, hasNoEffect } = setting;
+  const none = names === undefined ? undefined : '-1 for none';
+  const said = [meaning, none, valuesSaid(setting), hasNoEffect === true ? NO_EFFECT : undefined];
   const details = { description: `${said.filter((part) => part !== undefined).join('; ')}.` };
   if (unlimited !== undefined) return json(limit, { ...details, example: '"unlimited"' }).optional();
   return (typeof initial === 'string' ? text(type, details) : json(type, details)).optional();
 }
 
-/** What each value of a closed set is, where the values do not say it themselves. */
+/** Returns the meaning of each value of a closed set; undefined if the values are self-explanatory. */
 function valuesSaid({ type, choices }: Setting<unknown>): string | undefined {
   const taken = Object.entries(choices?.values ?? {}).filter(([, [value]]) => type.safeParse(value).success);
   if (taken.every(([name, [value]]) => value === name.toLowerCase())) return undefined;

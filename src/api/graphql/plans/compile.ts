@@ -24,67 +24,68 @@ import type { ForAll, Together } from '../together.ts';
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** What is read of each object of one type. */
+/** The fields to read of each object of one type. */
 export interface ObjectPlan {
   readonly type: GraphQLObjectType;
   readonly fields: readonly FieldPlan[];
-  /** What an object in the response is before anything of it has come: its fields, in their order. */
+  /** An object in the response before any field is complete: all keys, in order. */
   readonly blank: Readonly<Record<string, undefined>>;
-  /** Whether a resolver in it, however deep, is told where it stands. */
+  /** Whether a resolver at any depth receives its path. */
   readonly isPlaced: boolean;
-  /** Of how many fields it is, with all below. */
+  /** Number of fields, nested fields included. */
   readonly size: number;
 }
 
 export interface FieldPlan {
-  /** Its name in the response. */
+  /** Name in the response. */
   readonly key: string;
   readonly nodes: readonly [FieldNode, ...FieldNode[]];
   readonly parent: GraphQLObjectType;
   readonly field: GraphQLField<unknown, unknown>;
   readonly isTypename: boolean;
-  /** Whether the resolver is told what is selected, and where. */
-  readonly isTold: boolean;
-  /** Reads it of all objects at once, where its resolver can. */
+  /** Whether the resolver receives its selection and path (`info`). */
+  readonly takesInfo: boolean;
+  /** Resolves the field for all objects in one batch. Undefined if the resolver cannot. */
   readonly forAll: ForAll<unknown, unknown> | undefined;
-  /** Undefined where they hang on variables. */
+  /** Undefined if the arguments contain variables. */
   readonly args: Record<string, unknown> | undefined;
   readonly shape: Shape;
-  /** What is read of the objects that it leads to. */
+  /** The plan for the objects in the field's value. */
   readonly below: ObjectPlan | undefined;
 }
 
-/** What a field's type makes of what its resolver returns. */
+/** The structure of a field's type, by which the resolver's result is completed. */
 export type Shape = { readonly isNullable: boolean } & (
   | { readonly kind: 'leaf'; readonly type: GraphQLLeafType }
   | { readonly kind: 'object' }
   | { readonly kind: 'list'; readonly item: Shape }
 );
 
-/** An operation holds what no plan is made for. */
+/** Thrown for an operation that no plan can execute. */
 class Unplanned extends Error {}
 
 interface Source {
   readonly schema: GraphQLSchema;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** What `@skip` and `@include` go by. */
+  /** Values for `@skip` and `@include`. */
   readonly variables: Variables;
-  /** How many fields have been planned. */
+  /** Number of fields that have been planned. */
   planned: number;
 }
 
 /**
- * Our choice: several times what front ends ask for. Fragments that are spread again and again come to many more fields than
- * a document has, and a plan has those of lists, too, in which nothing is.
+ * Limit of fields in a plan: several times what front ends select. Fragments that are spread repeatedly lead to many more
+ * fields than a document has. A plan also contains the fields of lists that turn out empty.
  */
 export const MAX_PLANNED = 5_000;
 
 /**
- * Works out once what is the same for every execution of a query: its fields by type, their resolvers, arguments and
+ * Compiles the parts of a query that are the same in every execution: its fields by type, with resolvers, arguments and
  * shapes.
  *
- * @param variables As coerced; of those that `@skip` and `@include` name, the plan is for these values alone.
- * @returns Undefined for what stays with the general executor: interfaces, unions, the schema itself, and what comes to very many fields.
+ * @param variables Coerced values. The plan is valid only for these values of the variables in `@skip` and `@include`.
+ * @returns Undefined if the general executor must run the operation: for interfaces, unions, introspection and more than
+ *   `MAX_PLANNED` fields.
  */
 export function compilePlan(
   schema: GraphQLSchema,
@@ -110,12 +111,12 @@ function planObject(source: Source, type: GraphQLObjectType, sets: readonly Sele
   return {
     ...{ type, fields },
     blank: Object.fromEntries(fields.map(({ key }) => [key, undefined])),
-    isPlaced: fields.some(({ isTold, below }) => isTold || below?.isPlaced === true),
+    isPlaced: fields.some(({ takesInfo, below }) => takesInfo || below?.isPlaced === true),
     size: fields.reduce((sum, { below }) => sum + 1 + (below?.size ?? 0), 0),
   };
 }
 
-/** The fields that are selected of a type, by their names in the response. */
+/** Collects the fields that are selected on a type, by response name. */
 function collect(
   source: Source,
   type: GraphQLObjectType,
@@ -157,8 +158,8 @@ function planField(
   const isVariable = node.arguments?.some(({ value }) => hasVariable(value)) === true;
   return {
     ...{ key, nodes, parent, field, isTypename },
-    // One without parameters of its own may take them as a list.
-    isTold: !isTypename && resolve !== undefined && (resolve.length > 3 || resolve.length === 0),
+    // A resolver without declared parameters may use rest parameters.
+    takesInfo: !isTypename && resolve !== undefined && (resolve.length > 3 || resolve.length === 0),
     forAll: (resolve as Partial<Together<unknown, unknown>> | undefined)?.forAll,
     args: isVariable ? undefined : getArgumentValues(field, node),
     shape: shapeOf(field.type),

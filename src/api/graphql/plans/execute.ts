@@ -7,54 +7,54 @@ import { Ways } from './steps.ts';
 type Target = Record<string, unknown>;
 type Path = GraphQLResolveInfo['path'];
 
-/** What is the same for all fields of one execution. */
+/** The state that all fields of one execution share. */
 export interface Execution {
   readonly context: GraphQLContext;
-  /** As coerced. */
+  /** Coerced values. */
   readonly variables: Variables;
   readonly root: unknown;
-  /** What resolvers that ask for it are told of the operation. */
+  /** Parts of `info`, for resolvers that read it. */
   readonly operation: Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'operation'>;
 }
 
-/** What came of a query. */
-export interface Answer {
+/** The result of a query. */
+export interface PlanResult {
   readonly data: Target | null;
   readonly errors: readonly GraphQLError[];
 }
 
 /**
- * Executes a plan, a field at a time for all the objects it is asked of: one wait for all of them, where the general
- * executor has one for each.
+ * Executes a plan field by field, each field for all its objects in one batch. So each field takes one `await`. The general
+ * executor takes one `await` per object.
  *
- * Values, nulls and errors are as the specification of GraphQL has them.
+ * Values, nulls and errors follow the GraphQL specification.
  *
  * @see https://spec.graphql.org/October2021/#sec-Execution
  */
-export async function executePlan(plan: ObjectPlan, execution: Execution): Promise<Answer> {
+export async function executePlan(plan: ObjectPlan, execution: Execution): Promise<PlanResult> {
   const run = new Run(plan, execution);
   await run.fields(plan, { sources: [execution.root], targets: [run.data], paths: [undefined] });
   return { data: run.isVoid ? null : run.data, errors: run.errors };
 }
 
-/** Objects of one type: what they are read from, what is made of them, and where they stand if somebody is to be told. */
+/** Objects of one type: their sources, their response objects, and their paths if a resolver receives them. */
 interface Objects {
   readonly sources: unknown[];
   readonly targets: Target[];
-  /** Empty where nobody is told. */
+  /** Empty if no resolver receives its path. */
   readonly paths: (Path | undefined)[];
 }
 
-/** In place of a value: what its resolver threw. */
+/** Replaces a value whose resolver threw an error. */
 class Failure extends Error {
   constructor(cause: unknown) {
     super('A resolver failed', { cause });
   }
 }
 
-/** What a value cannot be completed for. */
+/** An error that prevents the completion of a value. */
 class Fault extends Error {
-  /** At which places of the lists that it is in. */
+  /** Indexes in the lists that contain the value, outermost first. */
   within: readonly number[] | undefined;
 
   constructor(cause: unknown) {
@@ -62,11 +62,11 @@ class Fault extends Error {
   }
 }
 
-/** Where a value goes. */
+/** The location of a value in the response. */
 interface Slot {
   readonly plan: FieldPlan;
   readonly target: Target;
-  /** The objects that are found among the values. */
+  /** Collects the objects among the values. */
   readonly next: Objects;
 }
 
@@ -75,7 +75,7 @@ class Run {
   readonly #ways: Ways;
   readonly data: Target;
   readonly errors: GraphQLError[] = [];
-  /** Whether a null went up to the top. */
+  /** Whether a null has propagated to the root. */
   isVoid = false;
 
   constructor(plan: ObjectPlan, execution: Execution) {
@@ -84,7 +84,12 @@ class Run {
     this.#ways = new Ways(plan, this.data);
   }
 
-  /** @returns What is to be waited for, where anything is; it is never rejected. */
+  /**
+   * Executes fields for some objects.
+   *
+   * @returns A promise that resolves when all pending fields are complete, and is never rejected. Undefined if none is
+   *   pending.
+   */
   fields({ type, fields }: ObjectPlan, objects: Objects): Promise<unknown> | undefined {
     const waits: Promise<unknown>[] = [];
     for (const field of fields) {
@@ -107,15 +112,16 @@ class Run {
     let values: readonly unknown[];
     try {
       values = await forAll(objects.sources, this.#execution.context);
-      if (values.length !== objects.sources.length) throw new Error(`${nameOf(plan)} is not known of all objects`);
+      if (values.length !== objects.sources.length)
+        throw new Error(`${nameOf(plan)} did not return one value for each object`);
     } catch (error) {
       values = objects.sources.map(() => new Failure(error));
     }
     return this.#complete(plan, values, objects);
   }
 
-  /** What the resolver returns for each object. */
-  #resolve({ field, args: fixed, isTold, nodes, key, parent }: FieldPlan, { sources, paths }: Objects): unknown[] {
+  /** Returns the resolver's result for each object. */
+  #resolve({ field, args: fixed, takesInfo, nodes, key, parent }: FieldPlan, { sources, paths }: Objects): unknown[] {
     const { context, variables } = this.#execution;
     const { resolve, name } = field;
     let args: Record<string, unknown>;
@@ -131,9 +137,9 @@ class Run {
         if (resolve === undefined) {
           const value = source?.[name];
           values[i] = typeof value === 'function' ? value.call(source, args, context) : value;
-        } else if (isTold) {
+        } else if (takesInfo) {
           const path = { prev: paths[i], key, typename: parent.name };
-          values[i] = resolve(source, args, context, this.#told(parent, field, nodes, path));
+          values[i] = resolve(source, args, context, this.#infoOf(parent, field, nodes, path));
         } else {
           values[i] = (resolve as (...told: unknown[]) => unknown)(source, args, context);
         }
@@ -144,7 +150,7 @@ class Run {
     return values;
   }
 
-  #told(
+  #infoOf(
     parentType: FieldPlan['parent'],
     { name, type }: FieldPlan['field'],
     fieldNodes: FieldPlan['nodes'],
@@ -159,7 +165,7 @@ class Run {
     };
   }
 
-  /** Puts the values where they belong, and goes on with the objects among them. */
+  /** Writes the values to the response, and continues with the objects among them. */
   #complete(plan: FieldPlan, values: readonly unknown[], { targets, paths }: Objects): Promise<unknown> | undefined {
     const { key, shape, parent, below } = plan;
     const next: Objects = { sources: [], targets: [], paths: [] };
@@ -170,7 +176,7 @@ class Run {
         target[key] = this.#value(shape, values[i], { plan, target, next }, path);
       } catch (error) {
         const fault = asFault(error);
-        this.#tell(plan, target, fault);
+        this.#report(plan, target, fault);
         target[key] = null;
         if (!shape.isNullable) this.#void(target);
       }
@@ -180,7 +186,11 @@ class Run {
     return this.fields(below, next);
   }
 
-  /** @throws Fault, or what the type's own serialization throws, where its type does not have the value. */
+  /**
+   * Completes a value.
+   *
+   * @throws Fault, or an error of the type's own serialization, if the value does not match the type.
+   */
   #value(shape: Shape, value: unknown, slot: Slot, path: Path | undefined, within: readonly number[] = []): unknown {
     if (value === null || value === undefined) {
       if (shape.isNullable) return null;
@@ -211,20 +221,20 @@ class Run {
         fault.within ??= [...within, i];
         if (!shape.isNullable) throw fault;
         items.push(null);
-        this.#tell(slot.plan, slot.target, fault);
+        this.#report(slot.plan, slot.target, fault);
       }
     }
     return items;
   }
 
-  /** Of what is not in the answer any more, there is nothing to tell. */
-  #tell({ nodes, key }: FieldPlan, target: Target, { cause, within = [] }: Fault): void {
+  /** Adds an error to the result, unless its location was removed from the response. */
+  #report({ nodes, key }: FieldPlan, target: Target, { cause, within = [] }: Fault): void {
     const steps = this.#ways.to(target);
     if (steps === undefined || this.isVoid) return;
     this.errors.push(locatedError(cause, nodes, [...steps.map((step) => step.key), key, ...within]));
   }
 
-  /** Has null in the place of an object, or of the nearest around it that may be null. */
+  /** Replaces an object, or its nearest nullable ancestor, by null. */
   #void(target: Target): void {
     const steps = this.#ways.to(target);
     if (steps === undefined) return;
@@ -257,13 +267,13 @@ const isIterable = (value: unknown): value is Iterable<unknown> =>
 /** Whether a value, or an item of it, is a promise. */
 function isToCome(shape: Shape, value: unknown): boolean {
   if (isPromise(value)) return true;
-  // What can be gone through once alone, such as a generator, is not looked into beforehand.
+  // Iterables that can be consumed only once, such as generators, are not inspected.
   if (shape.kind !== 'list' || !(Array.isArray(value) || value instanceof Set)) return false;
   for (const item of value) if (isToCome(shape.item, item)) return true;
   return false;
 }
 
-/** A value without promises in it; Failures in their place where they were rejected. */
+/** Resolves the promises in a value. A rejected promise is replaced by a Failure. */
 async function whenCome(shape: Shape, value: unknown): Promise<unknown> {
   try {
     const come = await value;

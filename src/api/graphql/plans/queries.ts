@@ -13,60 +13,63 @@ import {
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { tooMuchIntrospection } from '../charges.ts';
 import type { GraphQLContext } from '../context.ts';
 import { tokensOf } from '../documents.ts';
+import { introspect, introspects, TooMuchIntrospection } from '../introspection.ts';
 import { compilePlan, type ObjectPlan, type Variables } from './compile.ts';
 import { executePlan } from './execute.ts';
 
-/** One operation of a document, with the plans that were made for it. */
+/** An operation of a document, with its compiled plans. */
 interface Prepared {
   readonly schema: GraphQLSchema;
-  /** Of the whole document, which its plans hold. */
+  /** Number of tokens in the whole document, which its plans keep in memory. */
   readonly tokens: number;
   readonly operation: OperationDefinitionNode;
   readonly fragments: Record<string, FragmentDefinitionNode>;
-  /** The variables that `@skip` and `@include` go by. */
+  /** Variables of `@skip` and `@include`. */
   readonly switches: readonly string[];
-  /** By their values. */
+  /** Plans by the values of `switches`. */
   readonly plans: Map<string, ObjectPlan | undefined>;
 }
 
-/** Our choice: with more of them that differ from one request to the next, a plan is not worth its making. */
+/** Limit of variables in `@skip` and `@include`. With more of them, a plan is reused too rarely to be worth compiling. */
 const MAX_SWITCHES = 6;
 
-/** Our choice, of the plans of all documents together: some 50 MB. A token of their documents takes as much as a field. */
+/** Limit for the plans of all documents: about 50 MB. A token of a document takes as much memory as a field. */
 export const MAX_KEPT_FIELDS = 200_000;
 
 interface Kept {
-  /** In fields. */
+  /** Number of fields of the plan and tokens of its document. */
   readonly size: number;
   readonly forget: () => void;
 }
 
-/** Plans that were used last: a document has one for each state of its switches. */
+/** The most recently used plans. A document has one for each combination of the values of its `switches`. */
 const kept = new LRUCache<ObjectPlan, Kept>({
   maxSize: MAX_KEPT_FIELDS,
   sizeCalculation: ({ size }) => size,
   dispose: ({ forget }) => forget(),
 });
 
-/** How many plans are kept, and of how many fields, tokens among them. */
+/** Returns the number of cached plans, and of their fields and tokens. */
 export const keptPlans = () => ({ plans: kept.size, fields: kept.calculatedSize });
 
 const prepared = new WeakMap<OperationDefinitionNode, Prepared | null>();
 
 /**
- * Executes an operation: a query by a plan that is made once for its document, everything else and what no plan is made for
- * by the general executor.
+ * Executes an operation. Queries use a plan that is compiled once per document. The general executor runs everything else,
+ * and queries without a plan.
  *
  * @see src/api/graphql/README.md#plans
  */
 export async function executeDocument(args: ExecutionArgs): Promise<ExecutionResult> {
+  if (introspects(args.document)) return executeIntrospection(args);
   const known = preparedFor(args);
   if (known === undefined) return execute(args);
   const { schema, operation, fragments } = known;
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], args.variableValues ?? {});
-  // The general executor tells what is wrong with them.
+  // The general executor reports errors in the variables.
   const plan = coerced && planFor(known, coerced);
   if (coerced === undefined || plan === undefined) return execute(args);
   const { data, errors } = await executePlan(plan, {
@@ -78,7 +81,30 @@ export async function executeDocument(args: ExecutionArgs): Promise<ExecutionRes
   return errors.length === 0 ? { data } : { data, errors };
 }
 
-/** Undefined for what is no query. Kept by the operation itself: whoever asks may name any, and there is no end to names. */
+/** Executes an operation that contains introspection. The general executor runs its other fields. */
+async function executeIntrospection(args: ExecutionArgs): Promise<ExecutionResult> {
+  const { schema, document, operationName } = args;
+  const operation = getOperationAST(document, operationName);
+  if (operation?.operation !== OperationTypeNode.QUERY) return execute(args);
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], args.variableValues ?? {});
+  try {
+    const parts = coerced && (await introspect(schema, document, operation, coerced));
+    if (parts === undefined) return execute(args);
+    const { names, values, rest } = parts;
+    const others: ExecutionResult = rest === undefined ? { data: {} } : await execute({ ...args, document: rest });
+    if (others.data == null) return others;
+    const data = names.map((name) => [name, values.has(name) ? values.get(name) : others.data?.[name]] as const);
+    return { ...others, data: Object.fromEntries(data) };
+  } catch (error) {
+    if (error instanceof TooMuchIntrospection) return { errors: [tooMuchIntrospection()] };
+    throw error;
+  }
+}
+
+/**
+ * Returns an operation, prepared for plans; undefined if it is not a query. Cached by operation node, not by name, because a
+ * client can send an unlimited number of names.
+ */
 function preparedFor({ schema, document, operationName }: ExecutionArgs): Prepared | undefined {
   const operation = getOperationAST(document, operationName);
   if (operation?.operation !== OperationTypeNode.QUERY) return undefined;
@@ -89,7 +115,7 @@ function preparedFor({ schema, document, operationName }: ExecutionArgs): Prepar
   return made;
 }
 
-/** Undefined for what has too many switches. */
+/** Prepares an operation for plans; undefined if it has too many switches. */
 function prepare(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -112,7 +138,7 @@ function prepare(
 }
 
 function planFor({ schema, tokens, operation, fragments, switches, plans }: Prepared, variables: Variables) {
-  // That is an error, in the place where it is met.
+  // A null switch is an error at its own location, which the general executor reports.
   if (switches.some((name) => variables[name] === null)) return undefined;
   const key = switches.map((name) => (variables[name] === true ? '1' : '0')).join('');
   const known = plans.get(key);

@@ -1,23 +1,23 @@
 import type { FieldPlan, ObjectPlan, Shape } from './compile.ts';
 
-/** One step of the way to an object in an answer. */
+/** A step of the path to an object in a response. */
 export interface Step {
-  /** The object or list that holds what comes next. */
+  /** The object or list that contains the next one. */
   readonly holder: Record<string | number, unknown>;
   readonly key: string | number;
-  /** Whether null may stand there instead. */
+  /** Whether null is allowed in this place. */
   readonly isNullable: boolean;
 }
 
-/** How an object is come to from the one around it. */
+/** The path to an object from its parent object. */
 interface Way {
   readonly from: object;
   readonly steps: readonly Step[];
 }
 
 /**
- * The ways to the objects of an answer: looked for when something went wrong, so that nothing is kept for it when nothing
- * does, and all at once, so that a thousand errors of one field take one look.
+ * The paths to the objects of a response. They are computed only after an error, so that executions without errors store none.
+ * The paths are computed in one pass, so that a thousand errors of one field need one pass.
  */
 export class Ways {
   readonly #plan: ObjectPlan;
@@ -30,12 +30,12 @@ export class Ways {
     this.#data = data;
   }
 
-  /** Says that there are objects which were not there before. */
+  /** Marks the paths as incomplete after objects were added. */
   extended(): void {
     this.#isComplete = false;
   }
 
-  /** @returns Undefined for what is not in the answer any more, because something around it became null. */
+  /** Returns the path to an object; undefined if it was removed from the response because an ancestor became null. */
   to(wanted: object): Step[] | undefined {
     const steps: Step[] = [];
     for (let at = wanted; at !== this.#data; ) {
@@ -75,6 +75,6 @@ export class Ways {
   }
 }
 
-/** Whether the steps lead where they led before. */
+/** Whether the steps still lead to the same object. */
 const leadsTo = (steps: readonly Step[], end: object): boolean =>
   steps.every(({ holder, key }, i) => holder[key] === (steps[i + 1]?.holder ?? end));

@@ -1,0 +1,201 @@
+import { toGlobalId } from './global-ids.ts';
+import { loadNode } from './node.ts';
+import { MAX_PAGE_SIZE } from './page-size.ts';
+
+type Args = Readonly<Record<string, unknown>>;
+type FieldFunction<V> = (value: V, args: Args) => unknown;
+
+/** A field that shows other objects, with their event projection. */
+interface Related<V> {
+  readonly facts: EventProjection;
+  readonly of: (value: V) => unknown;
+}
+
+/** The fields of an event projection, each with the function that computes it. */
+export type ProjectedFields<V> = Readonly<Record<string, FieldFunction<V> | Related<V>>>;
+
+interface Identity<V> {
+  /** Returns the part of the global id after the type name. Null for a part of another object, which has no id. */
+  readonly idOf: ((value: V) => number | string) | null;
+  /** False for an object that some recipients of the event may not see. Its visibility is then checked for each reader. */
+  readonly isSeen?: false;
+}
+
+/**
+ * An event projection: the fields of an object that can be computed from the event alone. Every recipient of the event can
+ * see all of them. Values that differ between viewers must already be in the event.
+ *
+ * Documents that select nothing else are answered without the database, once for all recipients. Otherwise the object itself
+ * is read, with the rights of each reader.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: each projection receives only values of its own type.
+export class EventProjection<V = any> {
+  static readonly #all: EventProjection[] = [];
+  /** Unique key of this projection. */
+  readonly key = EventProjection.#all.push(this) - 1;
+  readonly typename: string;
+  readonly #fields: ReadonlyMap<string, FieldFunction<V> | Related<V>>;
+  readonly #idOf: Identity<V>['idOf'];
+  readonly #isSeen: boolean;
+
+  constructor(typename: string, { idOf, isSeen }: Identity<V>, fields: ProjectedFields<V>) {
+    this.typename = typename;
+    this.#idOf = idOf;
+    this.#isSeen = isSeen !== false;
+    this.#fields = new Map(Object.entries(fields));
+  }
+
+  /** All event projections. */
+  static get all(): readonly EventProjection[] {
+    return EventProjection.#all;
+  }
+
+  /** Whether the projection contains the field. */
+  has(field: string): boolean {
+    if (!this.#isSeen) return false;
+    return field === 'id' ? this.#idOf !== null : field === '__typename' || this.#fields.has(field);
+  }
+
+  /** Returns the projection of the objects that a field shows; undefined for a field of another kind. */
+  behind(field: string): EventProjection | undefined {
+    const known = this.#fields.get(field);
+    return typeof known === 'object' ? known.facts : undefined;
+  }
+
+  /** Names of the projected fields, without `id`. */
+  get known(): readonly string[] {
+    return [...this.#fields.keys()];
+  }
+
+  globalIdOf(value: V): string {
+    if (this.#idOf === null) throw new Error(`${this.typename} has no id`);
+    return toGlobalId(this.typename, this.#idOf(value));
+  }
+
+  /**
+   * Computes a field.
+   *
+   * @throws Error if the projection does not contain the field, which callers must check.
+   */
+  answer(value: V, field: string, args: Args): unknown {
+    if (field === 'id') return this.globalIdOf(value);
+    const known = this.#fields.get(field);
+    if (known === undefined) throw new Error(`The event projection does not contain ${this.typename}.${field}`);
+    return typeof known === 'function' ? known(value, args) : knownAll(known.facts, known.of(value));
+  }
+}
+
+/** An object in an event: the source of resolvers in the schema for events. */
+export class ProjectedEntity {
+  readonly #facts: EventProjection;
+  readonly #value: unknown;
+
+  constructor(facts: EventProjection, value: unknown) {
+    this.#facts = facts;
+    this.#value = value;
+  }
+
+  answer(field: string, args: Args): unknown {
+    return this.#facts.answer(this.#value, field, args);
+  }
+}
+
+function knownAll(facts: EventProjection, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => knownAll(facts, each));
+  return value === null || value === undefined ? null : new ProjectedEntity(facts, value);
+}
+
+/** Creates a projection that contains only the id. @param withNumber Whether the type has a `databaseId`. */
+export function referenceProjection(typename: string, { withNumber = true } = {}): EventProjection<number> {
+  const databaseId = (id: number) => id;
+  return new EventProjection<number>(typename, { idOf: (id) => id }, withNumber ? { databaseId } : {});
+}
+
+/** Converts the fields of a part's projection to fields of the value that contains the part. */
+export function projectedWithin<V, P>(known: ProjectedFields<P>, partOf: (value: V) => P): ProjectedFields<V> {
+  const within = (of: FieldFunction<P> | Related<P>): FieldFunction<V> | Related<V> =>
+    typeof of === 'function'
+      ? (value, args) => of(partOf(value), args)
+      : { facts: of.facts, of: (value) => of.of(partOf(value)) };
+  return Object.fromEntries(Object.entries(known).map(([field, of]) => [field, within(of)]));
+}
+
+/**
+ * Creates the projections of an object by kind of change. For other kinds of change, the projection contains only the ids.
+ */
+export function changeProjections<V>(
+  typename: string,
+  idOf: (value: V) => number,
+  changes: Readonly<Record<string, ProjectedFields<V>>>,
+): (change: string) => EventProjection<V> {
+  const make = (known: ProjectedFields<V>) =>
+    new EventProjection<V>(typename, { idOf }, { databaseId: idOf, ...known });
+  const byChange = new Map(Object.entries(changes).map(([change, known]) => [change, make(known)]));
+  const nothingMore = make({});
+  return (change) => byChange.get(change) ?? nothingMore;
+}
+
+/**
+ * Returns a time in an event.
+ *
+ * @param precise ISO 8601. Absent in events that were logged before it was added.
+ * @param seconds UNIX time.
+ */
+export const instantOf = (precise: string | undefined, seconds: number): Date => new Date(precise ?? seconds * 1000);
+
+/** The source of the entities in an event field. */
+export interface ProjectionOptions {
+  /** Returns the projection of the entity in an event. */
+  readonly projectionOf: (source: unknown) => EventProjection;
+  /** Returns the projected entities of the event. Null if there is none. */
+  readonly known: (source: unknown) => unknown;
+}
+
+const FROM_EVENT = 'fromEvent';
+
+/** The length of a list of entities in an event. */
+interface Length {
+  /**
+   * Default, if nothing bounds the list: the largest page size. Few events contain more entities, for example the move of a topic
+   * or the subscription of a whole organization.
+   */
+  readonly atMost?: number;
+}
+
+/** Returns the `projectedFromEvent` options of a field; undefined if it has none. */
+export const projectionOptionsOf = (extensions: object | null | undefined): ProjectionOptions | undefined =>
+  (extensions as { [FROM_EVENT]?: ProjectionOptions } | null | undefined)?.[FROM_EVENT];
+
+/**
+ * Returns the options of an event field that shows an entity, or a list of entities.
+ *
+ * If the projection covers the selection, the field is answered from the event. Otherwise the current entity is read for the
+ * reader: null if it was deleted, or the reader cannot see it.
+ *
+ * @param facts The event projection, or a function that returns it for an event.
+ * @param of Returns the value in the event that `facts` projects; null if there is none. Default: the `facts` of the event's
+ *   definition, which REST clients do not receive.
+ * @param length Length of a list, which is its cost.
+ */
+export function projectedFromEvent<Source, V>(
+  facts: EventProjection<V> | ((source: Source) => EventProjection<V>),
+  of: (source: Source) => V | readonly V[] | null = (source) => (source as { readonly facts: V }).facts,
+  { atMost = MAX_PAGE_SIZE }: Length = {},
+) {
+  const projectionIn = facts instanceof EventProjection ? () => facts : facts;
+  const projected: ProjectionOptions = {
+    projectionOf: projectionIn as ProjectionOptions['projectionOf'],
+    known: (source) => knownAll(projectionIn(source as Source), of(source as Source)),
+  };
+  return {
+    extensions: { [FROM_EVENT]: projected },
+    complexity: { field: 1, multiplier: atMost },
+    resolve: (source: Source, _args: object, ctx: Parameters<typeof loadNode>[0]): never => {
+      const facts = projectionIn(source);
+      const load = (value: V) => loadNode(ctx, facts.globalIdOf(value));
+      const value = of(source);
+      if (value === null) return null as never;
+      return (Array.isArray(value) ? value.map(load) : load(value as V)) as never;
+    },
+  };
+}
