@@ -3,15 +3,17 @@ import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { type Config, ConfigError, loadEnvFile, readConfig } from './platform/config.ts';
+import { IncompatibleDatabaseError } from './platform/db/migrate.ts';
 import { DATABASE_FOLDER } from './platform/db/private-files.ts';
 import { explain } from './server/failures.ts';
 import { commands, type Command as Operation, RENEW_SECRET_KEY } from './server/operator/commands.ts';
 import { NoServerError, runCommand, sendCommand } from './server/operator/control.ts';
-import { startApp } from './server/start.ts';
+import { examineOtherVersion } from './server/operator/doctor.ts';
+import { type Running, startApp } from './server/start.ts';
 
 const program = new Command('cli')
   .description(
-    'Commands for the operator of a team chat service. They act on the data that DATA_DIR or DATABASE_URL names.',
+    'Commands for the operator of a team chat service. They use the database in DATA_DIR or at DATABASE_URL.',
   )
   .exitOverride()
   .showHelpAfterError();
@@ -24,7 +26,7 @@ try {
   process.exitCode = error instanceof CommanderError ? error.exitCode : 1;
 }
 
-/** "org create" becomes the command `create` of the group `org`; each of its arguments an option. */
+/** Adds a command. "org create" becomes the command `create` of the group `org`, and each of its arguments an option. */
 function addCommand(operation: Operation): void {
   const words = operation.name.split(' ');
   const name = words.pop() ?? '';
@@ -40,7 +42,7 @@ function addCommand(operation: Operation): void {
   );
 }
 
-/** What is in a command line, every user of the machine can read: a password that is "-" comes from standard input. */
+/** Reads a password from standard input if its argument is "-": every user of the machine can read command lines. */
 function withPasswordRead(args: Readonly<Record<string, unknown>>): object {
   const isRead = ([name, value]: [string, unknown]) => /password$/i.test(name) && value === '-';
   const read = Object.entries(args).filter(isRead);
@@ -65,14 +67,14 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new InvalidArgumentError('It is not JSON.');
+    throw new InvalidArgumentError('Invalid JSON.');
   }
 }
 
 async function act(json: boolean | undefined, work: (config: Config) => Promise<object>): Promise<void> {
   loadEnvFile();
   const config = readConfig();
-  // Only what goes wrong, unless somebody asked for more: what the service tells of itself is for its own log.
+  // Logs only warnings and errors, unless another level is configured: other messages are for the log of the service.
   const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel;
   const result = await work({ ...config, logLevel });
   console.log(json === true ? JSON.stringify(result, null, 2) : forPeople(result));
@@ -80,8 +82,8 @@ async function act(json: boolean | undefined, work: (config: Config) => Promise<
 }
 
 /**
- * The embedded database belongs to one process: the running server carries the command out. With none running, or with
- * PostgreSQL, this process does.
+ * Runs a command. The embedded database belongs to one process, so a running server executes the command. If none is running,
+ * or with PostgreSQL, this process does.
  */
 async function run(config: Config, command: string, args: object): Promise<object> {
   if (config.databaseUrl === undefined) {
@@ -92,7 +94,12 @@ async function run(config: Config, command: string, args: object): Promise<objec
     }
     if (command !== 'migrate') requireData(config);
   }
-  const { app, migrated, close } = await startApp(config, { isNewSecretKey: command === RENEW_SECRET_KEY });
+  const running = await startFor(command, config).catch((error: unknown) => {
+    if (command === 'doctor' && error instanceof IncompatibleDatabaseError) return undefined;
+    throw error;
+  });
+  if (running === undefined) return examineOtherVersion(config);
+  const { app, migrated, close } = running;
   try {
     if (command === 'migrate') return { applied: migrated };
     return await runCommand(app, command, args);
@@ -101,17 +108,24 @@ async function run(config: Config, command: string, args: object): Promise<objec
   }
 }
 
-/** A name that was mistyped, or a disk that is not mounted, must not get a database of its own, and an answer out of that. */
+/** Starts the app. Only `migrate` changes the tables: nodes of the previous version may still use them. */
+function startFor(command: string, config: Config): Promise<Running> {
+  return startApp(config, { isNewSecretKey: command === RENEW_SECRET_KEY, changesNoTables: command !== 'migrate' });
+}
+
+/**
+ * Requires an existing database. A mistyped path or an unmounted disk must not lead to a new database, and an answer from it.
+ */
 function requireData({ dataDir }: Config): void {
   const place = resolve(dataDir);
-  // What is there and is no directory is told of by who opens it.
+  // A path that is not a directory is reported by the code that opens it.
   if (existsSync(dataDir) && (!statSync(dataDir).isDirectory() || readdirSync(dataDir).includes(DATABASE_FOLDER)))
     return;
   const missing = existsSync(dataDir) ? `no database in ${place}` : `no directory ${place}`;
-  throw new ConfigError(`DATA_DIR: there is ${missing}. npm start makes one, and so does npm run cli -- migrate`);
+  throw new ConfigError(`DATA_DIR: there is ${missing}. npm start and npm run cli -- migrate create one`);
 }
 
-/** A list as a table, an object as lines. */
+/** Formats a list as a table, and an object as lines. */
 function forPeople(result: object): string {
   if (Array.isArray(result)) return result.length === 0 ? 'none' : table(result as Record<string, unknown>[]);
   return Object.entries(result)

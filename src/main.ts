@@ -1,6 +1,6 @@
 import type { App } from './access/context.ts';
 import { type Config, loadEnvFile, readConfig } from './platform/config.ts';
-import { hostOf, urlOf } from './platform/hosts.ts';
+import { hostOf, isLoopback, urlOf } from './platform/hosts.ts';
 import { freeUnused } from './platform/memory.ts';
 import { demoFile, prepareDemo, refreshDemoFile } from './server/demo/demo.ts';
 import { DemoAccess, type DemoOwner, hidesDemoKey, startUrlOf } from './server/demo/demo-access.ts';
@@ -11,8 +11,11 @@ import { serve } from './server/serve.ts';
 import { startApp } from './server/start.ts';
 import { outliveStrayRejections } from './server/stray-rejections.ts';
 
-/** Our choice: what service managers wait for at the least before they kill. */
+/** Longest time to stop. Service managers wait at least this long before they kill a process. */
 const STOP_WITHIN_MS = 5_000;
+
+// Without a listener, an error on a standard stream ends the process. Lost log lines are counted where the log is written.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 try {
   loadEnvFile();
@@ -23,7 +26,7 @@ try {
 }
 
 async function run(config: Config): Promise<void> {
-  // Before a database is made, or brought up to date, for nothing.
+  // Checked before a database is created or migrated, which would be useless if the service cannot start.
   await requireAddress(config, { host: 'HOST', port: 'PORT' });
   const { metricsAddress } = config;
   if (metricsAddress !== undefined) {
@@ -36,10 +39,11 @@ async function run(config: Config): Promise<void> {
   const control = await openControl(app);
   const isPortOpen = config.port === 0;
   const server = await serve(running, DemoAccess.of(app, owner));
-  // The addresses in it are known from here on.
+  // The file contains addresses. If the system chooses the port, they are known only now.
   if (isPortOpen) await refreshDemoFile(app);
   announce(app, owner, await app.db.realm.count());
-  // V8 makes its heap small some seconds after a collection, if little happens: without this one, whenever the next comes.
+  // If little happens, V8 shrinks its heap several seconds after a collection. Without this call, the next collection may be much
+  // later.
   freeUnused();
   const stop = once(async () => {
     setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref();
@@ -48,7 +52,7 @@ async function run(config: Config): Promise<void> {
     await close();
     process.exit(0);
   });
-  // npm passes on what the terminal has sent already: the second one is not an impatient operator.
+  // npm forwards a signal that the terminal has already sent. So a second signal does not mean that the operator is impatient.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
 }
 
@@ -64,7 +68,7 @@ function once(work: () => Promise<void>): () => void {
   };
 }
 
-/** To standard output, which service managers keep: so it holds no key of anybody. */
+/** Prints the start message to standard output. Service managers store this output, so it contains no user's key. */
 function announce(app: App, owner: DemoOwner | null, realmCount: number): void {
   const { config } = app;
   const url = urlOf(config, '');
@@ -80,20 +84,20 @@ function announce(app: App, owner: DemoOwner | null, realmCount: number): void {
     const variable = hidesDemoKey(config);
     lines.push(
       variable === undefined
-        ? 'Whoever has the start address gets the key of the demo owner: give it to nobody.'
-        : `No page is opened signed in as the demo owner, because ${variable} is set.`,
+        ? 'The start address gives access to the key of the demo owner. Do not share it.'
+        : `No page signs in as the demo owner, because ${variable} is set.`,
     );
   }
-  if (realmCount === 0) lines.push('', 'There is no organization yet: npm run cli -- org create --help');
+  if (realmCount === 0) lines.push('', 'There is no organization yet. To create one: npm run cli -- org create --help');
   if (config.externalHost === undefined && !isLoopback(config.host)) {
+    const isEverywhere = ['0.0.0.0', '::'].includes(config.host);
     lines.push(
       '',
-      `It answers to ${hostOf(config, '')} and localhost only: set EXTERNAL_HOST to its name on the network.`,
+      isEverywhere
+        ? `The server accepts requests to ${hostOf(config, '')} and localhost only. Set EXTERNAL_HOST to its name on the network.`
+        : `The server listens at ${config.host} only, and accepts only names of this machine. Set EXTERNAL_HOST to its name ` +
+            'on the network, or HOST to 127.0.0.1.',
     );
   }
   console.log(`\n${lines.join('\n')}\n`);
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }

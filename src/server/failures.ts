@@ -4,17 +4,20 @@ import { isDiskFull, saidByDatabase } from '../platform/db/errors.ts';
 import { DataDirectoryInUseError, ReadOnlyDataDirectoryError } from '../platform/db/lock.ts';
 import { IncompatibleDatabaseError } from '../platform/db/migrate.ts';
 import { UnsafeDataDirectoryError } from '../platform/db/private-files.ts';
-import { NoRightsError } from '../platform/db/rights.ts';
+import { NoRightsError, UnusableDatabaseError } from '../platform/db/rights.ts';
+import { UnusableSchemaError } from '../platform/db/schema.ts';
 import { PooledDatabaseError, StandbyError } from '../platform/db/sessions.ts';
 import { ChatError } from '../platform/errors.ts';
 import { UnusableAddressError } from './listen.ts';
 import { CommandFailedError } from './operator/control.ts';
 import { WrongSecretKeyError } from './secret-key.ts';
 
-/** Their messages say all there is to say. */
+/** Errors whose messages are sufficient for the operator. */
 const PLAIN = [
   IncompatibleDatabaseError,
   NoRightsError,
+  UnusableDatabaseError,
+  UnusableSchemaError,
   PooledDatabaseError,
   StandbyError,
   DamagedDatabaseError,
@@ -26,39 +29,38 @@ const PLAIN = [
   CommandFailedError,
 ];
 
-const DISK_IS_FULL = 'The disk of the database is full. Make room there, and start again.';
+const DISK_IS_FULL = 'The disk of the database is full. Free some disk space, and start again.';
 
-/** Why the service cannot start, or a command failed: for the operator, in a line where the cause is a known one. */
+/** Returns why the service cannot start or a command failed, for the operator. One line if the cause is known. */
 export function explain(error: unknown): string {
   if (isDiskFull(error)) return error instanceof NoRoomForDatabaseError ? error.message : DISK_IS_FULL;
   if (!(error instanceof Error)) return saidBy(error);
-  if (error instanceof ConfigError) return `The configuration is wrong:\n${error.message}`;
+  if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
   if (error instanceof DataDirectoryInUseError) {
-    return `${error.message}. Stop it first, or name another directory by DATA_DIR.`;
+    return `${error.message}. Stop it first, or set DATA_DIR to another directory.`;
   }
   if (PLAIN.some((type) => error instanceof type)) return error.message;
   const code = 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') {
     const port = 'port' in error ? ` ${error.port}` : '';
-    return `Port${port} is in use. Stop what uses it, or name another one by PORT.`;
+    return `Port${port} is in use. Stop the process that uses it, or set PORT to another port.`;
   }
   if ('path' in error) {
-    if (code === 'EACCES' || code === 'EPERM') return `No permission for ${error.path}`;
-    if (code === 'ENOSPC') return `The disk of ${error.path} is full. Make room there.`;
-    if (code === 'EROFS')
-      return `${error.path} is on a file system that cannot be written to. Name another place by DATA_DIR.`;
+    if (code === 'EACCES' || code === 'EPERM') return `Permission denied: ${error.path}`;
+    if (code === 'ENOSPC') return `The disk of ${error.path} is full. Free some disk space.`;
+    if (code === 'EROFS') return `${error.path} is on a read-only file system. Set DATA_DIR to another directory.`;
     const isMade = 'syscall' in error && error.syscall === 'mkdir';
     if (isMade && (code === 'EEXIST' || code === 'ENOTDIR'))
-      return `${error.path} is no directory. Name one by DATA_DIR.`;
+      return `${error.path} is not a directory. Set DATA_DIR to a directory.`;
     if (isMade && code === 'ENOENT')
-      return `No directory can be made at ${error.path}. Name another place by DATA_DIR.`;
+      return `Directory ${error.path} cannot be created. Set DATA_DIR to another directory.`;
   }
   const said = saidByDatabase(error);
-  if (said !== undefined) return `The database says: ${said}`;
+  if (said !== undefined) return `Database error: ${said}`;
   return error.stack ?? error.message;
 }
 
-/** The engine that applies migrations throws objects of its own. */
+/** Returns the message of a thrown value that is not an `Error`: the engine that applies migrations throws its own objects. */
 function saidBy(thrown: unknown): string {
   const said: unknown = typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, 'message') : thrown;
   return typeof said === 'object' || said === undefined ? JSON.stringify(thrown) : String(said);

@@ -9,7 +9,7 @@ import { isSameSecret, type KeyVault } from '../platform/key-vault.ts';
 import { metrics } from '../platform/metrics.ts';
 import { lookAtService } from './service-metrics.ts';
 
-/** Our choice: shorter than the time-outs of the load balancers that ask. */
+/** Timeout of database queries. Shorter than the timeouts of the load balancers that send these requests. */
 const DATABASE_PATIENCE_MS = 2_000;
 
 const HEADERS = {
@@ -18,15 +18,15 @@ const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
-/** Says at /healthz whose node answers. */
+/** Header of /healthz that identifies the deployment to which the node belongs. */
 export const DEPLOYMENT_HEADER = 'X-Deployment';
 
-/** The same for all nodes that share a SECRET_KEY, which it does not tell. */
+/** Returns an id that is the same for all nodes with the same SECRET_KEY. It does not reveal the key. */
 export const deploymentOf = (keys: KeyVault): string => keys.token('deployment').slice(0, 16);
 
 /**
- * Adds what operators ask: /healthz (the process is up), /readyz (it can serve), and /metrics (Prometheus) where it is
- * served with everything else.
+ * Adds the routes for operators: /healthz (the process is up), /readyz (it can serve) and, unless it is served
+ * elsewhere, /metrics (Prometheus).
  */
 export function addHealth(web: Web, app: App): void {
   const migrations = readMigrations().map(({ name }) => name);
@@ -41,8 +41,8 @@ export function addHealth(web: Web, app: App): void {
 }
 
 /**
- * Whether metrics are at the service's own address: never when they have one of their own; to everybody, with no token
- * to ask for, only while the service is one for trying out.
+ * Returns whether the service's own address serves metrics: never if they have an address of their own. Without a token
+ * they are public, which is limited to trial installations.
  */
 function servesMetrics({ metricsAddress, metricsToken, externalHost, databaseUrl }: Config): boolean {
   if (metricsAddress !== undefined) return false;
@@ -61,7 +61,7 @@ function addMetrics(web: Web, app: App): void {
   });
 }
 
-/** A server of nothing but /metrics, listening at `metricsAddress`; undefined when there is none. */
+/** Starts a server for /metrics alone, at `metricsAddress`. Undefined if there is no such address. */
 export async function serveMetrics(app: App): Promise<Server | undefined> {
   const { metricsAddress: address } = app.config;
   if (address === undefined) return undefined;
@@ -82,7 +82,7 @@ async function missingForService(app: App, migrations: readonly string[]): Promi
   } catch {
     missing.push('database');
   }
-  if (app.database.room.isLacking) missing.push("room on the database's disk");
+  if (app.database.diskSpace.isLacking) missing.push('disk space of the database');
   if (!app.hub.ready) missing.push('event log');
   return missing;
 }
@@ -95,6 +95,6 @@ async function appliedMigrations({ db }: App): Promise<string[]> {
 
 function inTime<T>(work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error('Too late')), DATABASE_PATIENCE_MS);
+  const timer = setTimeout(() => reject(new Error('The database did not reply in time')), DATABASE_PATIENCE_MS);
   return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }

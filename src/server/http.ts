@@ -3,47 +3,49 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { App } from '../access/context.ts';
 import { addEmailPages } from '../administration/email-changes/page.ts';
-import { answerBare, BARE_HEADERS, bareBody } from '../api/bare-answer.ts';
+import { answerBare, BARE_HEADERS, bareBody, retryAfterHeader } from '../api/bare-answer.ts';
 import { compressAnswer } from '../api/compression.ts';
 import { answersCors } from '../api/cors.ts';
 import { CsrfFailedError, challengeOf, requireOwnSite } from '../api/cross-site.ts';
 import { warnOfProxy } from '../api/proxy-warning.ts';
 import type { Endpoint } from '../api/rest/endpoint.ts';
+import { addPageLimits } from '../api/rest/page-limits.ts';
 import { API_PREFIX, createRestApp } from '../api/rest/router.ts';
 import { headersOf, sessionTokenIn } from '../api/sessions.ts';
+import { addAvatarsByAddress } from '../people/avatars/by-address.ts';
 import { addAvatars } from '../people/avatars/pictures.ts';
 import { addEmojiFiles } from '../people/emoji/files.ts';
 import { addCustomEmoji } from '../people/emoji/pictures.ts';
 import type { Config } from '../platform/config.ts';
 import { expectedError } from '../platform/db/errors.ts';
-import type { ChatError, RateLimitHitError } from '../platform/errors.ts';
+import { BadRequestError, type ChatError, RateLimitHitError } from '../platform/errors.ts';
 import { observeRefusal, observeRequest } from '../platform/metrics.ts';
 import { currentRequest } from '../platform/request-note.ts';
 import type { DemoAccess } from './demo/demo-access.ts';
 import { addHealth } from './health.ts';
 import type { Listening } from './listen.ts';
-import { addPages } from './pages/routes.ts';
+import { addPages, isPreparedFile } from './pages/routes.ts';
 import { routes as allRoutes } from './registries/endpoints.ts';
 import { logged } from './request-log.ts';
 
 const GRAPHQL_PATH = '/graphql';
 
-/** What the server hands on. */
+/** Handlers and options of the HTTP server. */
 export interface Handlers {
-  /** Answers everything at /graphql. */
+  /** Handles all requests at /graphql. */
   graphql(incoming: IncomingMessage, outgoing: ServerResponse): void;
-  /** Takes over a connection that is to become a WebSocket at /graphql. */
+  /** Handles the upgrade of a connection to a WebSocket at /graphql. */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Who gets pages with the demo owner's key; null: nobody. */
+  /** Access to pages with the demo owner's key. Null: no browser has access. */
   readonly demo?: DemoAccess | null;
-  /** The REST endpoints; all of them, when absent. */
+  /** The REST endpoints. Absent: all. */
   readonly routes?: readonly Endpoint[];
 }
 
 /**
- * Our choices. Only the arrival of a request is bounded, never its answer: a long poll answers after a minute. Heads
- * come in one or two packets, so ten seconds cut off nobody but who holds connections on purpose. Idle connections
- * outlive the 60 s that load balancers keep theirs, or a request could meet a closing connection.
+ * Limits for the arrival of a request. Responses are not limited: a long poll responds after a minute. A request head
+ * takes one or two packets, so ten seconds affect only clients that hold connections on purpose. Idle connections stay
+ * open longer than the 60 s of load balancers, which could otherwise send a request on a closing connection.
  */
 const TIMEOUTS = {
   headersTimeout: 10_000,
@@ -51,35 +53,45 @@ const TIMEOUTS = {
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 5_000,
 } as const;
-/** Our choice: an answer of which nothing is read for so long is not waited for any more. */
+/** A connection is closed if its client reads nothing of a response for this long. */
 const SILENCE_MS = 120_000;
-/** Our choice: lists of ids in a query string are long; Node's own limit is 16 KiB. */
+/** Limit of the request head. Larger than Node's default of 16 KiB, because query strings can contain long lists of ids. */
 const MAX_HEADER_BYTES = 32 * 1024;
 
-/** The one HTTP server: /graphql to GraphQL, everything else to REST and the pages. It does not listen yet. */
+/** Creates the HTTP server: GraphQL at /graphql, REST and the pages at all other paths. It does not listen yet. */
 export function createServer(app: App, { graphql, upgrade, demo = null, routes = allRoutes }: Handlers): Server {
   const web = createRestApp(app, routes);
+  // Before the rate limits: load balancers can request these paths without limit.
+  addHealth(web, app);
+  addPageLimits(web, app, isPreparedFile);
   addPages(web, app, demo);
   addEmailPages(web, app);
-  addHealth(web, app);
   addAvatars(web, app);
+  addAvatarsByAddress(web, app);
   addEmojiFiles(web);
   addCustomEmoji(web, app);
   web.onError((error, { env }) => {
     const expected = expectedError(error);
     if (expected !== undefined) {
-      const { status, message } = expected;
-      const headers = status === 401 ? { ...challengeOf(env.incoming.headers) } : {};
+      const { status, message, data } = expected;
+      const { 'retry-after': wait } = data;
+      const headers = {
+        ...(status === 401 && challengeOf(env.incoming.headers)),
+        ...(typeof wait === 'number' && { 'Retry-After': retryAfterHeader(wait) }),
+      };
       return new Response(`${message}\n`, { status, headers: { 'Cache-Control': 'private, no-store', ...headers } });
     }
-    app.log.error({ err: error }, 'a page failed unexpectedly');
+    app.log.error({ err: error }, 'page request failed unexpectedly');
     return new Response('Internal server error\n', { status: 500 });
   });
-  // The name stands in for a Host that HTTP/1.0 does not ask for: health probes send none.
+  // The name replaces a missing Host header. HTTP/1.0 does not require one, and health probes send none.
   const listener = getRequestListener(web.fetch, { hostname: 'localhost', errorHandler: refuseRequest });
   const options = { ...TIMEOUTS, maxHeaderSize: MAX_HEADER_BYTES, shouldUpgradeCallback: asksForWebSocket };
+  const open = new OpenResponses();
   const server = createHttpServer(options, (incoming, outgoing) => {
-    // What is JSON or text is never taken for a page or a script.
+    open.add(outgoing);
+    incoming.url = withoutEmptySegments(incoming.url ?? '');
+    // Browsers must not interpret JSON or text as a page or a script.
     outgoing.setHeader('X-Content-Type-Options', 'nosniff');
     compressAnswer(incoming, outgoing);
     if (answersCors(app.config, incoming, outgoing)) return;
@@ -87,11 +99,11 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   });
   const hand = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const tooMany = tooManyConnections(app, incoming);
-    const error = tooMany ?? crossSiteError(app.config, incoming, false);
+    const error = hostError(incoming) ?? tooMany ?? crossSiteError(app.config, incoming, false);
     if (error !== undefined) {
       observeRefusal(isGraphql(incoming.url) ? 'graphql' : 'rest', error.code);
       if (isGraphql(incoming.url)) observeGraphql(incoming, outgoing);
-      else observeRequest('other', tooMany === undefined ? 'cross-site' : 'too-many', error.status, 0);
+      else observeRequest('other', labelOf(error), error.status, 0);
       if (tooMany !== undefined) outgoing.setHeader('Connection', 'close');
       refuse(error, incoming.url, outgoing);
       return;
@@ -107,29 +119,77 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   server.timeout = Math.max(SILENCE_MS, 2 * app.config.heartbeatMs);
   server.on('connection', (socket) => app.connections.take(socket));
   server.on('upgrade', (incoming, socket, head) => {
-    const error = tooManyConnections(app, incoming) ?? crossSiteError(app.config, incoming, true);
+    incoming.url = withoutEmptySegments(incoming.url ?? '');
+    const error =
+      hostError(incoming) ?? tooManyConnections(app, incoming) ?? crossSiteError(app.config, incoming, true);
     if (error !== undefined) {
       observeRefusal('graphql', error.code);
       answerBare(socket, error.status, error.message, { code: error.code, ...error.data });
     } else if (isGraphql(incoming.url)) upgrade(incoming, socket, head);
-    else answerBare(socket, 404, 'There is nothing here that speaks WebSocket');
+    else answerBare(socket, 404, 'No WebSocket endpoint at this path');
   });
   server.on('clientError', refuseBytes);
+  responsesOf.set(server, open);
   return server;
 }
 
-/** Other protocols, which some clients offer with every request, are left alone: they are answered in this one. */
+/** Unfinished responses, each of which can be made the last one of its connection. */
+class OpenResponses {
+  readonly #open = new Set<ServerResponse>();
+  #areLast = false;
+
+  add(response: ServerResponse): void {
+    if (this.#areLast) response.shouldKeepAlive = false;
+    this.#open.add(response);
+    response.once('close', () => this.#open.delete(response));
+  }
+
+  /** Sends `Connection: close` with every response whose head was not sent yet, and with all later ones. */
+  makeLast(): void {
+    this.#areLast = true;
+    for (const response of this.#open) response.shouldKeepAlive = false;
+  }
+}
+
+const responsesOf = new WeakMap<Server, OpenResponses>();
+
+/**
+ * Returns whether to upgrade to WebSocket. Other protocols, which some clients offer with every request, are ignored.
+ */
 const asksForWebSocket = ({ headers }: IncomingMessage): boolean => /^websocket$/i.test(headers.upgrade ?? '');
 
-/** What lies below the address is none: there is one for all operations. */
+/**
+ * Removes empty segments before the path of an endpoint: clients join an address that ends in a slash with one that
+ * begins with a slash. Later segments are parameters and are not changed.
+ */
+const withoutEmptySegments = (url: string): string =>
+  url.replace(/^\/+(?:api\/+v1(?:\/+|(?=$|\?)))?/, (prefix) => prefix.replace(/\/+/g, '/'));
+
+/** Rejects several Host headers: a proxy may have read another one than this server. See RFC 9112, section 3.2. */
+function hostError({ rawHeaders }: IncomingMessage): BadRequestError | undefined {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1 ? new BadRequestError('The request has more than one Host header') : undefined;
+}
+
+/** Returns the name of a refusal in the metrics. */
+function labelOf(error: ChatError): string {
+  if (error instanceof RateLimitHitError) return 'too-many';
+  return error instanceof CsrfFailedError ? 'cross-site' : 'malformed';
+}
+
+/** Returns whether a URL is the one for GraphQL operations. Paths below it are not. */
 function isGraphql(url = ''): boolean {
   const path = url.split('?', 1)[0];
   return path === GRAPHQL_PATH || path === `${GRAPHQL_PATH}/`;
 }
 
 /**
- * Why a request is refused whose address has too many connections. Undefined also where it may be signed in, and is let in
- * then: whoever counts it knows.
+ * Returns the error for a request from an address with too many connections. Undefined if its credentials may be valid:
+ * then `countRequest` decides.
  */
 function tooManyConnections({ connections, ...app }: App, incoming: IncomingMessage): RateLimitHitError | undefined {
   const refusal = connections.refusalOf(incoming.socket);
@@ -137,7 +197,7 @@ function tooManyConnections({ connections, ...app }: App, incoming: IncomingMess
   warnOfProxy(app, incoming);
   const { url, headers } = incoming;
   const showsSession = sessionTokenIn(app.config, headersOf(headers)) !== undefined;
-  // Sockets are signed in later, and pages by nobody.
+  // WebSockets authenticate later, and pages never do.
   const isCounted = !asksForWebSocket(incoming) && (isGraphql(url) || url?.startsWith(`${API_PREFIX}/`) === true);
   const isTried =
     isCounted && (headers.authorization !== undefined || showsSession) && connections.waitsForSignIn(incoming.socket);
@@ -154,7 +214,7 @@ function observeGraphql({ method = '' }: IncomingMessage, outgoing: ServerRespon
   });
 }
 
-/** @returns Undefined for what a page of another site cannot have had a browser send. */
+/** Returns an error for a request that a page of another site can have made a browser send. Otherwise undefined. */
 function crossSiteError(config: Config, incoming: IncomingMessage, isUpgrade: boolean): CsrfFailedError | undefined {
   try {
     requireOwnSite(config, incoming, { isUpgrade, isOperation: isGraphql(incoming.url) });
@@ -165,22 +225,24 @@ function crossSiteError(config: Config, incoming: IncomingMessage, isUpgrade: bo
   }
 }
 
-/** Before any of them: one that is added later cannot forget it. */
+/** Sends a refusal. Called before all handlers, so that a handler that is added later cannot omit the checks. */
 function refuse({ message, code, status, data }: ChatError, url: string | undefined, to: ServerResponse): void {
   const body = isGraphql(url)
     ? JSON.stringify({ errors: [{ message, extensions: { code, ...data } }] })
     : bareBody(message, code, data);
   const retryAfter = data['retry-after'];
-  if (retryAfter !== undefined) to.setHeader('Retry-After', String(retryAfter));
+  if (typeof retryAfter === 'number') to.setHeader('Retry-After', retryAfterHeader(retryAfter));
   to.writeHead(status, BARE_HEADERS).end(body);
 }
 
-/** A request line or Host that names nothing. */
+/** Responds to a request whose request line or Host is invalid. */
 function refuseRequest(): Response {
   return new Response(bareBody('Malformed request'), { status: 400, headers: BARE_HEADERS });
 }
 
-/** What is no HTTP, or more of it than is read, never becomes a request: it is answered on the bare connection. */
+/**
+ * Responds on the bare connection to data that never becomes a request: invalid HTTP, or more than the server reads.
+ */
 function refuseBytes(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
   else if (error.code === 'HPE_HEADER_OVERFLOW') {
@@ -191,16 +253,30 @@ function refuseBytes(error: Error & { code?: string }, socket: Duplex): void {
 }
 
 /**
- * Stops taking requests, lets those under way finish, and after `graceMs` cuts off those that have not.
+ * Stops accepting connections, and finishes the requests in progress. Each response says that it is the last one of its
+ * connection, so that a client or proxy sends the next request to another node. Connections without a request stay open
+ * for `drainMs`, so that a request in transit is still answered.
  *
- * Long polls and sockets end on their own when the event queues are closed first.
+ * Long polls and sockets end on their own if the event queues are closed first.
+ *
+ * @param graceMs After this time, connections with unfinished responses are closed.
  */
-export async function closeServer(server: Server, listening: Listening, graceMs: number): Promise<void> {
+export async function closeServer(
+  server: Server,
+  listening: Listening,
+  { drainMs, graceMs }: { readonly drainMs: number; readonly graceMs: number },
+): Promise<void> {
+  responsesOf.get(server)?.makeLast();
   const closed = listening.close();
-  // A connection that answers after `close` stays open for the next request: look again until none is left.
-  const idle = setInterval(() => server.closeIdleConnections(), 50);
+  let idle: NodeJS.Timeout | undefined;
+  const drained = setTimeout(() => {
+    // A response whose head was sent before may leave its connection open: check again until none is left.
+    // After the events of the turn: a connection whose next request has arrived is not idle.
+    idle = setInterval(() => setImmediate(() => server.closeIdleConnections()), 50);
+  }, drainMs);
   const late = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
+  clearTimeout(drained);
   clearInterval(idle);
   clearTimeout(late);
 }

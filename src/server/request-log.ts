@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { App } from '../access/context.ts';
 import { answering, newRequest, type RequestNote, requestIdIn, tookMs } from '../platform/request-note.ts';
 
-/** Asked by machines every few seconds. */
+/** Paths that machines request every few seconds. */
 const FOR_MACHINES = new Set(['/healthz', '/readyz', '/metrics']);
 
 /**
- * Answers a request under an id, which its reply tells, and says in a line how that went. Not the address that was asked
- * for, as there are secrets in some.
+ * Handles a request under an id, which the response contains, and logs the result. The URL is not logged, because some
+ * contain secrets.
  */
 export function logged(app: App, incoming: IncomingMessage, outgoing: ServerResponse, answer: () => void): void {
   const note = newRequest(requestIdIn(incoming.headers, app.config.trustedProxies));
@@ -24,7 +24,7 @@ function say({ log }: App, { method, url = '' }: IncomingMessage, outgoing: Serv
     status: outgoing.statusCode,
     ms: tookMs(note),
     user_id: note.userId,
-    // Whoever asked left before the end.
+    // The client disconnected before the end.
     cut: outgoing.writableFinished ? undefined : true,
   };
   if (FOR_MACHINES.has(url)) log.debug(line, 'request');

@@ -5,49 +5,50 @@ import type { Config } from '../platform/config.ts';
 import type { Db } from '../platform/db/client.ts';
 import { KeyVault, keptSecretKey, loadSecretKey } from '../platform/key-vault.ts';
 
-/** The database holds what was sealed with a SECRET_KEY that the service does not have. */
+/** The database contains data that was sealed with another SECRET_KEY. */
 export class WrongSecretKeyError extends Error {
   override name = 'WrongSecretKeyError';
 }
 
 const IF_LOST =
-  'or, if it is lost for good, give everybody a new API key by "npm run cli -- secret-key renew" with the service stopped';
+  'or, if it is lost, stop the service and give all users new API keys with "npm run cli -- secret-key renew"';
 
 /**
- * The vault of this service's SECRET_KEY. The key that was sealed last decides: a service that ran with another key for a
- * while goes on.
+ * Opens the vault of this service's SECRET_KEY. Only the API key that was sealed last is checked, so that a service
+ * that ran with another SECRET_KEY for a while can start.
  *
- * @param isNew Whether another key than the database's is taken, and made where there is none.
- * @throws WrongSecretKeyError when the database's is another.
- * @throws ConfigError when DATA_DIR/secret-key holds no key.
+ * @param isNew Whether a SECRET_KEY other than the database's is accepted, and created if there is none.
+ * @throws WrongSecretKeyError if another SECRET_KEY sealed the database's API keys.
+ * @throws ConfigError if DATA_DIR/secret-key contains no key.
  */
 export async function openVault(config: Config, db: Db, isNew: boolean): Promise<KeyVault> {
   const sealed = isNew ? undefined : await lastSealed(db);
   if (sealed === undefined) return new KeyVault(loadSecretKey(config));
   const path = join(config.dataDir, 'secret-key');
   const isOwn = config.secretKey === undefined;
-  // Looked at before one is made: a new file would be taken for the right one by whoever looks for it.
+  // Checked before a key is created: an operator who searches for the right key could mistake the new file for it.
   if (isOwn && keptSecretKey(config) === undefined) {
     throw new WrongSecretKeyError(
-      `${path} is gone, which sealed the API keys in the database: put it back from a back-up, or set SECRET_KEY to what it held, ${IF_LOST}.`,
+      `${path}, which sealed the API keys in the database, is missing: restore it from a backup, or set SECRET_KEY ` +
+        `to its content, ${IF_LOST}.`,
     );
   }
   const vault = new KeyVault(loadSecretKey(config));
   if (opens(vault, sealed)) return vault;
   throw new WrongSecretKeyError(
     isOwn
-      ? `${path} is not the key that sealed the API keys in the database: put that one back from a back-up, ${IF_LOST}.`
-      : `SECRET_KEY is not the one that sealed the API keys in the database: set it to what it was before, ${IF_LOST}.`,
+      ? `${path} is not the key that sealed the API keys in the database: restore that key from a backup, ${IF_LOST}.`
+      : `SECRET_KEY is not the key that sealed the API keys in the database: set it to the previous value, ${IF_LOST}.`,
   );
 }
 
-/** What was sealed last; undefined: nothing. */
+/** Returns the API key that was sealed last. Undefined if there is none. */
 async function lastSealed(db: Db): Promise<Uint8Array | undefined> {
   const sample = await db.apiKey.findFirst({ orderBy: { createdAt: 'desc' }, select: { sealed: true } });
   return sample?.sealed;
 }
 
-/** How many API keys this service's SECRET_KEY opens, and how many it does not. */
+/** Returns the number of API keys that this service's SECRET_KEY can decrypt, and the number of those that it cannot. */
 export async function countOpened({ db, keys }: App): Promise<{ opened: number; closed: number }> {
   const all = await db.apiKey.findMany({ select: { sealed: true } });
   const opened = all.filter(({ sealed }) => opens(keys, sealed)).length;
@@ -55,10 +56,10 @@ export async function countOpened({ db, keys }: App): Promise<{ opened: number; 
 }
 
 /**
- * Gives a new API key to everybody whose own was sealed with a SECRET_KEY that is lost, and forgets the tokens of video
- * calls that were: their users are asked again.
+ * Replaces the API keys that were sealed with a lost SECRET_KEY, and deletes the video call tokens that were: their
+ * users must consent again.
  *
- * @returns How many.
+ * @returns Number of replaced keys and of deleted tokens.
  */
 export async function renewSealed(app: App): Promise<{ keys: number; tokens: number }> {
   const { db, keys } = app;

@@ -15,25 +15,34 @@ import { registerQueue } from './registration/service.ts';
 import { buildSchema } from './registries/schema.ts';
 import type { Running } from './start.ts';
 
-/** Our choice: how long requests under way may take to finish when the service stops. */
+/** Time for requests in progress to finish when the service stops. */
 const GRACE_MS = 2_500;
+/** Connections in use get another request within this time, and its response says that it is the last one. */
+const DRAIN_MS = 1_000;
 
-/** A service that can be reached. */
+/** A service that listens. */
 export interface Served {
   readonly port: number;
-  /** Sends clients away to come back later, lets requests under way finish, and closes the port. */
+  /** Disconnects clients, which reconnect later, lets requests in progress finish, and closes the port. */
   close(): Promise<void>;
 }
 
 /**
- * Listens at the configured host and port, and delivers what was scheduled from then on. With port 0 the system chooses
- * one, and the configuration says it from then on.
+ * Listens at the configured host and port, and starts the delivery of scheduled messages. With port 0, the operating system
+ * chooses a port, and the configuration is updated with it.
  *
- * @param demo Who gets pages with the demo owner's key; null: nobody.
- * @throws Error with code EADDRINUSE when something else has the port.
+ * @param demo Access to pages with the demo owner's key. Null: no browser has access.
+ * @throws Error with code EADDRINUSE if the port is in use.
  */
 export async function serve(
-  { app, deliveries, mail, counting }: Pick<Running, 'app' | 'deliveries' | 'mail' | 'counting'>,
+  {
+    app,
+    deliveries,
+    mail,
+    counting,
+    indexing,
+    retention,
+  }: Pick<Running, 'app' | 'deliveries' | 'mail' | 'counting' | 'indexing' | 'retention'>,
   demo: DemoAccess | null,
 ): Promise<Served> {
   const graphql = createGraphQL(app, {
@@ -57,15 +66,25 @@ export async function serve(
   deliveries.start();
   mail.start();
   counting.start();
-  // In the background: what clients hear of it does not keep them from what they came for.
-  const announced = announceRestart(app).catch((err: unknown) => app.log.warn({ err }, 'could not tell of the start'));
+  retention.start();
+  indexing.start();
+  // In the background, so that the events of the restart do not delay requests.
+  const announced = announceRestart(app).catch((err: unknown) => app.log.warn({ err }, 'restart events failed'));
   return {
     port,
     async close() {
-      const closed = closeServer(server, listening, GRACE_MS);
+      // Before any response is marked as the last: a proxy then opens a new connection, which the closing port would reset.
+      await listening.acceptWaiting();
+      const closed = closeServer(server, listening, { drainMs: DRAIN_MS, graceMs: GRACE_MS });
       metrics?.close().closeAllConnections();
-      // What is being delivered has the time that requests have.
-      const delivered = Promise.all([deliveries.stop(), mail.stop(), counting.stop()]);
+      // Deliveries in progress have as much time as requests.
+      const delivered = Promise.all([
+        deliveries.stop(),
+        mail.stop(),
+        counting.stop(),
+        indexing.stop(),
+        retention.stop(),
+      ]);
       await sockets.close();
       await app.queues.stop();
       await delivered;
@@ -75,10 +94,10 @@ export async function serve(
   };
 }
 
-/** Our choice: an afternoon with the page open, and closed now and then. */
+/** Lifetime without a reader: an afternoon with the page open, and closed from time to time. */
 const DEMO_QUEUE_SECS = 3600;
 
-/** A queue for one opening of the page that shows how to listen. */
+/** Registers a queue for one visit to the page that demonstrates subscriptions. */
 async function registerDemoQueue(app: App, { apiKey }: DemoOwner): Promise<string> {
   const request = await signIn(app, {
     host: hostOf(app.config, ''),

@@ -5,26 +5,38 @@ import { metrics } from '../platform/metrics.ts';
 
 const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [metrics] });
 
-// Of this process.
-const windows = gauge('event_windows_open', 'Organisations whose log is read on this process.');
-const windowBytes = gauge('event_windows_bytes', 'What their windows hold in memory.');
-const sharedBytes = gauge('registration_shared_bytes', 'What is kept in memory of the state for who registers next.');
-const readers = gauge('event_readers_open', 'Clients that wait for events on this process.');
-const poolUsed = gauge('database_pool_used', 'Connections to the database in use (PostgreSQL).');
-const poolWaiting = gauge('database_pool_waiting', 'Statements that wait for a connection (PostgreSQL).');
-// Of all processes on the database.
+// Metrics of this process.
+const windows = gauge('event_windows_open', 'Number of organizations whose event log this process reads.');
+const windowBytes = gauge('event_windows_bytes', 'Memory of the in-memory tails of event logs, in bytes.');
+const sharedBytes = gauge(
+  'registration_shared_bytes',
+  'Memory of the cached state for registrations of event queues, in bytes.',
+);
+const readers = gauge('event_readers_open', 'Number of clients that wait for events on this process.');
+const poolUsed = gauge('database_pool_used', 'Number of database connections in use (PostgreSQL).');
+const poolWaiting = gauge(
+  'database_pool_waiting',
+  'Number of statements that wait for a database connection (PostgreSQL).',
+);
+// Metrics of all processes on the database.
 const COUNTED = {
-  queues: gauge('event_queues_live', 'Event queues that may still be read.'),
-  lagEvents: gauge('event_lag_events', 'Events that the live queue furthest behind has not gone past.'),
-  lagSeconds: gauge('event_lag_seconds', 'Age of the first event it has not gone past.'),
-  logRows: gauge('event_log_rows', 'Events in the log, as the planner estimates them.'),
-  logSeconds: gauge('event_log_age_seconds', 'Age of the oldest event in the log.'),
-  mail: gauge('mail_due', 'Mail that is due and not sent.'),
-  scheduled: gauge('scheduled_messages_due', 'Scheduled messages that are due and not sent.'),
+  queues: gauge('event_queues_live', 'Number of live event queues.'),
+  lagEvents: gauge(
+    'event_lag_events',
+    'Number of events after the position of the live queue that is furthest behind.',
+  ),
+  lagSeconds: gauge(
+    'event_lag_seconds',
+    'Age of the first event after the position of the live queue that is furthest behind, in seconds.',
+  ),
+  logRows: gauge('event_log_rows', 'Estimated number of events in the log.'),
+  logSeconds: gauge('event_log_age_seconds', 'Age of the oldest event in the log, in seconds.'),
+  mail: gauge('mail_due', 'Number of emails that are due but not sent.'),
+  scheduled: gauge('scheduled_messages_due', 'Number of scheduled messages that are due but not sent.'),
 } as const;
-type Counted = Record<keyof typeof COUNTED, number | null>;
+type GaugeValues = Record<keyof typeof COUNTED, number | null>;
 
-/** Brings what is only known when it is looked at up to date. What the database does not tell stays away. */
+/** Updates the gauges that are only measured on request. Those that the database does not return are removed. */
 export async function lookAtService(app: App): Promise<void> {
   windows.set(app.hub.windowCount);
   windowBytes.set(app.hub.windowBytes);
@@ -35,16 +47,16 @@ export async function lookAtService(app: App): Promise<void> {
   poolWaiting.set(pool.waiting);
   const counted = await count(app).catch(() => undefined);
   for (const [name, shown] of Object.entries(COUNTED)) {
-    const value = counted?.[name as keyof Counted];
+    const value = counted?.[name as keyof GaugeValues];
     if (value == null) shown.remove();
     else shown.set(value);
   }
 }
 
-async function count(app: App): Promise<Counted | undefined> {
+async function count(app: App): Promise<GaugeValues | undefined> {
   const now = databaseClock(app);
   const time = app.now();
-  const [row] = await app.db.$queryRaw<Counted[]>`
+  const [row] = await app.db.$queryRaw<GaugeValues[]>`
     WITH live AS (
       SELECT q.realm_id, q.scanned_through, GREATEST(c.last_id - q.scanned_through, 0) AS behind
       FROM event_queue q JOIN event_counter c ON c.realm_id = q.realm_id

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { App } from '../access/context.ts';
 import { SharedState } from '../access/shared-state.ts';
 import { renameInBots } from '../administration/bots/defaults.ts';
-import { whenLeft, whenRenamed } from '../channels/hooks.ts';
+import { whenAccessChanged, whenLeft, whenRenamed } from '../channels/hooks.ts';
 import { openBus } from '../events/bus.ts';
 import type { LogContext } from '../events/context.ts';
 import { type EpochState, settleEpoch } from '../events/epoch.ts';
@@ -10,68 +10,85 @@ import { EventHub } from '../events/hub.ts';
 import { QueueRegistry } from '../events/queue-registry.ts';
 import { startSweeping } from '../events/retention.ts';
 import { readToTheEnd, readWhatIsLeft } from '../messages/flags/channel-marks.ts';
-import { CountWorker } from '../messages/flags/count-worker.ts';
+import { countWorker } from '../messages/flags/count-worker.ts';
+import { removeUnreadableStars } from '../messages/flags/unreadable-stars.ts';
+import { indexWorker } from '../messages/narrow/index-worker.ts';
+import { RetentionWorker } from '../messages/retention/worker.ts';
 import { DeliveryWorker } from '../messages/scheduled/worker.ts';
-import { AccountShares } from '../platform/account-shares.ts';
+import { signAvatarsWith } from '../people/avatars/signature.ts';
+import { AccountLimiter } from '../platform/account-limiter.ts';
 import type { Config } from '../platform/config.ts';
 import { Connections } from '../platform/connections.ts';
 import { openDatabase } from '../platform/db/client.ts';
 import { isDiskFull } from '../platform/db/errors.ts';
-import { migrate } from '../platform/db/migrate.ts';
-import { requireRights } from '../platform/db/rights.ts';
+import { migrate, requireMigrated } from '../platform/db/migrate.ts';
+import { requireRights, requireUsableSettings } from '../platform/db/rights.ts';
 import { requireSessions } from '../platform/db/sessions.ts';
 import { startUpkeep } from '../platform/db/upkeep.ts';
 import type { KeyVault } from '../platform/key-vault.ts';
 import { openLog } from '../platform/log.ts';
 import { MailWorker } from '../platform/mail/worker.ts';
 import { observeDatabaseError } from '../platform/metrics.ts';
+import { OutboundBacklog } from '../platform/outbound-backlog.ts';
+import type { PeriodicWorker } from '../platform/periodic-worker.ts';
 import { RateLimits } from '../platform/rate-limits.ts';
-import { Unread } from '../platform/unread.ts';
 import { openVault } from './secret-key.ts';
 
 /** A service that runs, and does not listen yet. */
 export interface Running {
   readonly app: App;
-  /** Sends what is to be sent later, once it is started. */
+  /** Worker that sends scheduled messages, once it is started. */
   readonly deliveries: DeliveryWorker;
-  /** Sends what is queued as mail, once it is started. */
+  /** Worker that sends queued emails, once it is started. */
   readonly mail: MailWorker;
-  /** Counts messages, once it is started. */
-  readonly counting: CountWorker;
+  /** Worker that counts messages, once it is started. */
+  readonly counting: PeriodicWorker;
+  /** Worker that indexes messages for searches, once it is started. */
+  readonly indexing: PeriodicWorker;
+  /** Worker that deletes messages that are past their retention, once it is started. */
+  readonly retention: RetentionWorker;
   /** The migrations applied at this start, oldest first. */
   readonly migrated: readonly string[];
   /** Ends all streams, writes their positions and closes the database. */
   close(): Promise<void>;
 }
 
-/** What tests put in the place of the usual. */
+/** Replacements for defaults, used by tests and commands. */
 export interface Overrides {
   readonly now?: () => Date;
   readonly log?: Logger;
-  /** Whether SECRET_KEY may be another than the one the database was sealed with: to seal it anew. */
+  /** Whether SECRET_KEY may differ from the one that sealed the database, in order to seal it anew. */
   readonly isNewSecretKey?: boolean;
+  /** Whether the database is only compared with this version, and refused if they differ. Otherwise it is migrated. */
+  readonly changesNoTables?: boolean;
 }
 
 /**
- * Puts the service together: opens the database, brings it up to date, and starts what runs in the background.
+ * Assembles the service: opens the database, migrates it (or only compares it), and starts the background tasks.
  *
- * @throws DataDirectoryInUseError when another process has the embedded database open.
- * @throws PooledDatabaseError, StandbyError when DATABASE_URL leads to no database that the service can use.
- * @throws NoRightsError when the database's role may not write to the tables.
- * @throws IncompatibleDatabaseError when the database is not one this version can use.
- * @throws ConfigError when DATA_DIR/secret-key holds no key.
- * @throws WrongSecretKeyError when the database was sealed with another.
+ * @throws DataDirectoryInUseError if another process has the embedded database open.
+ * @throws PooledDatabaseError, StandbyError if the service cannot use the database that DATABASE_URL leads to.
+ * @throws UnusableSchemaError, UnusableDatabaseError if the schema or the database itself cannot be used.
+ * @throws NoRightsError if the database's role may not write to the tables.
+ * @throws IncompatibleDatabaseError if this version cannot use the database. OutdatedDatabaseError if it is only
+ *   compared, and older.
+ * @throws ConfigError if DATA_DIR/secret-key contains no key.
+ * @throws WrongSecretKeyError if another key sealed the database.
  */
 export async function startApp(config: Config, overrides: Overrides = {}): Promise<Running> {
   const database = await openDatabase(config);
   const { now = () => new Date(), log = openLog(config.logLevel) } = overrides;
-  // What the log, its queues and the mail need: they know no more of the service.
+  // The dependencies of the log, its queues and the email worker. These do not depend on the rest of the service.
   const base = { config, database, db: database.db, log, now };
   try {
-    // Of one that cannot be reached, or refuses us, the ORM says so best.
+    // If the database cannot be reached, or refuses the service, the ORM has the best error message.
     await database.db.$queryRaw`SELECT 1`;
-    if (config.databaseUrl !== undefined) await requireSessions(config.databaseUrl);
-    const migrated = await migrate(config, database);
+    if (config.databaseUrl !== undefined) {
+      await requireSessions(config.databaseUrl);
+      await requireUsableSettings(database);
+    }
+    if (overrides.changesNoTables === true) await requireMigrated(database);
+    const migrated = overrides.changesNoTables === true ? [] : await migrate(config, database);
     if (config.databaseUrl !== undefined) await requireRights(database);
     const keys = await openVault(config, database.db, overrides.isNewSecretKey === true);
     const epoch = await settleEpoch(base);
@@ -86,14 +103,16 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
   const { config, database, log } = base;
   whenRenamed(renameInBots);
   whenLeft(READ_WHAT_WAS_LEFT);
+  whenAccessChanged(removeUnreadableStars);
   database.onError((err) => {
     observeDatabaseError(err);
     if (!isDiskFull(err)) return;
-    database.room.noteLack();
-    log.error({ err }, "the database's disk is full: make room there");
+    database.diskSpace.noteLack();
+    log.error({ err }, 'disk of the database is full');
   });
-  database.room.onMade(() => log.warn("there is room on the database's disk again"));
-  database.onSlow((ms, statement) => log.warn({ ms, statement }, 'a statement took long'));
+  database.diskSpace.onMade(() => log.warn('disk of the database has free space again'));
+  database.onSlow((ms, statement) => log.warn({ ms, statement }, 'slow statement'));
+  signAvatarsWith(keys);
   const bus = openBus(config, log);
   const app: App = {
     ...base,
@@ -101,15 +120,17 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
     queues: new QueueRegistry(base),
     keys,
     rateLimits: new RateLimits(config, log),
-    unread: new Unread(),
+    outboundBacklog: new OutboundBacklog(),
     sharedState: new SharedState(),
     connections: new Connections(config),
-    shares: new AccountShares(),
+    accountLimiter: new AccountLimiter(),
     deliveries: { wake: (at) => deliveries.wake(at) },
   };
   const deliveries = new DeliveryWorker(app);
   const mail = new MailWorker(base);
-  const counting = new CountWorker(base);
+  const counting = countWorker(base);
+  const indexing = indexWorker(base);
+  const retention = new RetentionWorker(app);
   app.hub.start({
     onEffect(_realmId, effect) {
       if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId, effect.credentials);
@@ -125,19 +146,21 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
     deliveries,
     mail,
     counting,
+    indexing,
+    retention,
     async close() {
       sweeping.stop();
       await endUpkeep();
-      await Promise.all([deliveries.stop(), mail.stop(), counting.stop()]);
+      await Promise.all([deliveries.stop(), mail.stop(), counting.stop(), indexing.stop(), retention.stop()]);
       await app.queues.stop();
       app.hub.stop();
       app.rateLimits.close();
-      app.shares.close();
+      app.accountLimiter.close();
       await bus.close();
       await database.close();
     },
   };
 }
 
-/** What was left is read. */
+/** Marks the messages of a channel as read when the user leaves it. */
 const READ_WHAT_WAS_LEFT = { before: readWhatIsLeft, atTheEnd: readToTheEnd };

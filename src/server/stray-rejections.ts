@@ -3,16 +3,17 @@ import type { Logger } from 'pino';
 import { expectedError } from '../platform/db/errors.ts';
 
 /**
- * Keeps the process up when something fails that nobody waits for any more. Node's own way is to end it, and with it
- * everybody's connections, at the will of any client: where one item of a list fails at once, graphql-js 16 forgets the
- * items before it that are still on their way, and these fail later on their own.
+ * Keeps the process running when a promise is rejected that no code awaits any more. By default, Node would exit and
+ * close all connections, and any client could cause it: if one item of a list fails synchronously, graphql-js 16 drops
+ * the pending items before it, and these are rejected later.
  *
- * What a client caused was answered by what failed first. Anything else is a fault of ours, and logged as one.
+ * For errors that a client caused, the first failure was already reported to the client. All other errors are faults of
+ * the service and are logged as errors.
  */
 export function outliveStrayRejections(log: Logger): void {
   process.on('unhandledRejection', (reason) => {
     const err = reason instanceof GraphQLError ? (reason.originalError ?? reason) : reason;
-    if (expectedError(err) !== undefined) log.debug({ err }, 'a failure came after its answer');
-    else log.error({ err }, 'something failed that nobody waited for');
+    if (expectedError(err) !== undefined) log.debug({ err }, 'promise rejected after its response');
+    else log.error({ err }, 'unhandled promise rejection');
   });
 }

@@ -6,35 +6,38 @@ import type { Config } from '../../platform/config.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { isSameSecret } from '../../platform/key-vault.ts';
 
-/** The owner of the demo organisation, whose key is shown to whoever started the server. */
+/** The owner of the demo organization, whose key is shown to the user who started the server. */
 export interface DemoOwner {
   readonly email: string;
   readonly apiKey: string;
-  /** All the demo's people and bots, by the numbers of their accounts. */
-  readonly everybody: readonly number[];
+  /** Ids of all people and bots of the demo. */
+  readonly userIds: readonly number[];
 }
 
-/** The variable that keeps the demo owner's key off all pages; undefined when they may show it. */
+/** Returns the name of the variable that keeps the demo owner's key off all pages. Undefined if pages can show it. */
 export function hidesDemoKey({ externalHost, databaseUrl }: Config): 'EXTERNAL_HOST' | 'DATABASE_URL' | undefined {
   if (externalHost !== undefined) return 'EXTERNAL_HOST';
   return databaseUrl === undefined ? undefined : 'DATABASE_URL';
 }
 
 /**
- * The address that opens the pages signed in as the demo owner; null where no page may show the key. What it is opened
- * by stands in the fragment, which browsers send nowhere: no log, proxy or Referer has it.
+ * Returns the address that opens the pages signed in as the demo owner. Null if no page may show the key. The token is
+ * in the fragment, which browsers never send: no log, proxy or Referer contains it.
  */
 export function startUrlOf({ config, keys }: Pick<App, 'config' | 'keys'>): string | null {
   return hidesDemoKey(config) === undefined ? `${urlOf(config, '')}/#start=${keys.token(START)}` : null;
 }
 
-/** Both are of SECRET_KEY, so that an address printed once, and a browser let in, stay good over restarts. */
+/**
+ * Purposes of tokens that are derived from SECRET_KEY. A printed address, and a browser's cookie, stay valid over
+ * restarts.
+ */
 const START = 'demo start';
 const LET_IN = 'demo browser';
 
 /**
- * Who gets pages that hold the demo owner's key: a browser that showed the token of the start address, and has had a
- * cookie since. Where a request comes from says nothing: behind a proxy on this machine every visitor looks local.
+ * Access to pages that contain the demo owner's key, for browsers that sent the token of the start address and have had
+ * a cookie since. A client's address proves nothing: behind a proxy on this machine, every visitor seems local.
  */
 export class DemoAccess {
   readonly owner: DemoOwner;
@@ -45,12 +48,15 @@ export class DemoAccess {
     this.owner = owner;
   }
 
-  /** @returns Null where no page may show the key. */
+  /** Creates the access for an owner. @returns Null if no page may show the key. */
   static of(app: App, owner: DemoOwner | null): DemoAccess | null {
     return owner === null || hidesDemoKey(app.config) !== undefined ? null : new DemoAccess(app, owner);
   }
 
-  /** @returns The Set-Cookie header for a browser that shows the right token; undefined for any other. */
+  /**
+   * Checks the token of the start address. @returns The Set-Cookie header for the browser. Undefined if the token is
+   * wrong.
+   */
   enter(token: string): string | undefined {
     const { config, keys } = this.#app;
     if (!isSameSecret(token, keys.token(START))) return undefined;
@@ -62,7 +68,7 @@ export class DemoAccess {
     });
   }
 
-  /** Whether the request is of a browser that was let in. */
+  /** Returns whether the request comes from a browser that sent the token. */
   isOpenTo({ headers }: IncomingMessage): boolean {
     const { config, keys } = this.#app;
     const shown = readCookie(headers.cookie, cookieName(config, SIGNED_IN_COOKIE));

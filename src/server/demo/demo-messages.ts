@@ -6,12 +6,15 @@ import { addReaction } from '../../messages/reactions/service.ts';
 import { scheduleMessage } from '../../messages/scheduled/service.ts';
 import { type NewMessage, sendMessage } from '../../messages/sending/send.ts';
 
-/** Who talks in the demo organisation. */
+/** Users who write messages in the demo organization. */
 type Cast = Readonly<Record<'iris' | 'mona' | 'bela' | 'cleo' | 'gus', User>>;
 
 const DAY_MS = 86_400_000;
 
-/** Lets the demo's people talk: a little of everything that messages can hold. Through the services, as all of the demo. */
+/**
+ * Creates the demo's messages, with examples of everything that messages can contain. Uses the services, as the whole
+ * demo.
+ */
 export async function makeMessages(
   app: App,
   cast: Cast,
@@ -59,7 +62,7 @@ export async function makeMessages(
   });
 }
 
-/** @returns Sends a message in somebody's name, and gives its id. */
+/** Returns a function that sends a message as one of the users and returns its id. */
 function speakers(app: App, cast: Cast) {
   const known = new Map<keyof Cast, Promise<Ctx>>();
   return async (who: keyof Cast, message: NewMessage): Promise<number> => {

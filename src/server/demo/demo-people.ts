@@ -6,28 +6,28 @@ import { createProfileField } from '../../people/profile-fields/fields.ts';
 import { updateOwnProfile } from '../../people/profile-fields/values.ts';
 import { setOwnStatus } from '../../people/status/service.ts';
 
-/** Who is more than a name in the demo organisation. */
+/** Users with groups, a profile or a status in the demo organization. */
 type Cast = Readonly<Record<'iris' | 'mona' | 'bela' | 'cleo' | 'dana', User>>;
 
 const PARAGRAPH = 2;
 const CHOICE = 3;
 const PRONOUNS = 8;
 
-/** Gives the demo's people groups, profiles and statuses. Through the services, as all of the demo. */
+/** Creates groups, profiles and statuses of the demo's users. Uses the services, as the whole demo. */
 export async function makePeople(app: App, { iris, mona, bela, cleo, dana }: Cast): Promise<void> {
   const [asIris, asBela, asCleo] = await Promise.all([iris, bela, cleo].map((user) => actAs(app, user)));
-  if (!asIris || !asBela || !asCleo) throw new Error('Somebody is missing');
+  if (!asIris || !asBela || !asCleo) throw new Error('A demo user is missing');
   const group = { subgroupIds: [], permissions: {} };
   const crew = await createUserGroup(asIris, {
     name: 'web crew',
-    description: 'Who builds the website.',
+    description: 'People who build the website.',
     memberIds: [bela.id, cleo.id],
     ...group,
   });
   await createUserGroup(asIris, {
     ...group,
     name: 'launch',
-    description: 'Everybody the launch needs.',
+    description: 'People needed for the launch.',
     memberIds: [mona.id, dana.id],
     subgroupIds: [crew.id],
   });

@@ -12,12 +12,12 @@ import { BadRequestError } from '../../platform/errors.ts';
 import { shownUser } from '../operator/commands.ts';
 import type { DemoAccess } from './demo-access.ts';
 
-/** Whom a browser that opened the start address can sign in as. */
+/** Path of the list of people as whom a browser that opened the start address can sign in. */
 export const DEMO_PEOPLE_PATH = '/start/people';
-/** Where it does, by `user_id`. */
+/** Path that begins a session, by `user_id`. */
 export const DEMO_SESSION_PATH = '/start/session';
 
-/** A person of the demo organisation, as a page shows them that lets one choose. */
+/** A person of the demo organization, as shown on the page to choose from. */
 interface DemoPerson {
   readonly user_id: number;
   readonly full_name: string;
@@ -29,8 +29,8 @@ interface DemoPerson {
 const HEADERS = { 'Cache-Control': 'private, no-store' };
 
 /**
- * Adds what signs a browser in as one of the demo's people, without a password: for browsers that opened the start address,
- * and no others. What begins is a session like any other.
+ * Adds the routes that sign a browser in as one of the demo's people, without a password. Only for browsers that opened
+ * the start address. The session that begins is a normal one.
  */
 export function addDemoSessions(web: Web, app: App, demo: DemoAccess): void {
   web.get(DEMO_PEOPLE_PATH, async ({ env }) => {
@@ -42,7 +42,7 @@ export function addDemoSessions(web: Web, app: App, demo: DemoAccess): void {
 
 function peopleOf({ db }: App, { owner }: DemoAccess): Promise<User[]> {
   return db.user.findMany({
-    where: { id: { in: [...owner.everybody] }, botType: null, isActive: true },
+    where: { id: { in: [...owner.userIds] }, botType: null, isActive: true },
     orderBy: { id: 'asc' },
   });
 }
@@ -52,7 +52,12 @@ function shownPerson(user: User): DemoPerson {
   return { user_id, full_name: user.fullName, email, role };
 }
 
-/** @throws CsrfFailedError for a browser that did not open the start address, BadRequestError when it is nobody there. */
+/**
+ * Begins a session.
+ *
+ * @throws CsrfFailedError if the browser did not open the start address.
+ * @throws BadRequestError if there is no person with the given id in the demo.
+ */
 async function begin(
   app: App,
   demo: DemoAccess,
@@ -66,7 +71,7 @@ async function begin(
   const asked = Number(fields.get('user_id'));
   const people = await peopleOf(app, demo);
   const person = people.find(({ id }) => id === asked);
-  if (person === undefined) throw new BadRequestError('There is nobody of this user_id in the demo');
+  if (person === undefined) throw new BadRequestError('No demo user has this user_id');
   const caller = new Caller(incoming, app.config.trustedProxies);
   const setCookie = (cookie: string) => void outgoing.appendHeader('set-cookie', cookie);
   await beginSession({ app, caller }, await readAccount(app.db, person.realmId, person.id), { header, setCookie });

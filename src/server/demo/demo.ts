@@ -19,10 +19,10 @@ import { type DemoOwner, startUrlOf } from './demo-access.ts';
 import { makeMessages } from './demo-messages.ts';
 import { makePeople } from './demo-people.ts';
 
-/** DATA_DIR/demo.json: how to sign in as each demo user. */
+/** Content of DATA_DIR/demo.json: the credentials of each demo user. */
 interface DemoFile {
   readonly url: string;
-  /** Opens the start page signed in as the owner; null where no page may show their key. */
+  /** Address that opens the start page signed in as the owner. Null if no page can show the owner's key. */
   readonly start_url: string | null;
   readonly realm: string;
   readonly users: readonly ShownUser[];
@@ -31,7 +31,7 @@ interface DemoFile {
 const REALM_NAME = 'Harbour Works';
 const OWNER_NAME = 'Iris Haddad';
 
-/** After the owner, in the order of the demo file. */
+/** All people but the owner, in the order of the demo file. */
 const PEOPLE = [
   { fullName: 'Aaron Weiss', email: 'aaron@example.com', role: ADMINISTRATOR },
   { fullName: 'Mona Lindqvist', email: 'mona@example.com', role: MODERATOR },
@@ -42,13 +42,13 @@ const PEOPLE = [
 ] as const;
 
 /**
- * On an empty database, makes the demo organisation and writes its people's keys to DATA_DIR/demo.json. Later, keeps
- * that file true: to the address served and to the keys as they are.
+ * Creates the demo organization on an empty database, and writes the keys of its users to DATA_DIR/demo.json. Later
+ * starts update the file with the current address and keys.
  *
- * The organisation is deactivated until it is whole and the file is written. A start that finds such a one was
- * preceded by a crash: it clears the database, which holds nothing else, and begins anew.
+ * The organization stays deactivated until it is complete and the file is written. If a start finds such an
+ * organization, an earlier start crashed. It then clears the database, which contains nothing else, and begins again.
  *
- * @returns The demo's owner; null without a demo of this data directory.
+ * @returns The demo's owner. Null if this data directory has no demo.
  */
 export async function prepareDemo(app: App): Promise<DemoOwner | null> {
   if (!app.config.demo) return null;
@@ -56,7 +56,7 @@ export async function prepareDemo(app: App): Promise<DemoOwner | null> {
     const realms = await app.db.realm.findMany({ select: { deactivatedAt: true }, take: 2 });
     const [only] = realms;
     if (realms.length === 1 && only?.deactivatedAt?.getTime() === UNFINISHED.getTime()) {
-      app.log.warn('the demo organization was not finished at the last start; making it anew');
+      app.log.warn('demo organization was incomplete after the previous start, creating it again');
       await clearDatabase(app);
       await makeDemo(app);
     }
@@ -65,12 +65,14 @@ export async function prepareDemo(app: App): Promise<DemoOwner | null> {
   return refreshDemoFile(app);
 }
 
-/** Every table hangs on `realm`, except these of the event log, which must be fast to write. */
+/**
+ * Deletes all data. Every table references `realm`, except these tables of the event log, which must be fast to write.
+ */
 async function clearDatabase({ db }: App): Promise<void> {
   await db.$executeRaw`TRUNCATE realm, event, subscription_period, deleted_message RESTART IDENTITY CASCADE`;
 }
 
-/** Made through the services, so that its history is as real as any. */
+/** Creates the demo through the services, so that its history is the same as that of a real organization. */
 async function makeDemo(app: App): Promise<void> {
   const { realm, owner, people } = await createRealm(app, {
     subdomain: '',
@@ -80,9 +82,9 @@ async function makeDemo(app: App): Promise<void> {
     unfinished: true,
   });
   const [, mona, bela, cleo, dana, gus] = people.map(({ user }) => user);
-  if (!mona || !bela || !cleo || !dana || !gus) throw new Error('Somebody is missing');
+  if (!mona || !bela || !cleo || !dana || !gus) throw new Error('A demo user is missing');
   const asOwner = await actAs(app, owner.user);
-  // Off at first in any organisation; here everything is to be seen.
+  // Off by default in every organization. The demo shows all features.
   await updateRealm(asOwner, { settings: { enable_read_receipts: true } });
   const bot = await createBot(asOwner, { fullName: 'Build Bot', shortName: 'build' });
   const everyone = [owner, ...people, bot].map(({ user }) => user.id);
@@ -164,10 +166,10 @@ async function makeNotes(
   await createDrafts(await actAs(app, dana), [{ type: '', to: [], topic: '', content: 'Ask about the printer' }]);
 }
 
-/** Where the demo's file is. */
+/** Returns the path of the demo file. */
 export const demoFile = ({ config }: Pick<App, 'config'>): string => join(config.dataDir, 'demo.json');
 
-/** Whole or not at all, and for the server's own user alone. */
+/** Writes the demo file atomically, accessible to the server's own user only. */
 function writeDemoFile(app: App, { url, ...demo }: Omit<DemoFile, 'start_url'>): void {
   const path = demoFile(app);
   mkdirSync(app.config.dataDir, { recursive: true, mode: 0o700 });
@@ -186,8 +188,8 @@ function readDemoFile(app: App): DemoFile | undefined {
 }
 
 /**
- * Brings the demo file up to date, if it is this database's: one key in it must be good. A file left by another
- * database would otherwise have the key of whoever has the owner's id here shown as the demo owner's.
+ * Updates the demo file if it belongs to this database: at least one key in it must be valid. Otherwise the file is
+ * from another database, and the key of the user with the owner's id here would be shown as the demo owner's.
  */
 export async function refreshDemoFile(app: App): Promise<DemoOwner | null> {
   const demo = app.config.demo ? readDemoFile(app) : undefined;
@@ -207,6 +209,6 @@ export async function refreshDemoFile(app: App): Promise<DemoOwner | null> {
   const { realm } = good.row;
   writeDemoFile(app, { url: urlOf(app.config, realm.subdomain), realm: realm.name, users: shown });
   const owner = shown.find(({ role }) => role === 'owner');
-  const everybody = shown.map(({ user_id }) => user_id);
-  return owner === undefined ? null : { email: owner.email, apiKey: owner.api_key, everybody };
+  const userIds = shown.map(({ user_id }) => user_id);
+  return owner === undefined ? null : { email: owner.email, apiKey: owner.api_key, userIds };
 }

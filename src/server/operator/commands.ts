@@ -16,13 +16,14 @@ import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../../platform/r
 import { renewSealed } from '../secret-key.ts';
 import { examine } from './doctor.ts';
 import { endQueue, shownQueues } from './queues.ts';
+import { repairArgs, repairTimes } from './times.ts';
 
-/** One thing the server's operator can do: from the command line, or through the running server's local socket. */
+/** A command of the server's operator, sent from the command line or through the running server's local socket. */
 export interface Command {
   readonly name: string;
   readonly summary: string;
   readonly args: z.ZodObject;
-  /** @returns What was done, as JSON. */
+  /** Runs the command. @returns The result, as JSON. */
   run(app: App, args: unknown): Promise<object>;
 }
 
@@ -53,10 +54,13 @@ const ROLE_NUMBERS = {
 type RoleName = keyof typeof ROLE_NUMBERS;
 const roleName = z.enum(Object.keys(ROLE_NUMBERS) as [RoleName, ...RoleName[]]);
 
-const org = z.string().default('').describe("the organization's subdomain; the root domain's when absent");
-const user = z.string().describe("the user's e-mail address or id");
-const ifMissing = z.boolean().default(false).describe('take what is there already, instead of failing');
-const newPassword = z.string().optional().describe('8 to 100 characters; without one, only the key signs in');
+const org = z.string().default('').describe('subdomain of the organization; default: the root domain');
+const user = z.string().describe('email address or id of the user');
+const ifMissing = z.boolean().default(false).describe('if it already exists, return it instead of failing');
+const newPassword = z
+  .string()
+  .optional()
+  .describe('8 to 100 characters; without a password, the user can sign in only with the API key');
 
 const person = z.strictObject({
   role: roleName.default('member'),
@@ -67,7 +71,7 @@ const person = z.strictObject({
 });
 type Person = z.output<typeof person>;
 
-/** A user as commands show them, and as DATA_DIR/demo.json holds them. */
+/** A user as commands print it and DATA_DIR/demo.json stores it. */
 export interface ShownUser {
   readonly role: string;
   readonly email: string;
@@ -75,7 +79,7 @@ export interface ShownUser {
   readonly api_key: string;
 }
 
-/** `role` says bot for a bot, whatever it may do. */
+/** Returns a user as commands print it. `role` is "bot" for a bot, whatever its role. */
 export function shownUser(user: User, apiKey: string): ShownUser {
   return { role: roleWord(user), email: user.email, user_id: user.id, api_key: apiKey };
 }
@@ -83,24 +87,21 @@ export function shownUser(user: User, apiKey: string): ShownUser {
 const roleWord = ({ role, botType }: User) =>
   botType !== null ? 'bot' : (Object.entries(ROLE_NUMBERS).find(([, number]) => number === role)?.[0] ?? String(role));
 
-/** The command for which the service starts with another SECRET_KEY than the database was sealed with. */
+/** Command that starts the service with another SECRET_KEY than the one that sealed the database's API keys. */
 export const RENEW_SECRET_KEY = 'secret-key renew';
 
-/** Every command, in the order of the help text. */
+/** All commands, in the order of the help text. */
 export const commands: readonly Command[] = [
   command(
     'org create',
-    'make an organization and its people',
+    'create an organization and its users',
     z.strictObject({
       subdomain: org,
       name: z.string().describe('1 to 40 characters'),
-      ownerName: z.string().optional().describe("the owner's full name"),
+      ownerName: z.string().optional().describe('full name of the owner'),
       ownerEmail: z.string().optional(),
       ownerPassword: newPassword,
-      people: z
-        .array(person)
-        .default([])
-        .describe('who else is there: [{"role", "name", "email"?, "bot"?, "password"?}, …]'),
+      people: z.array(person).default([]).describe('other users: [{"role", "name", "email"?, "bot"?, "password"?}, …]'),
       ifMissing,
     }),
     createOrganization,
@@ -111,14 +112,17 @@ export const commands: readonly Command[] = [
   }),
   command(
     'user create',
-    'make a user',
+    'create a user',
     z.strictObject({
       org,
-      name: z.string().describe('the full name'),
+      name: z.string().describe('full name'),
       email: z.string(),
       role: roleName.default('member'),
       password: newPassword,
-      placeholder: z.boolean().default(false).describe('for somebody who has not signed up, until they first sign in'),
+      placeholder: z
+        .boolean()
+        .default(false)
+        .describe('mark the account as a placeholder for a person who has not signed up, until their first sign-in'),
       ifMissing,
     }),
     async (app, { name, email, role, password, placeholder, ifMissing, ...at }) => {
@@ -148,12 +152,12 @@ export const commands: readonly Command[] = [
   }),
   command(
     'user grant',
-    'give or take a right that only the operator can give',
+    'grant or revoke a right that only the operator can give',
     z.strictObject({
       org,
       user,
       right: z.enum(['can_create_users', 'can_change_user_emails', 'can_forge_sender']),
-      revoke: z.boolean().default(false).describe('take it'),
+      revoke: z.boolean().default(false).describe('revoke the right'),
     }),
     async (app, { right, revoke, ...at }) => {
       const { id, realmId } = await userAt(app, at);
@@ -168,7 +172,7 @@ export const commands: readonly Command[] = [
   ),
   command(
     'user role',
-    'give a user another role',
+    'change the role of a user',
     z.strictObject({ org, user, role: roleName }),
     async (app, { role, ...at }) => {
       const changed = await userAt(app, at);
@@ -177,7 +181,7 @@ export const commands: readonly Command[] = [
   ),
   command(
     'user password',
-    'give a person another password, and sign them out of every browser',
+    'change the password of a person, and sign out all of their browsers',
     z.strictObject({ org, user, password: z.string().describe('8 to 100 characters; - reads it from standard input') }),
     async (app, { password, ...at }) => {
       const changed = await userAt(app, at);
@@ -187,7 +191,7 @@ export const commands: readonly Command[] = [
   ),
   command(
     'user deactivate',
-    'deactivate a user, and the bots they own',
+    'deactivate a user and the bots they own',
     z.strictObject({ org, user }),
     async (app, at) => {
       const leaving = await userAt(app, at);
@@ -196,7 +200,7 @@ export const commands: readonly Command[] = [
       return shownState(await deactivateBotOf(ctx, async () => leaving));
     },
   ),
-  command('user reactivate', 'let a deactivated user in again', z.strictObject({ org, user }), async (app, at) => {
+  command('user reactivate', 'reactivate a deactivated user', z.strictObject({ org, user }), async (app, at) => {
     const returning = await userAt(app, at);
     return shownState(await reactivateUser(await asOwner(app, returning), returning.id));
   }),
@@ -205,7 +209,7 @@ export const commands: readonly Command[] = [
   ),
   command(
     'key rotate',
-    'give a user a new API key and end the old one',
+    "replace a user's API key; the old one becomes invalid",
     z.strictObject({ org, user }),
     async (app, at) => {
       const user = await userAt(app, at);
@@ -214,12 +218,12 @@ export const commands: readonly Command[] = [
   ),
   command(
     'bot create',
-    'make a bot',
+    'create a bot',
     z.strictObject({
       org,
       owner: user,
-      name: z.string().describe('the full name'),
-      shortName: z.string().describe("begins the bot's address"),
+      name: z.string().describe('full name'),
+      shortName: z.string().describe("start of the bot's email address"),
     }),
     async (app, { owner, name, shortName, ...at }) => {
       const ctx = await actAs(app, await userAt(app, { ...at, user: owner }));
@@ -229,7 +233,7 @@ export const commands: readonly Command[] = [
   ),
   command(
     'queue list',
-    'list the live event queues, the furthest behind first',
+    'list the live event queues, the one furthest behind first',
     z.strictObject({ org, user: user.optional() }),
     async (app, { org, user }) => {
       const { id: realmId } = await realmAt(app, org);
@@ -241,25 +245,31 @@ export const commands: readonly Command[] = [
   ),
   command(
     'queue end',
-    'end an event queue: its client is told, and registers another',
-    z.strictObject({ org, queue: z.string().describe("the queue's id") }),
+    'end an event queue; its client is notified and registers a new one',
+    z.strictObject({ org, queue: z.string().describe('id of the queue') }),
     async (app, { org, queue }) => endQueue(app, { realmId: (await realmAt(app, org)).id }, queue),
   ),
   command(
     'log new-epoch',
-    'after a restore that the service cannot have noticed: end all event queues, so that every client registers anew',
+    'end all event queues, so that all clients register again; for a restore that the service cannot detect itself',
     z.strictObject({}),
     async ({ hub }) => ({ queues_ended: (await hub.beginEpoch('operator')) ?? 0 }),
   ),
   command(
     RENEW_SECRET_KEY,
-    'make anew the API keys that were sealed with a SECRET_KEY that is lost',
+    'replace the API keys that were sealed with a lost SECRET_KEY',
     z.strictObject({}),
     renewSealed,
   ),
-  // Whoever carries out commands has brought the database up to date when it started.
-  command('migrate', 'bring the database up to date', z.strictObject({}), async () => ({ applied: [] })),
-  command('doctor', 'check that the service can run', z.strictObject({}), examine),
+  command(
+    'times repair',
+    'show times that previous versions stored in the time zone of the database; with --apply, correct them',
+    repairArgs,
+    repairTimes,
+  ),
+  // The process that runs commands already applied the migrations when it started.
+  command('migrate', 'apply the migrations to the database', z.strictObject({}), async () => ({ applied: [] })),
+  command('doctor', 'check whether the service can run', z.strictObject({}), examine),
 ];
 
 interface NewOrganization {
@@ -282,7 +292,8 @@ async function createOrganization(app: App, input: NewOrganization): Promise<obj
   }
   const people = peopleOf(input);
   const owner = people.find(({ role, bot }) => role === 'owner' && !bot);
-  if (owner === undefined) throw new BadRequestError('An organization needs an owner: --owner-name and --owner-email');
+  if (owner === undefined)
+    throw new BadRequestError('An organization needs an owner: give --owner-name and --owner-email');
   const others = people.filter((person) => person !== owner);
   const made = await createRealm(app, {
     subdomain,
@@ -317,7 +328,12 @@ const shownState = (user: User) => ({
   active: user.isActive,
 });
 
-/** The context of what only an owner may do: the operator may, and what changes is told as an owner's act is. */
+/**
+ * Returns the context for actions that only an owner can take. The operator acts as the first active owner, and events
+ * show the action as the owner's.
+ *
+ * @throws BadRequestError if the organization has no active owner.
+ */
 async function asOwner(app: App, { realmId }: User): Promise<Ctx> {
   const where = { realmId, role: OWNER, isActive: true, botType: null, isSystem: false };
   const owner = await app.db.user.findFirst({ where, orderBy: { id: 'asc' } });
@@ -325,7 +341,7 @@ async function asOwner(app: App, { realmId }: User): Promise<Ctx> {
   return actAs(app, owner);
 }
 
-/** "example" is reserved: no mail ever arrives there. */
+/** Returns an email address for a person without one. "example" is a reserved domain: no email arrives there. */
 function addressFor({ name, bot }: Person, subdomain: string): string {
   const local = name
     .normalize('NFKD')
@@ -347,7 +363,7 @@ async function realmAt({ db }: App, subdomain: string): Promise<Realm> {
   if (realm !== null) return realm;
   throw new BadRequestError(
     subdomain === ''
-      ? 'The root domain has no organization: name one by --org'
+      ? 'The root domain has no organization: select one with --org'
       : `There is no organization ${subdomain}`,
   );
 }

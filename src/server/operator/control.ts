@@ -7,7 +7,7 @@ import { makeDataDirectory } from '../../platform/db/private-files.ts';
 import { BadRequestError, ChatError } from '../../platform/errors.ts';
 import { commands } from './commands.ts';
 
-/** One line of JSON each way. */
+/** Requests and replies are one line of JSON each. */
 interface Request {
   readonly command: string;
   readonly args?: unknown;
@@ -16,20 +16,23 @@ type Reply =
   | { readonly ok: true; readonly result: object }
   | { readonly ok: false; readonly error: { readonly code: string; readonly message: string } };
 
-/** The server is not running, or not on this data directory. */
+/** No server is running on this data directory. */
 export class NoServerError extends Error {
   override name = 'NoServerError';
 }
 
-/** The server did not carry the command out; the message is its own. */
+/** The server did not execute the command. The message is the server's. */
 export class CommandFailedError extends Error {
   override name = 'CommandFailedError';
 }
 
-/** What the kernel holds in a socket's address, with its terminator. */
+/** Size of a socket's path in the kernel, including the terminator. */
 const MAX_PATH_BYTES = 104;
 
-/** Where a server takes commands; undefined when the data directory's path is too long for a socket in it. */
+/**
+ * Returns the path of the server's command socket. Undefined if the data directory's path is too long for a socket in
+ * it.
+ */
 function socketPath(dataDir: string): string | undefined {
   const path = join(dataDir, 'control.sock');
   const fromHere = relative(process.cwd(), path);
@@ -38,21 +41,21 @@ function socketPath(dataDir: string): string | undefined {
 }
 
 /**
- * Takes commands at DATA_DIR/control.sock, from whoever may write to the file: the user the server runs as. With one
- * process on the embedded database, this is the command line's way to it.
+ * Accepts commands at DATA_DIR/control.sock, from users with write access to the file: the user that runs the server.
+ * Only one process can open the embedded database, so the command line accesses it through this socket.
  *
- * On PostgreSQL several servers may share a data directory; the first one there answers.
+ * On PostgreSQL, several servers can share a data directory. The first one accepts the commands.
  */
 export async function openControl(app: App): Promise<{ close(): void }> {
   const { dataDir } = app.config;
   makeDataDirectory(dataDir);
   const path = socketPath(dataDir);
   if (path === undefined) {
-    app.log.warn(`${dataDir} is too long a path for a socket in it: the command line cannot reach this server`);
+    app.log.warn(`data directory path is too long for a command socket, commands cannot reach this server: ${dataDir}`);
     return { close() {} };
   }
   if (await isAnswered(path)) return { close() {} };
-  // Left by a process that ended without notice.
+  // Remains if a process ended unexpectedly.
   rmSync(path, { force: true });
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -62,7 +65,7 @@ export async function openControl(app: App): Promise<{ close(): void }> {
     void serve(app, socket);
   });
   const listening = new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject));
-  // The file is made within `listen`: it must never be open to others, not even until a chmod.
+  // `listen` creates the file. It must never be accessible to other users, not even before a chmod.
   const umask = process.umask(0o177);
   server.listen(path);
   process.umask(umask);
@@ -75,7 +78,7 @@ export async function openControl(app: App): Promise<{ close(): void }> {
   };
 }
 
-/** One after the other: a script's later commands may need what its earlier ones made. */
+/** Executes commands in sequence: a script's later commands may need the results of earlier ones. */
 async function serve(app: App, socket: Socket): Promise<void> {
   try {
     for await (const line of createInterface({ input: socket })) {
@@ -95,15 +98,20 @@ async function answer(app: App, line: string): Promise<Reply> {
   } catch (error) {
     if (error instanceof ChatError) return { ok: false, error: { code: error.code, message: error.message } };
     if (error instanceof SyntaxError) return { ok: false, error: { code: 'INVALID_JSON', message: error.message } };
-    app.log.error({ err: error }, 'a command failed unexpectedly');
-    return { ok: false, error: { code: 'INTERNAL_SERVER_ERROR', message: 'The command failed; see the log' } };
+    app.log.error({ err: error }, 'command failed unexpectedly');
+    return {
+      ok: false,
+      error: { code: 'INTERNAL_SERVER_ERROR', message: 'The command failed. See the log of the server.' },
+    };
   }
 }
 
-/** @throws BadRequestError for an unknown name or wrong arguments, and whatever the command throws. */
+/**
+ * Executes a command. @throws BadRequestError for an unknown name or invalid arguments, and the errors of the command.
+ */
 export function runCommand(app: App, name: string, args: unknown): Promise<object> {
   const command = commands.find((known) => known.name === name);
-  if (command === undefined) throw new BadRequestError(`There is no command "${name}"`);
+  if (command === undefined) throw new BadRequestError(`Unknown command "${name}"`);
   return command.run(app, args);
 }
 
@@ -127,14 +135,14 @@ function connect(path: string): Promise<Socket> {
 /**
  * Sends one command to the server that runs on this data directory.
  *
- * @returns Its result.
- * @throws NoServerError when there is no server to send it to; nothing was done.
- * @throws CommandFailedError when the server did not carry it out.
+ * @returns The command's result.
+ * @throws NoServerError if there is no server to send it to. Nothing was done.
+ * @throws CommandFailedError if the server did not execute it, or ended before it replied.
  */
 export async function sendCommand(dataDir: string, request: Request): Promise<object> {
   const path = socketPath(dataDir);
   const socket = path && (await connect(path).catch(() => undefined));
-  if (!socket) throw new NoServerError(`No server answers in ${dataDir}`);
+  if (!socket) throw new NoServerError(`No server is running on ${dataDir}`);
   try {
     socket.write(`${JSON.stringify(request)}\n`);
     for await (const line of createInterface({ input: socket })) {
@@ -142,7 +150,7 @@ export async function sendCommand(dataDir: string, request: Request): Promise<ob
       if (reply.ok) return reply.result;
       throw new CommandFailedError(reply.error.message);
     }
-    throw new CommandFailedError('The server ended before it answered; look whether the command took effect');
+    throw new CommandFailedError('The server stopped before it replied. Check whether the command took effect.');
   } finally {
     socket.destroy();
   }

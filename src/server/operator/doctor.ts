@@ -1,74 +1,108 @@
 import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
 import type { App } from '../../access/context.ts';
-import { readMigrations } from '../../platform/db/migrate.ts';
+import type { Config } from '../../platform/config.ts';
+import { openDatabase } from '../../platform/db/client.ts';
+import { requireMigrated } from '../../platform/db/migrate.ts';
 import { countOpened } from '../secret-key.ts';
 import { checkAddress, checkDisk, checkMail, checkRedis } from './reach.ts';
+import { checkTimes } from './times.ts';
 
-/** One thing that must be right for the service to run. */
+/** Result of one check. */
 interface Finding {
   readonly check: string;
   readonly ok: boolean;
   readonly detail: string;
 }
 
-/** Looks at everything the service needs. */
-export async function examine(app: App): Promise<{ ok: boolean; findings: Finding[] }> {
+/** The part of a service that is checked. */
+type Examined = Pick<App, 'config' | 'database' | 'db'>;
+
+interface Findings {
+  readonly ok: boolean;
+  readonly findings: readonly Finding[];
+}
+
+/** Checks everything that the service needs. */
+export async function examine(app: App): Promise<Findings> {
   const findings: Finding[] = [];
-  for (const [check, look] of CHECKS) findings.push(await find(check, look, app));
+  for (const [check, look] of CHECKS) findings.push(await find(check, () => look(app)));
+  for (const [check, look] of CHECKS_OF_TABLES) findings.push(await find(check, () => look(app)));
   return { ok: findings.every(({ ok }) => ok), findings };
 }
 
-/** Each check says what it found, or throws what is wrong. */
-const CHECKS: readonly (readonly [string, (app: App) => string | Promise<string>])[] = [
+/** Runs the checks that do not read tables, on a database that is older or newer than this version. Changes nothing. */
+export async function examineOtherVersion(config: Config): Promise<Findings> {
+  const database = await openDatabase(config);
+  try {
+    const examined = { config, database, db: database.db };
+    const findings: Finding[] = [];
+    for (const [check, look] of CHECKS) findings.push(await find(check, () => look(examined)));
+    for (const [check] of CHECKS_OF_TABLES) {
+      findings.push({ check, ok: false, detail: 'not checked: the database has the migrations of another version' });
+    }
+    return { ok: false, findings };
+  } finally {
+    await database.close();
+  }
+}
+
+/**
+ * Checks that do not read the service's tables. Each returns a finding, or throws an error that describes the problem.
+ */
+const CHECKS: readonly (readonly [string, (examined: Examined) => string | Promise<string>])[] = [
   ['runtime', () => `Node ${process.version}`],
   ['data directory', checkDataDirectory],
   ['database', checkDatabase],
   ['migrations', checkMigrations],
-  ['secret key', checkSecretKey],
-  ['organizations', checkOrganizations],
   ['disk', checkDisk],
   ['redis', checkRedis],
   ['mail', checkMail],
+];
+
+/** Checks that read the service's tables. */
+const CHECKS_OF_TABLES: readonly (readonly [string, (app: App) => string | Promise<string>])[] = [
+  ['secret key', checkSecretKey],
+  ['organizations', checkOrganizations],
+  ['times', checkTimes],
   ['address', checkAddress],
 ];
 
-async function find(check: string, look: (app: App) => string | Promise<string>, app: App): Promise<Finding> {
+async function find(check: string, look: () => string | Promise<string>): Promise<Finding> {
   try {
-    return { check, ok: true, detail: await look(app) };
+    return { check, ok: true, detail: await look() };
   } catch (error) {
     return { check, ok: false, detail: error instanceof Error ? error.message : String(error) };
   }
 }
 
-function checkDataDirectory({ config }: App): string {
+function checkDataDirectory({ config }: Examined): string {
   accessSync(config.dataDir, constants.R_OK | constants.W_OK);
   return resolve(config.dataDir);
 }
 
-async function checkDatabase({ database }: App): Promise<string> {
+async function checkDatabase({ database }: Examined): Promise<string> {
   const [row] = await database.db.$queryRaw<{ version: string }[]>`SELECT version()`;
-  return `${database.kind}, ${row?.version.split(' ').slice(0, 2).join(' ')}`;
+  const schema = database.kind === 'embedded' ? '' : `, schema ${database.schema()}`;
+  return `${database.kind}, ${row?.version.split(' ').slice(0, 2).join(' ')}${schema}`;
 }
 
-async function checkMigrations({ db }: App): Promise<string> {
-  const rows = await db.$queryRaw<{ name: string }[]>`
-    SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`;
-  const applied = new Set(rows.map(({ name }) => name));
-  const missing = readMigrations().filter(({ name }) => !applied.has(name));
-  if (missing.length > 0) throw new Error(`not applied: ${missing.map(({ name }) => name).join(', ')}`);
-  return `${applied.size} applied`;
+async function checkMigrations({ database }: Examined): Promise<string> {
+  return `${await requireMigrated(database)} applied`;
 }
 
-/** Those of a time with another SECRET_KEY still sign in, but can be shown to nobody. */
+/**
+ * Checks that SECRET_KEY opens the API keys. API keys sealed with a previous SECRET_KEY still authenticate but can no
+ * longer be displayed.
+ */
 async function checkSecretKey(app: App): Promise<string> {
   const { opened, closed } = await countOpened(app);
-  if (closed === 0) return opened === 0 ? 'there are no API keys yet' : `opens the API keys, ${opened}`;
-  throw new Error(`does not open ${closed} of ${opened + closed} API keys: "secret-key renew" makes these anew`);
+  if (closed === 0) return opened === 0 ? 'there are no API keys yet' : `opens all API keys (${opened})`;
+  throw new Error(`cannot open ${closed} of ${opened + closed} API keys: "secret-key renew" replaces them`);
 }
 
 async function checkOrganizations({ db }: App): Promise<string> {
   const count = await db.realm.count({ where: { deactivatedAt: null } });
-  if (count === 0) throw new Error('there is none: make one with "org create"');
+  if (count === 0) throw new Error('there is none: create one with "org create"');
   return String(count);
 }

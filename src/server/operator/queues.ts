@@ -4,11 +4,11 @@ import { BadRequestError } from '../../platform/errors.ts';
 
 interface Place {
   readonly realmId: number;
-  /** Absent: of everybody in the organisation. */
+  /** Absent: all users of the organization. */
   readonly userId?: number;
 }
 
-/** The live event queues, as commands show them. */
+/** Returns the live event queues, as commands print them. */
 export async function shownQueues(app: App, place: Place): Promise<object[]> {
   const queues = await listLiveQueues(app, place);
   return queues.map(({ id, userId, clientName, behind, lastActiveAt, expiresAt }) => ({
@@ -21,7 +21,7 @@ export async function shownQueues(app: App, place: Place): Promise<object[]> {
   }));
 }
 
-/** Ends a queue, as its owner's client would. Its reader, on whichever node, is told. */
+/** Ends a queue, as its owner's client would. Its reader is notified, on any node. */
 export async function endQueue(app: App, { realmId }: Place, queueId: string): Promise<object> {
   const queue = (await listLiveQueues(app, { realmId })).find(({ id }) => id === queueId);
   if (queue === undefined) throw new BadRequestError(`There is no live queue ${queueId}`);

@@ -3,20 +3,27 @@ import { Redis } from 'ioredis';
 import type { App } from '../../access/context.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { openTransport } from '../../platform/mail/worker.ts';
+import { redisPrefix } from '../../platform/redis-names.ts';
 import { DEPLOYMENT_HEADER, deploymentOf } from '../health.ts';
 
-// What the service needs besides its database, for `doctor`: each says what it found, or throws what is wrong.
+// Checks for `doctor` of the services that are needed besides the database. Each returns a finding, or throws an error
+// that describes the problem.
 
-/** Our choice: what has not answered by then is as good as away. */
+/** Timeout of a check. */
 const PATIENCE_MS = 5_000;
-/** Our choice: below, the embedded database and its log have no room for an hour of work. */
+/** Least free disk space. With less, the embedded database and its log cannot work for an hour. */
 const LEAST_FREE_BYTES = 512 * 2 ** 20;
 
 const took = (since: number) => `${(performance.now() - since).toFixed(1)} ms`;
 
-/** Whether Redis answers, and how soon. */
-export async function checkRedis({ config: { redisUrl } }: App): Promise<string> {
-  if (redisUrl === undefined) return 'REDIS_URL is not set: there is none';
+/** Script that writes a key as the rate limits do. Each key is in another slot of a cluster. */
+const WRITE = "redis.call('SET', KEYS[1], '1', 'PX', 1000) return 1";
+const KEYS = 16;
+
+/** Checks that Redis executes the commands that the service sends, and measures how long one command takes. */
+export async function checkRedis({ config }: Pick<App, 'config'>): Promise<string> {
+  const { redisUrl } = config;
+  if (redisUrl === undefined) return 'REDIS_URL is not set: Redis is not used';
   const redis = new Redis(redisUrl, {
     lazyConnect: true,
     connectTimeout: PATIENCE_MS,
@@ -28,55 +35,88 @@ export async function checkRedis({ config: { redisUrl } }: App): Promise<string>
     reason ??= error;
   });
   try {
-    await redis.connect();
+    await withinPatience(redis.connect(), () =>
+      redis.status === 'connect' ? 'connected but not ready: it may be loading its data' : 'no connection',
+    );
     const asked = performance.now();
     await redis.ping();
-    return `answers in ${took(asked)}`;
+    const time = took(asked);
+    await requireCommands(redis, redisPrefix(config));
+    return `replied in ${time}`;
   } catch (error) {
-    throw new Error(`does not answer: ${(reason ?? (error as Error)).message}`);
+    if (error instanceof RefusedCommandError) throw error;
+    throw new Error(`no reply: ${(reason ?? (error as Error)).message}`);
   } finally {
     redis.disconnect();
   }
 }
 
-/** Whether the mail server takes us: it is connected to, greeted and, where the address has a password, signed in to. */
-export async function checkMail({ config: { smtpUrl } }: App): Promise<string> {
-  if (smtpUrl === undefined) return 'SMTP_URL is not set: mail stays queued';
+/** Redis responded to a command of the service with an error. */
+class RefusedCommandError extends Error {
+  override name = 'RefusedCommandError';
+}
+
+async function requireCommands(redis: Redis, prefix: string): Promise<void> {
+  try {
+    const keys = Array.from({ length: KEYS }, (_, i) => `${prefix}doctor:${i}`);
+    await Promise.all(keys.map((key) => redis.eval(WRITE, 1, key)));
+    await redis.publish(`${prefix}doctor`, '');
+  } catch (error) {
+    const { message } = error as Error;
+    throw new RefusedCommandError(`replies, but refuses a command that the service needs: ${message}`);
+  }
+}
+
+async function withinPatience<T>(work: Promise<T>, late: () => string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(late())), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Checks that the mail server accepts a connection, a greeting and, if the address has a password, the sign-in. */
+export async function checkMail({ config: { smtpUrl } }: Pick<App, 'config'>): Promise<string> {
+  if (smtpUrl === undefined) return 'SMTP_URL is not set: email stays queued';
   const transport = openTransport(smtpUrl, PATIENCE_MS);
   const asked = performance.now();
   try {
     await transport.verify();
-    return `takes mail, after ${took(asked)}`;
+    return `accepts email, checked in ${took(asked)}`;
   } catch (error) {
-    throw new Error(`does not take mail: ${(error as Error).message}`);
+    throw new Error(`does not accept email: ${(error as Error).message}`);
   } finally {
     transport.close();
   }
 }
 
-/** How much room is left for what is in the data directory. */
-export function checkDisk({ config: { dataDir } }: App): string {
+/** Checks the free disk space for the data directory. */
+export function checkDisk({ config: { dataDir } }: Pick<App, 'config'>): string {
   const { bavail, bsize } = statfsSync(dataDir);
   const free = `${((bavail * bsize) / 2 ** 30).toFixed(1)} GiB free`;
-  if (bavail * bsize < LEAST_FREE_BYTES) throw new Error(`${free}: make room`);
+  if (bavail * bsize < LEAST_FREE_BYTES) throw new Error(`${free}: free some disk space`);
   return free;
 }
 
-/** Whether it is this service that people reach by the name it has. */
+/** Checks that the service's public name leads to this service. */
 export async function checkAddress({ config, keys }: App): Promise<string> {
-  if (config.externalHost === undefined) return 'EXTERNAL_HOST is not set: it answers to this machine alone';
+  if (config.externalHost === undefined) return 'EXTERNAL_HOST is not set: only this machine can reach the service';
   const url = urlOf(config, '');
   const response = await fetch(`${url}/healthz`, {
     redirect: 'manual',
     signal: AbortSignal.timeout(PATIENCE_MS),
   }).catch(({ message, cause }: Error) => {
     throw new Error(
-      `${url} does not answer: ${cause instanceof Error && cause.message !== '' ? cause.message : message}`,
+      `no reply from ${url}: ${cause instanceof Error && cause.message !== '' ? cause.message : message}`,
     );
   });
   await response.body?.cancel();
   if (response.headers.get(DEPLOYMENT_HEADER) !== deploymentOf(keys)) {
-    throw new Error(`at ${url} something else answers, with status ${response.status}`);
+    throw new Error(`another server replies at ${url}, with status ${response.status}`);
   }
-  return `${url} is this service`;
+  return `${url} leads to this service`;
 }

@@ -1,15 +1,14 @@
 import { globSync, readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { extname, join } from 'node:path';
-import type { App } from '../../access/context.ts';
 import { applicationHeaders } from '../../api/html.ts';
 import type { Web } from '../../api/rest/router.ts';
 import { fileAnswer, type SharedFile, sharedFile } from '../../api/shared-file.ts';
 
-/** What `npm run generate` made of `src/web`. */
+/** Output of `npm run generate` for `src/web`. */
 const BUILT = join(import.meta.dirname, '../../generated/web');
 
-/** The addresses of the chat, each with all below it; the page itself tells them apart (`src/web/routing/routes.ts`). */
+/** Paths of the chat, with all paths below them. The page itself distinguishes them (`src/web/routing/routes.ts`). */
 const CHAT_PATHS = [
   'sign-in',
   'inbox',
@@ -23,6 +22,10 @@ const CHAT_PATHS = [
   'people',
 ] as const;
 
+/** Returns whether a path belongs to the chat's page. */
+export const isChatPath = (path: string): boolean =>
+  path === '/' || CHAT_PATHS.some((name) => path === `/${name}` || path.startsWith(`/${name}/`));
+
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -31,23 +34,23 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** The ending of a file that is another, compressed. */
+/** Extensions of compressed copies of a file, by content coding. */
 const ENDINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ] as const;
 
-/** A file of the page. */
+/** A built file of the chat. */
 interface BuiltFile {
   readonly type: string;
   readonly file: SharedFile;
 }
 
 /**
- * Adds the chat: its page at `/` and at every address of its own, which is asked for anew each time, and its assets,
- * whose names change with what is in them.
+ * Adds the chat: its page at `/` and all its other paths, which browsers revalidate each time, and its assets, whose
+ * names change with their content.
  */
-export function addChat(web: Web, { config }: Pick<App, 'config'>): void {
+export function addChat(web: Web): void {
   let files: ReadonlyMap<string, BuiltFile> | undefined;
   let headers: Readonly<Record<string, string>> | undefined;
   const built = () => {
@@ -58,7 +61,7 @@ export function addChat(web: Web, { config }: Pick<App, 'config'>): void {
   for (const path of pages) {
     web.get(path, ({ env: { incoming } }) => {
       const index = builtFile(built(), 'index.html');
-      headers ??= applicationHeaders(config, Buffer.from(index.file.bytes).toString());
+      headers ??= applicationHeaders(Buffer.from(index.file.bytes).toString());
       return answer(index, incoming.headers, { ...headers, 'Cache-Control': 'no-cache' });
     });
   }

@@ -2,9 +2,9 @@ import { shellWord } from '../../api/html.ts';
 import { takeOne } from './calls/call.ts';
 
 /**
- * The calls of the start for developers. Each runs by itself, in bash, zsh and sh.
+ * Returns the example calls of the developers' page. Each runs by itself, in bash, zsh and sh.
  *
- * @param credentials API email and key, with a colon between them.
+ * @param credentials API email and key, separated by a colon.
  */
 export function callsOf(origin: string, credentials: string) {
   const login = shellWord(credentials);
@@ -17,7 +17,7 @@ export function callsOf(origin: string, credentials: string) {
   return {
     graphql: [
       graphql('{ viewer { fullName role } }'),
-      graphql('{ messages(last: 3) { nodes { sender { fullName } topicName content } } }'),
+      graphql('{ messages(first: 3) { nodes { sender { fullName } topicName content } } }'),
       graphql(SEND, {
         variables: { input: { to: { topic: { channel: { name: 'general' }, name: 'hello' } }, content: 'Hello' } },
       }),
@@ -42,7 +42,7 @@ const SEND =
   'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessagePayload { sentMessage { databaseId } } ' +
   '... on ServiceError { code message } } }';
 
-/** JavaScript for a browser or Node, which needs nothing else. */
+/** Returns JavaScript for a browser or Node, without dependencies. */
 function webSocketCall(origin: string, credentials: string): string {
   return `const socket = new WebSocket('${origin.replace(/^http/, 'ws')}/graphql', 'graphql-transport-ws');
 const tell = (message) => socket.send(JSON.stringify(message));

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A client to copy, which the tests run against a real server. */
+/** A client to copy. The tests run it against a real server. */
 export interface ExampleClient {
-  /** Where it is served. */
+  /** Path at which it is served. */
   readonly path: string;
   readonly title: string;
   readonly about: string;
@@ -17,13 +17,13 @@ const KNOWN = [
   {
     file: 'client.mjs',
     title: 'JavaScript client',
-    about: 'Register, state, subscribe, resume: 30 lines, nothing to install',
+    about: 'Registers a queue, reads the state, subscribes and resumes: 30 lines, no dependencies',
   },
-  { file: 'client.py', title: 'Python client', about: 'The same over REST, with the standard library alone' },
-  { file: 'bot.mjs', title: 'A bot', about: 'Answers whoever mentions it, once, whatever breaks' },
+  { file: 'client.py', title: 'Python client', about: 'The same over REST, with only the standard library' },
+  { file: 'bot.mjs', title: 'A bot', about: 'Replies to each mention exactly once, also after failures' },
 ] as const;
 
-/** Those that came with the service: an image of it may go without its tests. */
+/** Returns the clients that are installed: an image of the service may omit its tests. */
 export function exampleClients(): ExampleClient[] {
   return KNOWN.filter(({ file }) => existsSync(join(FOLDER, file))).map(({ file, ...said }) => ({
     ...said,

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { fileAnswer, type SharedFile, sharedFile } from '../../api/shared-file.ts';
 
-/** A file that never changes under its address. */
+/** A file whose content never changes under its address. */
 interface GraphiQLFile {
   readonly type: string;
-  /** Of what is in it: its address is made of it. */
+  /** Hash of the content, which is part of the address. */
   readonly hash: string;
   readonly file: SharedFile;
 }
 
-/** GraphiQL's nine megabytes, which are the same for everyone. */
+/** Files of GraphiQL: nine megabytes, the same for all users. */
 export interface GraphiQLFiles {
   readonly script: GraphiQLFile;
   readonly style: GraphiQLFile;
@@ -18,7 +18,7 @@ export interface GraphiQLFiles {
 
 let made: Promise<GraphiQLFiles> | undefined;
 
-/** Made with the first visit: most services never show it. */
+/** Returns the files. Creates them at the first visit, because most services never show GraphiQL. */
 export function graphiqlFiles(): Promise<GraphiQLFiles> {
   made ??= make().catch((error: unknown) => {
     made = undefined;
@@ -28,13 +28,13 @@ export function graphiqlFiles(): Promise<GraphiQLFiles> {
 }
 
 const PREFIX = '/graphiql/';
-/** The address of one of the files, as a route has it. */
+/** Route of the files. */
 export const GRAPHIQL_FILE_ROUTE = `${PREFIX}:hash{[0-9a-f]+}/:name{graphiql[.](js|css)}`;
 
 export const scriptPath = ({ script }: GraphiQLFiles): string => `${PREFIX}${script.hash}/graphiql.js`;
 export const stylePath = ({ style }: GraphiQLFiles): string => `${PREFIX}${style.hash}/graphiql.css`;
 
-/** Answers with the file at an address; undefined for one that is not of this version. */
+/** Returns a response with the file at an address. Undefined for a file of another version. */
 export async function graphiqlFileAnswer(path: string, asking: IncomingHttpHeaders): Promise<Response | undefined> {
   const files = await graphiqlFiles();
   const found = { [scriptPath(files)]: files.script, [stylePath(files)]: files.style }[path];
@@ -46,7 +46,7 @@ export async function graphiqlFileAnswer(path: string, asking: IncomingHttpHeade
   });
 }
 
-/** Takes the page apart that the package makes, whose script and style stand in the page itself. */
+/** Extracts the script and the style from the package's page, in which they are inline. */
 async function make(): Promise<GraphiQLFiles> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const html = renderGraphiQL({ title: 'GraphiQL' });
@@ -64,11 +64,11 @@ function fileOf(type: string, text: string): GraphiQLFile {
   return { type, hash: createHash('sha256').update(text).digest('hex').slice(0, 16), file: sharedFile(text) };
 }
 
-/** What stands between the first tag that opens with `from` behind a place, and the last `to`. */
+/** Returns the text between the first tag that opens with `from` after a position, and the last `to`. */
 function between(html: string, { from, after, to }: { from: string; after: number; to: string }): string {
   const opening = html.indexOf(from, after);
   const start = html.indexOf('>', opening) + 1;
   const end = html.lastIndexOf(to);
-  if (after === -1 || opening === -1 || end < start) throw new Error('GraphiQL has another form than it had');
+  if (after === -1 || opening === -1 || end < start) throw new Error('The page of GraphiQL has an unknown structure');
   return html.slice(start, end);
 }

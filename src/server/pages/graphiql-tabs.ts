@@ -1,11 +1,11 @@
-/** A tab of GraphiQL, as it is when the page opens. */
+/** A tab of GraphiQL when the page opens. */
 export interface Tab {
   readonly query: string;
   readonly variables?: string;
   readonly headers?: string;
 }
 
-const VIEWER = `# Who is signed in. Ctrl-Enter runs it.
+const VIEWER = `# The user who is signed in. Press Ctrl-Enter to run the query.
 query Viewer {
   viewer {
     databaseId
@@ -16,9 +16,9 @@ query Viewer {
 }
 `;
 
-const MESSAGES = `# The newest messages that the viewer may read.
-query Messages($last: Int!) {
-  messages(last: $last) {
+const MESSAGES = `# The newest messages that the viewer can read.
+query Messages($first: Int!) {
+  messages(first: $first) {
     nodes {
       databaseId
       sentAt
@@ -35,7 +35,7 @@ query Messages($last: Int!) {
 }
 `;
 
-const SEND_MESSAGE = `# Run it while the last tab listens: it arrives there, too.
+const SEND_MESSAGE = `# Run this while the last tab is subscribed: the event arrives there.
 mutation SendMessage($input: SendMessageInput!) {
   sendMessage(input: $input) {
     __typename
@@ -53,8 +53,8 @@ mutation SendMessage($input: SendMessageInput!) {
 }
 `;
 
-const LIVE = `# What happens, as it happens. Stop, run again later:
-# the queue keeps its place, and nothing is missing.
+const LIVE = `# Events as they happen. Stop, and run it again later:
+# the queue keeps its position, and no event is missing.
 subscription Live($queueId: String!) {
   events(queueId: $queueId) {
     position
@@ -89,10 +89,10 @@ subscription Live($queueId: String!) {
 const pretty = (value: unknown) => JSON.stringify(value, null, 2);
 
 /**
- * The tabs that GraphiQL opens with; each runs as it is.
+ * Returns the tabs with which GraphiQL opens. Each runs without changes.
  *
- * @param queueId What the last one listens to.
- * @param headers Of every tab, as JSON text; undefined: none.
+ * @param queueId Event queue to which the last tab subscribes.
+ * @param headers Headers of every tab, as JSON text. Undefined: none.
  */
 export function graphiqlTabs(queueId: string, headers: string | undefined): Tab[] {
   const message = {
@@ -101,7 +101,7 @@ export function graphiqlTabs(queueId: string, headers: string | undefined): Tab[
   };
   return [
     { query: VIEWER },
-    { query: MESSAGES, variables: pretty({ last: 5 }) },
+    { query: MESSAGES, variables: pretty({ first: 5 }) },
     { query: SEND_MESSAGE, variables: pretty({ input: message }) },
     { query: LIVE, variables: pretty({ queueId }) },
   ].map((tab) => ({ ...tab, ...(headers !== undefined && { headers }) }));

@@ -1,47 +1,59 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { App } from '../../access/context.ts';
+import { retryAfterHeader } from '../../api/bare-answer.ts';
 import { APART, ICON_LINK } from '../../api/html.ts';
+import { countAddress, setBudgetHeaders } from '../../api/rate-limits.ts';
+import { RateLimitHitError } from '../../platform/errors.ts';
 import type { DemoAccess } from '../demo/demo-access.ts';
 import { type GraphiQLFiles, graphiqlFiles, scriptPath, stylePath } from './graphiql-files.ts';
 import { graphiqlTabs, type Tab } from './graphiql-tabs.ts';
 
 interface Options {
   readonly defaultTabs: readonly Tab[];
-  /** Of every new tab; JSON text. */
+  /** Headers of every new tab, as JSON text. */
   readonly headers?: string;
-  /** Null: nothing is kept in the browser. */
+  /** Null: the browser stores nothing. */
   readonly storage?: null;
 }
 
 interface Demo {
-  /** Which browsers get the page with the demo owner's key. */
+  /** Access to the page with the demo owner's key. */
   readonly access: DemoAccess;
-  /** Registers an event queue of the owner's, for one page. Returns its id. */
+  /** Registers an event queue of the owner for one page, and returns its id. */
   readonly registerQueue: () => Promise<string>;
 }
 
 /**
- * Makes the page browsers get at /graphql: GraphiQL, with nothing fetched from another host.
+ * Creates the handler for the page at /graphql: GraphiQL, without resources from other hosts.
  *
- * For a browser that opened the start address it opens signed in as the demo owner, in tabs that run as they are, and
- * keeps nothing in the browser: keys and queues of an earlier start would not work. Others get the same tabs without a
- * key.
+ * In a browser that opened the start address, the page is signed in as the demo owner, with tabs that run without
+ * changes. Nothing is stored in the browser: keys and queues of an earlier start would not work. Other browsers get the
+ * same tabs without a key.
  *
- * @param demo Undefined: nobody opens it signed in.
+ * @param demo Undefined: no browser is signed in.
  */
 export function createGraphiQL(app: App, demo: Demo | undefined) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
+      await countAddress(app, request, (budget) => setBudgetHeaders(response, budget));
       const isLetIn = demo?.access.isOpenTo(request) === true;
       const [options, files] = await Promise.all([isLetIn ? signedIn(demo) : SIGNED_OUT, graphiqlFiles()]);
-      // Compressed, its length would tell of the key.
+      // The page is not compressed, because the compressed length would reveal information about the key.
       if (isLetIn) response.setHeader('cache-control', 'private, no-store, no-transform');
       sendPage(response, options, files);
     } catch (error) {
-      app.log.error({ err: error }, 'GraphiQL cannot be shown');
+      if (error instanceof RateLimitHitError) {
+        const headers = {
+          'content-type': 'text/plain; charset=utf-8',
+          'retry-after': retryAfterHeader(error.data['retry-after']),
+        };
+        response.writeHead(error.status, headers).end(`${error.message}\n`);
+        return;
+      }
+      app.log.error({ err: error }, 'graphiql page failed');
       response.writeHead(503, { 'content-type': 'text/plain; charset=utf-8' });
-      response.end('GraphiQL cannot be shown just now; please reload\n');
+      response.end('GraphiQL is temporarily unavailable. Reload the page.\n');
     }
   };
 }
@@ -83,7 +95,7 @@ ${ICON_LINK}
 </html>
 `;
 
-/** Only what this server has made for the page runs or shows, and only this server is asked. */
+/** Returns the policy: only resources that this server made for the page, and requests only to this server. */
 const policy = (nonce: string) =>
   [
     "default-src 'none'",
@@ -91,7 +103,7 @@ const policy = (nonce: string) =>
     "style-src 'self' 'unsafe-inline'",
     'img-src data:',
     'font-src data:',
-    // The editor's workers, which the page makes from its own text.
+    // The editor runs Web Workers, which the page creates from blob URLs.
     'worker-src blob:',
     "connect-src 'self'",
     "base-uri 'none'",
@@ -100,8 +112,8 @@ const policy = (nonce: string) =>
   ].join('; ');
 
 /**
- * GraphiQL's drag and drop believes that tabs given from the start stand elsewhere, and moves a tab there when it is
- * pressed: the click would go astray. On a narrow screen what is asked stands above what is answered, and not beside it.
+ * GraphiQL's drag and drop assumes other positions for tabs that are given at the start. It moves a tab there when it
+ * is pressed, so the click would miss. On a narrow screen the response is below the request instead of beside it.
  */
 const STYLE = `
 .graphiql-tab { transform: none !important }
@@ -118,10 +130,15 @@ const STYLE = `
 `;
 
 /**
- * Starts GraphiQL. Its own WebSocket client never sends the headers of a tab, so `connectionParams` hands it the open
- * tab's authorization for `connection_init`. That client gives up at a connection's error, and tries again after its
- * closing: a refused connection has both, so the error is kept from it. Else the first attempt while the service starts
- * again would be the last. What it shows is the last event, so a heartbeat is kept from it as well.
+ * Returns the script that starts GraphiQL, and that works around its WebSocket client in three ways:
+ *
+ * The client never sends the headers of a tab, so `connectionParams` supplies the open tab's authorization for
+ * `connection_init`.
+ *
+ * The client stops after the error of a connection, but retries after its close. A refused connection causes both, so
+ * the error is hidden. Otherwise the client would stop at the first attempt while the service restarts.
+ *
+ * The client shows the last event only, so heartbeats are hidden as well.
  */
 function startScript(options: Options): string {
   const json = JSON.stringify({ ...options, subscriptionsProtocol: 'WS' }).replaceAll('<', '\\u003c');
@@ -150,12 +167,12 @@ YogaGraphiQL.renderYogaGraphiQL(window.document.querySelector('#root'), {
   title: 'GraphiQL',
   shouldPersistHeaders: false,
   connectionParams,
-  // Rather the variables than the headers, which hold a key; on a narrow screen there is no room for either.
+  // Shows the variables, not the headers, which contain a key. A narrow screen has no room for either.
   defaultEditorToolsVisibility: matchMedia('(max-width: 48rem)').matches ? false : 'variables',
   onTabChange: ({ tabs, activeTabIndex }) => {
     headers = tabs[activeTabIndex]?.headers;
   },
-  // Otherwise the address would be rewritten with every key, and override the tabs at the next visit.
+  // Keeps GraphiQL from writing each edit to the URL, which would replace the tabs at the next visit.
   onEditQuery: () => {},
 });
 `;

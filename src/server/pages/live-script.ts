@@ -1,6 +1,6 @@
-/** The ids of what the live part of the page has for its script. */
+/** Id of the form, for the script. */
 export const LIVE_FORM = 'live';
-/** How events come, by the id of the list that shows them. */
+/** Transports of events. The id is that of the list that shows the events. */
 export const TRANSPORTS = [
   { id: 'websocket', name: 'WebSocket', about: 'graphql-transport-ws, at /graphql' },
   { id: 'sse', name: 'Server-sent events', about: 'text/event-stream, from /graphql' },
@@ -8,8 +8,8 @@ export const TRANSPORTS = [
 ] as const;
 
 /**
- * Sends a message, and listens to the same log in three ways: each with a queue of its own, since a queue has one reader.
- * Whatever breaks is begun again after a second, from the last position that was shown.
+ * Script that sends a message, and reads the same log over three transports. Each has its own queue, because a queue
+ * has one reader. After a failure, reading restarts after a second, from the last position shown.
  */
 export const LIVE_SCRIPT = `
 const form = document.getElementById('${LIVE_FORM}');
@@ -114,7 +114,7 @@ const listen = async (id, read) => {
     const keep = async () => {
       for (;;) {
         await read(queue).catch(() => {});
-        say(id, 'connecting again');
+        say(id, 'reconnecting');
         await pause();
       }
     };
@@ -138,7 +138,7 @@ form.querySelector('button').addEventListener('click', async () => {
       { input: { to: { topic: { channel: { name: field('channel') }, name: 'hello' } }, content: field('content') } });
   } catch (error) {
     listening = undefined;
-    problem.textContent = 'That did not work: ' + error.message;
+    problem.textContent = 'Request failed: ' + error.message;
     problem.hidden = false;
   }
 });

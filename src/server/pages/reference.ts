@@ -11,8 +11,8 @@ import { SEARCH_SCRIPT, searchField, searchTerms } from './search.ts';
 import { typeName } from './type-name.ts';
 
 /**
- * Makes the REST reference: pieces to be sent one after the other. All but the address and the sign-in is the same bytes
- * for everybody: whoever reads nothing of it, under whatever name they ask for it, has no copy of their own.
+ * Generates the REST reference as parts that are sent in sequence. All bytes except the address and the credentials are
+ * shared by all responses. A client that does not read its response therefore holds no copy, under any host name.
  */
 export function referenceOf(features: readonly Feature[]): (origin: string, owner: DemoOwner | null) => Buffer[] {
   const [before = '', after = ''] = referencePage(features, VARIABLES).split(VARIABLES);
@@ -20,7 +20,7 @@ export function referenceOf(features: readonly Feature[]): (origin: string, owne
   return (origin, owner) => [first, Buffer.from(html`${variables(origin, owner)}`.toString()), last];
 }
 
-/** Where the variables go, once. No text of the page holds it. */
+/** Placeholder for the variables, used once. No text of the page contains it. */
 const VARIABLES = '\0';
 
 function referencePage(features: readonly Feature[], variables: string): string {
@@ -29,17 +29,18 @@ function referencePage(features: readonly Feature[], variables: string): string 
     html`<header class="top">
 <p><a href="/">Team chat service</a> · <a href="/developers">For developers</a> · <a href="/docs/events">Events</a></p>
 <h1>REST reference</h1>
-<p class="lead">Made from the table of endpoints that the server itself uses. For programs: <a href="/api/v1/openapi.json">OpenAPI 3.1</a>.</p>
+<p class="lead">Generated from the table of endpoints that the server itself uses. For programs:
+<a href="/api/v1/openapi.json">OpenAPI 3.1</a>.</p>
 </header>
 <main>
-<h2 id="rules">The rules of every endpoint</h2>
+<h2 id="rules">Rules for all endpoints</h2>
 <div class="card">
 ${RULES}
-<p>The calls on this page take three variables from your shell. On a fresh demo each runs as it is printed, in bash and zsh:</p>
-${snippet(variables, 'Set the variables the calls use')}
+<p>The calls on this page use three shell variables. In a new demo organization, each call runs unchanged in bash and zsh:</p>
+${snippet(variables, 'Set the variables of the calls')}
 </div>
 <h2 id="endpoints">Endpoints</h2>
-${searchField('Search endpoints', 'A path, a parameter, a word')}
+${searchField('Search endpoints', 'Path, parameter or word')}
 <nav aria-label="Features" class="features">${features.map(index)}</nav>
 ${features.map(section)}
 </main>
@@ -48,17 +49,17 @@ ${features.map(section)}
   );
 }
 
-const RULES = html`<p>Paths are below <code>${API_PREFIX}</code>. Sign in with HTTP Basic: API email and API key.</p>
-<p>Parameters are form fields: in the query string, or in a form-encoded body. Text is sent as it is; booleans, numbers, lists
-and objects as JSON text, strictly typed (<code>"5"</code> and <code>5.0</code> are no integers). Names an endpoint does not
-know are ignored, and listed in <code>ignored_parameters_unsupported</code> of the answer.</p>
+const RULES = html`<p>Paths are relative to <code>${API_PREFIX}</code>. Authenticate with HTTP Basic: API email and API key.</p>
+<p>Parameters are form fields, in the query string or in a form-encoded body. Text is sent as it is. Booleans, numbers, lists
+and objects are JSON text with strict types (<code>"5"</code> and <code>5.0</code> are not integers). Unknown parameters are
+ignored, and listed in <code>ignored_parameters_unsupported</code> of the reply.</p>
 <p>A success is <code>{"result": "success", "msg": "", …}</code> with the fields listed here. A failure is
-<code>{"result": "error", "msg": "…", "code": "…"}</code>, with status 400, or a more telling one: 401 for the sign-in, 404 for
-what is not there, 405 for the method, 429 for the rate, 503 for "try again", 507 for
-"try again later": a disk is full. Programs look at <code>code</code>, never at
+<code>{"result": "error", "msg": "…", "code": "…"}</code>, with status 400, or a more specific one: 401 not authenticated,
+404 not found, 405 method not allowed, 429 rate limit exceeded, 503 temporarily unavailable (retry), 507 disk full (retry
+later). Programs must evaluate <code>code</code>, never
 <code>msg</code>.</p>
-<p>GraphQL calls the same functions, with the same permissions, validation and errors: each endpoint names what does the same
-there. Its <code>databaseId</code> is the id of REST.</p>`;
+<p>GraphQL calls the same functions, with the same permissions, validation and errors. Each endpoint lists its equivalents in
+GraphQL, where <code>databaseId</code> is the id of REST.</p>`;
 
 function variables(origin: string, owner: DemoOwner | null): string {
   return [
@@ -72,16 +73,16 @@ function anchorOf({ method, path }: Endpoint): string {
   return `${method.toLowerCase()}${path.replaceAll(/[{}]/g, '').replaceAll('/', '-')}`;
 }
 
-/** A path that is broken between its segments where it does not fit in a line. */
+/** Returns a path that can break between its segments if a line is too short for it. */
 const breakable = (path: string): Html =>
   html`${path
     .split('/')
     .slice(1)
     .map((segment) => html`<wbr>/${segment}`)}`;
 
-/** What an endpoint is found by, besides the words of its feature. */
-const termsOf = ({ method, path, summary, twins, params }: Endpoint, feature: Feature): string =>
-  searchTerms([feature.name, method, path, summary, ...twins, ...Object.keys(params)]);
+/** Returns the words by which search finds an endpoint, including the name of its feature. */
+const termsOf = ({ method, path, summary, equivalents, params }: Endpoint, feature: Feature): string =>
+  searchTerms([feature.name, method, path, summary, ...equivalents, ...Object.keys(params)]);
 
 const index = (feature: Feature): Html => html`<details class="feature" data-group>
 <summary>${feature.name}</summary>
@@ -105,25 +106,25 @@ const idOf = ({ name }: Feature): string => name.toLowerCase().replaceAll(' ', '
 function article(endpoint: Endpoint, terms: string): Html {
   const { method, path, summary, description, permission, auth, params, reply } = endpoint;
   const who =
-    auth === 'none' ? 'Anybody, without signing in.' : permission === undefined ? undefined : `For ${permission}.`;
+    auth === 'none' ? 'No authentication required.' : permission === undefined ? undefined : `For ${permission}.`;
   return html`<article class="card" id="${anchorOf(endpoint)}" data-terms="${terms}">
 <h3><span class="method">${method}</span><code class="path">${breakable(path)}</code></h3>
 <p>${summary}. ${prose(description ?? '')} ${who}</p>
-${twinList(endpoint)}
+${equivalentList(endpoint)}
 ${Object.keys(params).length === 0 ? html`<p class="soft">No parameters.</p>` : parameters(endpoint)}
 ${replyList(reply)}
 ${refusal(endpoint)}
-${snippet(printedCall(endpoint), `A call of ${nameOf(endpoint)}`)}
+${snippet(printedCall(endpoint), `Example call of ${nameOf(endpoint)}`)}
 ${example(endpoint)}
 </article>
 `;
 }
 
-/** What does the same in GraphQL. */
-const twinList = ({ twins }: Endpoint): Html =>
-  html`<p class="soft">GraphQL: ${twins.map((twin, i) => html`${i === 0 ? '' : ', '}<code>${twin}</code>`)}</p>`;
+/** Returns the list of equivalents in GraphQL. */
+const equivalentList = ({ equivalents }: Endpoint): Html =>
+  html`<p class="soft">GraphQL: ${equivalents.map((equivalent, i) => html`${i === 0 ? '' : ', '}<code>${equivalent}</code>`)}</p>`;
 
-/** Our choice: more than these would hide what stands below them. */
+/** Longest list that is not collapsed. A longer one would hide the content below it. */
 const MAX_SHOWN = 12;
 
 function parameters(endpoint: Endpoint): Html {
@@ -153,30 +154,30 @@ function noteOf(param: Param): string {
 function replyList(reply: Endpoint['reply']): Html | undefined {
   const fields = Object.entries(reply);
   if (fields.length === 0) return undefined;
-  const list = html`<p>Answers with ${fields.map(
+  const list = html`<p>Reply: ${fields.map(
     ([name, type], i) =>
       html`${i === 0 ? '' : ', '}<code>${name}</code> <span class="tag">(${typeName(schemaOf(type, 'output'))})</span>`,
   )}.</p>`;
   return fields.length <= MAX_SHOWN
     ? list
-    : html`<details><summary>${fields.length} fields of the answer</summary>${list}</details>`;
+    : html`<details><summary>${fields.length} reply fields</summary>${list}</details>`;
 }
 
 function refusal(endpoint: Endpoint): Html | undefined {
   const { refused } = demoCallOf(endpoint);
   if (refused === undefined) return undefined;
   const { needs, code } = refused;
-  return html`<p>Where ${prose(needs)} is not set, as on the demo, the call is refused with <code>${code}</code>.</p>`;
+  return html`<p>Requires ${prose(needs)}. Without it, as in the demo, the call fails with <code>${code}</code>.</p>`;
 }
 
 const REPLIES: Readonly<Record<string, unknown>> = exampleReplies;
 
-/** A reply that an endpoint has given. */
+/** Returns a recorded response of an endpoint. */
 function example(endpoint: Endpoint): Html {
   const reply = REPLIES[nameOf(endpoint)];
   if (reply === undefined) {
-    return html`<p class="soft">Answers with status 302, and the address where a browser goes on in <code>Location</code>.</p>`;
+    return html`<p class="soft">Replies with status 302, and the address of the redirect in <code>Location</code>.</p>`;
   }
-  return html`<details><summary>A reply</summary>
+  return html`<details><summary>Example reply</summary>
 <pre class="reply"><code>${JSON.stringify(reply, null, 2)}</code></pre></details>`;
 }

@@ -8,11 +8,11 @@ import { readForm } from '../../api/rest/form.ts';
 import { openApi } from '../../api/rest/openapi.ts';
 import { API_PREFIX, type Web } from '../../api/rest/router.ts';
 import { signInBy } from '../../api/sessions.ts';
-import { fileAnswer, sharedFile } from '../../api/shared-file.ts';
+import { fileAnswer, sharedFile, sharedFiles } from '../../api/shared-file.ts';
 import type { DemoAccess, DemoOwner } from '../demo/demo-access.ts';
 import { addDemoSessions } from '../demo/demo-sessions.ts';
 import { features, routes } from '../registries/endpoints.ts';
-import { addChat } from './chat.ts';
+import { addChat, isChatPath } from './chat.ts';
 import { DEVELOPERS_SCRIPT, developersPage } from './developers.ts';
 import { eventsReference } from './events-reference.ts';
 import { type ExampleClient, exampleClients } from './example-clients.ts';
@@ -24,31 +24,38 @@ import { START_PATH } from './start.ts';
 const DEVELOPERS_PATH = '/developers';
 const SCHEMA_FILE = join(import.meta.dirname, '../../../schema.graphql');
 
-/** Adds the public pages and files: the chat, the start for developers, the references, the OpenAPI file and the GraphQL schema. */
+/**
+ * Adds the public pages and files: the chat, the developers' page, the references, the OpenAPI file and the GraphQL
+ * schema.
+ */
 export function addPages(web: Web, app: App, demo: DemoAccess | null): void {
   const reference = once(() => referenceOf(features));
+  const docs = sharedFiles((origin) => Buffer.concat(reference()(origin, null)));
   const examples = exampleClients();
-  const events = once(() => Buffer.from(eventsReference()));
+  const developers = { hasStartAddress: demo !== null, hasSchema: app.config.anonymousIntrospection, examples };
+  const start = sharedFiles((origin) => developersPage(origin, null, developers));
+  const events = once(() => sharedFile(eventsReference()));
   const description = once(() => file('application/json', JSON.stringify(openApi(routes), null, 2)));
   const schema = once(() => file('text/plain; charset=utf-8', readFileSync(SCHEMA_FILE, 'utf8')));
   const ownerFor = (incoming: IncomingMessage): DemoOwner | null =>
     demo?.isOpenTo(incoming) === true ? demo.owner : null;
-  addChat(web, app);
+  addChat(web);
   web.get(DEVELOPERS_PATH, ({ env: { incoming } }) => {
     const owner = ownerFor(incoming);
-    const text = developersPage(originOf(app, incoming), owner, {
-      hasStartAddress: demo !== null,
-      hasSchema: app.config.anonymousIntrospection,
-      examples,
-    });
-    return new Response(text, { headers: pageHeaders({ script: DEVELOPERS_SCRIPT, hasSecret: owner !== null }) });
+    const origin = originOf(app, incoming);
+    if (owner === null) return fileAnswer(start(origin), incoming.headers, publicHeaders(DEVELOPERS_SCRIPT));
+    const text = developersPage(origin, owner, developers);
+    return new Response(text, { headers: pageHeaders({ script: DEVELOPERS_SCRIPT, hasSecret: true }) });
   });
   web.get('/docs', ({ env: { incoming } }) => {
     const owner = ownerFor(incoming);
-    const headers = pageHeaders({ script: SEARCH_SCRIPT, hasSecret: owner !== null });
-    return inPieces(reference()(originOf(app, incoming), owner), headers);
+    const origin = originOf(app, incoming);
+    if (owner === null) return fileAnswer(docs(origin), incoming.headers, publicHeaders(SEARCH_SCRIPT));
+    return inPieces(reference()(origin, owner), pageHeaders({ script: SEARCH_SCRIPT, hasSecret: true }));
   });
-  web.get('/docs/events', () => inPieces([events()], pageHeaders({ script: SEARCH_SCRIPT })));
+  web.get('/docs/events', ({ env: { incoming } }) =>
+    fileAnswer(events(), incoming.headers, publicHeaders(SEARCH_SCRIPT)),
+  );
   if (demo !== null) {
     web.post(START_PATH, ({ env }) => letIn(demo, env.incoming));
     addDemoSessions(web, app, demo);
@@ -61,7 +68,20 @@ export function addPages(web: Web, app: App, demo: DemoAccess | null): void {
   });
 }
 
-/** Adds what pages are made of, and clients to copy. */
+/** Returns the headers of a page without secrets. Browsers revalidate their copy. */
+const publicHeaders = (script: string) => ({ ...pageHeaders({ script }), 'Cache-Control': 'private, no-cache' });
+
+/**
+ * Returns whether a path leads to a prepared file or a stored image. One view of the chat loads dozens of them. Paths
+ * of other forms are pages.
+ */
+export const isPreparedFile = (path: string): boolean =>
+  isChatPath(path) ||
+  /^\/(assets|avatar|emoji|graphiql|static\/generated)\/[\w./-]+$/.test(path) ||
+  /^\/api\/v1\/users\/\d+\/avatar(\/medium)?$/.test(path) ||
+  /^\/favicon\.(svg|ico)$/.test(path);
+
+/** Adds the files that pages load, and the clients to copy. */
 function addFiles(web: Web, examples: readonly ExampleClient[]): void {
   const icon = file('image/svg+xml', ICON);
   for (const path of [ICON_PATH, '/favicon.ico']) web.get(path, ({ env }) => icon(env.incoming));
@@ -74,17 +94,17 @@ function addFiles(web: Web, examples: readonly ExampleClient[]): void {
   });
 }
 
-/** @throws UnauthorizedError, and what signing in throws. */
+/** Authenticates a request. @throws UnauthorizedError without credentials, and the errors of signing in. */
 async function requireSignedIn(app: App, incoming: IncomingMessage): Promise<void> {
-  signedIn(await countRequest(app, incoming, () => signInBy(app, incoming, { allowBearer: true }), { told() {} }));
+  signedIn(await countRequest(app, incoming, () => signInBy(app, incoming, { allowBearer: true }), { onBudget() {} }));
 }
 
-/** Gives a cookie to the browser that shows the token of the start address. */
+/** Gives a cookie to a browser that sends the token of the start address. */
 async function letIn(demo: DemoAccess, incoming: IncomingMessage): Promise<Response> {
   const { fields } = await readForm(incoming, false);
   const cookie = demo.enter(fields.get('token') ?? '');
   const headers = { 'Cache-Control': 'private, no-store' };
-  if (cookie === undefined) return new Response('This is not the start address\n', { status: 403, headers });
+  if (cookie === undefined) return new Response('Invalid start address\n', { status: 403, headers });
   return new Response(null, { status: 204, headers: { ...headers, 'Set-Cookie': cookie } });
 }
 
@@ -96,7 +116,7 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Sends bytes that other answers may share, without copying them into one. */
+/** Returns a response of several parts, which other responses may share, without copying them. */
 function inPieces(pieces: readonly Uint8Array[], headers: Readonly<Record<string, string>>): Response {
   const size = pieces.reduce((sum, { length }) => sum + length, 0);
   const body = new ReadableStream<Uint8Array>({
@@ -108,7 +128,7 @@ function inPieces(pieces: readonly Uint8Array[], headers: Readonly<Record<string
   return new Response(body, { headers: { ...headers, 'Content-Length': String(size) } });
 }
 
-/** Serves `text` under an address where it may change with the next version. */
+/** Returns a handler that serves `text` at an address whose content may change with the next version. */
 function file(type: string, text: string): (incoming: IncomingMessage) => Promise<Response> {
   const made = sharedFile(text);
   const headers = { 'Content-Type': type, 'Cache-Control': 'no-cache' };
@@ -116,8 +136,8 @@ function file(type: string, text: string): (incoming: IncomingMessage) => Promis
 }
 
 /**
- * Where the visitor found the service. A Host that is no host name is not shown: the calls of the pages are made to be
- * pasted into a shell.
+ * Returns the address at which the visitor reached the service. A Host that is not a valid host name is not shown,
+ * because visitors paste the calls of the pages into a shell.
  */
 function originOf({ config }: App, { headers }: IncomingMessage): string {
   const host = headers.host ?? '';

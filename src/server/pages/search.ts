@@ -1,15 +1,15 @@
 import { type Html, html } from '../../api/html.ts';
 
-/** The words that a part of a page is found by, as its attribute has them. */
+/** Returns the words by which search finds a part of a page, as the value of an attribute. */
 export const searchTerms = (words: readonly string[]): string => words.join(' ').toLowerCase();
 
-/** A field that leaves of a page what holds every word in it. */
+/** Returns a search field. Only the parts of the page that contain all its words stay visible. */
 export const searchField = (label: string, hint: string): Html => html`<div class="search">
 <label>${label} <input type="search" id="search" placeholder="${hint}" autocomplete="off" spellcheck="false"></label>
 <p class="soft" id="found" role="status"></p>
 </div>`;
 
-/** Hides what does not hold the words, and each group of which nothing is left. */
+/** Script that hides parts that do not contain the words, and groups without visible parts. */
 export const SEARCH_SCRIPT = `
 const search = document.getElementById('search');
 const parts = [...document.querySelectorAll('[data-terms]')];
@@ -25,6 +25,6 @@ const find = () => {
   document.getElementById('found').textContent = words.length === 0 ? '' : found === 0 ? 'Nothing found' : found + ' found';
 };
 search.addEventListener('input', find);
-// Whoever comes back finds the words still there.
+// Browsers restore the words when the user navigates back.
 if (search.value !== '') find();
 `;

@@ -1,7 +1,7 @@
-/** Where the start page shows the token it was opened with. */
+/** Path to which the start page sends the token with which it was opened. */
 export const START_PATH = '/start';
 
-/** Takes the token out of the address before anything else, so that no history, bookmark or screen keeps it. */
+/** Script that removes the token from the address before all else, so that no history, bookmark or screen keeps it. */
 export const START_SCRIPT = `
 const enter = async () => {
   const token = /^#start=(.+)$/.exec(location.hash)?.[1];

@@ -1,6 +1,6 @@
 import type { Schema } from '../../api/rest/openapi.ts';
 
-/** A schema in a few words: `list of integer`, `"a" | "b"`, `{to: list of integer, topic: string}`. */
+/** Returns a short form of a schema: `list of integer`, `"a" | "b"`, `{to: list of integer, topic: string}`. */
 export function typeName(schema: Schema): string {
   const members = schema.anyOf ?? schema.oneOf;
   if (members !== undefined) return members.map(typeName).join(' | ');

@@ -1,9 +1,14 @@
 import type { Ctx } from '../../access/context.ts';
 import type { QueueOptions } from '../../events/view.ts';
 
+/** Notice with the next step for a new bot. */
+const NO_CHANNELS =
+  'This bot is subscribed to no channel, so this queue receives direct messages only. Subscribe the bot to ' +
+  'channels, or register with all_public_streams.';
+
 /**
- * What a queue hears where its client says nothing of it: of a bot what its owner has set, of a person everything that
- * is theirs.
+ * Returns the options of a queue for which the client gives none. For a bot, the values that its owner set. For a person, all of
+ * their own events.
  */
 export async function queueDefaults({ app, viewer }: Ctx): Promise<Pick<QueueOptions, 'allPublicChannels' | 'narrow'>> {
   const { defaultEventsChannelId: id, defaultAllPublicChannels: allPublicChannels } = viewer.user;
@@ -12,4 +17,17 @@ export async function queueDefaults({ app, viewer }: Ctx): Promise<Pick<QueueOpt
       ? null
       : await app.db.channel.findFirst({ where: { realmId: viewer.realm.id, id }, select: { name: true } });
   return { allPublicChannels, narrow: channel === null ? [] : [['stream', channel.name]] };
+}
+
+/**
+ * Returns a notice for a bot whose queue will have no channel messages. Undefined for people, for bots that are
+ * subscribed to a channel or read all public channels, and for queues without message events.
+ */
+export async function noticeFor({ app, viewer }: Ctx, { allPublicChannels, eventTypes }: QueueOptions) {
+  if (viewer.user.botType === null || allPublicChannels) return undefined;
+  if (eventTypes !== null && !eventTypes.includes('message')) return undefined;
+  const where = { realmId: viewer.realm.id, userId: viewer.id, active: true, channel: { isArchived: false } };
+  return (await app.db.subscription.findFirst({ where, select: { channelId: true } })) === null
+    ? NO_CHANNELS
+    : undefined;
 }

@@ -1,6 +1,6 @@
 import type { StateGroup } from '../../api/state-group.ts';
 
-/** What each holds as long as there is nothing of its kind, by the name in `fetch_event_types`. */
+/** Fields of groups without content, by the name in `fetch_event_types`. */
 const EMPTY: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   default_stream_groups: { realm_default_stream_groups: [] },
   device: { devices: {} },
@@ -15,7 +15,7 @@ const EMPTY: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   stop_words: { stop_words: [] },
 };
 
-/** Groups of things that the service has none of: with their fields, clients that read them go on as they are. */
+/** Groups for features that the service does not have. Clients that read their fields continue to work. */
 export const emptyGroups: readonly StateGroup[] = Object.entries(EMPTY).map(([name, fields]) => ({
   name,
   read: async () => fields,

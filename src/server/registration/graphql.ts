@@ -17,44 +17,47 @@ import {
 } from './service.ts';
 
 const QueueNarrowState = builder.enumType('QueueNarrowState', {
-  description: 'What a message that was just sent can be.',
+  description: 'State of a message when it is sent.',
   values: {
-    DIRECT: { value: 'dm', description: 'Among people.' },
+    DIRECT: { value: 'dm', description: 'It is a direct message.' },
     MENTIONED: {
       value: 'mentioned',
-      description: 'It mentions the viewer: by name, through a group, or with everybody.',
+      description: 'It mentions the viewer: by name, through a group, or with a mention of all users.',
     },
     UNREAD: { value: 'unread', description: 'The viewer did not send it, or has not read it.' },
-    RESOLVED: { value: 'resolved', description: 'Its topic is marked as resolved.' },
+    RESOLVED: { value: 'resolved', description: 'Its topic is resolved.' },
   } as const,
 });
 
 const NarrowTerm = builder.inputType('QueueNarrowTermInput', {
-  description: 'A condition a message must meet to be heard.',
+  description: 'A condition for messages.',
   isOneOf: true,
   fields: (t) => ({
-    channelName: t.string({ required: false, description: 'The name of its channel, in whatever case.' }),
-    topic: t.string({ required: false, description: 'The name of its topic, in whatever case.' }),
+    channelName: t.string({ required: false, description: 'Name of the channel. Case-insensitive.' }),
+    topic: t.string({
+      required: false,
+      description: 'Name of the topic. Case-insensitive, and equal in all Unicode normalization forms.',
+    }),
     senderEmail: t.string({
       required: false,
-      description: 'The address that the API knows its sender by, in whatever case.',
+      description: 'API email address of the sender. Case-insensitive.',
     }),
-    is: t.field({ type: QueueNarrowState, required: false, description: 'What it must be.' }),
+    is: t.field({ type: QueueNarrowState, required: false, description: 'State of the message.' }),
   }),
 });
 
-/** The operator of each field. */
+/** Operator of each input field. */
 const OPERATOR_OF = { channelName: 'channel', topic: 'topic', senderEmail: 'sender', is: 'is' } as const;
 
-/** The term that the one field given stands for. */
+/** Returns the term for the one field that is given. */
 function toTerm(input: typeof NarrowTerm.$inferInput): readonly [string, string] {
   const [[field, operand] = []] = Object.entries(given(input));
   return [OPERATOR_OF[field as keyof typeof OPERATOR_OF], operand ?? ''];
 }
 
 /**
- * How events look in a queue that is registered here, should it be read by long poll: with all there is to know, since
- * nothing of how GraphQL shows them depends on it.
+ * Rendering of events if a queue that was registered over GraphQL is read by long poll. All capabilities are on,
+ * because events in GraphQL do not depend on these options.
  */
 const AS_THEY_ARE: RenderOptions = {
   applyMarkdown: false,
@@ -64,51 +67,57 @@ const AS_THEY_ARE: RenderOptions = {
   capabilities: ALL_CAPABILITIES,
 };
 
-const QUEUE = 'The queue, as `registerEventQueue` named it.';
+const QUEUE = 'Id of the queue, from `registerEventQueue`.';
 
 mutation('registerEventQueue', {
   ignoresIdempotencyKey: true,
   answersWithState: true,
   description:
-    'Makes a queue: a place in the event log, and what is heard from there. `query` answers with the state that its first ' +
-    'event follows, in the same request. State queried after this may already hold the effect of some of its first ' +
-    'events; each event carries full new values, so applying one again is harmless.',
+    'Registers an event queue: a position in the event log, and a filter for the events after it. The `query` field ' +
+    'of the payload reads the state at that position, in the same request. State that is read later can already ' +
+    'include the first events. Events contain full new values, so applying one twice is harmless.',
   input: (t) => ({
     eventTypes: t.field({
       type: [eventTypeEnum()],
       required: false,
-      description: 'What kinds of events are heard. Absent: all. Heartbeats always are.',
+      description: 'Types of the events to receive. Default: all. Heartbeats are always sent.',
     }),
     idleTimeoutSeconds: t.int({
       required: false,
       description:
-        'How long the queue lives with nobody reading, in seconds: 1 or more, 600 when absent, a week (604,800) at most.',
+        'Idle timeout in seconds: the queue expires if it is not read for this time. At least 1, at most 604,800 (a ' +
+        'week). Default: 600.',
     }),
     allPublicChannels: t.boolean({
       required: false,
       description:
-        'Hear the messages of every public channel, of those the viewer is not in as well. Not for guests. Absent: ' +
-        'false or, for a bot, what its owner chose.',
+        'Whether to receive messages of all public channels, including those that the viewer is not subscribed to. ' +
+        'Not available to guests. Default: false, or for a bot the value that its owner set.',
     }),
     narrow: t.field({
       type: [NarrowTerm],
       required: false,
       description:
-        'Which messages are heard: those that meet all of these, at most 20. Absent: all or, for a bot, those of the ' +
-        'channel its owner chose.',
+        'Conditions for messages, at most 20. Only messages that meet all of them are received. Default: none, or ' +
+        'for a bot the channel that its owner set.',
     }),
   }),
   payload: () => ({
-    queueId: { type: 'String', description: 'What `events` takes, over every transport.' },
+    queueId: { type: 'String', description: 'Id of the queue, for `events` over every transport.' },
     position: {
       type: 'LongId',
       isAlwaysThere: true,
-      description: 'Where the queue begins, in the log: the first event has a higher position.',
+      description: 'Position in the event log at which the queue begins. Its first event has a higher position.',
     },
-    idleTimeoutSeconds: { type: 'Int', description: 'How long the queue lives with nobody reading, in seconds.' },
+    idleTimeoutSeconds: { type: 'Int', description: 'Idle timeout of the queue, in seconds.' },
     longPollTimeoutSeconds: {
       type: 'Int',
-      description: 'Longer than any silence, in seconds: heartbeats come in between.',
+      description: 'Read timeout for clients, in seconds. Heartbeats are sent in shorter intervals.',
+    },
+    notice: {
+      type: 'String',
+      nullable: true,
+      description: 'For a bot that is subscribed to no channel: how to receive messages. Otherwise null.',
     },
   }),
   async resolve(ctx, input) {
@@ -119,7 +128,7 @@ mutation('registerEventQueue', {
       allPublicChannels: input.allPublicChannels ?? defaults.allPublicChannels,
       narrow: input.narrow?.map(toTerm) ?? defaults.narrow,
     };
-    const { queueId, lastEventId, idleTimeoutSecs } = await registerQueue(ctx, {
+    const { queueId, lastEventId, idleTimeoutSecs, notice } = await registerQueue(ctx, {
       options,
       fetchEventTypes: [],
       idleTimeoutSecs: input.idleTimeoutSeconds ?? DEFAULT_IDLE_SECONDS,
@@ -129,34 +138,40 @@ mutation('registerEventQueue', {
       position: lastEventId,
       idleTimeoutSeconds: idleTimeoutSecs,
       longPollTimeoutSeconds: LONGPOLL_TIMEOUT_SECONDS,
+      notice: notice ?? null,
     };
   },
 });
 
 const QueueLossReason = builder.enumType('QueueLossReason', {
-  description: 'Why an event queue, or a position in it, is lost.',
+  description: 'Reason why an event queue, or a position in it, is invalid.',
   values: {
-    UNKNOWN: { value: 'unknown', description: "There is no such queue, or it is another user's." },
-    EXPIRED: { value: 'expired', description: 'The queue was idle for too long, deleted, or ended by the service.' },
-    PRUNED: { value: 'pruned', description: 'The position is older than what the log still holds.' },
-    FROM_FUTURE: { value: 'from_future', description: 'The position is above every id given out so far.' },
+    UNKNOWN: { value: 'unknown', description: 'The queue does not exist, or belongs to another user.' },
+    EXPIRED: { value: 'expired', description: 'The queue expired, was deleted, or was ended by the service.' },
+    PRUNED: { value: 'pruned', description: 'The event log no longer contains the events after the position.' },
+    FROM_FUTURE: { value: 'from_future', description: 'The position is higher than that of any event.' },
     RESTORED: {
       value: 'restored',
-      description: 'The service was restored from a back-up: what was read may be gone again. Read all of it anew.',
+      description:
+        'The service was restored from a backup, so received events may no longer exist. Read the state again.',
     },
   } as const,
 });
 
-errorType(BadEventQueueIdError, 'The queue, or the position in it, is lost: register a new one.', (t) => ({
-  queueId: t.string({ description: 'The queue, as the client named it.', resolve: ({ data }) => data.queue_id }),
-  reason: t.field({ type: QueueLossReason, description: 'Why it is lost.', resolve: ({ data }) => data.reason }),
+errorType(BadEventQueueIdError, 'The event queue, or the position in it, is invalid. Register a new queue.', (t) => ({
+  queueId: t.string({ description: 'The given queue id.', resolve: ({ data }) => data.queue_id }),
+  reason: t.field({
+    type: QueueLossReason,
+    description: 'Reason why it is invalid.',
+    resolve: ({ data }) => data.reason,
+  }),
 }));
 
 mutation('deleteEventQueue', {
   ignoresIdempotencyKey: true,
-  description: 'Ends a queue. Its reader is told.',
+  description: 'Deletes an event queue and notifies its reader.',
   input: (t) => ({ queueId: t.string({ description: QUEUE }) }),
-  payload: () => ({ queueId: { type: 'String', description: 'The queue that has ended.' } }),
+  payload: () => ({ queueId: { type: 'String', description: 'Id of the deleted queue.' } }),
   errors: [BadEventQueueIdError],
   async resolve(ctx, { queueId }) {
     await deleteQueue(ctx, queueId);
@@ -166,14 +181,14 @@ mutation('deleteEventQueue', {
 
 mutation('acknowledgeEvents', {
   ignoresIdempotencyKey: true,
-  description: 'Says that everything up to a position has arrived: a reader that names no position resumes after it.',
+  description: 'Acknowledges all events up to a position. A reader that gives no position resumes after it.',
   input: (t) => ({
     queueId: t.string({ description: QUEUE }),
-    upTo: t.field({ type: 'LongId', description: 'The position of the last event that has arrived.' }),
+    upTo: t.field({ type: 'LongId', description: 'Position of the last received event.' }),
   }),
   payload: () => ({
-    queueId: { type: 'String', description: 'The queue.' },
-    upTo: { type: 'LongId', description: 'The position that was told.' },
+    queueId: { type: 'String', description: 'Id of the queue.' },
+    upTo: { type: 'LongId', description: 'The acknowledged position.' },
   }),
   errors: [BadEventQueueIdError],
   async resolve(ctx, { queueId, upTo }) {
@@ -183,18 +198,18 @@ mutation('acknowledgeEvents', {
 });
 
 const EventPage = builder.objectRef<QueuePage>('EventPage').implement({
-  description: 'Some events of a queue, in order.',
+  description: 'A page of events of a queue.',
   fields: (t) => ({
     events: t.field({
       type: [EventInterface],
-      description: 'The events, by rising position: of 500 changes at most.',
+      description: 'Events, ascending by position. They come from at most 500 changes.',
       resolve: ({ pieces }): EventSource[] => [...pieces],
     }),
     endPosition: t.expose('endId', {
       type: 'LongId',
-      description: 'Nothing up to here is missing: the next `after`.',
+      description: 'Position up to which the page is complete. Pass it as the next `after`.',
     }),
-    hasMore: t.exposeBoolean('hasMore', { description: 'Whether more has happened already.' }),
+    hasMore: t.exposeBoolean('hasMore', { description: 'Whether there are more events.' }),
   }),
 });
 
@@ -203,14 +218,15 @@ builder.queryField('events', (t) =>
     type: EventPage,
     nullable: true,
     description:
-      'The next events of a queue, at once. Acknowledges nothing and leaves the reader of the queue alone. Null, with an ' +
-      'error, where there is no such queue.',
+      'The next events of a queue, without waiting. Does not acknowledge them, and does not replace the reader of ' +
+      'the queue. Null, with an error, if the queue does not exist.',
     args: {
       queueId: t.arg.string({ description: QUEUE }),
       after: t.arg({
         type: 'LongId',
         required: false,
-        description: 'Events with higher positions; -1 is the start of the queue, absent is what was acknowledged.',
+        description:
+          'Position after which the page begins. -1 is the start of the queue. Default: the acknowledged position.',
       }),
     },
     resolve: (_root, { queueId, after }, ctx) => peekEvents(signedIn(ctx), queueId, after ?? undefined),
@@ -221,20 +237,22 @@ builder.subscriptionField('events', (t) =>
   t.field({
     type: EventInterface,
     description:
-      'Each event of a queue as it happens, after those that happened meanwhile. A newer reader of the queue, over ' +
-      'whatever transport, completes this one.',
+      'Events of a queue: first the stored ones, then each new one as it happens. If another reader opens the ' +
+      'queue, over any transport, this subscription completes.',
     args: {
       queueId: t.arg.string({ description: QUEUE }),
       after: t.arg({
         type: 'LongId',
         required: false,
         description:
-          'The subscription begins at the greatest of this, what was acknowledged, and what was told with the connection.',
+          'Position after which the subscription begins. The highest of this value, the acknowledged position and ' +
+          'the position given with the connection is used.',
       }),
     },
-    // Run by the socket and by the event stream, which share one execution among all readers of the same rendering.
+    // The socket and the event stream run subscriptions, and share one execution among all readers of the same
+    // rendering.
     subscribe: () => {
-      throw new Error('Subscriptions run over WebSocket or server-sent events');
+      throw new Error('Subscriptions require WebSocket or server-sent events');
     },
     resolve: (piece) => piece as EventSource,
   }),

@@ -16,51 +16,54 @@ import { DEFAULT_IDLE_SECONDS, deleteQueue, getEvents, MOBILE_IDLE_SECONDS, regi
 
 const Capabilities = z.object({
   ...Object.fromEntries(CAPABILITIES.map((name) => [name, z.boolean().optional()])),
-  // The one key that must be said: clients from before it existed would misread null.
+  // The only required key: clients that predate it would misread null.
   notification_settings_null: z.boolean(),
 });
 
-/** What POST /register takes, and GET /events in place of a queue. */
+/** Parameters of POST /register, and of GET /events without a queue. */
 const registration = {
   apply_markdown: json(z.boolean(), {
-    description: 'Whether events have message content as HTML; false if absent.',
+    description: 'Whether events contain message content as HTML. Default: false.',
   }).optional(),
   client_gravatar: json(z.boolean().nullable(), {
-    description: 'Whether `avatar_url` is null where the client can work it out; true if absent.',
+    description: 'Accepted but ignored: `avatar_url` is always present.',
   }).optional(),
   include_subscribers: text(z.enum(['true', 'false', 'partial']), {
-    description: 'Whether channels have `subscribers`; partial: of large channels, only some.',
+    description: 'Whether channels include their `subscribers`. partial: only some of those of large channels.',
   }).optional(),
   slim_presence: json(z.boolean(), {
-    description: 'Whether presence is by user id, and not by e-mail address.',
+    description: 'Whether presences are listed by user id instead of email address.',
   }).optional(),
   presence_history_limit_days: json(z.int().min(0).nullable(), {
-    description: 'How far back presence is told, in days; null: what the server tells by itself.',
+    description: 'Maximum age of the presences in the response, in days. null: the default of the server.',
   }).optional(),
   event_types: json(z.array(z.string()).nullable(), {
-    description: 'Which types of events are heard; null or absent: all. Heartbeats always are.',
+    description: 'Types of the events to receive. null or absent: all. Heartbeats are always sent.',
     example: '["message"]',
   }).optional(),
   fetch_event_types: json(z.array(z.string()).nullable(), {
-    description: 'Of which types the reply has the state; absent: as `event_types`.',
+    description: 'Event types whose state the response contains. Default: `event_types`.',
   }).optional(),
   all_public_streams: json(z.boolean().nullable(), {
-    description: 'Whether messages of all public channels are heard, not only of your own. Not for guests.',
+    description:
+      'Whether to receive messages of all public channels, including those that you are not subscribed to. Not ' +
+      'available to guests.',
   }).optional(),
   narrow: json(z.array(z.tuple([z.string(), z.string()])), {
-    description: 'Which messages are heard: those that match every term, at most 20.',
+    description: 'Terms for messages, at most 20. Only messages that match all of them are received.',
     example: '[["channel", "general"]]',
   }).optional(),
   client_capabilities: json(Capabilities, {
-    description: 'What the client understands: the shapes of events that came later.',
+    description: 'Capabilities of the client: newer formats of events that it supports.',
     example: '{"notification_settings_null": true}',
   }).optional(),
   idle_queue_timeout: json(z.union([z.int().min(1), z.literal('mobile')]), {
     description:
-      'How long the queue lives with nobody reading, in seconds; 600 if absent, "mobile" is 12 hours, a week at most.',
+      'Idle timeout in seconds: the queue expires if it is not read for this time. "mobile" is 12 hours. At most a ' +
+      'week. Default: 600.',
   }).optional(),
   queue_lifespan_secs: json(z.int().min(0), {
-    description: 'As `idle_queue_timeout`, which wins; 0 is none.',
+    description: 'The same as `idle_queue_timeout`, which takes precedence. 0 is ignored.',
   }).optional(),
 } satisfies Record<string, Param>;
 
@@ -96,7 +99,7 @@ export const postRegister = endpoint({
   path: '/register',
   ignoresIdempotencyKey: true,
   auth: 'basic',
-  twins: [
+  equivalents: [
     'registerEventQueue',
     'organization',
     'ownSettings',
@@ -110,19 +113,21 @@ export const postRegister = endpoint({
     queue_id: z.string(),
     last_event_id: z.int(),
     idle_queue_timeout_secs: z.int(),
+    notice: z.string().optional().describe('For a bot that is subscribed to no channel: how to receive messages.'),
     service_feature_level: z.int(),
     service_version: z.string(),
     service_merge_base: z.string(),
   },
   replyIsOpen: true,
   async handle(ctx, values) {
-    const { queueId, lastEventId, idleTimeoutSecs, state } = await register(ctx, values);
+    const { queueId, lastEventId, idleTimeoutSecs, state, notice } = await register(ctx, values);
     const body = {
       result: 'success',
       msg: '',
       queue_id: queueId,
       last_event_id: lastEventId,
       idle_queue_timeout_secs: idleTimeoutSecs,
+      ...(notice !== undefined && { notice }),
       service_feature_level: SERVICE_FEATURE_LEVEL,
       service_version: SERVICE_VERSION,
       service_merge_base: SERVICE_MERGE_BASE,
@@ -137,30 +142,34 @@ export const getEventsEndpoint = endpoint({
   path: '/events',
   waits: true,
   auth: 'basic',
-  twins: ['events', 'acknowledgeEvents'],
+  equivalents: ['events', 'acknowledgeEvents'],
   summary: 'Get events from a queue',
   params: {
     queue_id: text(z.string(), {
-      description: 'The queue, as `POST /register` answered. Absent: a queue is registered, with the options below.',
+      description:
+        'Id of the queue, from `POST /register`. If absent, a queue is registered with the parameters below.',
     }).optional(),
     last_event_id: json(z.int().min(-1), {
       description:
-        'The last event you have, which is acknowledged with all before it; -1 at the start. Absent: what was acknowledged last.',
+        'Id of the last received event. Acknowledges all events up to it. -1 at the start. Default: the last ' +
+        'acknowledged event.',
     }).optional(),
-    dont_block: json(z.boolean(), { description: 'Whether to answer at once, although there is nothing.' }).default(
-      false,
-    ),
+    dont_block: json(z.boolean(), {
+      description: 'Whether to respond immediately, even if there are no events.',
+    }).default(false),
     ...registration,
   },
   reply: { events: z.array(wireEvent), queue_id: z.string() },
-  async handle(ctx, { queue_id, last_event_id, dont_block, ...values }, { signal }) {
+  async handle(ctx, { queue_id, last_event_id, dont_block, ...values }, { signal, budget }) {
     if (queue_id === undefined && !dont_block && Object.keys(values).length === 0) {
       throw new BadRequestError("Missing 'queue_id' argument");
     }
     const queueId =
       queue_id ?? (await register(ctx, { client_gravatar: false, fetch_event_types: [], ...values })).queueId;
-    const pieces = await getEvents(ctx, queueId, { lastEventId: last_event_id, block: !dont_block, signal });
-    // Each piece is JSON already, made once for all queues that see it alike.
+    const pieces = await getEvents(ctx, queueId, {
+      ...{ lastEventId: last_event_id, block: !dont_block, signal, budget },
+    });
+    // Each event is serialized once for all queues with the same rendering.
     const events = pieces.map((piece) => piece.json).join(',');
     return new RawJson(`{"result":"success","msg":"","events":[${events}],"queue_id":"${queueId}"}`);
   },
@@ -171,9 +180,9 @@ export const deleteEvents = endpoint({
   path: '/events',
   ignoresIdempotencyKey: true,
   auth: 'basic',
-  twins: ['deleteEventQueue'],
+  equivalents: ['deleteEventQueue'],
   summary: 'Delete an event queue',
-  params: { queue_id: text(z.string(), { description: 'The queue.' }) },
+  params: { queue_id: text(z.string(), { description: 'Id of the queue.' }) },
   reply: {},
   async handle(ctx, { queue_id }) {
     await deleteQueue(ctx, queue_id);

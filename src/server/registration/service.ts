@@ -12,56 +12,61 @@ import { newQueueId } from '../../events/queue-registry.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import { piecesFor } from '../../events/stream.ts';
 import type { QueueOptions } from '../../events/view.ts';
+import type { Budget } from '../../platform/budget.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isGuest } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
 import { STATE_GROUPS } from '../registries/state-groups.ts';
+import { noticeFor } from './bot-defaults.ts';
+import { pollDelayMs } from './pace.ts';
 
-/** Without a wish of the client's. */
+/** Idle timeout if the client gives none. */
 export const DEFAULT_IDLE_SECONDS = 600;
-/** What "mobile" stands for. */
+/** Idle timeout for "mobile". */
 export const MOBILE_IDLE_SECONDS = 43_200;
-/** A longer wish is cut to this. */
+/** Longest idle timeout. Longer timeouts are reduced to it. */
 const MAX_IDLE_SECONDS = 604_800;
 
-/** Narrow operators that can be judged from a message alone. */
+/** Narrow operators that can be evaluated from a message alone. */
 const NARROW_OPERATORS = ['channel', 'stream', 'topic', 'sender', 'is'];
 
 /**
- * Our choice: a queue's options are kept and compared with every event, so they are bounded. No name, topic or address
- * is as long, and there are fewer event types; what is told apart by them takes fewer terms.
+ * A queue's options are stored and compared with every event, so they are bounded. No name, topic or address is that
+ * long, there are fewer event types, and a useful narrow has fewer terms.
  */
 const [MAX_EVENT_TYPES, MAX_TERMS, MAX_TEXT_LENGTH] = [200, 20, 300];
-/** Our choice, of all options as JSON: several times what naming every event type takes. */
+/** Limit for all options as JSON: several times the size of a list of all event types. */
 const MAX_OPTIONS_BYTES = 16 * 1024;
 
-/** What a client registers a queue with. */
+/** Request to register a queue. */
 export interface Registration {
   readonly options: QueueOptions;
-  /** Data groups for the snapshot; null: those of the event types, or all. Unknown names are no error. */
+  /** Data groups of the snapshot. Null: those of the event types, or all. Unknown names are ignored. */
   readonly fetchEventTypes: readonly string[] | null;
-  /** How far back presence goes in the snapshot; 0: there is none. Absent or null: 14 days. */
+  /** Age limit of presence in the snapshot, in days. 0: no presence. Absent or null: 14 days. */
   readonly presenceHistoryDays?: number | null;
-  /** How long the queue lives with nobody reading, 1 second or more. */
+  /** Lifetime of the queue without a reader, at least 1 second. */
   readonly idleTimeoutSecs: number;
 }
 
-/** A fresh queue, and the state of the world its first event follows. */
+/** A new queue, and the state that precedes its first event. */
 export interface Registered {
   readonly queueId: string;
-  /** The first event has a higher id; everything up to this id is in `state`. */
+  /** The first event has a higher id. All events up to this id are included in `state`. */
   readonly lastEventId: number;
   readonly idleTimeoutSecs: number;
-  /** The fields of the data groups asked for, in the document's names; some are JSON already, as `JsonBytes`. */
+  /** Fields of the requested data groups, named as in the REST documentation. Some are already JSON, as `JsonBytes`. */
   readonly state: Readonly<Record<string, unknown>>;
+  /** Notice about the queue for the client. Undefined if there is none. */
+  readonly notice: string | undefined;
 }
 
 /**
- * Makes a queue and reads the state it starts from, in one snapshot: the state with the events after `lastEventId` has
- * no gap and no duplicate.
+ * Registers a queue and reads the state at its start, in one snapshot: the state and the events after `lastEventId`
+ * have no gap and no duplicate.
  *
- * @throws BadRequestError for a narrow that events cannot be filtered by, for more or longer event types and terms than
- *   anybody needs, for all public channels as a guest, and for an idle time-out under a second.
+ * @throws BadRequestError if events cannot be filtered by the narrow, or event types or terms are too many or too long.
+ *   Also if a guest requests all public channels, or the idle timeout is under a second.
  */
 export async function registerQueue(
   ctx: Ctx,
@@ -79,16 +84,16 @@ export async function registerQueue(
   const { app } = ctx;
   if (app.snapshot === undefined) await app.queues.register(ctx, queue);
   else app.snapshot.afterwards(({ queues }) => queues.register(ctx, queue));
-  return { queueId: id, lastEventId, idleTimeoutSecs: idle, state };
+  return { queueId: id, lastEventId, idleTimeoutSecs: idle, state, notice: await noticeFor(ctx, heard) };
 }
 
-/** Without the older of two names for the same, where a client that knows both gives both. */
+/** If a client requests a group by both its names, removes the older name. */
 function withoutReplaced(names: readonly string[] | null): readonly string[] | null {
   const replaced = STATE_GROUPS.filter(({ replacedBy }) => replacedBy !== undefined && names?.includes(replacedBy));
   return names?.filter((name) => !replaced.some((group) => group.name === name)) ?? null;
 }
 
-/** The options as they are kept: each event type once, and no half characters. */
+/** Validates the options and returns them as they are stored: without duplicate event types and lone surrogates. */
 function checkedOptions({ viewer }: Ctx, options: QueueOptions): QueueOptions {
   const { allPublicChannels } = options;
   const eventTypes = options.eventTypes && [
@@ -99,7 +104,7 @@ function checkedOptions({ viewer }: Ctx, options: QueueOptions): QueueOptions {
     ([operator, operand]) => [boundedText('narrow', operator), boundedText('narrow', operand)] as const,
   );
   if (allPublicChannels && isGuest(viewer.role)) {
-    throw new BadRequestError('User not authorized to hear all public channels');
+    throw new BadRequestError('User not authorized to receive messages of all public channels');
   }
   for (const [operator, operand] of narrow) {
     if (!NARROW_OPERATORS.includes(operator) || (operator === 'is' && operand === 'followed')) {
@@ -147,36 +152,58 @@ async function readState(
 }
 
 /**
- * The queue's next events for a client that has everything up to `lastEventId`, which this acknowledges.
+ * Returns the next events of a queue after `lastEventId`, and acknowledges all events up to it.
  *
- * @param lastEventId -1: from the start of the queue; undefined: from what was acknowledged before.
- * @param block False: answers at once, perhaps with nothing.
- * @throws BadEventQueueIdError when the queue or the position in it is lost.
+ * @param lastEventId -1: the start of the queue. Undefined: the last acknowledged position.
+ * @param block False: responds immediately, even without events.
+ * @param budget Requests that the account has left. If few are left, a blocking poll waits before it reads.
+ * @throws BadEventQueueIdError if the queue, or the position in it, is lost.
  * @see src/events/README.md#queues
  */
 export async function getEvents(
   ctx: Ctx,
   queueId: string,
-  { lastEventId, block, signal }: { lastEventId: number | undefined; block: boolean; signal: AbortSignal },
+  { lastEventId, block, signal, budget }: Poll,
 ): Promise<readonly EventPiece[]> {
   const queue = await ctx.app.queues.open(ctx, queueId, { claim: false });
   const known = lastEventId === undefined ? queue.acked : await checkPosition(ctx.app, queue, lastEventId);
+  if (block) await pause(pollDelayMs(budget, Date.now()), signal);
   return longPoll(ctx.app, queue, { known, block, signal, access: readerAccess(ctx) });
 }
 
-/** Some events of a queue, read without taking the queue or acknowledging anything. */
+/** Parameters of a poll. */
+interface Poll {
+  readonly lastEventId: number | undefined;
+  readonly block: boolean;
+  readonly signal: AbortSignal;
+  readonly budget: Budget | undefined;
+}
+
+/** Waits until the time has passed or the client disconnects. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms === 0 || signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const leave = () => resolve();
+  signal.addEventListener('abort', leave, { once: true });
+  await promise;
+  clearTimeout(timer);
+  signal.removeEventListener('abort', leave);
+}
+
+/** Events of a queue, read without taking over the queue or acknowledging events. */
 export interface QueuePage {
   readonly pieces: readonly EventPiece[];
-  /** The position to read on from. */
+  /** The position at which the next page starts. */
   readonly endId: number;
   readonly hasMore: boolean;
 }
 
 /**
- * The queue's events after `after`, at once, changing nothing: neither the position nor who reads the queue.
+ * Returns the queue's events after `after` immediately. Changes neither the position nor the reader of the queue.
  *
- * @param after -1: the start of the queue; undefined: what was acknowledged.
- * @throws BadEventQueueIdError when the queue or the position in it is lost.
+ * @param after -1: the start of the queue. Undefined: the last acknowledged position.
+ * @throws BadEventQueueIdError if the queue, or the position in it, is lost.
  */
 export async function peekEvents(ctx: Ctx, queueId: string, after: number | undefined): Promise<QueuePage> {
   const { app } = ctx;
@@ -197,9 +224,9 @@ export async function peekEvents(ctx: Ctx, queueId: string, after: number | unde
 }
 
 /**
- * Acknowledges everything up to `upTo`, on any transport: a later reader that names no position resumes after it.
+ * Acknowledges all events up to `upTo`, for all transports: a later reader without a position resumes after it.
  *
- * @throws BadEventQueueIdError when the queue is lost, or `from_future` when the log has not come that far.
+ * @throws BadEventQueueIdError if the queue is lost, or `from_future` if the log does not reach the position yet.
  */
 export async function acknowledgeEvents(ctx: Ctx, queueId: string, upTo: number): Promise<void> {
   const queue = await ctx.app.queues.look(ctx, queueId);
@@ -207,9 +234,9 @@ export async function acknowledgeEvents(ctx: Ctx, queueId: string, upTo: number)
 }
 
 /**
- * Ends a queue; its reader is answered with what there is.
+ * Ends a queue. A poll that waits for it returns without events.
  *
- * @throws BadEventQueueIdError when it is unknown, another user's, or over already.
+ * @throws BadEventQueueIdError if it is unknown, another user's, or already over.
  */
 export function deleteQueue(ctx: Ctx, queueId: string): Promise<void> {
   return ctx.app.queues.delete(ctx, queueId);

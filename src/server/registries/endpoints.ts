@@ -133,19 +133,19 @@ import { getUserStatus, postOwnStatus, postUserStatus } from '../../people/statu
 import { getVideoCallComplete, getVideoCallRegister, postVideoCall } from '../../people/video-calls/rest.ts';
 import { deleteEvents, getEventsEndpoint, postRegister } from '../registration/rest.ts';
 
-/** Endpoints that have to do with each other. */
+/** A group of related endpoints. */
 export interface Feature {
   readonly name: string;
-  /** One sentence, where the name does not say it all. */
+  /** One sentence, if the name is not sufficient. */
   readonly about?: string;
   readonly endpoints: readonly Endpoint[];
 }
 
-/** Every endpoint, as /docs has them. */
+/** All endpoints, in the order of /docs. */
 export const features: readonly Feature[] = [
   {
     name: 'Messages',
-    about: 'Sending, reading, searching, editing and deleting them.',
+    about: 'Send, read, search, edit and delete messages.',
     endpoints: [
       postMessage,
       getMessages,
@@ -159,8 +159,8 @@ export const features: readonly Feature[] = [
     ],
   },
   {
-    name: 'Flags and what is read',
-    about: 'Stars, collapsed messages, what was read and by whom.',
+    name: 'Message flags and read status',
+    about: 'Starred, collapsed and read messages, and read receipts.',
     endpoints: [
       postMessagesFlags,
       postMessagesFlagsNarrow,
@@ -176,12 +176,12 @@ export const features: readonly Feature[] = [
   },
   {
     name: 'Topics',
-    about: "What a channel's messages are grouped by; muting and following.",
+    about: 'Topics group the messages of a channel. Users can mute and follow them.',
     endpoints: [getTopics, postDeleteTopic, postUserTopics, patchMutedTopics],
   },
   {
     name: 'Scheduled messages and reminders',
-    about: 'What is sent, or said again, at a time you choose.',
+    about: 'Messages that the server sends at a given time, and reminders of existing messages.',
     endpoints: [
       getScheduledMessages,
       postScheduledMessage,
@@ -198,7 +198,7 @@ export const features: readonly Feature[] = [
   },
   {
     name: 'Saved snippets',
-    about: 'Texts to be used again.',
+    about: 'Texts that users save to use again.',
     endpoints: [getSavedSnippets, postSavedSnippet, patchSavedSnippet, deleteSavedSnippetEndpoint],
   },
   {
@@ -217,7 +217,7 @@ export const features: readonly Feature[] = [
   },
   {
     name: 'Subscriptions',
-    about: 'Who is in which channel, and how they see it.',
+    about: 'Subscribers of channels, and settings of subscriptions.',
     endpoints: [
       getSubscriptions,
       postSubscriptions,
@@ -236,7 +236,7 @@ export const features: readonly Feature[] = [
   },
   {
     name: 'Event queues',
-    about: 'How clients hear of every change; over WebSocket and server-sent events, by GraphQL, from the same queue.',
+    about: 'Queues of all changes. GraphQL reads the same queues over WebSocket and server-sent events.',
     endpoints: [postRegister, getEventsEndpoint, deleteEvents],
   },
   {
@@ -256,7 +256,7 @@ export const features: readonly Feature[] = [
   },
   {
     name: 'Your settings',
-    about: 'Your picture, your preferences, your alert words, your sidebar.',
+    about: 'Avatar, preferences, alert words and views in the sidebar.',
     endpoints: [
       patchSettings,
       postAvatar,
@@ -272,7 +272,7 @@ export const features: readonly Feature[] = [
   },
   {
     name: 'Profiles',
-    about: 'What people say of themselves, in fields the organization chooses.',
+    about: 'Custom profile fields of the organization, and their values.',
     endpoints: [
       patchOwnProfileData,
       deleteOwnProfileData,
@@ -315,7 +315,7 @@ export const features: readonly Feature[] = [
   },
   {
     name: 'Signing in',
-    about: 'Getting an API key, and another; the sessions of browsers.',
+    about: 'API keys, and sessions of browsers.',
     endpoints: [
       fetchApiKey,
       jwtFetchApiKey,

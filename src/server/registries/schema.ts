@@ -5,12 +5,12 @@ import '../../api/graphql/event-types.ts';
 import '../../api/graphql/node.ts';
 import '../../api/graphql/rate-limit.ts';
 import '../../api/graphql/scalars.ts';
-// The GraphQL of every feature, so that its types and fields are in the schema.
+// The GraphQL modules of all features, so that the schema contains their types and fields.
 import '../../people/alert-words/graphql.ts';
 import '../../administration/sessions/graphql.ts';
-// And what is told over REST of the events that fill a file with it.
-import '../../channels/told.ts';
-import '../../messages/edits/told.ts';
+// Descriptions of REST events, for features whose descriptions are in a file of their own.
+import '../../channels/event-payloads.ts';
+import '../../messages/edits/event-payloads.ts';
 import '../../administration/sign-in/graphql.ts';
 import '../../people/avatars/graphql.ts';
 import '../../administration/bots/graphql.ts';
@@ -63,8 +63,8 @@ import '../../people/graphql-events.ts';
 import '../type-ahead/graphql.ts';
 import '../../people/video-calls/graphql.ts';
 
-/** The whole schema, new each time. */
+/** Returns the whole schema, built anew at each call. */
 export const buildSchema = (): GraphQLSchema => builder.toSchema();
 
-/** The schema in its own language, sorted, as it stands in `schema.graphql`. */
+/** Returns the schema in SDL, sorted, as in `schema.graphql`. */
 export const printSDL = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;

@@ -27,7 +27,7 @@ import { userStatusState } from '../../people/status/state.ts';
 import { videoCallsState } from '../../people/video-calls/state.ts';
 import { emptyGroups } from '../registration/empty-groups.ts';
 
-/** Every data group of registration. A group that no feature provides is absent. */
+/** All data groups of registration. A group that no feature provides is absent. */
 export const STATE_GROUPS: readonly StateGroup[] = [
   realmState,
   usersState,

@@ -9,21 +9,21 @@ import { User } from '../../people/graphql.ts';
 import { KINDS, type Kind, MAX_OF_EACH, suggest } from './service.ts';
 
 const SuggestionKind = builder.enumType('SuggestionKind', {
-  description: 'What a name can be of.',
+  description: 'Kind of a suggestion.',
   values: {
-    USER: { value: 'User', description: 'Somebody who is not deactivated, bots included.' },
-    CHANNEL: { value: 'Channel', description: 'A channel that the viewer sees and that is not archived.' },
-    USER_GROUP: { value: 'UserGroup', description: 'A group that is not deactivated.' },
-    TOPIC: { value: 'Topic', description: 'A topic of the channel that is named, of the 1,000 last written to.' },
+    USER: { value: 'User', description: 'Active users, including bots.' },
+    CHANNEL: { value: 'Channel', description: 'Channels that the viewer can see, except archived ones.' },
+    USER_GROUP: { value: 'UserGroup', description: 'Active user groups.' },
+    TOPIC: { value: 'Topic', description: 'Topics of the given channel, among the 1,000 with the newest messages.' },
   } as const,
 });
 
 const Suggestion = builder.unionType('Suggestion', {
-  description: 'What somebody may mean who begins to write a name.',
+  description: 'A user, channel, user group or topic whose name matches the typed text.',
   types: [User, Channel, UserGroup, Topic],
 });
 
-/** Our choice: what fits below a line that is being written. */
+/** Default number of suggestions of each kind: as many as fit below the line in which the user types. */
 const DEFAULT_OF_EACH = 5;
 
 const sizeOf = ({ first, kinds }: { first?: number | null | undefined; kinds?: readonly Kind[] | null | undefined }) =>
@@ -34,23 +34,25 @@ builder.queryField('suggestions', (t) =>
     type: [Suggestion],
     nullable: { list: true, items: false },
     description:
-      'What the viewer may mean who begins to write a name: of each kind those whose name begins so, then those in whose ' +
-      'name a later word does; by name, and topics the one last written to first. At most `first` of each kind.',
+      'Suggestions for a name that the viewer is typing. For each kind, names that begin with the text come first, ' +
+      'then names in which each word of the text begins a word. Within both groups, topics are sorted by their newest ' +
+      'message, and the other kinds by name. Case, accents and punctuation are ignored. In scripts without spaces, a ' +
+      'word begins at every letter. At most `first` of each kind.',
     args: {
-      text: t.arg.string({ description: 'What is written by now, in whatever case: at most 100 characters, or none.' }),
+      text: t.arg.string({ description: 'The typed text, at most 100 characters. Can be empty.' }),
       kinds: t.arg({
         type: [SuggestionKind],
         required: false,
-        description: 'Of which kinds, in their order. Absent: of all.',
+        description: 'Kinds of suggestions, in the order of the result. Default: all.',
       }),
       channelId: t.arg.id({
         ...refersTo('Channel'),
         required: false,
-        description: 'The channel whose topics are meant; without it there are none.',
+        description: 'Id of the channel whose topics are suggested. If absent, no topics are suggested.',
       }),
       first: t.arg.int({
         required: false,
-        description: `How many of each kind, from 1 to ${MAX_OF_EACH}: ${DEFAULT_OF_EACH} when absent.`,
+        description: `Number of suggestions of each kind, from 1 to ${MAX_OF_EACH}. Default: ${DEFAULT_OF_EACH}.`,
       }),
     },
     complexity: (args) => ({ field: 1, multiplier: sizeOf(args) }),

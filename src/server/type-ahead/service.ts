@@ -1,31 +1,36 @@
 import type { Ctx } from '../../access/context.ts';
 import { visibleTo as visibleGroups } from '../../administration/user-groups/access.ts';
 import { readableChannelIds, visibleTo as visibleChannels } from '../../channels/access.ts';
-import type { Channel, User, UserGroup } from '../../generated/prisma/client.ts';
+import { type Channel, Prisma, type User, type UserGroup } from '../../generated/prisma/client.ts';
 import type { Topic } from '../../messages/topics/topic-pages.ts';
 import { newestTopics } from '../../messages/topics/topics.ts';
 import { visibleTo as visibleUsers } from '../../people/users.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
+import { readRows } from '../../platform/db/rows.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { nameWords, searchableWords, wordBeginning } from '../../platform/folding.ts';
 import { isGuest } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
 
-/** What somebody who begins to write a name can mean. */
+const { sql } = Prisma;
+
+/** Kinds of objects that a typed name can refer to. */
 export const KINDS = ['User', 'Channel', 'UserGroup', 'Topic'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Our choice: no name is longer, and more of each kind nobody looks through. */
+/** No name is longer, and users do not look through more results of each kind. */
 const MAX_TEXT_LENGTH = 100;
 export const MAX_OF_EACH = 20;
-/** Our choice: of a channel, those last written to, among which a topic is looked for. */
+/** Number of topics of a channel that are searched, newest message first. */
 const TOPICS_LOOKED_THROUGH = 1_000;
 
 export interface Beginning {
-  /** What stands there by now, in whatever case; "" begins every name. */
+  /** Text typed so far, ignoring case. "" matches every name. */
   readonly text: string;
   readonly kinds: readonly Kind[];
-  /** Of which topics are meant. */
+  /** Channel of the topics. Undefined: no topics. */
   readonly channelId: number | undefined;
-  /** Of each kind. */
+  /** Largest number of results of each kind. */
   readonly limit: number;
 }
 
@@ -36,73 +41,99 @@ export type Suggestion =
   | { readonly kind: 'Topic'; readonly found: Topic & { readonly channelId: number } };
 
 /**
- * What the viewer may mean who begins a name so: of each kind those whose name begins with it, then those in whose name a
- * later word does, each by name; topics the one last written to first. Nobody who is deactivated, and nothing archived.
+ * Returns what the viewer can mean by a text. For each kind, names that begin with it come first, then names in which each word
+ * of the text begins a word. Within both groups, channels, users and user groups are sorted by name, and topics by their newest
+ * message. Case, accents and punctuation are ignored. A word also begins at each letter of scripts without spaces, between
+ * letters and digits, and after an apostrophe. Deactivated users and groups and archived channels are excluded.
  *
- * @throws BadRequestError for a text that is too long or holds a null byte, and a limit that is no number from 1 to 20.
+ * @throws BadRequestError if the text is too long or contains a null byte, or the limit is not from 1 to 20.
  */
 export async function suggest(ctx: Ctx, { kinds, channelId, limit, ...given }: Beginning): Promise<Suggestion[]> {
   const text = requireText('text', given.text, { max: MAX_TEXT_LENGTH, strip: true });
   if (limit < 1 || limit > MAX_OF_EACH) throw new BadRequestError(`"first" must be between 1 and ${MAX_OF_EACH}`);
+  const words = nameWords(text);
+  // No name begins with punctuation alone.
+  if (text !== '' && words === '') return [];
   const { db } = ctx.app;
+  const byName = <Row>(rows: Prisma.Sql, find: (ids: IdFilter, take: number) => Promise<Row[]>): Promise<Row[]> =>
+    named({ db, realmId: ctx.realmId, rows, words, limit }, find);
   const byKind: Readonly<Record<Kind, () => Promise<Suggestion[]>>> = {
     User: async () => {
       const where = { ...visibleUsers(ctx.viewer), isActive: true, isSystem: false };
-      const found = await named(text, limit, (fullName, take) =>
-        db.user.findMany({
-          where: { AND: [where, { fullName }] },
-          orderBy: [{ fullName: 'asc' }, { id: 'asc' }],
-          take,
-        }),
+      const found = await byName(sql`user_account WHERE is_active AND NOT is_system`, (id, take) =>
+        db.user.findMany({ where: { AND: [where, id] }, orderBy: [{ fullName: 'asc' }, { id: 'asc' }], take }),
       );
       return found.map((user) => ({ kind: 'User', found: user }));
     },
     Channel: async () => {
       const where = { AND: [await visibleChannels(ctx), { isArchived: false }] };
-      const found = await named(text, limit, (name, take) =>
-        db.channel.findMany({ where: { AND: [where, { name }] }, orderBy: [{ name: 'asc' }, { id: 'asc' }], take }),
+      const found = await byName(sql`channel WHERE NOT is_archived`, (id, take) =>
+        db.channel.findMany({ where: { AND: [where, id] }, orderBy: [{ name: 'asc' }, { id: 'asc' }], take }),
       );
       return found.map((channel) => ({ kind: 'Channel', found: channel }));
     },
     UserGroup: async () => {
-      // Guests see none.
+      // Guests see no groups.
       if (isGuest(ctx.viewer.role)) return [];
       const where = { AND: [visibleGroups(ctx), { deactivatedAt: null }] };
-      const found = await named(text, limit, (name, take) =>
-        db.userGroup.findMany({ where: { AND: [where, { name }] }, orderBy: [{ name: 'asc' }, { id: 'asc' }], take }),
+      const found = await byName(sql`user_group WHERE deactivated_at IS NULL`, (id, take) =>
+        db.userGroup.findMany({ where: { AND: [where, id] }, orderBy: [{ name: 'asc' }, { id: 'asc' }], take }),
       );
       return found.map((group) => ({ kind: 'UserGroup', found: group }));
     },
     Topic: async () => {
       if (channelId === undefined || !(await readableChannelIds(ctx, [channelId])).has(channelId)) return [];
       const topics = await newestTopics(ctx, channelId, TOPICS_LOOKED_THROUGH);
-      const key = text.toLowerCase();
-      const begins = ({ name }: Topic) => name.toLowerCase().startsWith(key);
-      const goesOn = ({ name }: Topic) => !begins({ name, maxId: 0 }) && name.toLowerCase().includes(` ${key}`);
-      const found = [...topics.filter(begins), ...topics.filter(goesOn)].slice(0, limit);
-      return found.map((topic) => ({ kind: 'Topic', found: { ...topic, channelId } }));
+      const ranked = topics.map((topic) => ({ topic, rank: rankOf(searchableWords(topic.name), words) }));
+      const found = [0, 1].flatMap((rank) => ranked.filter((one) => one.rank === rank)).slice(0, limit);
+      return found.map(({ topic }) => ({ kind: 'Topic', found: { ...topic, channelId } }));
     },
   };
   return (await Promise.all(kinds.map((kind) => byKind[kind]()))).flat();
 }
 
-interface NameFilter {
-  readonly startsWith?: string;
-  readonly contains?: string;
-  readonly not?: { readonly startsWith: string };
-  readonly mode: 'insensitive';
+/** Returns 0 if a name begins with the words, 1 if each of them begins one of its words, and 2 otherwise. */
+function rankOf(name: string, words: string): number {
+  if (name.startsWith(words)) return 0;
+  return words.split(' ').every((word) => ` ${name}`.includes(` ${wordBeginning(word)}`)) ? 1 : 2;
 }
 
-/** Rows by a name: those that begin with the text, then those in which another word does. */
+type IdFilter = { readonly id?: { readonly in: number[] } };
+
+interface NameSearch {
+  readonly db: SqlClient;
+  readonly realmId: number;
+  /** The table, with a condition on its rows. */
+  readonly rows: Prisma.Sql;
+  /** Words from `nameWords`. */
+  readonly words: string;
+  readonly limit: number;
+}
+
+/** Largest number of names of a kind that are read. A text that more names match is too short to choose from them. */
+const MAX_FITTING = 10_000;
+
+/**
+ * Finds rows by name: those that begin with the words, then those in which each of the words begins a word. The words
+ * are indexed. `find` reads only rows that the viewer can see, so that no other row counts towards the limit.
+ */
 async function named<Row>(
-  text: string,
-  limit: number,
-  find: (name: NameFilter, take: number) => Promise<Row[]>,
+  { db, realmId, rows, words, limit }: NameSearch,
+  find: (ids: IdFilter, take: number) => Promise<Row[]>,
 ): Promise<Row[]> {
-  // The ORM hands these to LIKE as they are.
-  const plain = text.replace(/[\\%_]/g, '\\$&');
-  const begins = await find({ startsWith: plain, mode: 'insensitive' }, limit);
-  if (begins.length === limit) return begins;
-  const later = { contains: ` ${plain}`, not: { startsWith: plain }, mode: 'insensitive' } as const;
-  return [...begins, ...(await find(later, limit - begins.length))];
+  if (words === '') return find({}, limit);
+  const query = words.split(' ').map((word) => `'${realmId}.${wordBeginning(word)}':*`);
+  const fitting = await readRows<{ id: number; begins: boolean }>(
+    db,
+    sql`
+    SELECT id, starts_with(name_words, ${words}) AS begins FROM ${rows}
+    AND realm_id = ${realmId} AND search_name_vector(realm_id, name_words) @@ ${query.join(' & ')}::text::tsquery
+    ORDER BY begins DESC, name_words, id LIMIT ${MAX_FITTING}`,
+  );
+  const [begin, others] = [true, false].map((begins) =>
+    fitting.filter((row) => row.begins === begins).map(({ id }) => id),
+  );
+  const found = begin?.length ? await find({ id: { in: begin } }, limit) : [];
+  if (found.length === limit || !others?.length) return found;
+  return [...found, ...(await find({ id: { in: others } }, limit - found.length))];
 }

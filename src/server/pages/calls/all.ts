@@ -7,14 +7,16 @@ import { MESSAGE_CALLS } from './messages.ts';
 import { ORGANIZATION_CALLS } from './organization.ts';
 import { PEOPLE_CALLS } from './people.ts';
 
-/** The calls that are not made from the declaration of their endpoint. */
+/** Calls that are not generated from the declaration of their endpoint. */
 export const DEMO_CALLS: DemoCalls = { ...MESSAGE_CALLS, ...CHANNEL_CALLS, ...PEOPLE_CALLS, ...ORGANIZATION_CALLS };
 
 export const nameOf = ({ method, path }: Pick<Endpoint, 'method' | 'path'>): string => `${method} ${path}`;
 
 export const demoCallOf = (endpoint: Endpoint): DemoCall => DEMO_CALLS[nameOf(endpoint)] ?? {};
 
-/** The call that the reference prints: it runs in bash and zsh on a fresh demo, whatever was called before it. */
+/**
+ * Returns the call that the reference prints. It runs in bash and zsh on a fresh demo, whatever calls were made before.
+ */
 export function printedCall(endpoint: Endpoint): string {
   const { first = [], ...call } = demoCallOf(endpoint);
   const login = endpoint.auth === 'none' ? { login: null } : {};
@@ -28,12 +30,12 @@ const slotsMade = ({ path, params }: Endpoint) =>
 function fieldsMade(endpoint: Endpoint): Record<string, string> {
   const fields = fieldsOf(endpoint);
   const required = fields.filter(([, { presence }]) => presence === 'required');
-  // A write that says nothing is refused: show one of what it may say.
+  // A write without parameters is rejected, so one optional parameter is shown.
   const shown = required.length > 0 || endpoint.method === 'GET' ? required : fields.slice(0, 1);
   return Object.fromEntries(shown.map(([name, param]) => [name, isFile(param) ? '@picture.png' : sample(param)]));
 }
 
-/** A value to show, as it is sent. */
+/** Returns an example value of a parameter, as it is sent. */
 function sample(param: Param | undefined): string {
   if (param === undefined) return '';
   if (param.example !== undefined) return param.example;

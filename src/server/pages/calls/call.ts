@@ -2,45 +2,45 @@ import { shellWord } from '../../../api/html.ts';
 import type { Method } from '../../../api/rest/endpoint.ts';
 import { API_PREFIX } from '../../../api/rest/router.ts';
 
-/** What a call is made with. In every value a name like `$DRAFT` is a variable of the shell. */
+/** Parts of an example call. In all values, a name like `$DRAFT` is a shell variable. */
 export interface Filling {
-  /** What stands in the slots of the path. */
+  /** Values of the path parameters. */
   readonly slots?: Readonly<Record<string, string>>;
-  /** The parameters, as they are sent; a value that begins with @ is a file. */
+  /** Parameters as they are sent. A value that begins with @ is a file. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Who makes it; you, when absent. Null: nobody is signed in. */
+  /** Credentials of the call. Absent: those of the reader. Null: none. */
   readonly login?: string | null;
 }
 
-/** A call made before, for what it makes: so that the one shown runs whatever was called earlier. */
+/** A call that creates what a later call needs, so that the later one runs whatever calls were made before. */
 export interface Lead extends Filling {
   readonly call: `${Method} ${string}`;
-  /** The variable that keeps a field of its reply; absent: the call is made for its effect. */
+  /** Shell variable that stores a field of the response. Absent: the call is made for its effect. */
   readonly set?: string;
-  /** That field: a number, a text, or the first of a list. */
+  /** Name of that field: a number, a text, or the first item of a list. */
   readonly take?: string;
-  /** Whether every such field is taken, with commas between them. */
+  /** Whether all fields of that name are extracted, separated by commas. */
   readonly all?: true;
 }
 
-/** The call that the reference shows of an endpoint, where one made from its declaration would not run in the demo organisation. */
+/** The example call of an endpoint for which a generated call would not run in the demo organization. */
 export interface DemoCall extends Filling {
-  /** Calls made before, or a line of shell. */
+  /** Calls, or lines of shell, that run before. */
   readonly first?: readonly (Lead | string)[];
-  /** The code that it is refused with where nothing besides the demo is set up, and what would have to be. */
+  /** Error code of the call if only the demo is set up, and the configuration that it needs. */
   readonly refused?: { readonly code: string; readonly needs: string };
 }
 
-/** By method and path: "GET /drafts". */
+/** Calls by method and path: "GET /drafts". */
 export type DemoCalls = Readonly<Record<string, DemoCall>>;
 
-/** What each value of `$NAME` in a word is put together from: quoted text, and variables between. */
+/** Returns a text as a shell word, made of quoted parts and variables such as `$NAME`. */
 export function shellText(text: string): string {
   const parts = text.split(/(\$[A-Z]+)/).filter((part) => part !== '');
   return parts.length === 0 ? "''" : parts.map((part) => (/^\$[A-Z]+$/.test(part) ? part : shellWord(part))).join('');
 }
 
-/** A call of curl, over as many lines as it has fields. @param quiet Without curl's own talk. */
+/** Returns a curl command, with one line for each field. @param quiet Suppresses curl's own output. */
 export function curlCall(
   call: string,
   { slots = {}, fields = {}, login = '$EMAIL:$KEY' }: Filling,
@@ -61,14 +61,14 @@ export function curlCall(
   return [flags.join(' '), ...data].join(' \\\n  ');
 }
 
-/** As it stands in a path, but for variables. */
+/** Returns a value encoded for a path, except for variables. */
 const inUrl = (value: string) =>
   value
     .split(/(\$[A-Z]+)/)
     .map((part) => (part.startsWith('$') ? part : encodeURIComponent(part)))
     .join('');
 
-/** The lines of shell before a call. */
+/** Returns the shell command that precedes a call. */
 export const leadLine = (lead: Lead | string): string => (typeof lead === 'string' ? lead : leadCall(lead));
 
 function leadCall({ call, set, take = '', all, ...filling }: Lead): string {
@@ -77,8 +77,8 @@ function leadCall({ call, set, take = '', all, ...filling }: Lead): string {
   return `${set}=$(${curl} |\n  ${all === true ? takeAll(take) : takeOne(take)})`;
 }
 
-/** A filter of a shell that takes one field out of a reply: a text, a number, or the first of a list. */
+/** Returns a shell filter that extracts one field of a response: a text, a number, or the first item of a list. */
 export const takeOne = (field: string): string => `sed -E 's/.*"${field}":\\[?"?([^],"}]+).*/\\1/'`;
 
-/** As `takeOne`, every number under that name. */
+/** Returns a shell filter like `takeOne` that extracts every number under that name. */
 const takeAll = (field: string): string => `grep -oE '"${field}":[0-9]+' | cut -d: -f2 | paste -sd, -`;

@@ -13,7 +13,7 @@ const queue: Lead = {
   take: 'queue_id',
 };
 
-/** Of channels, who is in them, and how one hears of what happens there. */
+/** Calls for channels, subscriptions, and event queues. */
 export const CHANNEL_CALLS: DemoCalls = {
   'GET /streams/{stream_id}': GENERAL,
   'GET /streams/{stream_id}/members': GENERAL,

@@ -4,7 +4,7 @@ const MAIL = 'MAIL="ada$RANDOM@example.com"';
 const ADA = { email: '$MAIL', password: 'correct horse battery staple', full_name: 'Ada Lovelace' };
 const user: Lead = { call: 'POST /users', fields: ADA, set: 'USER', take: 'user_id' };
 const ofUser = { first: [MAIL, user], slots: { user_id: '$USER' } };
-/** As somebody who can be done without. */
+/** Signs in as a user whom the call may change or deactivate. */
 const key: Lead = {
   call: 'POST /fetch_api_key',
   login: null,
@@ -17,9 +17,10 @@ const asUser = { first: [MAIL, user, key], login: '$MAIL:$THEIRS' };
 const bela = { slots: { user_id: '4' } };
 const iris = { first: [{ call: 'POST /users/me/presence', fields: { status: 'active' } }] as const };
 
-/** The smallest picture there is. */
+/** Command that writes the smallest possible picture. */
 const PICTURE =
-  'echo iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg== | base64 -d > picture.png';
+  'echo iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg== | base64 ' +
+  '-d > picture.png';
 const FILE = { file: '@picture.png' };
 
 const GROUP = { name: 'sailors $RANDOM', description: 'Who sails', members: '[4, 5]' };
@@ -40,7 +41,7 @@ const ofView = {
   slots: { fragment: '$VIEW' },
 };
 
-/** Of people, their settings and groups, and bots. */
+/** Calls for users, settings, user groups, and bots. */
 export const PEOPLE_CALLS: DemoCalls = {
   'GET /users/{user_id}': bela,
   'POST /users': { fields: { ...ADA, email: 'ada$RANDOM@example.com' } },
@@ -105,7 +106,9 @@ export const PEOPLE_CALLS: DemoCalls = {
     login: null,
     fields: { username: '$MAIL', password: ADA.password },
   },
-  'DELETE /sessions/current': { refused: { code: 'BAD_REQUEST', needs: 'the cookie of `POST /sessions`, and no key' } },
+  'DELETE /sessions/current': {
+    refused: { code: 'BAD_REQUEST', needs: 'the cookie of `POST /sessions` instead of an API key' },
+  },
   'DELETE /sessions/{session_id}': {
     first: [MAIL, user, key, session],
     login: '$MAIL:$THEIRS',
