@@ -1,13 +1,16 @@
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
+import { enterByFragment } from './routing/router.tsx';
 import { renewSession } from './session/session.ts';
 import { enterByStartAddress } from './session/start-address.ts';
 import './ui/base.css';
 import './ui/page.css';
 
 const root = document.getElementById('root');
-if (root === null) throw new Error('The page has no root');
+if (root === null) throw new Error('The page has no element with the ID "root"');
 await enterByStartAddress();
-// In the tab that is open already, only the fragment changes.
+enterByFragment();
+addEventListener('hashchange', enterByFragment);
+// If the tab already shows the page, opening the address changes only the fragment.
 addEventListener('hashchange', () => void enterByStartAddress().then((isEntered) => isEntered && renewSession()));
 createRoot(root).render(<App />);

@@ -4,9 +4,9 @@ import { mutate } from './mutate.ts';
 import { refusalIn } from './use-command.ts';
 
 /**
- * Does what somebody asked for with one key or click, where no form is that could say why it was refused: a notice does.
+ * Runs a mutation that has no form to show its error. If the service refuses it, a notice shows the reason.
  *
- * @returns What the service answered; undefined where it refused.
+ * @returns The result; undefined if the mutation failed.
  */
 export async function act<D extends object, V extends AnyVariables>(
   client: Client,

@@ -1,20 +1,23 @@
 import type { Sink } from 'graphql-ws';
 
-/** After a burst the page rests so many times as long as that took, but not for longer. */
+/** Pause after a batch: a multiple of the time that the batch took, but at most `longestMs`. */
 const REST = { times: 3, longestMs: 250 };
-/** While somebody writes: a key that is pressed amid a burst is drawn after it, so bursts are to be one in twenty. */
+/**
+ * Pause after a batch while the user types. A key pressed during a batch is drawn only after it, so batches get one
+ * twentieth of the time.
+ */
 const REST_FOR_WRITER = { times: 20, longestMs: 400 };
-/** So long after a key somebody writes on. */
+/** Time after a keystroke during which the user counts as typing. */
 const WRITES_ON_MS = 1_000;
-/** So long a burst waits for a moment in which nothing else is to be done: between two keys, not before one. */
+/** Longest wait for an idle callback, so that a batch runs between two keystrokes and not just before one. */
 const IDLE_WITHIN_MS = 200;
 
 let lastWritten = Number.NEGATIVE_INFINITY;
 addEventListener('input', () => (lastWritten = performance.now()), { capture: true, passive: true });
 
 /**
- * Hands on what comes in bursts together, in its order: after each burst, and not after each event, the cache looks
- * through what is shown. The more there is to look through, the fewer bursts.
+ * Delivers values in batches and in their order. The cache then searches for affected queries once per batch, not once per
+ * event. The longer a batch takes, the fewer batches run.
  */
 export function batching<T>(sink: Sink<T>): Sink<T> {
   let waiting: (() => void)[] = [];
@@ -27,14 +30,14 @@ export function batching<T>(sink: Sink<T>): Sink<T> {
     if (due.length === 0) return;
     const began = performance.now();
     for (const hand of due) {
-      // What one event breaks is not to cost those that came with it.
+      // An error caused by one event must not prevent the delivery of the others.
       try {
         hand();
       } catch (error) {
         reportError(error);
       }
     }
-    // What is shown is drawn after that, and before the next timer.
+    // The page is rendered after the batch and before the next timer: the measured time includes it.
     setTimeout(() => {
       const now = performance.now();
       const { times, longestMs } = now - lastWritten < WRITES_ON_MS ? REST_FOR_WRITER : REST;
@@ -46,7 +49,7 @@ export function batching<T>(sink: Sink<T>): Sink<T> {
       waiting.push(() => sink.next(value));
       if (isDue) return;
       isDue = true;
-      // Where the page has rested, a first event is not kept waiting: one alone is a burst of one.
+      // After the pause, an event is not delayed: a batch can consist of one event.
       setTimeout(() => whenIdle(flush), Math.max(0, restUntil - performance.now()));
     },
     error(error) {
@@ -60,7 +63,7 @@ export function batching<T>(sink: Sink<T>): Sink<T> {
   };
 }
 
-/** Not every browser tells when it is idle. */
+/** Runs a callback when the browser is idle, or immediately if the browser has no idle callbacks. */
 function whenIdle(act: () => void): void {
   if (typeof requestIdleCallback === 'function') requestIdleCallback(act, { timeout: IDLE_WITHIN_MS });
   else act();

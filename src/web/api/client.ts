@@ -1,5 +1,4 @@
 import { type CacheExchangeOpts, cacheExchange } from '@urql/exchange-graphcache';
-import { retryExchange } from '@urql/exchange-retry';
 import type { Sink, Client as Socket } from 'graphql-ws';
 import { Client, fetchExchange, subscriptionExchange } from 'urql';
 import schema from '../generated/schema.json';
@@ -8,18 +7,12 @@ import { HEADERS } from './mutate.ts';
 import { outdatedExchange } from './outdated.ts';
 import { optimistic } from './own-marks.ts';
 import { rereadExchange } from './reread.ts';
+import { retryExchange } from './retry.ts';
 import { updates } from './updates.ts';
 
 export const GRAPHQL_PATH = '/graphql';
 
-const RETRY = {
-  initialDelayMs: 300,
-  maxDelayMs: 5_000,
-  randomDelay: true,
-  maxNumberAttempts: Number.POSITIVE_INFINITY,
-};
-
-/** What has no id is no entity of its own: it stands within what it belongs to. */
+/** Types without an `id` field. Their objects have no cache key: the cache stores them within their parent. */
 const WITHIN_OTHERS = Object.fromEntries(
   schema.__schema.types
     .filter(({ fields }) => fields?.some(({ name }) => name === 'id') === false)
@@ -27,9 +20,8 @@ const WITHIN_OTHERS = Object.fromEntries(
 );
 
 /**
- * The one client of the page: a cache that knows every object by its id, queries and mutations over HTTP, events over
- * the socket.
- * Who asks, the browser's cookie says.
+ * Creates the API client of the page: a cache with normalized entities, queries and mutations over HTTP, and events over the
+ * socket. The browser's cookie authenticates the requests.
  */
 export function createApiClient(socket: Socket): Client {
   return new Client({
@@ -45,11 +37,7 @@ export function createApiClient(socket: Socket): Client {
       }),
       rereadExchange,
       outdatedExchange,
-      // What is to be shown is asked for until it comes. What was written is sent again by whoever wrote it.
-      retryExchange({
-        ...RETRY,
-        retryIf: (error, operation) => operation.kind === 'query' && error.networkError !== undefined,
-      }),
+      retryExchange,
       fetchExchange,
       subscriptionExchange({
         forwardSubscription: ({ query = '', variables }) => ({

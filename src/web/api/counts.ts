@@ -4,11 +4,11 @@ import { forget, keyOf } from './forget.ts';
 import type { Placed } from './narrow.ts';
 import { createStore } from './store.ts';
 
-// What is unread. A message that comes is counted here; when something is read, moved or deleted, the event tells how
-// many are left, as of when it was read: a message that came meanwhile is counted twice then. So the page asks for the
-// counts once more when it has been quiet for a while.
+// Unread counts. New messages are counted here. When messages are read, moved or deleted, the event contains the counts at
+// its delivery. They may already include a message whose event arrives later: that message is counted twice. The page
+// therefore reads the counts again after a quiet period.
 
-/** Grows with each change after which the counts are to be read again: `live/settle.ts` does so. */
+/** Incremented by each change after which the counts must be read again. `live/settle.ts` reads them. */
 export const unsettled = createStore(0);
 
 export const unsettle = (): void => unsettled.set(unsettled.get() + 1);
@@ -19,7 +19,7 @@ const COUNTED = {
   DirectConversation: gql`fragment ConversationCounts on DirectConversation { id unreadCount unreadMentionCount }`,
 };
 
-/** Counts one message more, where the cache knows how many there were. */
+/** Adds one message to the unread counts of an entity, if the cache contains them. */
 export function countUnread(cache: Cache, type: keyof typeof COUNTED, key: string, isMention: boolean): void {
   const [id, unread, mentions] = ['id', 'unreadCount', 'unreadMentionCount'].map((field) => cache.resolve(key, field));
   if (typeof unread !== 'number') return;
@@ -33,13 +33,13 @@ export function countUnread(cache: Cache, type: keyof typeof COUNTED, key: strin
 
 const TOTALS = gql`fragment AllUnread on UnreadCounts { id conversations mentions }`;
 
-/** What is unread in all places together. */
+/** The viewer's unread direct messages (`conversations`) and unread mentions. */
 interface Totals {
   readonly conversations: number;
   readonly mentions: number;
 }
 
-/** Changes how much is unread in all places together, where the cache knows how much that was. */
+/** Changes the viewer's total unread counts, if the cache contains them. */
 export function changeTotals(cache: Cache, change: (before: Totals) => Totals): void {
   const viewer = cache.resolve('Query', 'viewer');
   const key = typeof viewer === 'string' ? cache.resolve(viewer, 'unreadCounts') : undefined;
@@ -49,44 +49,49 @@ export function changeTotals(cache: Cache, change: (before: Totals) => Totals): 
   cache.writeFragment(TOTALS, { __typename: 'UnreadCounts', id, ...change({ conversations, mentions }) });
 }
 
-/** Nothing is unread any more. */
+/** Sets the unread counts of an entity to zero. */
 export function countNothing(cache: Cache, type: keyof typeof COUNTED, key: string): void {
   const id = cache.resolve(key, 'id');
   cache.writeFragment(COUNTED[type], { __typename: type, id, unreadCount: 0, unreadMentionCount: 0 });
 }
 
-/** A message that came, as far as it counts. */
-interface Counted {
+/** The fields of a new message that affect the counts. */
+interface CountedMessage {
   readonly topic: { readonly id: string } | null;
   readonly flags: readonly string[];
 }
 
-/** Counts a message that came and is unread, wherever it counts. */
-export function countNew(cache: Cache, { topic, flags }: Counted, placed: Placed): void {
+/** Adds a new unread message to the counts of its topic, channel or conversation, and to the totals. */
+export function countNew(cache: Cache, { topic, flags }: CountedMessage, placed: Placed): void {
   const isMention = placed.states?.MENTIONED === true;
   const isDirect = placed.channelId === null;
   changeTotals(cache, ({ conversations, mentions }) => ({
     conversations: conversations + (isDirect ? 1 : 0),
     mentions: mentions + (isMention ? 1 : 0),
   }));
-  // To mention everybody counts where it is not muted.
+  // A wildcard mention counts only in channels and topics that are not muted, so the counts are read again.
   if (isMention && !flags.includes('MENTIONED')) unsettle();
   if (placed.channelId === null) {
     const conversation = noteConversation(cache, placed);
-    // It is read with the others, and the totals with it: before or after this message was counted.
+    // The list of conversations and the totals are read again. The result may or may not include this message.
     if (conversation === undefined) unsettle();
     else countUnread(cache, 'DirectConversation', conversation, isMention);
     return;
   }
   const topicKey = topic === null ? undefined : keyOf(cache, 'Topic', topic.id);
   if (topicKey !== undefined) countUnread(cache, 'Topic', topicKey, isMention);
-  // A channel's count is without its muted topics.
+  // The counts of a channel exclude its muted topics.
   if (topicKey !== undefined && cache.resolve(topicKey, 'viewerVisibility') === 'MUTED') return;
   const subscription = cache.resolve(keyOf(cache, 'Channel', placed.channelId), 'ownSubscription');
   if (typeof subscription === 'string') countUnread(cache, 'ChannelSubscription', subscription, isMention);
 }
 
-/** The conversation of a direct message. One that nobody has listed yet is read with the others. */
+/**
+ * Returns the cache key of the conversation of a direct message. If the cached list lacks the conversation, the list is
+ * invalidated.
+ *
+ * @returns Undefined for channel messages and for conversations that the cache lacks.
+ */
 export function noteConversation(cache: Cache, { channelId, participantIds }: Placed): string | undefined {
   if (channelId !== null) return undefined;
   const wanted = participantIds.toSorted().join();
@@ -105,7 +110,7 @@ export function noteConversation(cache: Cache, { channelId, participantIds }: Pl
   return found;
 }
 
-/** Somebody marked all as read. */
+/** Sets all cached counts to zero after the viewer has marked all messages as read. */
 export function readEverything(cache: Cache): void {
   for (const { fieldName, fieldKey } of cache.inspectFields('Query')) {
     const type = LISTED[fieldName];
@@ -117,7 +122,7 @@ export function readEverything(cache: Cache): void {
   for (const field of ['messages', 'channel']) forget(cache, field);
 }
 
-/** Lists of what has counts of its own; of each there may be several pages. */
+/** Lists whose entities have unread counts. The cache may contain several pages of each list. */
 const LISTED: Readonly<Record<string, Parameters<typeof countNothing>[1] | undefined>> = {
   subscriptions: 'ChannelSubscription',
   directConversations: 'DirectConversation',

@@ -1,10 +1,10 @@
 /**
- * The lists whose readers are at their end. Such a list grows with each new message, and loses the oldest for it; of
- * others nothing is taken away that somebody may be looking at.
+ * The keys of the lists whose viewer is at the newest message. When such a list is full, each new message removes the oldest
+ * one. Other lists drop no messages, because the viewer may be reading them.
  */
 const followed = new Set<string>();
 
-/** @param key `narrowKey` of the list. */
+/** Records whether the viewer is at the newest message of a list. @param key `narrowKey` of the list. */
 export function follow(key: string, isFollowed: boolean): void {
   if (isFollowed) followed.add(key);
   else followed.delete(key);

@@ -1,13 +1,13 @@
 import type { Cache } from '@urql/exchange-graphcache';
 import { noteForgotten } from './reread.ts';
 
-// What an event says too little of is read again by whoever shows it.
+// Fields whose new value an event does not contain are invalidated. Components that show them read them again.
 
-/** Under which the cache has an entity. */
+/** Returns the cache key of an entity. */
 export const keyOf = (cache: Cache, __typename: string, id: string): string =>
   cache.keyOfEntity({ __typename, id }) ?? '';
 
-/** Has every list of that name read again. */
+/** Invalidates all lists of a root field, whatever their arguments. */
 export function forget(cache: Cache, field: string): void {
   noteForgotten(field);
   for (const { fieldName, arguments: args } of cache.inspectFields('Query')) {
@@ -15,7 +15,7 @@ export function forget(cache: Cache, field: string): void {
   }
 }
 
-/** Has fields of one entity read again, by whoever shows them. */
+/** Invalidates fields of one entity. */
 export function forgetOf(cache: Cache, type: string, id: string, fields: readonly string[]): void {
   const key = keyOf(cache, type, id);
   for (const field of fields) noteForgotten(field);

@@ -1,14 +1,14 @@
 import type { AnyVariables, Client, OperationResult, TypedDocumentNode } from 'urql';
 
-/** Files go as forms, which the service takes of those alone who cannot be another site's page. */
+/** Header that the service requires for multipart forms, which carry files: pages of other sites cannot send it. */
 export const HEADERS = { 'GraphQL-Require-Preflight': '1' };
 
-/** Acts of which nobody knows whether the service did them, each with its key. */
+/** Idempotency keys of the mutations without a response, whose outcome is unknown. */
 const unsure = new Map<string, string>();
 
 /**
- * Has the service do something once: under an idempotency key, which is the same for whoever asks for the same again
- * because no answer came. Once something else was answered it is another act: what was done since may have undone it.
+ * Runs a mutation under an idempotency key. If no response arrives, the next call with the same variables reuses the key.
+ * Once another mutation gets a response, the keys are dropped: that mutation may have undone the earlier one.
  */
 export async function mutate<D, V extends AnyVariables>(
   client: Client,
@@ -25,13 +25,13 @@ export async function mutate<D, V extends AnyVariables>(
   return result;
 }
 
-/** What has the service take an operation for a repetition of those under the same key. */
+/** Returns the operation context that sends an idempotency key. */
 export const withKey = (key: string) => ({
-  // In a header: the cache does not hand on what stands in an operation's extensions. These are instead of the client's.
+  // Sent as a header, because the cache drops the extensions of an operation. These options replace those of the client.
   fetchOptions: { headers: { ...HEADERS, 'Idempotency-Key': key } },
 });
 
-/** Also where the connection is not secure, and browsers make no UUIDs. */
+/** Returns a random key. Browsers have no `crypto.randomUUID` on insecure connections. */
 export const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 

@@ -1,22 +1,23 @@
+import { isSameTopic } from '../../contract/topic-key.ts';
 import type { MessageAnchor, MessageNarrowInput, MessageState } from '../generated/graphql.ts';
 
-/** What of a message decides where it belongs. */
+/** The fields of a message that decide which narrows it matches. */
 export interface Placed {
   readonly channelId: string | null;
   readonly topicName: string;
-  /** Of a direct message: everybody's ids, the viewer's included. */
+  /** IDs of all participants of a direct message, including the viewer. Empty for channel messages. */
   readonly participantIds: readonly string[];
-  /** What it is to the viewer, as far as that is known: each state that it is in, or is not in. */
+  /** For each state, whether the message is in it for the viewer. Absent states are unknown. */
   readonly states?: Readonly<Partial<Record<MessageState, boolean>>>;
 }
 
-/** The same text for the same narrow, whatever the order of its parts. */
+/** Returns the same string for equal narrows, whatever the order of their terms. */
 export const narrowKey = (narrow: MessageNarrowInput | null | undefined): string =>
   JSON.stringify(Object.entries(narrow ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /**
- * Whether a message belongs to a narrow, as far as the page can tell; undefined where only the service can: searches,
- * and what a message is to the viewer, unless that is said with it.
+ * Whether a message matches a narrow. Undefined if only the service can decide: for searches, and for states that are not in
+ * `states`.
  */
 export function belongsTo(narrow: MessageNarrowInput | null | undefined, message: Placed): boolean | undefined {
   const { channel, ...others } = narrow ?? {};
@@ -37,18 +38,15 @@ export function belongsTo(narrow: MessageNarrowInput | null | undefined, message
   return isKnown ? true : undefined;
 }
 
-/** Whether what messages are in this state to the viewer decides which ones are in a narrow. */
+/** Whether a narrow contains this state, positively or negated. */
 export const asksFor = (narrow: MessageNarrowInput | null | undefined, state: MessageState): boolean =>
   narrow?.is?.includes(state) === true || narrow?.not?.is?.includes(state) === true;
 
-/** A topic is its name in whatever case. */
-export const isSameTopic = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
-
-/** The narrow of a direct conversation names the others, or the viewer as well: both are the same people. */
+/** Whether a narrow names the participants of a conversation. It may name or omit the viewer. */
 function isSamePeople(participants: readonly string[], named: readonly string[]): boolean {
   return named.every((id) => participants.includes(id)) && participants.length - new Set(named).size <= 1;
 }
 
-/** Where a list begins that nobody has scrolled. */
+/** The initial positions of a message list. */
 export const FIRST_UNREAD: MessageAnchor = { place: 'FIRST_UNREAD' };
 export const NEWEST: MessageAnchor = { place: 'NEWEST' };

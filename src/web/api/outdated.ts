@@ -1,10 +1,10 @@
 import { mapExchange } from 'urql';
 import { createStore } from './store.ts';
 
-/** Whether the service refuses what the page asks: it was upgraded meanwhile, and has another page by now. */
+/** Whether the service rejects the page's documents, because it was upgraded and now serves a newer page. */
 export const isOutdated = createStore(false);
 
-/** Notices refusals of documents, all of which were right for the service that the page came with. */
+/** Detects validation errors: all documents were valid for the version that served the page. */
 export const outdatedExchange = mapExchange({
   onError({ graphQLErrors }) {
     if (graphQLErrors.some(({ extensions }) => extensions['code'] === 'GRAPHQL_VALIDATION_FAILED'))

@@ -8,10 +8,10 @@ import type {
   UpdateMessageFlagsInput,
 } from '../generated/graphql.ts';
 
-// What the viewer puts on messages is shown in the frame in which they ask for it: before the service has answered, and
-// taken back where it refuses. The event says the same again, exactly.
+// Reactions and stars of the viewer are shown immediately, before the service responds. They are reverted if the service
+// refuses them. The event then writes exactly the same values.
 
-/** As the cache writes it: with the names of the types. */
+/** A reaction group as the cache stores it, with type names. */
 type Group = Omit<MessageRowFragment['reactionGroups'][number], 'users'> & {
   readonly __typename?: 'ReactionGroup';
   readonly users: readonly { readonly __typename?: 'User'; readonly id: string }[];
@@ -80,7 +80,10 @@ const removed = (groups: Group[], emoji: EmojiCodeInput, viewerId: string): Grou
 const succeeded = (result: Record<string, unknown>, field: string): boolean =>
   String((result[field] as { readonly __typename?: string }).__typename).endsWith('Payload');
 
-/** What these mutations mean to the cache: when they are sent, and once more when they are answered. */
+/**
+ * Cache updates of the mutations for reactions and stars. They run when the mutation is sent, and again when the response
+ * arrives.
+ */
 export const ownMarks: Readonly<Record<string, UpdateResolver>> = {
   addReaction(result, args, cache) {
     const input = args['input'] as AddReactionInput;
@@ -101,7 +104,7 @@ export const ownMarks: Readonly<Record<string, UpdateResolver>> = {
   },
 };
 
-/** What is taken for the answer until there is one. */
+/** Optimistic results, used until the response arrives. */
 export const optimistic = {
   addReaction: () => ({ __typename: 'AddReactionPayload' }),
   removeReaction: () => ({ __typename: 'RemoveReactionPayload' }),

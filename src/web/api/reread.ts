@@ -1,16 +1,16 @@
 import { type AnyVariables, type Exchange, makeOperation, mapExchange, type Operation, stringifyDocument } from 'urql';
 
-// What the cache forgets is read again. Where it is being read just then, the answer may be of before: who asks again
-// meanwhile is given that one. So what was forgotten on the way is read once more.
+// Invalidated fields are read again. If a query for them is already in flight, its response may predate the invalidation,
+// but new readers receive it as well. Such queries are therefore sent once more.
 
-/** A query on its way. */
+/** A query in flight. */
 interface Reading {
   readonly operation: Operation;
-  /** Whether the answer may be of before something was forgotten. */
+  /** Whether the response may predate an invalidation. */
   isOld: boolean;
 }
 
-/** By the keys of their operations. */
+/** The queries in flight, by operation key. */
 const readings = new Map<number, Reading>();
 
 function markOld(isConcerned: (operation: Operation) => boolean): void {
@@ -18,21 +18,25 @@ function markOld(isConcerned: (operation: Operation) => boolean): void {
 }
 
 /**
- * The cache has forgotten a field, of whatever object.
+ * Marks the queries in flight that select an invalidated field, of any object.
  *
- * @param isConcerned Of a query that asks for it, whether it asks for what was forgotten, by its variables.
+ * @param isConcerned Whether a query with these variables reads invalidated data.
  */
 export function noteForgotten(field: string, isConcerned: (variables: AnyVariables) => boolean = () => true): void {
   const asks = new RegExp(`\\b${field}\\b`);
-  markOld(({ query, variables }) => isConcerned(variables) && asks.test(stringifyDocument(query)));
+  // A query may have no variables.
+  markOld(({ query, variables }) => asks.test(stringifyDocument(query)) && isConcerned(variables ?? {}));
 }
 
-/** The cache has forgotten every field of `Query` but these, also those that it does not know of yet. */
+/**
+ * Marks the queries in flight that select any field of `Query` except these, including fields that the cache does not
+ * contain yet.
+ */
 export function noteAllForgotten(but: ReadonlySet<string>): void {
   markOld(({ query }) => fieldsOf(query).some((field) => !but.has(field)));
 }
 
-/** What a query asks of `Query` itself. */
+/** Returns the names of the root fields that a query selects. */
 function fieldsOf({ definitions }: Exclude<Operation['query'], string>): string[] {
   type Selections = Extract<(typeof definitions)[number], { readonly selectionSet: unknown }>['selectionSet'];
   const namesIn = ({ selections }: Selections): string[] =>
@@ -48,12 +52,12 @@ function fieldsOf({ definitions }: Exclude<Operation['query'], string>): string[
   return definitions.flatMap((one) => (one.kind === 'OperationDefinition' ? namesIn(one.selectionSet) : []));
 }
 
-/** Reads again what was forgotten while it was on its way; stands between the cache and the service. */
+/** Sends queries again whose fields were invalidated while they were in flight. Placed between the cache and the network. */
 export const rereadExchange: Exchange = (input) =>
   mapExchange({
     onOperation(operation) {
       if (operation.kind === 'query') readings.set(operation.key, { operation, isOld: false });
-      // Nobody waits for it any more.
+      // No reader needs the query any more.
       else if (operation.kind === 'teardown') readings.delete(operation.key);
     },
     onResult({ operation }) {
@@ -61,7 +65,8 @@ export const rereadExchange: Exchange = (input) =>
       readings.delete(operation.key);
       if (!isOld) return;
       const again = makeOperation('query', operation, { ...operation.context, requestPolicy: 'network-only' });
-      // Once the cache has this answer: only what is shown is asked for.
-      setTimeout(() => input.client.reexecuteOperation(again));
+      // Runs after the cache has stored this response, which overwrites the change of the event. Also runs if no component
+      // shows the data, because the cache would keep the old data for the next one.
+      setTimeout(() => void input.client.executeRequestOperation(again).toPromise());
     },
   })(input);

@@ -1,11 +1,11 @@
 import { useSyncExternalStore } from 'react';
 
-/** Something that is the same for the whole page, and that components may watch. */
+/** A value of the whole page that components can watch. */
 export interface Store<T> {
   get(): T;
-  /** Watchers hear of it when it is another value than before. */
+  /** Replaces the value. If it differs from the previous one, the listeners are called. */
   set(next: T): void;
-  /** @returns What ends the watch. */
+  /** Calls a listener after each change. @returns A function that removes the listener. */
   watch(listener: () => void): () => void;
 }
 
@@ -27,9 +27,9 @@ export function createStore<T>(initial: T): Store<T> {
 }
 
 /**
- * What a store holds, or a part of it.
+ * Returns the value of a store, or a part of it, and renders the component again after changes.
  *
- * @param pick Of equal values the same, or the component renders for ever.
+ * @param pick Must return the same object for equal values, or the component renders in an endless loop.
  */
 export function useStore<T>(store: Store<T>): T;
 export function useStore<T, S>(store: Store<T>, pick: (value: T) => S): S;

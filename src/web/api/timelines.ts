@@ -9,22 +9,22 @@ import { isFollowed } from './followed.ts';
 import { asksFor, belongsTo, narrowKey, type Placed } from './narrow.ts';
 import { noteForgotten } from './reread.ts';
 
-// The lists of messages in the cache, newest first. `hasNextPage` says whether there are older ones, `hasPreviousPage`
-// whether there are newer ones. Nothing here reads a message whole.
+// Message lists in the cache, newest first. `hasNextPage`: there are older messages. `hasPreviousPage`: there are newer
+// ones. The code below reads only IDs and order, not the content of messages.
 
-/** How many messages a list shows at most: what a browser lays out without effort, and finds with its own search. */
+/** Largest number of messages in a list. Browsers lay out that many without delay, and can search them. */
 const WINDOW = 300;
-/** What a list may grow by before it is cut, so that not every message cuts one. */
+/** Number of messages by which a list may exceed `WINDOW` before it is cut, so that not every message causes a cut. */
 const SLACK = 50;
-/** As the documents ask for them: what tells a list from the pages that continue it. */
+/** `first` and `last` of the documents that read a list. The pages that continue a list have 0 for one of them. */
 export const PAGE = 50;
 
-/** A list as it was asked for. */
+/** The arguments of a cached list. */
 export type ListOf = Variables;
 type List = NonNullable<TimelineOrderQuery['messages']>;
 export type Place = List['nodes'][number];
 
-/** The lists in the cache. */
+/** Returns the arguments of all cached lists. */
 function lists(cache: Cache): Variables[] {
   return cache
     .inspectFields('Query')
@@ -34,7 +34,7 @@ function lists(cache: Cache): Variables[] {
     .map(({ arguments: args }) => args as unknown as Variables);
 }
 
-/** A list that is changed is written, of which `catchUp` is told as of one that was read. */
+/** True while a list is changed below. Graphcache then calls `catchUp` as if the list had been read. */
 let isChanging = false;
 
 function change(cache: Cache, { narrow, anchor }: Variables, update: (list: List) => List): void {
@@ -52,21 +52,21 @@ function change(cache: Cache, { narrow, anchor }: Variables, update: (list: List
   }
 }
 
-/** Has a list read again by whoever shows it. */
+/** Invalidates a list, so that components that show it read it again. */
 const readAgain = (cache: Cache, variables: Variables): void =>
   cache.invalidate('Query', 'messages', variables as unknown as FieldArgs);
 
-/** Has what is on its way read once more: it may be of before something that is done to the lists. */
+/** Marks the message queries in flight as outdated: their responses may predate a change of the lists. */
 const rereadWhatComes = (isConcerned?: (narrow: Variables['narrow']) => boolean): void =>
   noteForgotten('messages', (asked) => isConcerned?.((asked as Partial<Variables>).narrow) ?? true);
 
-/** How many new messages are remembered for lists that are being read. */
+/** Number of new messages that are kept for lists in flight. */
 const REMEMBERED = 200;
-let news: readonly { readonly place: Place; readonly message: Placed }[] = [];
+let recentMessages: readonly { readonly place: Place; readonly message: Placed }[] = [];
 
-/** Puts a new message into every list it belongs to, if that reaches to its end. */
+/** Adds a new message to each matching list that is loaded up to the newest message. */
 export function append(cache: Cache, place: Place, message: Placed): void {
-  news = [...news.slice(1 - REMEMBERED), { place, message }];
+  recentMessages = [...recentMessages.slice(1 - REMEMBERED), { place, message }];
   for (const variables of lists(cache)) {
     if (belongsTo(variables.narrow, message) !== true) continue;
     const key = narrowKey(variables.narrow);
@@ -74,11 +74,11 @@ export function append(cache: Cache, place: Place, message: Placed): void {
   }
 }
 
-/** A list has been read: puts in what came while it was, and the service did not know of yet. */
+/** Adds the messages that arrived while a list was in flight and that its response lacks. */
 export function catchUp(cache: Cache, variables: Variables): void {
   if (isChanging) return;
   const key = narrowKey(variables.narrow);
-  for (const { place, message } of news) {
+  for (const { place, message } of recentMessages) {
     if (belongsTo(variables.narrow, message) !== true) continue;
     change(cache, variables, (list) =>
       place.databaseId > (list.nodes[0]?.databaseId ?? 0) ? appended(list, place, isFollowed(key)) : list,
@@ -89,7 +89,7 @@ export function catchUp(cache: Cache, variables: Variables): void {
 function appended(list: List, place: Place, canLoseOldest: boolean): List {
   if (list.pageInfo.hasPreviousPage || list.nodes.some(({ id }) => id === place.id)) return list;
   if (list.nodes.length < WINDOW + SLACK) return { ...list, nodes: inOrder([place, ...list.nodes]) };
-  // Whoever looks at older ones finds the rest by scrolling down.
+  // The viewer is reading older messages. The new ones load when they scroll down.
   if (!canLoseOldest) return { ...list, pageInfo: { ...list.pageInfo, hasPreviousPage: true } };
   const nodes = inOrder([place, ...list.nodes]).slice(0, WINDOW);
   return { ...list, nodes, pageInfo: { ...list.pageInfo, hasNextPage: true } };
@@ -97,16 +97,19 @@ function appended(list: List, place: Place, canLoseOldest: boolean): List {
 
 const inOrder = (places: readonly Place[]): Place[] => places.toSorted((a, b) => b.databaseId - a.databaseId);
 
-/** A page, as it was asked for. */
+/** A page that continues a list, with its arguments. */
 export interface PageOf {
   readonly narrow: Variables['narrow'];
-  /** The message it begins at, which it holds itself. */
+  /** The message that the page begins at, and includes. */
   readonly messageId: string;
   readonly isOlder: boolean;
   readonly page: List;
 }
 
-/** Continues every list of the narrow that ends where the page begins, and cuts its other end off when it gets long. */
+/**
+ * Adds a page to each list of the narrow that ends at the page's first message. If a list gets too long, its other end is
+ * cut off.
+ */
 export function continueLists(cache: Cache, { narrow, messageId, isOlder, page }: PageOf): void {
   const key = narrowKey(narrow);
   for (const variables of lists(cache)) {
@@ -130,18 +133,21 @@ function continued(list: List, page: List, isOlder: boolean): List {
   return { ...list, nodes: isCut ? kept : nodes, pageInfo };
 }
 
-/** Takes messages that are gone out of all lists. */
+/** Removes deleted messages from all lists. */
 export function remove(cache: Cache, ids: ReadonlySet<string>): void {
-  news = news.filter(({ place }) => !ids.has(place.id));
+  recentMessages = recentMessages.filter(({ place }) => !ids.has(place.id));
   rereadWhatComes();
   for (const variables of lists(cache)) change(cache, variables, (list) => without(list, ids));
 }
 
-/** Takes messages that are elsewhere now out of the lists they no longer belong to, and has those they came to read anew. */
+/** Removes moved messages from the lists that they no longer match, and invalidates the lists that they match now. */
 export function move(cache: Cache, moved: readonly { readonly id: string; readonly to: Placed }[]): void {
   const places = new Map(moved.map(({ id, to }) => [id, to]));
   rereadWhatComes();
-  news = news.map(({ place, message }) => ({ place, message: { ...message, ...places.get(place.id) } }));
+  recentMessages = recentMessages.map(({ place, message }) => ({
+    place,
+    message: { ...message, ...places.get(place.id) },
+  }));
   for (const variables of lists(cache)) {
     const gone = new Set(moved.filter(({ to }) => belongsTo(variables.narrow, to) === false).map(({ id }) => id));
     let isMissing = false;
@@ -155,11 +161,12 @@ export function move(cache: Cache, moved: readonly { readonly id: string; readon
 }
 
 /**
- * Messages are in a state to the viewer from now on, or no longer: takes them out of the lists of those that are in it, and
- * has lists that may lack one of them read anew. Which of them belong there, and what they say, the service knows.
+ * Updates the lists that depend on a state of messages, after messages entered or left that state. Messages are removed from
+ * lists that they no longer match. Lists that may lack one are invalidated, because only the service can match the messages
+ * and return their content.
  */
 export function changeState(cache: Cache, ids: ReadonlySet<string>, state: MessageState, isIn: boolean): void {
-  news = news.map((one) =>
+  recentMessages = recentMessages.map((one) =>
     ids.has(one.place.id)
       ? { ...one, message: { ...one.message, states: { ...one.message.states, [state]: isIn } } }
       : one,
@@ -175,10 +182,9 @@ export function changeState(cache: Cache, ids: ReadonlySet<string>, state: Messa
 }
 
 /**
- * A message may be in another state to the viewer than before, which nobody says: has the lists read anew that it may belong
- * to now, or no longer.
+ * Invalidates the lists that a message may have entered or left because its state changed without an event.
  *
- * @param mayBeIn Whether it may be in that state.
+ * @param mayBeIn Whether the message may be in that state.
  */
 export function reviewState(cache: Cache, id: string, state: MessageState, mayBeIn: boolean): void {
   rereadWhatComes((narrow) => asksFor(narrow, state));

@@ -1,9 +1,10 @@
 import type { Cache, UpdatesConfig } from '@urql/exchange-graphcache';
 import { gql } from 'urql';
+import { isSameTopic } from '../../contract/topic-key.ts';
 import type { EventsSubscription, RegisterMutation } from '../generated/graphql.ts';
 import { countNew, noteConversation, readEverything, unsettle } from './counts.ts';
 import { forget, forgetOf, keyOf } from './forget.ts';
-import { isSameTopic, type Placed } from './narrow.ts';
+import type { Placed } from './narrow.ts';
 import { ownMarks } from './own-marks.ts';
 import { noteAllForgotten } from './reread.ts';
 import {
@@ -18,15 +19,16 @@ import {
   remove,
   reviewState,
 } from './timelines.ts';
+import { forgetTopics, listTopic, topicsOf } from './topic-lists.ts';
 
-// All that the page does to its cache beyond what the cache does by itself.
+// All changes that the page makes to its cache, beyond those that the cache makes by itself.
 //
-// An event shows entities with their new values, and the cache takes them as they come: edits, reactions, stars, names,
-// presence, settings need nothing here. What an event cannot say of an entity is said here, one function an event:
-// which lists a message comes into or leaves, what it adds to the counts, and which lists are to be read again. A list
-// is read again (`invalidate`) where that is rare and its order is the service's; components that show it do so at once.
+// Events contain entities with their new values, which the cache stores: edits, reactions, stars, names, presence and
+// settings need no code here. The handlers below, one per event, do the rest: they add messages to lists and remove them,
+// adjust the counts, and invalidate lists. A list is invalidated if that is rare and the service defines its order.
+// Components that show the list then read it again.
 //
-// To hear of something more: select it in `live/live.graphql`, and add a function here if a list changes by it.
+// To handle another event: select it in `live/live.graphql`, and add a handler if the event changes a list.
 
 type AnyEvent = NonNullable<EventsSubscription['events']>;
 type EventName = NonNullable<AnyEvent['__typename']>;
@@ -78,7 +80,7 @@ const handlers: Handlers = {
     forget(cache, 'subscriptions');
     for (const one of channels) if (one !== null) noteSubscription(cache, one.id, null);
   },
-  // What is muted counts otherwise.
+  // Muted channels are counted differently.
   SubscriptionUpdatedEvent: () => unsettle(),
   SubscribersAddedEvent: ({ channels }, cache) => forgetSubscribers(cache, channels),
   SubscribersRemovedEvent: ({ channels }, cache) => forgetSubscribers(cache, channels),
@@ -108,14 +110,14 @@ const handlers: Handlers = {
   UserUpdatedEvent({ user, userProperty }, cache) {
     if (user !== null) forgetOf(cache, 'User', user.id, UNKNOWN[userProperty] ?? []);
     if (userProperty === 'FULL_NAME') forgetNames(cache);
-    // Who is in which group, and who may do what, goes by these.
+    // Group memberships and permissions depend on these.
     if (userProperty === 'ROLE' || userProperty === 'IS_ACTIVE') for (const list of PEOPLE) forget(cache, list);
     if (userProperty === 'ROLE') forgetRights(cache);
   },
   CustomProfileFieldsChangedEvent: (_, cache) => forget(cache, 'customProfileFields'),
   UserGroupAddedEvent: (_, cache) => forget(cache, 'userGroups'),
   UserGroupRemovedEvent: (_, cache) => forgetGroups(cache),
-  // What somebody may do with one group may go by who is in another one.
+  // Permissions on one group may depend on the members of another.
   UserGroupUpdatedEvent: (_, cache) => forgetGroups(cache),
   UserGroupMembersAddedEvent: (_, cache) => forgetGroups(cache),
   UserGroupMembersRemovedEvent: (_, cache) => forgetGroups(cache),
@@ -140,7 +142,7 @@ const handlers: Handlers = {
   },
 };
 
-/** Of a user: what an event does not show of what changed. */
+/** Fields of a user that an event does not contain, by the property that changed. */
 const UNKNOWN: Partial<Record<EventOf<'UserUpdatedEvent'>['userProperty'], readonly string[]>> = {
   PROFILE_DATA: ['profileData'],
   TIMEZONE: ['timezone'],
@@ -149,7 +151,7 @@ const UNKNOWN: Partial<Record<EventOf<'UserUpdatedEvent'>['userProperty'], reado
 };
 const PEOPLE = ['users', 'user', 'userGroups', 'userGroup', 'suggestions'];
 
-/** Who there is, and what they are called. */
+/** Invalidates the lists that contain the names of users. */
 const forgetNames = (cache: Cache): void => {
   for (const list of ['users', 'suggestions']) forget(cache, list);
 };
@@ -159,7 +161,9 @@ const forgetGroups = (cache: Cache): void => {
   forgetRights(cache);
 };
 
-/** What the viewer may do in the organization goes by its permissions, their role, and the groups they are in. */
+/**
+ * Invalidates the viewer's permissions in the organization. They depend on its settings, the viewer's role and their groups.
+ */
 function forgetRights(cache: Cache): void {
   const organization = cache.resolve('Query', 'organization');
   if (typeof organization !== 'string') return;
@@ -168,7 +172,10 @@ function forgetRights(cache: Cache): void {
   }
 }
 
-/** Of a channel: what depends on who is subscribed, and what on its settings, besides what its events show. */
+/**
+ * Fields of a channel that its events do not contain: those that depend on its subscribers, on the viewer's subscription,
+ * and on its settings.
+ */
 const SUBSCRIBERS = ['subscribers', 'subscriberCount'];
 const BY_SUBSCRIPTION = [...SUBSCRIBERS, 'viewerCanPost', 'viewerCanAddSubscribers'];
 const BY_RULES = [
@@ -184,7 +191,7 @@ const TOPIC_VISIBILITY = gql`fragment TopicVisibility on Topic { id viewerVisibi
 const LAST_MESSAGE = gql`fragment TopicLastMessage on Topic { id lastMessage { id } }`;
 const OWN_SUBSCRIPTION = gql`fragment ChannelOwnSubscription on Channel { id ownSubscription { id } }`;
 
-/** What graphcache calls as results come in. */
+/** The callbacks that graphcache runs when results arrive. */
 export const updates: UpdatesConfig = {
   Subscription: {
     events({ events }, _, cache) {
@@ -201,7 +208,7 @@ export const updates: UpdatesConfig = {
     },
   },
   Query: {
-    // A page of a list: see `continueLists`.
+    // If the result is a page, it extends cached lists: see `continueLists`.
     messages({ messages }, { narrow, anchor, first, last }, cache) {
       const { messageId } = (anchor ?? {}) as { readonly messageId?: string };
       if (messages === null) return;
@@ -214,8 +221,8 @@ export const updates: UpdatesConfig = {
 };
 
 /**
- * A new queue: what it tells begins after the state that came with it, so whatever was read before and is not part of
- * that state may be old. It is read again by whoever shows it, and gone otherwise.
+ * Invalidates the data that the registration of a new event queue did not return. The events of the queue begin after the
+ * returned state, so all other data may be outdated. Components that show such data read it again.
  */
 function beginAnew(
   cache: Cache,
@@ -236,7 +243,7 @@ function beginAnew(
   }
 }
 
-/** Makes a subscription, or none, the viewer's own one of a channel. */
+/** Sets or removes the viewer's own subscription to a channel. */
 function writeSubscription(cache: Cache, channelId: string, id: string | null): void {
   const ownSubscription = id === null ? null : { __typename: 'ChannelSubscription', id };
   cache.writeFragment(OWN_SUBSCRIPTION, { __typename: 'Channel', id: channelId, ownSubscription });
@@ -280,31 +287,22 @@ const statesOf = ({ flags, channel }: Sent): NonNullable<Placed['states']> => ({
   DIRECT: channel === null,
 });
 
-/** Whom an edited message mentions, its text tells, but for who is in a group or takes part in a topic. */
+/**
+ * Whether an edited message may mention the viewer, by its HTML. Group and topic mentions always count, because their
+ * members are unknown here.
+ */
 function maybeMentions(cache: Cache, html: string): boolean {
   const viewer = cache.resolve('Query', 'viewer');
   const userId = typeof viewer === 'string' ? cache.resolve(viewer, 'databaseId') : undefined;
   return new RegExp(`data-user-id="(${userId}|\\*)"|class="(user-group|topic)-mention`).test(html);
 }
 
-/** Makes a message the last of its topic, whose channel lists it from now on. */
+/** Makes a message the last one of its topic, and adds the topic to its channel's lists if they lack it. */
 function bringUp(cache: Cache, channelId: string, topicId: string, messageId: string): void {
   const key = keyOf(cache, 'Topic', topicId);
-  if (topicsOf(cache, channelId).includes(key)) {
-    const lastMessage = { __typename: 'Message', id: messageId };
-    cache.writeFragment(LAST_MESSAGE, { __typename: 'Topic', id: topicId, lastMessage });
-  } else forgetTopics(cache, channelId);
-}
-
-function topicsOf(cache: Cache, channelId: string): string[] {
-  const channel = keyOf(cache, 'Channel', channelId);
-  return cache
-    .inspectFields(channel)
-    .filter(({ fieldName }) => fieldName === 'topics')
-    .flatMap(({ fieldKey }) => {
-      const connection = cache.resolve(channel, fieldKey);
-      return typeof connection === 'string' ? ((cache.resolve(connection, 'nodes') ?? []) as string[]) : [];
-    });
+  const lastMessage = { __typename: 'Message', id: messageId };
+  cache.writeFragment(LAST_MESSAGE, { __typename: 'Topic', id: topicId, lastMessage });
+  if (!topicsOf(cache, channelId).includes(key)) listTopic(cache, channelId, key);
 }
 
 const topicIn = (cache: Cache, channelId: string | undefined, name: string): string | undefined =>
@@ -312,11 +310,7 @@ const topicIn = (cache: Cache, channelId: string | undefined, name: string): str
     ? undefined
     : topicsOf(cache, channelId).find((key) => isSameTopic(String(cache.resolve(key, 'name')), name));
 
-function forgetTopics(cache: Cache, channelId: string | undefined): void {
-  if (channelId !== undefined) forgetOf(cache, 'Channel', channelId, ['topics']);
-}
-
-/** The viewer's views are few, and stand in the sidebar: they are changed where they are. */
+/** Changes the viewer's navigation views in the cache. The list is short and always shown, so it is not read again. */
 function changeViews(cache: Cache, change: (keys: readonly string[]) => string[]): void {
   const connection = cache.resolve('Query', 'navigationViews', { first: 100 });
   if (typeof connection !== 'string') return;

@@ -1,22 +1,31 @@
-import { useCallback, useState } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import { type AnyVariables, type CombinedError, type TypedDocumentNode, useClient } from 'urql';
 import { mutate } from './mutate.ts';
 
-/** What a mutation of one field answers: its payload, or why it is refused. */
-type Answer = { readonly __typename?: string; readonly message?: string };
+/** Result of a mutation with one field: its payload or an error. */
+type MutationResult = { readonly __typename?: string; readonly message?: string };
 
 export interface Command<V> {
-  /** @returns Whether the service did it. What it said otherwise is `refusal`, until the next try. */
+  /** @returns Whether the mutation succeeded. If not, `refusal` contains the reason until the next call. */
   readonly run: (variables: V) => Promise<boolean>;
   readonly refusal: string | undefined;
   readonly isBusy: boolean;
 }
 
-/** One mutation that somebody asks for, with what the service has to say against it. */
-export function useCommand<D extends object, V extends AnyVariables>(document: TypedDocumentNode<D, V>): Command<V> {
+/**
+ * Returns a mutation that the user can run, with its error and its state.
+ *
+ * @param onDone Called with the result after success.
+ */
+export function useCommand<D extends object, V extends AnyVariables>(
+  document: TypedDocumentNode<D, V>,
+  onDone?: (data: D) => void,
+): Command<V> {
   const client = useClient();
   const [isBusy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<string>();
+  const done = useRef(onDone);
+  done.current = onDone;
   const run = useCallback(
     async (variables: V) => {
       setRefusal(undefined);
@@ -25,6 +34,7 @@ export function useCommand<D extends object, V extends AnyVariables>(document: T
       setBusy(false);
       const said = refusalIn(data ?? undefined, error);
       setRefusal(said);
+      if (said === undefined && data) done.current?.(data);
       return said === undefined;
     },
     [client, document],
@@ -32,15 +42,15 @@ export function useCommand<D extends object, V extends AnyVariables>(document: T
   return { run, refusal, isBusy };
 }
 
-/** Why the service did not do what was asked; undefined where it did. */
+/** Returns the reason why a mutation failed, for the user; undefined if it succeeded. */
 export function refusalIn(data: object | undefined, error: CombinedError | undefined): string | undefined {
   if (error !== undefined) return error.graphQLErrors[0]?.message ?? SILENCE;
-  const [answer] = Object.values(data ?? {}) as Answer[];
+  const [answer] = Object.values(data ?? {}) as MutationResult[];
   if (answer?.__typename?.endsWith('Payload') !== false) return undefined;
   return answer.__typename === 'ExpectationMismatchError' ? OVERTAKEN : (answer.message ?? SILENCE);
 }
 
-/** What the service says of it names a parameter. */
-const OVERTAKEN = 'Somebody else has changed this meanwhile, and nothing is saved.';
+/** Shown instead of the service's message, which names a parameter. */
+const OVERTAKEN = 'Another user has changed this in the meantime. Your change was not saved.';
 
-const SILENCE = 'The service does not answer. Try again in a moment.';
+const SILENCE = 'The service does not respond. Try again in a moment.';

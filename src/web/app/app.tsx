@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from 'react';
 import { Provider } from 'urql';
+import { prefetchChunks } from '../api/chunks.ts';
 import { createApiClient } from '../api/client.ts';
 import { useStore } from '../api/store.ts';
 import { startOutbox } from '../composer/outbox.ts';
@@ -13,28 +14,37 @@ import { SignIn } from '../session/sign-in.tsx';
 import { followRenames } from '../topics/follow-renames.ts';
 import { startTyping } from '../typing/typists.ts';
 import { Announcer } from '../ui/announcer.tsx';
+import { Broken } from '../ui/broken.tsx';
+import { ErrorBoundary } from '../ui/error-boundary.tsx';
 import { Shell } from './shell.tsx';
 
 /** The whole page. */
 export function App() {
   const session = useStore(sessionNumber);
   return (
-    <>
+    <ErrorBoundary resetKey={session} fallback={(retry) => <Broken retry={retry} />}>
       <Chat key={session} />
       <Announcer />
-    </>
+    </ErrorBoundary>
   );
 }
 
-/** The chat of one session, whose client, cache and socket go with it. Who is not signed in may do so here. */
+/** The chat of one session, with its own client, cache and socket. Shows the sign-in form if the user is not signed in. */
 function Chat() {
   const [socket] = useState(createSocket);
   const client = useMemo(() => createApiClient(socket), [socket]);
   const state = useStore(engineState);
+  useEffect(() => (state === 'ready' ? prefetchChunks() : undefined), [state]);
   useEffect(() => (state === 'ready' ? startTyping(client) : undefined), [client, state]);
   useEffect(() => (state === 'ready' ? startPresence(client) : undefined), [client, state]);
   useEffect(() => {
-    const stops = [startDrafts(client), startEngine(client), startOutbox(client), startEmoji(client), followRenames()];
+    const stops = [
+      startDrafts(client),
+      startEngine(client),
+      startOutbox(client),
+      startEmoji(client),
+      followRenames(client),
+    ];
     return () => {
       for (const stop of stops) stop();
       void socket.dispose();

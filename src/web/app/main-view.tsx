@@ -1,30 +1,42 @@
-import { lazy, type ReactNode, Suspense } from 'react';
+import type { ReactNode } from 'react';
 import { ChannelView } from '../channels/channel-view.tsx';
 import { DirectView } from '../conversation/direct-view.tsx';
+import { Header } from '../conversation/header.tsx';
 import { MessagesView } from '../conversation/messages-view.tsx';
 import { Inbox } from '../inbox/inbox.tsx';
 import { MessageAt } from '../message-actions/message-at.tsx';
-import { useRoute } from '../routing/router.tsx';
+import { useRoute, useVisits } from '../routing/router.tsx';
 import { type Route, VIEWS } from '../routing/routes.ts';
 import { TopicsView } from '../topics/topics-view.tsx';
+import { Broken } from '../ui/broken.tsx';
+import { ErrorBoundary } from '../ui/error-boundary.tsx';
+import { lazyView } from './lazy-view.tsx';
 
-const BrowseChannels = lazy(() =>
-  import('../channels/browse-view.tsx').then((module) => ({ default: module.BrowseChannels })),
-);
-const Directory = lazy(() => import('../people/directory.tsx').then((module) => ({ default: module.Directory })));
-const GroupsView = lazy(() => import('../groups/groups-view.tsx').then((module) => ({ default: module.GroupsView })));
-const SearchView = lazy(() => import('../search/search-view.tsx').then((module) => ({ default: module.SearchView })));
-const SettingsView = lazy(() =>
-  import('../settings/settings-view.tsx').then((module) => ({ default: module.SettingsView })),
-);
-const WritingView = lazy(() =>
-  import('../writing/writing-view.tsx').then((module) => ({ default: module.WritingView })),
+const BrowseChannels = lazyView('Channels', async () => (await import('../channels/browse-view.tsx')).BrowseChannels);
+const Directory = lazyView('People', async () => (await import('../people/directory.tsx')).Directory);
+const GroupsView = lazyView('Groups', async () => (await import('../groups/groups-view.tsx')).GroupsView);
+const SearchView = lazyView('Search', async () => (await import('../search/search-view.tsx')).SearchView);
+const SettingsView = lazyView('Settings', async () => (await import('../settings/settings-view.tsx')).SettingsView);
+const WritingView = lazyView(
+  'Drafts and scheduled',
+  async () => (await import('../writing/writing-view.tsx')).WritingView,
 );
 
-/** What the address asks for. @param menu Opens the sidebar, where that is not beside it. */
+/** The view of the current route. @param menu Button that opens the sidebar on narrow screens. */
 export function MainView({ menu }: { readonly menu: ReactNode }) {
   const route = useRoute();
-  return <Suspense fallback={<div className="shell-blank" aria-busy="true" />}>{viewOf(route, menu)}</Suspense>;
+  const visits = useVisits();
+  const fallback = (retry: () => void) => (
+    <>
+      <Header menu={menu} title="Error" />
+      <Broken retry={retry} />
+    </>
+  );
+  return (
+    <ErrorBoundary resetKey={visits} fallback={fallback}>
+      {viewOf(route, menu)}
+    </ErrorBoundary>
+  );
 }
 
 function viewOf(route: Route, menu: ReactNode): ReactNode {
@@ -36,7 +48,7 @@ function viewOf(route: Route, menu: ReactNode): ReactNode {
     case 'direct':
       return <DirectView userIds={route.userIds} near={route.near} menu={menu} />;
     case 'message':
-      return <MessageAt messageId={route.messageId} menu={menu} />;
+      return <MessageAt messageId={route.messageId} by={route.by} otherwise={route.otherwise} menu={menu} />;
     case 'topics':
       return <TopicsView channelId={route.channelId} menu={menu} />;
     case 'writing':

@@ -1,22 +1,23 @@
 import { isOutdated } from '../api/outdated.ts';
 import { useStore } from '../api/store.ts';
+import { reloadPage } from '../drafts/reload.ts';
 import { Button } from '../ui/button.tsx';
 import './outdated.css';
 
 /**
- * Says that the page is of before an upgrade, and stays. The page is not loaded anew by itself: somebody may be reading, and
- * if that is no help it would do so for ever. What was written is kept by the tab.
+ * Banner that is shown once the service was upgraded. The page does not reload by itself: the user may be reading, and if a
+ * reload does not help, it would repeat forever. The tab keeps unsent text.
  */
 export function Outdated() {
   const isShown = useStore(isOutdated);
   return (
-    // It is there before there is anything in it: what comes with its words is not said.
+    // The live region is rendered before its text, because text inserted with its region is not announced.
     <div className="outdated" role="status" aria-label="Version">
       {isShown && (
         <div className="outdated-banner">
-          <span>There is a new version of the chat.</span>
-          <Button kind="primary" onClick={() => location.reload()}>
-            Load it
+          <span>A new version of the chat is available.</span>
+          <Button kind="primary" onClick={() => void reloadPage()}>
+            Reload
           </Button>
         </div>
       )}

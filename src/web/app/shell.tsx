@@ -5,8 +5,10 @@ import { Link, useVisits } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { SignOut } from '../session/sign-out.tsx';
 import { Sidebar } from '../sidebar/sidebar.tsx';
+import { Broken } from '../ui/broken.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { Dialogs } from '../ui/dialog.tsx';
+import { ErrorBoundary } from '../ui/error-boundary.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Notices } from '../ui/notices.tsx';
 import { Popups } from '../ui/popup.tsx';
@@ -18,7 +20,9 @@ import { useAppearance } from './use-appearance.ts';
 import { useOnePane } from './use-one-pane.ts';
 import { useViewport } from './use-viewport.ts';
 
-/** The sidebar beside what is shown. On narrow screens one of the two: the way back is a button of what is shown. */
+/**
+ * The sidebar beside the main view. Narrow screens show one of the two; a button in the main view leads back to the sidebar.
+ */
 export function Shell({ isReady }: { readonly isReady: boolean }) {
   const [isOpen, setOpen] = useState(false);
   const visits = useVisits();
@@ -26,17 +30,23 @@ export function Shell({ isReady }: { readonly isReady: boolean }) {
   useKeyboard();
   useViewport();
   useOnePane(isOpen, () => setOpen(false));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever goes anywhere wants to see it, also where it is shown already.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each navigation closes the sidebar, even to the current route.
   useEffect(() => setOpen(false), [visits]);
   return (
     <div className="shell" data-sidebar={isOpen ? 'open' : 'closed'}>
       <button type="button" className="skip-link" onClick={() => main.current?.focus()}>
-        Skip the sidebar
+        Skip to main content
       </button>
       <nav className="shell-sidebar" aria-label="Sidebar" data-section>
-        <IconButton className="shell-close" icon="close" label="Close the sidebar" onClick={() => setOpen(false)} />
+        <IconButton className="shell-close" icon="close" label="Close sidebar" onClick={() => setOpen(false)} />
         {isReady && <Appearance />}
-        {isReady ? <Sidebar /> : <p className="shell-waiting">Loading…</p>}
+        {isReady ? (
+          <ErrorBoundary resetKey={visits} fallback={(retry) => <Broken retry={retry} />}>
+            <Sidebar />
+          </ErrorBoundary>
+        ) : (
+          <p className="shell-waiting">Loading…</p>
+        )}
         <div className="shell-foot">
           <ConnectionStatus />
           <ThemeSwitch />
@@ -68,13 +78,13 @@ export function Shell({ isReady }: { readonly isReady: boolean }) {
   );
 }
 
-/** Nothing to see: it reads settings, which are there once the first screen is. */
+/** Applies the viewer's settings, which are loaded with the first screen. Renders nothing. */
 function Appearance() {
   useAppearance();
   return null;
 }
 
-/** Shown on narrow screens alone. */
+/** Button that opens the sidebar. Visible on narrow screens only. */
 function Menu({ onOpen }: { readonly onOpen: () => void }) {
-  return <IconButton className="shell-menu" icon="back" label="Back to the sidebar" onClick={onOpen} />;
+  return <IconButton className="shell-menu" icon="back" label="Back to sidebar" onClick={onOpen} />;
 }

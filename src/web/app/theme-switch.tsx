@@ -6,9 +6,11 @@ import { setTheme, theme } from './theme.ts';
 const NEXT = { system: 'light', light: 'dark', dark: 'system' } as const;
 const SCHEMES = { system: 'AUTOMATIC', light: 'LIGHT', dark: 'DARK' } as const;
 const ICONS = { system: 'half', light: 'sun', dark: 'moon' } as const;
-const LABELS = { system: 'Colors: as the system', light: 'Colors: light', dark: 'Colors: dark' } as const;
+const LABELS = { system: 'Theme: system default', light: 'Theme: light', dark: 'Theme: dark' } as const;
 
-/** Goes through what there is: as the system is, light, dark. It is a setting, so that other devices follow. */
+/**
+ * Button that switches between system, light and dark colors. Stored as a user setting, so that it applies on all devices.
+ */
 export function ThemeSwitch() {
   const current = useStore(theme);
   const { change } = useSettings();

@@ -1,9 +1,9 @@
 import { createStore } from '../api/store.ts';
 
-/** `system`: as the browser is. */
+/** Color theme of the page. `system`: the theme of the browser. */
 export type Theme = 'system' | 'light' | 'dark';
 
-/** `index.html` reads it as well, before anything is painted. */
+/** Key in local storage. `index.html` reads it too, before the first paint. */
 const KEY = 'theme';
 
 export const theme = createStore<Theme>((localStorage.getItem(KEY) as Theme | null) ?? 'system');

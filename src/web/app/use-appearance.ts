@@ -4,10 +4,10 @@ import { setClock } from '../ui/clock.ts';
 import { setTheme } from './theme.ts';
 
 const THEMES = { AUTOMATIC: 'system', LIGHT: 'light', DARK: 'dark' } as const;
-/** The size that the styles are made for. */
+/** Font size that the styles are written for. */
 const USUAL_SIZE_PX = 16;
 
-/** Makes the page look as the viewer's settings say, on every device of theirs. */
+/** Applies the viewer's settings for colors, font size and time format, including changes from other devices. */
 export function useAppearance(): void {
   const { settings } = useSettings();
   const { colorScheme, webFontSizePx, twentyFourHourTime = null } = settings ?? {};

@@ -1,12 +1,12 @@
 import { useEffect, useRef } from 'react';
 
 /**
- * On narrow screens the focus goes into the sidebar when it is shown, and to the way back to it when it is not. Escape
- * closes it.
+ * On narrow screens, moves the focus into the sidebar when it opens, and to the button that opens it when it closes. Escape
+ * closes the sidebar.
  */
 export function useOnePane(isOpen: boolean, close: () => void): void {
   const wasOpen = useRef(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what closes it is another function each time, and does the same.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `close` is a new function in each render, with the same effect.
   useEffect(() => {
     const isChanged = wasOpen.current !== isOpen;
     wasOpen.current = isOpen;

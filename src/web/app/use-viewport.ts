@@ -1,8 +1,8 @@
 import { useEffect } from 'react';
 
 /**
- * Keeps the page as high as what is to be seen of it: where an on-screen keyboard lies over the page instead of making
- * it smaller, the composer stands above it.
+ * Keeps the page as high as its visible part. If an on-screen keyboard covers the page instead of shrinking it, the composer
+ * stays above the keyboard.
  */
 export function useViewport(): void {
   useEffect(() => {
@@ -11,7 +11,7 @@ export function useViewport(): void {
     const stop = new AbortController();
     const fit = () => {
       const { style } = document.documentElement;
-      // Who has zoomed in sees a part of the page, and wants it as it was.
+      // If the user has zoomed in, the visible part is smaller, but the page keeps its height.
       if (seen.scale > 1 || Math.round(seen.height) >= innerHeight) style.removeProperty('--viewport-height');
       else style.setProperty('--viewport-height', `${seen.height}px`);
     };

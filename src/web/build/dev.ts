@@ -1,4 +1,4 @@
-// npm run dev:web: the page from the sources, each change at once, before a service that runs elsewhere (SERVICE).
+// npm run dev:web: serves the page from its sources with hot updates, in front of a service at another address (SERVICE).
 import { watch } from 'node:fs';
 import { createServer } from 'vite';
 import { writeDocuments } from './documents.ts';
@@ -7,7 +7,7 @@ import { viteConfig } from './vite.ts';
 const { SERVICE: service = 'http://127.0.0.1:4000', WEB_PORT: port = '4173' } = process.env;
 
 await writeDocuments();
-// The Host stays that of the page, so that the service takes both for one site.
+// The Host header stays that of the page, so that the service treats both as the same site.
 const proxied = Object.fromEntries(
   ['/graphql', '/api', '/avatar', '/user_avatars', '/static', '/start'].map((path) => [
     path,

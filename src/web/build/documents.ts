@@ -7,18 +7,17 @@ import { schemaUsedBy } from './schema-used.ts';
 
 const WEB = join(import.meta.dirname, '..');
 const SCHEMA = join(WEB, '../../schema.graphql');
-/** Not written by anybody. */
+/** Folder of the generated files. */
 const GENERATED = join(WEB, 'generated');
 
-/** How the scalars of the schema arrive, all of them as JSON. */
+/** Types of the schema's scalars in JSON responses. */
 const SCALARS = { DateTime: 'string', LongId: 'number', JSON: 'unknown', File: 'File' };
 
 /**
- * Writes what the page knows of the contract: each operation and fragment of the `.graphql` files beside the features as
- * a typed document (`generated/graphql.ts`), and the part of the schema that they use (`generated/schema.json`), by
- * which the cache tells types apart.
+ * Generates what the page needs of the GraphQL contract. `generated/graphql.ts` contains a typed document for each operation
+ * and fragment of the `.graphql` files. `generated/schema.json` contains the schema types that they select, for the cache.
  *
- * @throws GraphQLError for a document that does not fit the schema.
+ * @throws GraphQLError if a document does not match the schema.
  */
 export async function writeDocuments(): Promise<void> {
   const schema = parse(readFileSync(SCHEMA, 'utf8'), { noLocation: true });
@@ -38,7 +37,7 @@ export async function writeDocuments(): Promise<void> {
     plugins: [],
     pluginMap: {},
   });
-  // The tag functions are for documents within code: here they stand in files of their own.
+  // The tag functions are for documents within code. Here, documents are files.
   for (const section of sections.filter(({ filename }) => filename.endsWith('/graphql.ts'))) {
     mkdirSync(dirname(section.filename), { recursive: true });
     writeFileSync(section.filename, await codegen(section));

@@ -15,7 +15,7 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 
-/** As introspection has it. */
+/** A type reference of an introspection result. */
 interface TypeReference {
   readonly kind: string;
   readonly name?: string;
@@ -23,8 +23,8 @@ interface TypeReference {
 }
 
 /**
- * What a cache has to know of a schema, in the form of an introspection: of each type that the documents may meet, which
- * of its fields they ask for, and what it is one of. The whole schema is 50 times as much.
+ * Returns the part of a schema that the cache needs, as an introspection result. It contains the types that the documents
+ * can return, with their selected fields, interfaces and possible types. The whole schema is 50 times as large.
  */
 export function schemaUsedBy(documents: DocumentNode, schema: GraphQLSchema) {
   const used = fieldsUsedBy(documents, schema);

@@ -4,10 +4,10 @@ import type { InlineConfig, Plugin } from 'vite';
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** Where the built page is: `src/server/pages/chat.ts` serves it from there. */
+/** Output folder of the build. `src/server/pages/chat.ts` serves the page from it. */
 export const BUILT = join(ROOT, '../generated/web');
 
-/** Of each font of the formulas the format that every browser of today reads: the others are two thirds of a megabyte. */
+/** Keeps one format of each formula font, which all current browsers read. The others add up to two thirds of a megabyte. */
 const oneFontFormat: Plugin = {
   name: 'one-font-format',
   enforce: 'pre',
@@ -17,7 +17,7 @@ const oneFontFormat: Plugin = {
   },
 };
 
-/** How the page is built, and served while somebody works on it. */
+/** Configuration of the build and of the development server. */
 export const viteConfig: InlineConfig = {
   configFile: false,
   root: ROOT,

@@ -1,5 +1,5 @@
 import { type ReactNode, useDeferredValue, useState } from 'react';
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { Header } from '../conversation/header.tsx';
 import { useRights } from '../conversation/use-viewer.ts';
 import { ChannelsDocument, type ListedChannelFragment } from '../generated/graphql.ts';
@@ -9,12 +9,13 @@ import { addressOf } from '../routing/routes.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { TextField } from '../ui/form.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { More, Pages, type Place } from '../ui/pages.tsx';
 import { openChannelSettings, openCreateChannel, openFolders } from './open-channel.tsx';
 import { privaciesFor } from './privacies.ts';
 import { SubscribeButton } from './subscribe-button.tsx';
 
-/** Every channel that the viewer can see, subscribed to or not. */
+/** List of all channels that the viewer can see, subscribed or not. */
 export function BrowseChannels({ menu }: { readonly menu: ReactNode }) {
   const [text, setText] = useState('');
   const nameContains = useDeferredValue(text.trim());
@@ -43,18 +44,21 @@ export function BrowseChannels({ menu }: { readonly menu: ReactNode }) {
 }
 
 function Page({ place, nameContains }: { readonly place: Place; readonly nameContains: string }) {
-  const [{ data }] = useQuery({
-    query: ChannelsDocument,
-    variables: { after: place.after, ...(nameContains !== '' && { nameContains }) },
-    requestPolicy: 'cache-and-network',
-  });
-  const { nodes = [], pageInfo } = data?.channels ?? {};
+  const read = useData(
+    ChannelsDocument,
+    { after: place.after, ...(nameContains !== '' && { nameContains }) },
+    { requestPolicy: 'cache-and-network' },
+  );
+  if (read.state !== 'ready') return <NotReady of={read} as="li" />;
+  const { nodes = [], pageInfo } = read.data.channels ?? {};
   return (
     <>
       {nodes.map((channel) => (
         <Row key={channel.id} channel={channel} />
       ))}
-      {pageInfo !== undefined && nodes.length === 0 && place.after === null && <li className="row soft">None.</li>}
+      {pageInfo !== undefined && nodes.length === 0 && place.after === null && (
+        <li className="row soft">No channels found.</li>
+      )}
       <More place={place} info={pageInfo}>
         More channels
       </More>
@@ -79,7 +83,7 @@ function Row({ channel }: { readonly channel: ListedChannelFragment }) {
       </div>
       <div className="row-actions">
         <SubscribeButton channel={channel} />
-        <IconButton icon="settings" label={`Settings of ${name}`} onClick={() => openChannelSettings(id)} />
+        <IconButton icon="settings" label={`Settings for ${name}`} onClick={() => openChannelSettings(id)} />
       </div>
     </li>
   );

@@ -1,40 +1,35 @@
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { useRights } from '../conversation/use-viewer.ts';
 import { FoldersDocument } from '../generated/graphql.ts';
 import { type Described, DraftForm, type DraftProps } from '../ui/draft-form.tsx';
 import { Choice } from '../ui/form.tsx';
 import { PRIVACIES, type Privacy, privaciesFor } from './privacies.ts';
 
-/** What a channel is, apart from who may do what in it. */
+/** The editable properties of a channel, without its permissions. */
 export interface ChannelDraft extends Described {
   readonly privacy: Privacy;
-  /** "" for none. */
+  /** Empty if the channel is in no folder. */
   readonly folderId: string;
 }
 
-/** Asks for what a channel is. */
+/** Form for the properties of a channel. */
 export function ChannelForm(props: DraftProps<ChannelDraft>) {
-  const [{ data }] = useQuery({ query: FoldersDocument });
+  const read = useData(FoldersDocument, {});
   const allowed = privaciesFor(useRights());
-  // What it is already it may stay.
+  // The current privacy level is always an option.
   const privacies = PRIVACIES.filter(([privacy]) => privacy === props.before.privacy || allowed.includes(privacy));
-  const { nodes: folders = [], totalCount = 0 } = data?.channelFolders ?? {};
+  const { nodes: folders = [], totalCount = 0 } = read.data?.channelFolders ?? {};
   return (
     <DraftForm
       {...props}
       nameLimit={60}
-      description={{ label: 'Description', hint: 'Markdown' }}
+      description={{ label: 'Description', hint: 'Supports Markdown.' }}
       fields={({ privacy, folderId }, put) => (
         <>
-          <Choice
-            label="Who can read it"
-            options={privacies}
-            value={privacy}
-            onChoose={(privacy) => put({ privacy })}
-          />
+          <Choice label="Visibility" options={privacies} value={privacy} onChoose={(privacy) => put({ privacy })} />
           <Choice
             label="Folder"
-            hint={(totalCount ?? 0) > folders.length && `The first ${folders.length} of ${totalCount}.`}
+            hint={(totalCount ?? 0) > folders.length && `Showing the first ${folders.length} of ${totalCount} folders.`}
             options={[['', 'None'], ...folders.map(({ id, name }) => [id, name] as const)]}
             value={folderId}
             onChoose={(folderId) => put({ folderId })}

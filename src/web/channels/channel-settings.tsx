@@ -1,12 +1,13 @@
 import { useState } from 'react';
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import { ArchiveChannelDocument, ChannelSettingsDocument, UpdateChannelDocument } from '../generated/graphql.ts';
 import { PermissionsForm } from '../groups/permissions-form.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog, useClose } from '../ui/dialog.tsx';
 import { changesIn } from '../ui/draft-form.tsx';
 import { Refusal } from '../ui/form.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { notify } from '../ui/notices.tsx';
 import { Tabs } from '../ui/tabs.tsx';
 import { type ChannelDraft, ChannelForm } from './channel-form.tsx';
@@ -16,19 +17,22 @@ import type { Channel } from './settings-channel.ts';
 import { SubscribeButton } from './subscribe-button.tsx';
 import { Subscribers } from './subscribers.tsx';
 
-const PARTS = { own: 'For you', general: 'General', subscribers: 'Subscribers', permissions: 'Permissions' } as const;
+const PARTS = { own: 'Personal', general: 'General', subscribers: 'Subscribers', permissions: 'Permissions' } as const;
 type Part = keyof typeof PARTS;
 
-/** All about a channel, in four parts. Who may not administer it reads what it is. */
+/** Dialog with the settings of a channel, in four tabs. Read-only if the viewer cannot administer the channel. */
 export function ChannelSettings({ channelId }: { readonly channelId: string }) {
   const [part, setPart] = useState<Part>('own');
-  const [{ data }] = useQuery({
-    query: ChannelSettingsDocument,
-    variables: { channelId },
-    requestPolicy: 'cache-and-network',
-  });
-  const channel = data?.channel;
-  if (!channel) return null;
+  const read = useData(ChannelSettingsDocument, { channelId }, { requestPolicy: 'cache-and-network' });
+  if (read.state === 'loading') return null;
+  const channel = read.data?.channel;
+  if (!channel) {
+    return (
+      <Dialog title={read.state === 'failed' ? 'Channel settings' : 'Channel not found'}>
+        {read.state === 'failed' ? <NotReady of={read} /> : 'It does not exist, or you do not have access to it.'}
+      </Dialog>
+    );
+  }
   return (
     <Dialog title={`#${channel.name}`} size="wide">
       <Tabs parts={PARTS} shown={part} onShow={setPart} />
@@ -90,7 +94,7 @@ function General({ channel }: { readonly channel: Channel }) {
   );
 }
 
-/** Asks twice: what is archived leaves everybody's sidebar. */
+/** Archives the channel at the second click, because the channel then leaves the sidebar of all subscribers. */
 function Archive({ channel: { id, name } }: { readonly channel: Channel }) {
   const close = useClose();
   const [isSure, setSure] = useState(false);
@@ -103,24 +107,24 @@ function Archive({ channel: { id, name } }: { readonly channel: Channel }) {
     <div>
       <Refusal>{refusal}</Refusal>
       <Button className="button-danger" disabled={isBusy} onClick={() => void archive()}>
-        {isSure ? `Yes, archive ${name} for everybody` : 'Archive the channel'}
+        {isSure ? `Yes, archive ${name} for all users` : 'Archive channel'}
       </Button>
     </div>
   );
 }
 
 const PERMISSIONS = {
-  canAdministerChannel: 'Administer it',
-  canSubscribe: 'Subscribe themselves',
+  canAdministerChannel: 'Administer the channel',
+  canSubscribe: 'Subscribe to the channel',
   canAddSubscribers: 'Add subscribers',
   canRemoveSubscribers: 'Remove subscribers',
   canSendMessage: 'Send messages',
-  canCreateTopic: 'Begin topics',
+  canCreateTopic: 'Create topics',
   canResolveTopics: 'Resolve topics',
-  canMoveMessagesWithinChannel: 'Move messages within it',
-  canMoveMessagesOutOfChannel: 'Move messages out of it',
-  canDeleteOwnMessage: 'Delete their own messages',
-  canDeleteAnyMessage: "Delete anybody's messages",
+  canMoveMessagesWithinChannel: 'Move messages within the channel',
+  canMoveMessagesOutOfChannel: 'Move messages out of the channel',
+  canDeleteOwnMessage: 'Delete own messages',
+  canDeleteAnyMessage: 'Delete any message',
 } as const;
 
 function Permissions({ channel: { id: channelId, permissions, viewerCanAdminister } }: { readonly channel: Channel }) {

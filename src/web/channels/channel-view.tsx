@@ -1,43 +1,56 @@
 import { type ReactNode, useMemo } from 'react';
-import { useQuery } from 'urql';
 import { narrowKey } from '../api/narrow.ts';
+import { useData } from '../api/use-data.ts';
 import { Composer } from '../composer/composer.tsx';
 import { Header } from '../conversation/header.tsx';
+import { useKnownChannel } from '../conversation/use-known.ts';
 import { useViewer } from '../conversation/use-viewer.ts';
 import { ChannelHeaderDocument } from '../generated/graphql.ts';
 import { dress, spoken } from '../messages/markup.ts';
 import { MessageList } from '../messages/message-list.tsx';
 import { Link } from '../routing/router.tsx';
 import { addressOf, narrowOf } from '../routing/routes.ts';
+import { composerKey } from '../topics/follow-renames.ts';
 import { PlaceActions } from '../topics/place-actions.tsx';
 import { shownTopic } from '../topics/topic-names.ts';
 import { TypingLine } from '../typing/typing-line.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { openChannelSettings } from './open-channel.tsx';
 import { SubscribeButton } from './subscribe-button.tsx';
 
 interface Props {
   readonly channelId: string;
-  /** Absent: all topics of the channel. */
+  /** Undefined for all topics of the channel. */
   readonly topic: string | undefined;
-  /** The message to begin at. */
+  /** The message to start at. */
   readonly near?: string | undefined;
   readonly menu: ReactNode;
 }
 
-/** A channel, or a topic of it. */
+/** View of a channel, or of one of its topics. */
 export function ChannelView({ channelId, topic, near, menu }: Props) {
   const { viewerId, settings } = useViewer();
-  const [{ data }] = useQuery({ query: ChannelHeaderDocument, variables: { channelId } });
-  const channel = data?.channel;
-  const name = channel?.name ?? '';
+  const read = useData(ChannelHeaderDocument, { channelId });
+  const known = useKnownChannel(channelId);
+  const channel = read.data?.channel;
+  const shown = channel ?? known;
+  const name = shown?.name ?? '';
   const narrow = useMemo(
     () => narrowOf({ name: 'channel', channelId, ...(topic !== undefined && { topic }) }) ?? {},
     [channelId, topic],
   );
   const target = useMemo(() => ({ channelId, channelName: name, topic }), [channelId, name, topic]);
-  if (channel === null) return <Header menu={menu} title="There is no such channel here" />;
+  if (channel === null) return <Header menu={menu} title="Channel not found" />;
+  if (shown === undefined) {
+    return (
+      <>
+        <Header menu={menu} title="Channel" />
+        <NotReady of={read} />
+      </>
+    );
+  }
   const label = topic === undefined ? `Messages in ${name}` : `Messages in ${name}, ${shownTopic(topic)}`;
   return (
     <>
@@ -45,9 +58,13 @@ export function ChannelView({ channelId, topic, near, menu }: Props) {
         menu={menu}
         title={
           <>
-            <Icon name={channel?.isPrivate ? 'lock' : 'hash'} />
+            <Icon name={shown.isPrivate ? 'lock' : 'hash'} />
             {topic === undefined ? name : <Link to={addressOf({ name: 'channel', channelId }, name)}>{name}</Link>}
-            {topic !== undefined && <span>› {shownTopic(topic)}</span>}
+            {topic !== undefined && (
+              <span>
+                › <bdi>{shownTopic(topic)}</bdi>
+              </span>
+            )}
           </>
         }
         detail={channel && <Description html={channel.renderedDescription} />}
@@ -61,13 +78,14 @@ export function ChannelView({ channelId, topic, near, menu }: Props) {
         narrow={narrow}
         near={near}
         label={label}
+        {...(channel && topic === undefined && { beginning: `Start of #${channel.name}` })}
         showsPlaces={topic === undefined}
         viewerId={viewerId}
       />
       <TypingLine narrow={narrow} viewerId={viewerId} />
       {channel?.viewerCanPost === true && (
         <Composer
-          key={`to ${narrowKey(narrow)}`}
+          key={`to ${composerKey(narrow)}`}
           target={target}
           narrow={narrow}
           enterSends={settings?.enterSends ?? true}
@@ -78,6 +96,6 @@ export function ChannelView({ channelId, topic, near, menu }: Props) {
 }
 
 const Description = ({ html }: { readonly html: string }) => (
-  // biome-ignore lint/security/noDangerouslySetInnerHtml: the service makes it, and makes it safe.
+  // biome-ignore lint/security/noDangerouslySetInnerHtml: the service renders and sanitizes this HTML.
   <span title={spoken(html)} dangerouslySetInnerHTML={{ __html: dress(html) }} />
 );

@@ -4,6 +4,8 @@ import { useRights, useViewer } from '../conversation/use-viewer.ts';
 import { CreateChannelDocument } from '../generated/graphql.ts';
 import type { Named } from '../people/named.ts';
 import { PeoplePicker } from '../people/people-picker.tsx';
+import { navigate } from '../routing/router.tsx';
+import { addressOf } from '../routing/routes.ts';
 import { announce } from '../ui/announcer.tsx';
 import { Dialog, useClose } from '../ui/dialog.tsx';
 import { type ChannelDraft, ChannelForm } from './channel-form.tsx';
@@ -11,19 +13,22 @@ import { privaciesFor, privacyInput } from './privacies.ts';
 
 const EMPTY = { name: '', description: '', folderId: '' };
 
-/** Makes a channel, with who is to be in it from the start: the viewer, and whom they name. */
+/** Dialog that creates a channel, subscribes the viewer and the chosen users, and opens the channel. */
 export function CreateChannel() {
   const { viewerId } = useViewer();
-  // Public where that is theirs to make, or else the first that is.
+  // Public if the viewer can create public channels, otherwise the first privacy level that they can use.
   const [privacy] = privaciesFor(useRights());
   const close = useClose();
-  const { run, refusal, isBusy } = useCommand(CreateChannelDocument);
+  const { run, refusal, isBusy } = useCommand(CreateChannelDocument, ({ createChannel: made }) => {
+    if (made.__typename !== 'CreateChannelPayload' || made.channel === null) return;
+    navigate(addressOf({ name: 'channel', channelId: made.channel.id }, made.channel.name));
+  });
   const [others, setOthers] = useState<readonly Named[]>([]);
   const save = async ({ name, description, privacy, folderId }: ChannelDraft) => {
     const subscriberIds = [viewerId, ...others.map(({ id }) => id).filter((id) => id !== viewerId)];
     const folder = folderId === '' ? {} : { folderId };
     if (!(await run({ input: { name, description, ...privacyInput(privacy), ...folder, subscriberIds } }))) return;
-    announce(`${name} is made`);
+    announce(`The channel ${name} was created.`);
     close();
   };
   if (privacy === undefined) return null;

@@ -1,6 +1,6 @@
 import type { FormEvent } from 'react';
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import { useRights } from '../conversation/use-viewer.ts';
 import {
   CreateFolderDocument,
@@ -12,16 +12,18 @@ import { spoken } from '../messages/markup.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Refusal, TextField } from '../ui/form.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 
-/** The folders that channels are shown under, in everybody's order. */
+/** Dialog with the channel folders, whose order is the same for all users. */
 export function Folders() {
   const { viewerCanManageChannelFolders: mayManage = false } = useRights();
-  const [{ data }] = useQuery({ query: FoldersDocument, requestPolicy: 'cache-and-network' });
+  const read = useData(FoldersDocument, {}, { requestPolicy: 'cache-and-network' });
+  const { data } = read;
   const reorder = useCommand(ReorderFoldersDocument);
   const update = useCommand(UpdateFolderDocument);
   const folders = (data?.channelFolders?.nodes ?? []).toSorted((a, b) => a.order - b.order);
   const total = data?.channelFolders?.totalCount ?? 0;
-  // Their order is given whole.
+  // The service requires the order of all folders, so the list can be reordered only if it is complete.
   const isWhole = total <= folders.length;
   const move = (from: number, to: number) => {
     const order = folders.map(({ id }) => id);
@@ -30,6 +32,7 @@ export function Folders() {
   };
   return (
     <Dialog title="Channel folders">
+      <NotReady of={read} />
       <ul className="plain-list" aria-label="Folders">
         {folders.map(({ id, name, renderedDescription }, index) => (
           <li key={id} className="row">
@@ -59,9 +62,11 @@ export function Folders() {
           </li>
         ))}
       </ul>
-      {!isWhole && <p className="soft">{`The first ${folders.length} of ${total}: too many to order them here.`}</p>}
+      {!isWhole && (
+        <p className="soft">{`Only ${folders.length} of ${total} folders are shown, so they cannot be reordered.`}</p>
+      )}
       <Refusal>{reorder.refusal ?? update.refusal}</Refusal>
-      {mayManage ? <NewFolder /> : <p className="soft">Administrators make and order them.</p>}
+      {mayManage ? <NewFolder /> : <p className="soft">Only administrators can create and reorder folders.</p>}
     </Dialog>
   );
 }
@@ -78,11 +83,11 @@ function NewFolder() {
   return (
     <form className="form" onSubmit={submit}>
       <TextField label="New folder" name="name" required maxLength={60} />
-      <TextField label="What it is for" name="description" maxLength={1024} />
+      <TextField label="Description" name="description" maxLength={1024} />
       <Refusal>{refusal}</Refusal>
       <div className="form-actions">
         <Button kind="primary" type="submit" disabled={isBusy}>
-          Make the folder
+          Create folder
         </Button>
       </div>
     </form>

@@ -1,14 +1,12 @@
-import { lazy } from 'react';
 import { openDialog } from '../ui/dialog.tsx';
+import { lazyDialog } from '../ui/lazy-dialog.tsx';
 
-// They are fetched when somebody wants to see them.
-const ChannelSettings = lazy(() =>
-  import('./channel-settings.tsx').then((module) => ({ default: module.ChannelSettings })),
-);
-const CreateChannel = lazy(() => import('./create-channel.tsx').then((module) => ({ default: module.CreateChannel })));
-const Folders = lazy(() => import('./folders.tsx').then((module) => ({ default: module.Folders })));
+// The dialogs are loaded when they are first opened.
+const ChannelSettings = lazyDialog(async () => (await import('./channel-settings.tsx')).ChannelSettings);
+const CreateChannel = lazyDialog(async () => (await import('./create-channel.tsx')).CreateChannel);
+const Folders = lazyDialog(async () => (await import('./folders.tsx')).Folders);
 
-/** Shows what a channel is and who may do what in it, and what the viewer makes of it. */
+/** Opens the settings of a channel: properties, permissions, subscribers, and the viewer's own settings for it. */
 export const openChannelSettings = (channelId: string): void => openDialog(<ChannelSettings channelId={channelId} />);
 export const openCreateChannel = (): void => openDialog(<CreateChannel />);
 export const openFolders = (): void => openDialog(<Folders />);

@@ -3,20 +3,20 @@ import type { useRights } from '../conversation/use-viewer.ts';
 export type Privacy = 'public' | 'private' | 'private-shared' | 'web-public';
 
 export const PRIVACIES = [
-  ['public', 'Public: everyone but guests can find and join it'],
-  ['private', 'Private: who joins sees what comes after'],
-  ['private-shared', 'Private, with all of its history'],
-  ['web-public', 'Open to the web: read without an account'],
+  ['public', 'Public: all users except guests can find and join it'],
+  ['private', 'Private: new subscribers see only messages sent after they join'],
+  ['private-shared', 'Private: new subscribers see the full history'],
+  ['web-public', 'Public on the web: can be read without an account'],
 ] as const satisfies readonly (readonly [Privacy, string])[];
 
-/** As the service takes it. */
+/** Returns a privacy level as input for the service. */
 export const privacyInput = (privacy: Privacy) => ({
   isPrivate: privacy === 'private' || privacy === 'private-shared',
   isWebPublic: privacy === 'web-public',
   historyPublicToSubscribers: privacy !== 'private',
 });
 
-/** Those that the viewer may give a channel. */
+/** Returns the privacy levels that the viewer can give to a channel. */
 export function privaciesFor(rights: ReturnType<typeof useRights>): readonly Privacy[] {
   const may = {
     public: rights.viewerCanCreatePublicChannels,

@@ -1,4 +1,4 @@
 import type { ChannelSettingsQuery } from '../generated/graphql.ts';
 
-/** A channel as its settings show it. */
+/** A channel as the settings dialog reads it. */
 export type Channel = NonNullable<ChannelSettingsQuery['channel']>;

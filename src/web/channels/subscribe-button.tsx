@@ -5,7 +5,7 @@ import { Refusal } from '../ui/form.tsx';
 
 type Subscribable = Pick<ListedChannelFragment, 'id' | 'name' | 'viewerCanSubscribe' | 'ownSubscription'>;
 
-/** Subscribes the viewer, or ends that; nothing to those who may not. */
+/** Button that subscribes or unsubscribes the viewer. Renders nothing if the viewer cannot subscribe. */
 export function SubscribeButton({ channel }: { readonly channel: Subscribable }) {
   const { id, name, viewerCanSubscribe, ownSubscription } = channel;
   const subscribe = useCommand(SubscribeDocument);

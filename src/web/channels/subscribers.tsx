@@ -1,13 +1,14 @@
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import { ChannelSubscribersDocument, SubscribeDocument, UnsubscribeDocument } from '../generated/graphql.ts';
 import { AddPeople } from '../people/add-people.tsx';
 import { MemberRow } from '../people/person-row.tsx';
 import { Refusal } from '../ui/form.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { More, Pages, type Place } from '../ui/pages.tsx';
 import type { Channel } from './settings-channel.ts';
 
-/** Who is subscribed to a channel, and what adds and removes them. */
+/** List of the subscribers of a channel, with controls to add and remove them. */
 export function Subscribers({ channel }: { readonly channel: Channel }) {
   const { id: channelId, viewerCanAddSubscribers, viewerCanAdminister } = channel;
   const { run, refusal } = useCommand(UnsubscribeDocument);
@@ -28,14 +29,15 @@ export function Subscribers({ channel }: { readonly channel: Channel }) {
 interface PageProps {
   readonly channelId: string;
   readonly place: Place;
-  /** Undefined where the viewer may not. */
+  /** Undefined if the viewer cannot remove subscribers. */
   readonly onRemove: ((userId: string) => void) | undefined;
 }
 
 function Page({ channelId, place, onRemove }: PageProps) {
   const variables = { channelId, after: place.after };
-  const [{ data }] = useQuery({ query: ChannelSubscribersDocument, variables, requestPolicy: 'cache-and-network' });
-  const { nodes = [], pageInfo } = data?.channel?.subscribers ?? {};
+  const read = useData(ChannelSubscribersDocument, variables, { requestPolicy: 'cache-and-network' });
+  if (read.state !== 'ready') return <NotReady of={read} as="li" />;
+  const { nodes = [], pageInfo } = read.data.channel?.subscribers ?? {};
   return (
     <>
       {nodes.map((person) => (

@@ -8,17 +8,20 @@ import { openSnippetMenu } from '../snippets/snippet-menu.tsx';
 import { SuggestionList } from '../type-ahead/suggestion-list.tsx';
 import { TopicField } from '../type-ahead/topic-field.tsx';
 import { useTypeAhead } from '../type-ahead/use-type-ahead.ts';
-import { type TypingTo, useTypingTold } from '../typing/use-typing-told.ts';
+import { type TypingTo, useTypingNotification } from '../typing/use-typing-notification.ts';
 import { IconButton } from '../ui/button.tsx';
+import { Refusal } from '../ui/form.tsx';
 import type { Tool } from '../ui/toolbar.tsx';
 import './composer.css';
+import { isForInputMethod } from '../keyboard/input-method.ts';
+import { excessOf } from './excess.ts';
 import { formatByKey } from './formatting.ts';
 import { FormattingBar } from './formatting-bar.tsx';
 import { post } from './outbox.ts';
 import { Preview } from './preview.tsx';
 import { insert } from './write.ts';
 
-/** Where a message goes: to a channel under a topic, or to people. */
+/** Destination of a message: a topic of a channel, or users. */
 export type Target =
   | { readonly channelId: string; readonly channelName: string; readonly topic: string | undefined }
   | { readonly directTo: readonly string[]; readonly names: string };
@@ -29,7 +32,9 @@ interface Props {
   readonly enterSends: boolean;
 }
 
-/** Where one writes. It knows nothing of the list: a key stroke is drawn here and nowhere else. */
+/**
+ * Form that writes and sends a message. It is independent of the message list, so that a keystroke renders only the form.
+ */
 export const Composer = memo(({ target, narrow, enterSends }: Props) => {
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
@@ -37,10 +42,11 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
   const draft = useDraft(place);
   const { text, topic } = draft;
   const typeAhead = useTypeAhead(field, 'channelId' in target);
-  const typing = useTypingTold(addressedTo(target));
+  const typing = useTypingNotification(addressedTo(target));
   const placeholder = placeholderOf(target);
   const [isPreviewed, setPreviewed] = useState(false);
   const isEmpty = text.trim() === '';
+  const excess = excessOf(text);
   const message = { to: targetOf(place, topic.trim()), content: text.trim() };
   const leave = () => {
     typing.stop();
@@ -50,14 +56,14 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    if (isEmpty) return;
+    if (isEmpty || excess !== undefined) return;
     post(narrow, message);
     leave();
   };
   const sendLater = (button: HTMLButtonElement) => {
-    // What was written on meanwhile stays.
+    // Text that was changed in the meantime is not removed.
     const onDone = () => (field.current === null || field.current.value === text) && leave();
-    if (!isEmpty) openLaterMenu(button, { message, onDone });
+    if (!isEmpty && excess === undefined) openLaterMenu(button, { message, onDone });
   };
   const more = useMemo((): Tool[] => {
     const openSnippets = (button: Element) => field.current !== null && openSnippetMenu(button, field.current);
@@ -85,6 +91,7 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
         {isPreviewed && <Preview content={text} />}
         <textarea
           className="composer-text"
+          dir="auto"
           ref={field}
           data-section-start
           hidden={isPreviewed}
@@ -92,7 +99,6 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
           aria-label={placeholder}
           aria-autocomplete="list"
           placeholder={placeholder}
-          maxLength={10_000}
           value={text}
           onChange={(event) => {
             draft.write({ text: event.currentTarget.value });
@@ -113,20 +119,29 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
             aria-disabled={isEmpty}
             onClick={({ currentTarget }) => sendLater(currentTarget)}
           />
-          <IconButton className="composer-send" icon="send" label="Send" type="submit" disabled={isEmpty} />
+          <IconButton
+            className="composer-send"
+            icon="send"
+            label="Send"
+            type="submit"
+            disabled={isEmpty || excess !== undefined}
+          />
         </div>
       </div>
-      <p className="composer-hint">{enterSends ? 'Enter sends, Shift + Enter begins a line' : 'Ctrl + Enter sends'}</p>
+      <Refusal>{excess}</Refusal>
+      <p className="composer-hint">
+        {enterSends ? 'Enter to send, Shift + Enter for a new line' : 'Ctrl + Enter to send'}
+      </p>
     </form>
   );
 });
 
 function isSend(event: KeyboardEvent, enterSends: boolean): boolean {
-  if (event.key !== 'Enter' || event.nativeEvent.isComposing) return false;
+  if (event.key !== 'Enter' || isForInputMethod(event.nativeEvent)) return false;
   return event.ctrlKey || event.metaKey || (enterSends && !event.shiftKey);
 }
 
-/** Of a new topic nobody knows yet. */
+/** Returns the destination of typing notifications. Undefined for a new topic, which no other user has open. */
 function addressedTo(target: Target): TypingTo | undefined {
   if ('directTo' in target) return { directTo: target.directTo };
   const { channelId, topic } = target;

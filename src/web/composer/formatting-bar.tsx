@@ -18,15 +18,15 @@ const FORMATS = [
 
 interface Props {
   readonly field: RefObject<HTMLTextAreaElement | null>;
-  /** Whether the field is not there to be written in. */
+  /** Whether the field cannot be edited at present. */
   readonly isIdle?: boolean;
-  /** What else there is for what is written. The same list, or the bar is drawn with each key stroke. */
+  /** Further tools. Must be the same array in each render, or each keystroke renders the bar. */
   readonly more?: readonly Tool[];
 }
 
 const NOTHING: readonly Tool[] = [];
 
-/** Formats what is selected in a field. On narrow screens in a line of its own, behind one button. */
+/** Toolbar that formats the selection of a field. On narrow screens a button shows it, in a line of its own. */
 export const FormattingBar = memo(({ field, isIdle = false, more = NOTHING }: Props) => {
   const isNarrow = useIsNarrow();
   const [isOpen, setOpen] = useState(false);

@@ -1,19 +1,20 @@
 import type { KeyboardEvent } from 'react';
+import { isForInputMethod } from '../keyboard/input-method.ts';
 import { replaceRange } from './write.ts';
 
-/** What can be made of a part of a text. */
+/** A format that can be applied to a part of a text. */
 export type Format = 'bold' | 'italic' | 'strike' | 'code' | 'link' | 'quote' | 'list' | 'spoiler' | 'math';
 
-/** What is written in the place of a part of a text, and where the selection is then. */
+/** A replacement of a part of a text, and the selection after it. */
 interface Change {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** Counted from `start`. */
+  /** Offsets from `start`. */
   readonly selection: readonly [from: number, to: number];
 }
 
-/** A text with a part of it selected. */
+/** A text and the selected part of it. */
 interface Selected {
   readonly value: string;
   readonly start: number;
@@ -22,26 +23,26 @@ interface Selected {
 
 const MARKS = { bold: '**', italic: '*', strike: '~~', code: '`', math: '$$' } as const;
 const LINE_STARTS = { quote: '> ', list: '- ' } as const;
-/** What several lines stand in: what opens it, behind the ticks. */
+/** Languages of the code fences that enclose several lines. */
 const FENCES = { code: '', math: 'math', spoiler: 'spoiler' } as const;
 
-/** Formats what is selected of a text; what has that format already loses it. */
+/** Formats the selection of a field, or removes the format if the selection already has it. */
 export function format(field: HTMLTextAreaElement, kind: Format): void {
   const { value, selectionStart: start, selectionEnd: end } = field;
   const change = changeFor(kind, { value, start, end });
   replaceRange(field, change.start, change.end, change.text, change.selection);
 }
 
-/** The keys of formats, as they are written for people. */
+/** Keyboard shortcuts of the formats, as shown to users. */
 export const FORMAT_KEYS: Readonly<Partial<Record<Format, string>>> = {
   bold: 'Ctrl+B',
   italic: 'Ctrl+I',
   link: 'Ctrl+Shift+K',
 };
 
-/** @returns Whether the key was for a format. */
+/** Applies the format of a keyboard shortcut. @returns Whether the key was a shortcut. */
 export function formatByKey(event: KeyboardEvent<HTMLTextAreaElement>): boolean {
-  if (event.altKey || !(event.ctrlKey || event.metaKey) || event.nativeEvent.isComposing) return false;
+  if (event.altKey || !(event.ctrlKey || event.metaKey) || isForInputMethod(event.nativeEvent)) return false;
   const pressed = `Ctrl+${event.shiftKey ? 'Shift+' : ''}${event.key.toUpperCase()}`;
   const [kind] = Object.entries(FORMAT_KEYS).find(([, keys]) => keys === pressed) ?? [];
   if (kind === undefined) return false;
@@ -51,7 +52,7 @@ export function formatByKey(event: KeyboardEvent<HTMLTextAreaElement>): boolean 
   return true;
 }
 
-/** What a format changes in a text. */
+/** Returns the change that a format makes to a text. */
 export function changeFor(kind: Format, selected: Selected): Change {
   switch (kind) {
     case 'link':
@@ -71,11 +72,11 @@ export function changeFor(kind: Format, selected: Selected): Change {
 
 const isOfLines = ({ value, start, end }: Selected): boolean => value.slice(start, end).includes('\n');
 
-/** Without the white space around it, which Markdown wants outside of marks. */
+/** Excludes surrounding white space from a selection. Markdown requires it outside of the marks. */
 function trimmed({ value, start, end }: Selected): Selected {
   const text = value.slice(start, end);
   const before = text.length - text.trimStart().length;
-  // What is nothing but space stays selected: the marks replace none of it.
+  // If only white space is selected, it is kept: the marks are inserted after it.
   if (before === text.length) return { value, start: end, end };
   return { value, start: start + before, end: start + text.trimEnd().length };
 }
@@ -94,7 +95,11 @@ function marked({ value, start, end }: Selected, mark: string): Change {
   return { start, end, text: mark + text + mark, selection: [length, length + text.length] };
 }
 
-/** @param run How many signs stand on both sides. Two stars are none of one; three are one and two. */
+/**
+ * Whether a run of signs contains the mark: two stars are bold and not italic, three are both.
+ *
+ * @param run Number of signs on both sides.
+ */
 const isMarked = (run: number, mark: string): boolean => (mark === '*' ? run % 2 === 1 : run >= mark.length);
 
 function runAtStart(text: string, sign: string): number {
@@ -115,12 +120,12 @@ function linked({ value, start, end }: Selected): Change {
   const text = value.slice(start, end);
   if (/^https?:\/\/\S+$/.test(text)) return { start, end, text: `[](${text})`, selection: [1, 1] };
   const from = text.length + 3;
-  // The next to be written is what is missing: first what it is called, then where it leads.
+  // Selects the next part to type: first the label of the link, then its address.
   const selection = text === '' ? ([1, 1] as const) : ([from, from + ADDRESS.length] as const);
   return { start, end, text: `[${text}](${ADDRESS})`, selection };
 }
 
-/** The lines that a selection touches. */
+/** Extends a selection to whole lines. */
 function linesOf({ value, start, end }: Selected): Selected {
   const next = value.indexOf('\n', end > start && value[end - 1] === '\n' ? end - 1 : end);
   return { value, start: value.lastIndexOf('\n', start - 1) + 1, end: next < 0 ? value.length : next };
@@ -135,7 +140,7 @@ function withLineStarts(selected: Selected, sign: string): Change {
   return { start, end, text, selection: [from, text.length] };
 }
 
-/** In lines of their own, between ticks. */
+/** Encloses the selected lines in a code fence, or removes the fence. */
 function fenced(selected: Selected, word: string): Change {
   const { value, start, end } = linesOf(selected);
   const text = value.slice(start, end);

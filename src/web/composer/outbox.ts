@@ -1,7 +1,9 @@
 import type { Client } from 'urql';
+import { isSameTopic } from '../../contract/topic-key.ts';
 import { newKey, withKey } from '../api/mutate.ts';
 import { narrowKey } from '../api/narrow.ts';
 import { createStore } from '../api/store.ts';
+import type { TopicPlace } from '../drafts/place.ts';
 import {
   type MessageNarrowInput,
   OwnDocument,
@@ -9,49 +11,56 @@ import {
   type SendMessageInput,
 } from '../generated/graphql.ts';
 import { onEvent } from '../live/engine.ts';
-import { cachedPosition, liveStatus, whenLive } from '../live/status.ts';
+import { cachedPosition, liveStatus } from '../live/status.ts';
 import { refusalOf } from './refusal.ts';
 
-// What was written and is not in the log yet. It is kept by the browser tab, so that neither a cut nor a reload loses it,
-// and sent under one idempotency key for as long as it takes: however often, it is one message.
+// Messages whose events the page has not received yet. Session storage keeps them, so that they survive disconnects and
+// reloads. Each one is sent under one idempotency key, so that retries create only one message.
 
 /**
- * `waiting` to be sent, being `sending`, `sent` and to be heard of, or `failed`: refused by the service, for `reason`.
- * Only what failed needs somebody to decide; what the service cannot take just now waits until it can.
+ * State of a pending message. `waiting`: to be sent. `sending`: in flight. `sent`: accepted, but its event has not arrived.
+ * `failed`: refused by the service for `reason`. Only failed messages require a decision of the user. If the service is
+ * temporarily unable to accept a message, it waits.
  */
 export type PendingState = 'waiting' | 'sending' | 'sent' | 'failed';
 
 export interface Pending {
-  /** The idempotency key, and the `localId` by which the event is known. */
+  /** The idempotency key, which is also the `localId` that the event returns. */
   readonly id: string;
-  /** `narrowKey` of where it belongs. */
+  /** `narrowKey` of the message's destination. */
   readonly place: string;
   readonly input: SendMessageInput;
-  /** Who wrote it: in the same tab somebody else may sign in. */
+  /** ID of the sender: the same tab may have messages of another user. */
   readonly by: string;
   readonly state: PendingState;
   readonly reason?: string;
-  /** How often the service could not take it yet. */
+  /** Whether the service may have accepted it: it was sent, but no response arrived. */
+  readonly isUnsure?: boolean;
+  /** Number of consecutive attempts that the service postponed. */
   readonly putOff?: number;
-  /** Of its event, once the service has said it. */
+  /** Position of its event, once the service has returned it. */
   readonly position?: number;
-  /** ISO 8601. */
+  /** In ISO 8601. */
   readonly writtenAt: string;
 }
 
 const KEY = 'outbox';
 const RETRY_MS = 2_000;
-/** Our choice: how long the service is left alone that could not take a message, unless it says longer. */
+/** Shortest and longest pause after the service postponed a message, unless the service names a longer one. */
 const [FIRST_REST_MS, LONGEST_REST_MS] = [500, 10_000];
-/** Our choice: at most so much later, so that not all pages come in the same moment. */
+/** Longest random delay after the pause, so that pages do not all send at the same time. */
 const SPREAD_MS = 500;
+/** Longest wait for missed events: after the browser is online again, and after the connection is live. */
+const [LIVE_WITHIN_MS, CAUGHT_UP_WITHIN_MS] = [5_000, 500];
 
 export const outbox = createStore<readonly Pending[]>(restored());
 
 function restored(): readonly Pending[] {
   const kept = JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Pending[];
-  // Nobody knows whether it arrived: it is sent again under its key.
-  return kept.map((one) => (one.state === 'sending' || one.state === 'sent' ? { ...one, state: 'waiting' } : one));
+  // The outcome is unknown: the message is sent again under its key.
+  return kept.map((one) =>
+    one.state === 'sending' || one.state === 'sent' ? { ...one, state: 'waiting', isUnsure: true } : one,
+  );
 }
 
 function update(change: (pending: readonly Pending[]) => readonly Pending[]): void {
@@ -64,10 +73,10 @@ const patch = (id: string, part: Partial<Pending>): void =>
 
 export const discard = (id: string): void => update((pending) => pending.filter((one) => one.id !== id));
 
-/** Somebody wants to leave nothing behind in this tab. */
+/** Discards all messages of a user, so that none stay in the tab after sign-out. */
 export const discardAllBy = (userId: string): void => update((pending) => pending.filter(({ by }) => by !== userId));
 
-/** Puts a message into the outbox, which sends it as soon as that is possible. */
+/** Puts a message into the outbox, which sends it as soon as possible. */
 export function post(narrow: MessageNarrowInput, target: Omit<SendMessageInput, 'localId' | 'queueId'>): void {
   const id = newKey();
   const { queueId } = liveStatus.get();
@@ -79,6 +88,25 @@ export function post(narrow: MessageNarrowInput, target: Omit<SendMessageInput, 
   pump();
 }
 
+/**
+ * Redirects messages to a topic's new location if they wait to be sent or were refused. Messages that the service may have
+ * accepted stay as they are, because an idempotency key belongs to one input.
+ */
+export function redirect(from: TopicPlace, to: TopicPlace): void {
+  const [before, after] = [from, to].map(({ channelId, topic }) => narrowKey({ channel: { id: channelId }, topic }));
+  update((pending) =>
+    pending.map((one) => {
+      const { topic } = one.input.to;
+      const isThere = topic?.channel.id === from.channelId && isSameTopic(topic.name, from.topic);
+      if (!isThere || one.isUnsure === true || (one.state !== 'waiting' && one.state !== 'failed')) return one;
+      const id = newKey();
+      const address = { topic: { channel: { id: to.channelId }, name: to.topic } };
+      const place = one.place === before ? (after ?? one.place) : one.place;
+      return { ...one, id, place, input: { ...one.input, localId: id, to: address } };
+    }),
+  );
+}
+
 export function sendAgain(id: string): void {
   patch(id, { state: 'waiting', putOff: 0 });
   pump();
@@ -87,24 +115,25 @@ export function sendAgain(id: string): void {
 let sending: Client | undefined;
 
 const viewerId = (): string => sending?.readQuery(OwnDocument, {})?.data?.viewer?.id ?? '';
-/** Those of others wait until they are signed in again. */
+/** Whether a message can be sent now. Messages of other users wait until those users sign in again. */
 const isToBeSent = ({ state, by }: Pending): boolean => state === 'waiting' && by === viewerId();
 
-/** Sends what waits whenever that may work, in its order. @returns What ends it. */
+/** Sends the waiting messages in their order, whenever that may succeed. @returns A function that stops it. */
 export function startOutbox(client: Client): () => void {
   sending = client;
   restsUntil = 0;
-  // What was on its way belongs to a session that is over: nobody else hears of it.
+  holdsUntil = 0;
+  // Messages in flight belong to the previous session. Their responses will not arrive, so they are sent again.
   outbox.set(restored());
   const stops = [
     onEvent((event) => {
       if (event.__typename === 'MessageSentEvent' && event.localMessageId !== null) discard(event.localMessageId);
     }),
     cachedPosition.watch(() => {
-      // Heard of otherwise: what its event brought is in the lists.
+      // The event was received without the `localId`: the lists already contain the message.
       for (const { id, position } of outbox.get()) if (position !== undefined && isCached(position)) discard(id);
     }),
-    whenLive(pump),
+    watchConnection(),
   ];
   const timer = setInterval(pump, RETRY_MS);
   pump();
@@ -115,21 +144,41 @@ export function startOutbox(client: Client): () => void {
   };
 }
 
-/** Whether the lists have what happened there: as long as they may not, it is shown by what is pending. */
+/** Whether the cached lists include the event at a position. Until then, the pending message is shown. */
 const isCached = (position: number): boolean => position <= cachedPosition.get();
 
 let isPumping = false;
-/** By `performance.now()`: the service is not asked before. */
+/** Time before which nothing is sent, by `performance.now()`. */
 let restsUntil = 0;
 
-/** Leaves the service alone for a while, also with what was written later: messages go in the order they were written in. */
+/** Pauses sending. Later messages wait too, because messages are sent in the order in which they were written. */
 function rest(restMs: number): void {
   restsUntil = performance.now() + restMs;
   setTimeout(pump, restMs);
 }
 
+/** End of the wait for events of an offline period, by `performance.now()`. */
+let holdsUntil = 0;
+
+function hold(holdMs: number): void {
+  holdsUntil = performance.now() + holdMs;
+  setTimeout(pump, holdMs);
+}
+
+/** Stops sending while the browser is offline. Afterwards, waits for events about moved topics first. */
+function watchConnection(): () => void {
+  let before = liveStatus.get().connection;
+  return liveStatus.watch(() => {
+    const { connection } = liveStatus.get();
+    if (connection === before) return;
+    if (connection === 'live') hold(CAUGHT_UP_WITHIN_MS);
+    else if (before === 'offline') hold(LIVE_WITHIN_MS);
+    before = connection;
+  });
+}
+
 function pump(): void {
-  if (performance.now() < restsUntil) return;
+  if (liveStatus.get().connection === 'offline' || performance.now() < Math.max(restsUntil, holdsUntil)) return;
   if (isPumping || sending === undefined || !outbox.get().some(isToBeSent)) return;
   isPumping = true;
   void sendNext(sending).finally(() => {
@@ -144,7 +193,7 @@ async function sendNext(client: Client): Promise<void> {
   }
 }
 
-/** @returns False when it is to be tried later. */
+/** Sends a message. @returns False if it must be retried later. */
 async function send(client: Client, { id, input, putOff = 0 }: Pending): Promise<boolean> {
   patch(id, { state: 'sending' });
   const { data, error } = await client.mutation(SendMessageDocument, { input }, withKey(id)).toPromise();
@@ -160,7 +209,8 @@ async function send(client: Client, { id, input, putOff = 0 }: Pending): Promise
     patch(id, { state: 'failed', reason: refusal.message });
     return true;
   }
-  patch(id, { state: 'waiting', putOff: refusal === undefined ? 0 : putOff + 1 });
+  if (refusal === undefined) patch(id, { state: 'waiting', putOff: 0, isUnsure: true });
+  else patch(id, { state: 'waiting', putOff: putOff + 1 });
   if (refusal !== undefined) {
     const restMs = Math.min(FIRST_REST_MS * 2 ** putOff, LONGEST_REST_MS);
     rest(Math.max(refusal.retryAfterMs, restMs) + Math.random() * SPREAD_MS);

@@ -1,11 +1,11 @@
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { RenderMessageDocument } from '../generated/graphql.ts';
 import { Markdown } from '../messages/markdown.tsx';
 
-/** What is written, as it will be read: the service says how. */
+/** The text as a message, rendered by the service. */
 export function Preview({ content }: { readonly content: string }) {
   const isEmpty = content.trim() === '';
-  const [{ data, error }] = useQuery({ query: RenderMessageDocument, variables: { content }, pause: isEmpty });
+  const { data, state } = useData(RenderMessageDocument, { content }, { pause: isEmpty });
   const html = isEmpty ? null : data?.renderMessage;
   return (
     <section
@@ -13,11 +13,11 @@ export function Preview({ content }: { readonly content: string }) {
       data-section-start
       aria-label="Preview"
       aria-busy={!html && !isEmpty}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what is longer than the field scrolls by the keys as well.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: long content must scroll with the keyboard.
       tabIndex={0}
     >
-      {isEmpty && <p className="soft">Nothing is written yet.</p>}
-      {error !== undefined && <p role="alert">It cannot be shown right now.</p>}
+      {isEmpty && <p className="soft">There is nothing to preview.</p>}
+      {state === 'failed' && <p role="alert">The preview could not be loaded.</p>}
       {html && <Markdown html={html} isAlone />}
     </section>
   );

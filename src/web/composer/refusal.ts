@@ -1,17 +1,22 @@
 import type { CombinedError } from 'urql';
 import type { SendMessageMutation } from '../generated/graphql.ts';
 
-/** What the service says against a message. */
+/** The service's reason for refusing a message. */
 export interface Refusal {
   readonly message: string;
-  /** Whether it takes the same message a while later: it is busy, has no room, was asked too often, or was
-   * upgraded. */
+  /**
+   * Whether the service may accept the same message later: it is unavailable, lacks disk space, limits the rate, or was
+   * upgraded.
+   */
   readonly isForNow: boolean;
-  /** How long it wants to be left alone, in milliseconds; 0 where it does not say. */
+  /** Pause that the service requests, in milliseconds; 0 if it names none. */
   readonly retryAfterMs: number;
 }
 
-/** Of these nothing was done, and the same is taken later: of a page that is outdated, when it was loaded again. */
+/**
+ * Errors without effects, after which the same message can be accepted later. After a validation error, an outdated page
+ * must be reloaded first.
+ */
 const FOR_NOW: ReadonlySet<unknown> = new Set([
   'REQUEST_TIMEOUT',
   'RATE_LIMIT_HIT',
@@ -19,7 +24,11 @@ const FOR_NOW: ReadonlySet<unknown> = new Set([
   'GRAPHQL_VALIDATION_FAILED',
 ]);
 
-/** @returns Undefined where it was sent, and where no answer came. */
+/**
+ * Returns the refusal in the response to a message.
+ *
+ * @returns Undefined if the message was sent or if no response arrived.
+ */
 export function refusalOf(
   data: SendMessageMutation | undefined,
   error: CombinedError | undefined,

@@ -1,8 +1,7 @@
 /**
- * Writes into a text as its reader would: what watches the field hears of it, and it can be undone like anything that was
- * typed.
+ * Replaces a range of a field as if the user had typed: listeners receive the input event, and the user can undo it.
  *
- * @param caret Where the selection is afterwards, counted from `start`; by default behind the text.
+ * @param caret Selection afterwards, as offsets from `start`; by default after the text.
  */
 export function replaceRange(
   field: HTMLTextAreaElement | HTMLInputElement,
@@ -13,7 +12,7 @@ export function replaceRange(
 ): void {
   field.focus();
   field.setSelectionRange(start, end);
-  // Deprecated, and the only way that keeps the browser's own undo.
+  // Deprecated, but the only way to keep the browser's undo history.
   const isDone = text === '' ? document.execCommand('delete') : document.execCommand('insertText', false, text);
   if (!isDone && field.value.slice(start, start + text.length) !== text) {
     field.setRangeText(text, start, end, 'end');
@@ -22,6 +21,6 @@ export function replaceRange(
   field.setSelectionRange(start + caret[0], start + caret[1]);
 }
 
-/** Writes in the place of what is selected. */
+/** Replaces the selection of a field. */
 export const insert = (field: HTMLTextAreaElement, text: string): void =>
   replaceRange(field, field.selectionStart, field.selectionEnd, text);

@@ -1,10 +1,12 @@
-import { type ReactNode, useMemo } from 'react';
+import { type ReactNode, useEffect, useMemo } from 'react';
 import { narrowKey } from '../api/narrow.ts';
 import { Composer } from '../composer/composer.tsx';
 import { MessageList } from '../messages/message-list.tsx';
 import { PersonButton } from '../people/open-person.tsx';
-import { narrowOf } from '../routing/routes.ts';
+import { navigate } from '../routing/router.tsx';
+import { addressOf, narrowOf } from '../routing/routes.ts';
 import { TypingLine } from '../typing/typing-line.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { namesOf, PresenceDot, StatusEmoji } from '../ui/person.tsx';
 import { Header } from './header.tsx';
 import { usePeople } from './use-people.ts';
@@ -12,18 +14,36 @@ import { useViewer } from './use-viewer.ts';
 
 interface Props {
   readonly userIds: readonly string[];
-  /** The message to begin at. */
+  /** The message to start at. */
   readonly near?: string | undefined;
   readonly menu: ReactNode;
 }
 
-/** A direct conversation, which need not hold a message yet. */
+/** View of a direct conversation, which may have no messages yet. */
 export function DirectView({ userIds, near, menu }: Props) {
   const { viewerId, settings } = useViewer();
-  const people = usePeople(userIds);
-  const names = namesOf(people);
+  // Links of other clients may include the viewer.
+  const others = userIds.filter((id) => id !== viewerId);
+  const address = addressOf({ name: 'direct', userIds: others, ...(near !== undefined && { near }) });
+  const isOther = others.length > 0 && others.length < userIds.length;
+  useEffect(() => {
+    if (isOther) navigate(address, { replace: true });
+  }, [isOther, address]);
+  const { people, read } = usePeople(userIds);
+  const names = namesOf(people ?? []);
   const narrow = useMemo(() => narrowOf({ name: 'direct', userIds }) ?? {}, [userIds]);
   const target = useMemo(() => ({ directTo: userIds, names }), [userIds, names]);
+  if (people !== undefined && people.length < userIds.length) {
+    return <Header menu={menu} title={userIds.length === 1 ? 'User not found' : 'Some users were not found'} />;
+  }
+  if (people === undefined) {
+    return (
+      <>
+        <Header menu={menu} title="Direct messages" />
+        <NotReady of={read} />
+      </>
+    );
+  }
   const [only] = people.length === 1 ? people : [];
   const title = userIds.length === 1 && userIds[0] === viewerId ? 'Notes to self' : names;
   return (

@@ -5,11 +5,11 @@ interface Props {
   readonly menu: ReactNode;
   readonly title: ReactNode;
   readonly detail?: ReactNode;
-  /** What can be done with the place, on the right. */
+  /** Actions for the view, on the right. */
   readonly children?: ReactNode;
 }
 
-/** What is shown below: its name, a word about it, and what can be done with it. */
+/** Header of a view: title, detail and actions. */
 export function Header({ menu, title, detail, children }: Props) {
   return (
     <header className="view-header">

@@ -8,12 +8,12 @@ import { useViewer } from './use-viewer.ts';
 interface Props {
   readonly title: string;
   readonly narrow: MessageNarrowInput;
-  /** What is said where there are none. */
+  /** Text that is shown if there are no messages. */
   readonly empty?: string;
   readonly menu: ReactNode;
 }
 
-/** Messages from everywhere: to be read, and to go where they are. */
+/** View of messages from all topics and conversations, each with a link to its own. */
 export function MessagesView({ title, narrow, empty, menu }: Props) {
   const { viewerId } = useViewer();
   return (

@@ -1,9 +1,22 @@
 import { useMemo } from 'react';
-import { useQuery } from 'urql';
+import { type Data, useData } from '../api/use-data.ts';
 import { PeopleDocument, type PersonBadgeFragment } from '../generated/graphql.ts';
+import { useKnownPeople } from './use-known.ts';
 
-/** People by their ids; those the viewer does not see are left out. */
-export function usePeople(ids: readonly string[]): readonly PersonBadgeFragment[] {
-  const [{ data }] = useQuery({ query: PeopleDocument, variables: { ids: [...ids] } });
-  return useMemo(() => data?.nodes.filter((node) => node?.__typename === 'User') ?? [], [data]);
+interface People {
+  /** Undefined until all users are loaded. Users that the viewer cannot see are left out. */
+  readonly people: readonly PersonBadgeFragment[] | undefined;
+  readonly read: Data<unknown>;
+}
+
+/** Reads users by their IDs. */
+export function usePeople(ids: readonly string[]): People {
+  const read = useData(PeopleDocument, { ids: [...ids] });
+  const known = useKnownPeople(ids);
+  const { data } = read;
+  const people = useMemo(
+    () => (data === undefined ? known : data.nodes.filter((node) => node?.__typename === 'User')),
+    [data, known],
+  );
+  return { people, read };
 }

@@ -1,4 +1,4 @@
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import {
   OwnDocument,
   RightsDocument,
@@ -7,22 +7,24 @@ import {
   type SidebarQuery,
 } from '../generated/graphql.ts';
 
-/** Who is signed in, and their settings: part of the first screen, so there from the start. */
+/**
+ * Returns the signed-in user and their settings. Both are part of the first screen, so they are available from the start.
+ */
 export function useViewer() {
-  const [{ data }] = useQuery({ query: OwnDocument });
+  const { data } = useData(OwnDocument, {});
   return { viewerId: data?.viewer?.id ?? '', viewer: data?.viewer ?? null, settings: data?.ownSettings ?? null };
 }
 
 type Rights = NonNullable<RightsQuery['organization']>;
 
-/** What the viewer may do that is about nothing there is yet; nothing, until it is known. */
+/** Returns the viewer's permissions in the organization, such as creating channels. Empty until they are loaded. */
 export function useRights(): Partial<Rights> {
-  const [{ data }] = useQuery({ query: RightsDocument });
+  const { data } = useData(RightsDocument, {});
   return data?.organization ?? {};
 }
 
-/** All of the first screen; whoever uses it is drawn anew with every message that is unread. */
+/** Returns the data of the first screen. Components that use it render again for every unread message. */
 export function useFirstScreen(): SidebarQuery | undefined {
-  const [{ data }] = useQuery({ query: SidebarDocument });
+  const { data } = useData(SidebarDocument, {});
   return data;
 }

@@ -1,5 +1,5 @@
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import { DeleteDraftDocument, type DraftRowFragment as Draft, DraftsDocument } from '../generated/graphql.ts';
 import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
@@ -8,16 +8,18 @@ import { PlaceLink } from '../writing/place-link.tsx';
 import { keeperOf } from './drafts.ts';
 import { placeOf } from './place.ts';
 
-/** The viewer's drafts, the one last written first. */
+/** List of the viewer's drafts, last edited first. */
 export function DraftsList() {
-  const [{ data }] = useQuery({ query: DraftsDocument });
+  const read = useData(DraftsDocument, {});
+  const { data } = read;
   const drafts = data?.drafts?.nodes.toSorted((a, b) => Date.parse(b.lastEditedAt) - Date.parse(a.lastEditedAt));
   return (
     <ItemList
+      read={read}
       count={drafts?.length}
       total={data?.drafts?.totalCount}
       label="Drafts"
-      empty="What you write and do not send is kept here."
+      empty="You have no drafts. Text that you have not sent is saved here."
     >
       {drafts?.map((draft) => (
         <DraftItem key={draft.id} draft={draft} />

@@ -1,4 +1,5 @@
 import type { Client } from 'urql';
+import { isSameTopic } from '../../contract/topic-key.ts';
 import { newKey, withKey } from '../api/mutate.ts';
 import { createStore, type Store } from '../api/store.ts';
 import {
@@ -8,60 +9,101 @@ import {
   UpdateDraftDocument,
 } from '../generated/graphql.ts';
 import { notify } from '../ui/notices.tsx';
-import { draftOf, type Place } from './place.ts';
+import { draftOf, type Place, placeKey, type TopicPlace } from './place.ts';
 
-/** What is being written in one place. */
+/** The unsent text for one destination. */
 export interface Written {
   readonly text: string;
-  /** What a new topic is called; empty where the place has one. */
+  /** Name of a new topic; empty if the destination has a topic. */
   readonly topic: string;
-  /** The draft that holds it on the service. */
+  /** ID of the draft that stores the text on the service. */
   readonly draftId: string | null;
-  /** `stateOf` as the service has it. */
+  /** `stateAt` of the version that the service stores. */
   readonly saved: string;
-  /** The draft that is being made, and under which key, however often that is tried: with the words of the first time. */
-  readonly creation: { readonly key: string; readonly text: string; readonly topic: string } | null;
+  /** A draft that is being created, with its idempotency key. Retries send the text of the first attempt. */
+  readonly creation: {
+    readonly key: string;
+    readonly text: string;
+    readonly topic: string;
+    /** Absent if a previous version of the page started it: then the destination of the keeper. */
+    readonly place?: Place;
+  } | null;
 }
 
 const NOTHING: Written = { text: '', topic: '', draftId: null, saved: '', creation: null };
 
-/** How long nobody may have written before it is saved, and how long it may take at most while they write on. */
+/** Time without a keystroke after which text is saved, and the longest time without saving while the user types. */
 const [QUIET_MS, LONGEST_MS] = [1_000, 8_000];
-/** How long what the service did not answer waits, while nobody writes. */
+/** Pause before a save without a response is retried, if the user does not type. */
 const RETRY_MS = 5_000;
 
-const stateOf = ({ text, topic }: Pick<Written, 'text' | 'topic'>): string =>
-  text.trim() === '' ? '' : JSON.stringify([topic, text]);
+type Said = Pick<Written, 'text' | 'topic'>;
 
-/** Of a draft that may be made or not nobody knows yet: it is not saved, and not gone either. */
-const isDirty = (written: Written): boolean => written.creation !== null || stateOf(written) !== written.saved;
+const isBlank = ({ text }: Said): boolean => text.trim() === '';
+/** Returns the same string for equal text for the same destination. Empty for blank text. */
+const stateAt = (place: Place, said: Said): string =>
+  isBlank(said) ? '' : JSON.stringify([placeKey(place), said.topic, said.text]);
 
-/** Mutations that may have been carried out or not. */
+/** Whether the outcome of a mutation is unknown. */
 const isUnsure = (result: { readonly __typename?: string } | undefined): boolean =>
   result === undefined || result.__typename === 'RequestTimeoutError';
 
 /**
- * Keeps what is written in one place: at once in the browser's tab, so that a reload finds it, and soon after as a draft,
- * so that it is there in the next window. What was last written wins; nobody's words are replaced while they write.
+ * Stores the unsent text for one destination: immediately in session storage, to survive a reload, and shortly after as a draft,
+ * for other devices. The last edit wins. Text is never replaced while the user types.
  */
 export class DraftKeeper {
-  readonly place: Place;
   readonly written: Store<Written>;
-  readonly #storageKey: string;
-  /** Null as long as drafts are kept by this tab alone. */
+  #place: Place;
+  #storageKey: string;
+  /** Returns null if drafts are kept in this tab only. */
   readonly #client: () => Client | null;
-  /** Drafts that were deleted here, and may still be listed. */
+  /** Drafts that were deleted here but may still be listed. */
   readonly #buried = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #dirtySince: number | undefined;
   #saving: Promise<boolean> | undefined;
 
   constructor(place: Place, storageKey: string, client: () => Client | null) {
-    this.place = place;
+    this.#place = place;
     this.#storageKey = storageKey;
     this.#client = client;
     this.written = createStore(restored(storageKey));
-    if (isDirty(this.written.get())) this.#saveLater();
+    if (this.#isDirty()) this.#saveLater();
+  }
+
+  get place(): Place {
+    return this.#place;
+  }
+
+  /** Moves the text and its draft to another destination. */
+  moveTo(place: Place, storageKey: string): void {
+    sessionStorage.removeItem(this.#storageKey);
+    this.#place = place;
+    this.#storageKey = storageKey;
+    this.#patch('channelId' in place && place.topic !== undefined ? { topic: '' } : {});
+    this.#saveLater();
+  }
+
+  /**
+   * Returns the topic to which the service has moved the draft of the text. Undefined if the draft is where it was saved, or
+   * is being changed here.
+   */
+  placeIn(listed: readonly Draft[]): TopicPlace | undefined {
+    const { draftId } = this.written.get();
+    if (draftId === null || this.#saving !== undefined || this.#isDirty() || !('channelId' in this.#place))
+      return undefined;
+    const { channelId, topic } = this.#place;
+    const { channel, topicName } = listed.find(({ id }) => id === draftId) ?? { channel: null };
+    if (channel === null || topicName === undefined) return undefined;
+    const isThere = channel.id === channelId && (topic === undefined || isSameTopic(topic, topicName));
+    return isThere ? undefined : { channelId: channel.id, topic: topicName };
+  }
+
+  /** While the outcome of a creation is unknown, the text counts as unsaved. */
+  #isDirty(): boolean {
+    const written = this.written.get();
+    return written.creation !== null || stateAt(this.#place, written) !== written.saved;
   }
 
   write(part: Partial<Pick<Written, 'text' | 'topic'>>): void {
@@ -69,47 +111,47 @@ export class DraftKeeper {
     this.#saveLater();
   }
 
-  /** It is sent: the draft goes. */
+  /** Removes the text and its draft after the message is sent. The topic stays for the next message. */
   clear(): void {
-    this.#patch({ text: '', topic: '' });
+    this.#patch({ text: '' });
     void this.save();
   }
 
-  /** Goes on with a draft; what was written before is saved as one of its own. */
+  /** Continues an existing draft. The previous text is saved as a draft of its own. */
   async take(draft: Draft): Promise<void> {
     if (this.written.get().draftId === draft.id) return;
     await this.save();
-    if (isDirty(this.written.get())) notify('What you were writing is not saved yet: try again in a moment.');
+    if (this.#isDirty()) notify('Your text is not saved yet. Try again in a moment.');
     else this.#adopt(draft);
   }
 
   /**
-   * Hears what drafts there are.
+   * Applies a new list of drafts.
    *
-   * @param found The one for this place, if nothing is written here yet.
-   * @param isGone Whether a draft that there was is no more.
+   * @param found The draft of this destination. It is adopted if the destination has no text.
+   * @param isGone Whether a draft was deleted.
    */
-  hear(listed: readonly Draft[], found: Draft | undefined, isGone: (draftId: string) => boolean): void {
+  receive(listed: readonly Draft[], found: Draft | undefined, isGone: (draftId: string) => boolean): void {
     const written = this.written.get();
     if (this.#saving !== undefined) return;
     const { draftId } = written;
     if (draftId === null) {
-      if (stateOf(written) === '' && written.creation === null && found !== undefined && !this.#buried.has(found.id))
+      if (isBlank(written) && written.creation === null && found !== undefined && !this.#buried.has(found.id))
         this.#adopt(found);
       return;
     }
     const own = listed.find(({ id }) => id === draftId);
-    if (own !== undefined && !isDirty(written)) this.#adopt(own);
-    else if (own === undefined && isGone(draftId)) this.#lose(isDirty(written));
+    if (own !== undefined && !this.#isDirty()) this.#adopt(own);
+    else if (own === undefined && isGone(draftId)) this.#lose(this.#isDirty());
   }
 
-  /** Saves what is not saved, now and after what is on its way; what fails is tried again later. */
+  /** Saves unsaved text, after a save in progress. Failures are retried later. */
   async save(): Promise<void> {
     clearTimeout(this.#timer);
     while (this.#saving !== undefined) await this.#saving;
     const client = this.#client();
     const written = this.written.get();
-    if (client === null || !isDirty(written)) return;
+    if (client === null || !this.#isDirty()) return;
     this.#dirtySince = undefined;
     let isDone = false;
     this.#saving = this.#put(client, written);
@@ -118,30 +160,31 @@ export class DraftKeeper {
     } finally {
       this.#saving = undefined;
     }
-    if (isDirty(this.written.get())) {
-      // What was sent meanwhile is not to come back.
-      if (isDone && stateOf(this.written.get()) === '') await this.save();
+    if (this.#isDirty()) {
+      // The text was sent in the meantime: its draft must be deleted immediately.
+      if (isDone && isBlank(this.written.get())) await this.save();
       else this.#saveLater(isDone ? QUIET_MS : RETRY_MS);
     }
   }
 
-  /** @returns False where it has to be tried again. */
+  /** @returns False if it must be retried. */
   async #put(client: Client, written: Written): Promise<boolean> {
     const { draftId, text, topic } = written;
-    const saved = stateOf(written);
+    const place = this.#place;
+    const saved = stateAt(place, written);
     if (written.creation !== null) return this.#create(client, written.creation);
     if (saved === '' && draftId !== null) return this.#delete(client, draftId);
     if (saved === '') {
       this.#patch({ saved });
       return true;
     }
-    const draft = draftOf(this.place, text, topic);
-    if (draftId === null) return this.#create(client, { key: newKey(), text, topic });
+    const draft = draftOf(place, text, topic);
+    if (draftId === null) return this.#create(client, { key: newKey(), text, topic, place });
     const { data } = await client.mutation(UpdateDraftDocument, { input: { draftId, draft } }).toPromise();
     const result = data?.updateDraft;
     if (isUnsure(result)) return false;
     if (result?.__typename === 'UpdateDraftPayload') this.#patch({ saved });
-    // It is gone, and made anew; should it be there nevertheless, it is not to come back.
+    // The draft was deleted, so a new one is created. If the old one exists after all, it is not adopted again.
     else if (result?.__typename === 'BadRequestError') {
       this.#buried.add(draftId);
       this.#patch({ draftId: null, saved: '' });
@@ -151,18 +194,19 @@ export class DraftKeeper {
 
   async #create(client: Client, creation: NonNullable<Written['creation']>): Promise<boolean> {
     this.#patch({ creation });
-    const input = { drafts: [draftOf(this.place, creation.text, creation.topic)] };
+    const place = creation.place ?? this.#place;
+    const input = { drafts: [draftOf(place, creation.text, creation.topic)] };
     const { data, error } = await client.mutation(CreateDraftDocument, { input }, withKey(creation.key)).toPromise();
     const result = data?.createDrafts;
     if (result === undefined && error?.networkError === undefined) {
-      // An answer that is none: under this key there will be no other.
+      // The response has no result. A retry under the same key would get no other response.
       this.#patch({ creation: null });
       return false;
     }
     if (isUnsure(result)) return false;
     const made = result?.__typename === 'CreateDraftsPayload' ? result.drafts?.[0] : undefined;
-    // What is refused is kept by the tab alone, and tried again with the next word.
-    this.#patch({ saved: stateOf(creation), creation: null, draftId: made?.id ?? null });
+    // If the service refuses a draft, the tab keeps the text, and the next edit retries.
+    this.#patch({ saved: stateAt(place, creation), creation: null, draftId: made?.id ?? null });
     return true;
   }
 
@@ -175,16 +219,16 @@ export class DraftKeeper {
   }
 
   #adopt({ id, content, topicName }: Draft): void {
-    const topic = 'channelId' in this.place && this.place.topic === undefined ? topicName : '';
+    const topic = 'channelId' in this.#place && this.#place.topic === undefined ? topicName : '';
     const now = { text: content, topic };
-    const { text, draftId } = this.written.get();
-    if (draftId === id && text === content) return;
-    this.#patch({ ...now, draftId: id, saved: stateOf(now), creation: null });
+    const before = this.written.get();
+    if (before.draftId === id && before.text === content && before.topic === topic) return;
+    this.#patch({ ...now, draftId: id, saved: stateAt(this.#place, now), creation: null });
   }
 
-  /** The draft was deleted, or sent, elsewhere. */
+  /** Handles a draft that was deleted or sent elsewhere. */
   #lose(isWriting: boolean): void {
-    this.#patch(isWriting ? { draftId: null, saved: '' } : NOTHING);
+    this.#patch({ draftId: null, saved: '', ...(!isWriting && { text: '' }) });
     if (isWriting) this.#saveLater();
   }
 
@@ -198,13 +242,14 @@ export class DraftKeeper {
   #patch(part: Partial<Written>): void {
     const next = { ...this.written.get(), ...part };
     this.written.set(next);
-    const isNothing = next.text === '' && next.draftId === null && next.creation === null;
+    const isNothing = next.text === '' && next.topic === '' && next.draftId === null && next.creation === null;
     if (isNothing) sessionStorage.removeItem(this.#storageKey);
     else sessionStorage.setItem(this.#storageKey, JSON.stringify(next));
   }
 }
 
-function restored(storageKey: string): Written {
+/** Returns the text that session storage keeps for a destination. */
+export function restored(storageKey: string): Written {
   const kept = sessionStorage.getItem(storageKey);
   return kept === null ? NOTHING : { ...NOTHING, ...(JSON.parse(kept) as Partial<Written>) };
 }

@@ -1,19 +1,25 @@
-import { isSameTopic } from '../api/narrow.ts';
+import { isSameTopic, topicKey } from '../../contract/topic-key.ts';
 import type { DraftRowFragment as Draft, DraftInput, MessageTarget } from '../generated/graphql.ts';
 import type { Route } from '../routing/routes.ts';
 
-/** Where something is written: to a topic of a channel, to one that is yet to be named, or to people. */
+/** Destination of unsent text: a topic of a channel, a topic without a name yet, or users. */
 export type Place =
   | { readonly channelId: string; readonly topic: string | undefined }
   | { readonly directTo: readonly string[] };
 
-/** The same text for the same place. */
+/** A topic by its channel and name. */
+export interface TopicPlace {
+  readonly channelId: string;
+  readonly topic: string;
+}
+
+/** Returns the same string for equal destinations. */
 export const placeKey = (place: Place): string =>
   'channelId' in place
-    ? JSON.stringify([place.channelId, place.topic?.toLowerCase() ?? null])
+    ? JSON.stringify([place.channelId, place.topic === undefined ? null : topicKey(place.topic)])
     : JSON.stringify(place.directTo.toSorted());
 
-/** @param viewerId Who need not be named among those it is for. */
+/** Whether a draft belongs to a destination. @param viewerId This user is ignored when the recipients are compared. */
 export function isFor(draft: Draft, place: Place, viewerId: string): boolean {
   if ('channelId' in place) {
     return draft.channel?.id === place.channelId && isSameTopic(draft.topicName, place.topic ?? '');
@@ -23,14 +29,18 @@ export function isFor(draft: Draft, place: Place, viewerId: string): boolean {
   return others(draft.recipients.map(({ id }) => id)) === others(place.directTo);
 }
 
-/** Where a draft is written; undefined where it has no place, or none that the viewer still sees. */
+/** Returns the destination of a draft. Undefined if it has none, or none that the viewer can see. */
 export function placeOf({ type, channel, topicName, recipients }: Draft): Place | undefined {
   if (channel !== null) return { channelId: channel.id, topic: topicName };
   if (type !== 'DIRECT' || recipients.length === 0) return undefined;
   return { directTo: recipients.map(({ id }) => id) };
 }
 
-/** @param viewerId Who is no part of a conversation's address, unless they talk to themselves. */
+/**
+ * Returns the route to a destination.
+ *
+ * @param viewerId The viewer is left out of a conversation's address, unless they are alone.
+ */
 export function routeTo(place: Place, viewerId: string): Route {
   if ('channelId' in place) {
     const { channelId, topic } = place;
@@ -40,13 +50,13 @@ export function routeTo(place: Place, viewerId: string): Route {
   return { name: 'direct', userIds: others.length > 0 ? others : [viewerId] };
 }
 
-/** A place as the service is told of it. @param newTopic What a new topic is called by now. */
+/** Returns a destination as input for the service. @param newTopic Current name of a new topic. */
 export function targetOf(place: Place, newTopic = ''): MessageTarget {
   if ('directTo' in place) return { direct: [...place.directTo] };
   return { topic: { channel: { id: place.channelId }, name: place.topic ?? newTopic } };
 }
 
-/** @param newTopic What a new topic is called by now. */
+/** Returns a draft as input for the service. @param newTopic Current name of a new topic. */
 export const draftOf = (place: Place, content: string, newTopic: string): DraftInput => ({
   to: targetOf(place, newTopic),
   content,

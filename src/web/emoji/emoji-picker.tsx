@@ -3,19 +3,20 @@ import { useClient } from 'urql';
 import { useStore } from '../api/store.ts';
 import { closePopup, openPopup } from '../ui/popup.tsx';
 import './emoji.css';
+import { isForInputMethod } from '../keyboard/input-method.ts';
 import { type Emoji, emojiTable, findEmoji, loadEmoji, noteUse, oftenUsed } from './emoji-table.ts';
 
-/** How many stand in a line: as `emoji.css` has it. */
+/** Emoji per line. Must match `emoji.css`. */
 const IN_LINE = 9;
-/** How many are shown at first, and how many more each time the end is near. */
+/** Number of emoji shown at first, and added each time the user comes near the end. */
 const STEP = 20 * IN_LINE;
 
-/** Has somebody choose an emoji, beside an element. */
+/** Opens a picker beside an element. Calls `onChoose` with the emoji that the user chooses. */
 export function openEmojiPicker(anchor: Element, onChoose: (emoji: Emoji) => void): void {
   openPopup(anchor, <EmojiPicker onChoose={onChoose} />);
 }
 
-/** A field that searches, and below it what it finds: arrows go through that, Enter takes one. */
+/** A search field and its results: arrow keys move through them, Enter chooses one. */
 function EmojiPicker({ onChoose }: { readonly onChoose: (emoji: Emoji) => void }) {
   const client = useClient();
   const [text, setText] = useState('');
@@ -37,6 +38,7 @@ function EmojiPicker({ onChoose }: { readonly onChoose: (emoji: Emoji) => void }
     onChoose(emoji);
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (isForInputMethod(event.nativeEvent)) return;
     const step = STEPS[event.key];
     if (event.key === 'Enter') choose(found[active]);
     else if (step === undefined) return;
@@ -94,7 +96,7 @@ function EmojiPicker({ onChoose }: { readonly onChoose: (emoji: Emoji) => void }
         {found[active] === undefined
           ? all.length === 0
             ? 'Loading…'
-            : 'No such emoji'
+            : 'No emoji found'
           : `:${found[active].names[0]}:`}
       </p>
     </div>
@@ -124,15 +126,15 @@ interface ChoiceProps {
 function Choice({ emoji, id, isActive, onChoose }: ChoiceProps) {
   const name = emoji.names[0].replaceAll('_', ' ');
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field, which keeps the focus.
-    // biome-ignore lint/a11y/useFocusableInteractive: the field says which one is chosen.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the field keeps the focus and handles the keys.
+    // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus and references the active option.
     <div role="option" id={id} aria-selected={isActive} aria-label={name} title={name} onClick={() => onChoose(emoji)}>
       <EmojiShown {...emoji} />
     </div>
   );
 }
 
-/** How an emoji looks, for the eye. */
+/** The characters or the image of an emoji, hidden from screen readers. */
 export function EmojiShown({ names: [name], glyph, imageUrl }: Pick<Emoji, 'names' | 'glyph' | 'imageUrl'>) {
   if (imageUrl !== undefined) return <img className="emoji-image" src={imageUrl} alt="" width={20} height={20} />;
   return <span aria-hidden="true">{glyph ?? `:${name}:`}</span>;

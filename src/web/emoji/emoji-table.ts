@@ -3,28 +3,29 @@ import { createStore } from '../api/store.ts';
 import { type CustomEmojiRowFragment, EmojiDataDocument, type ReactionType } from '../generated/graphql.ts';
 import { type LiveEvent, onEvent } from '../live/engine.ts';
 import { liveStatus } from '../live/status.ts';
+import { fitOf } from '../type-ahead/name-words.ts';
 import { glyphOf } from '../ui/person.tsx';
 
-/** An emoji that messages and reactions can have. */
+/** An emoji for messages and reactions. */
 export interface Emoji {
-  /** What it is called, first; what else finds it. */
+  /** Its main name, followed by other names that find it. */
   readonly names: readonly [string, ...string[]];
-  /** Its identifier within the namespace of its type. */
+  /** Identifier within the namespace of its type. */
   readonly code: string;
   readonly type: ReactionType;
-  /** How it looks: characters, or an image's address. */
+  /** Its characters. Emoji without characters have an image. */
   readonly glyph: string | undefined;
   readonly imageUrl: string | undefined;
-  /** Whether it may be used anew. */
+  /** Whether new messages and reactions can use it. */
   readonly isActive: boolean;
 }
 
-/** All there are, the organization's own first; empty until `loadEmoji` has read them. */
+/** All emoji, custom emoji first. Empty until `loadEmoji` has loaded them. */
 export const emojiTable = createStore<readonly Emoji[]>([]);
 
 let loading: Promise<void> | undefined;
 
-/** Reads them, once. What fails is tried again when they are next wanted. */
+/** Loads the emoji once. After a failure, the next call retries. */
 export function loadEmoji(client: Client): Promise<void> {
   loading ??= read(client).catch(() => {
     loading = undefined;
@@ -32,7 +33,7 @@ export function loadEmoji(client: Client): Promise<void> {
   return loading;
 }
 
-/** Hears which emoji the organization adds and takes out of use, once they were read. @returns What ends it. */
+/** Follows changes of custom emoji after the emoji were loaded. @returns A function that stops it. */
 export function startEmoji(client: Client): () => void {
   let { queueId } = liveStatus.get();
   const stops = [
@@ -43,7 +44,7 @@ export function startEmoji(client: Client): () => void {
     liveStatus.watch(() => {
       const before = queueId;
       queueId = liveStatus.get().queueId;
-      // What happened between two queues nobody has told.
+      // Events between two queues are missing, so all emoji are loaded again.
       if (queueId === before || queueId === null || loading === undefined) return;
       loading = undefined;
       void loadEmoji(client);
@@ -61,7 +62,7 @@ function changedBy(event: LiveEvent): CustomEmojiRowFragment | undefined {
   return isOne ? (event.customEmoji ?? undefined) : undefined;
 }
 
-/** In the place of what is known of it, or before all others. */
+/** Replaces a custom emoji, or adds it before all others. */
 function put(own: Emoji): void {
   const isOwn = ({ type, code }: Emoji) => type === own.type && code === own.code;
   const all = emojiTable.get();
@@ -86,7 +87,7 @@ async function readOwn(
   const { data, error } = await client
     .query(EmojiDataDocument, { after }, { requestPolicy: 'network-only' })
     .toPromise();
-  if (data?.serverSettings === undefined) throw error ?? new Error('No answer');
+  if (data?.serverSettings === undefined) throw error ?? new Error('The response contains no emoji data');
   const own = (data.customEmoji?.nodes ?? []).map(ownEmoji);
   const url = data.serverSettings.emojiDataUrl;
   const { pageInfo } = data.customEmoji ?? {};
@@ -103,7 +104,7 @@ const ownEmoji = ({ databaseId, name, imageUrl, isActive }: CustomEmojiRowFragme
   isActive,
 });
 
-/** Those whose names have the text in them: those that are called so, then those that begin so, then the rest. */
+/** Returns the emoji whose names contain the text: exact matches first, then prefixes, then the rest. */
 export function findEmoji(all: readonly Emoji[], text: string): readonly Emoji[] {
   const wanted = text
     .trim()
@@ -115,7 +116,7 @@ export function findEmoji(all: readonly Emoji[], text: string): readonly Emoji[]
   const rank = ({ names }: Emoji) => {
     if (names.includes(wanted)) return 0;
     if (names.some((name) => name.startsWith(wanted))) return 1;
-    return names.some((name) => name.includes(wanted)) ? 2 : 3;
+    return names.some((name) => name.includes(wanted) || fitOf(name, wanted) !== undefined) ? 2 : 3;
   };
   return usable
     .map((emoji) => ({ emoji, rank: rank(emoji) }))
@@ -124,15 +125,15 @@ export function findEmoji(all: readonly Emoji[], text: string): readonly Emoji[]
     .map(({ emoji }) => emoji);
 }
 
-/** An emoji under one of its names. */
+/** An emoji with one of its names. */
 interface Named {
   readonly emoji: Emoji;
   readonly name: string;
 }
 
 /**
- * The emoji that are meant by what is written of a name by now: named so, beginning so, then with a later word that does;
- * each emoji once, under the name that fits best.
+ * Returns the emoji that match a partly typed name: exact matches first, then prefixes, then matches of a later word. Each
+ * emoji is returned once, under its best match.
  */
 export function emojiNamed(all: readonly Emoji[], written: string, limit: number): readonly Named[] {
   const text = written.toLowerCase();
@@ -152,8 +153,8 @@ const UNFIT = 3;
 
 function nameRank(name: string, text: string): number {
   if (name === text) return 0;
-  if (name.startsWith(text)) return 1;
-  return name.includes(`_${text}`) ? 2 : UNFIT;
+  const fit = fitOf(name, text);
+  return fit === undefined ? UNFIT : fit + 1;
 }
 
 type Ranked = Named & { readonly rank: number };
@@ -164,7 +165,7 @@ const KEY = 'emoji used';
 const KEPT = 16;
 const FIRST_CHOICE = ['thumbs_up', 'heart', 'tada', 'joy', 'check', 'eyes', 'pray', 'rocket'];
 
-/** Those this browser used last, and some that most people use. */
+/** Returns the emoji that this browser used last, followed by popular ones. */
 export function oftenUsed(all: readonly Emoji[]): readonly Emoji[] {
   const names = new Set([...used(), ...FIRST_CHOICE]);
   return [...names]
@@ -172,7 +173,7 @@ export function oftenUsed(all: readonly Emoji[]): readonly Emoji[] {
     .slice(0, KEPT);
 }
 
-/** Remembers that somebody used it. */
+/** Stores that an emoji was used. */
 export function noteUse({ names: [name] }: Emoji): void {
   localStorage.setItem(KEY, JSON.stringify([name, ...used().filter((one) => one !== name)].slice(0, KEPT)));
 }

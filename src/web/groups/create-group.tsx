@@ -9,26 +9,28 @@ import { Dialog, useClose } from '../ui/dialog.tsx';
 import type { Described } from '../ui/draft-form.tsx';
 import { GroupForm } from './group-form.tsx';
 import { idsOf } from './group-names.ts';
+import { openGroup } from './open-group.tsx';
 
 const EMPTY: Described = { name: '', description: '' };
 
-/** Makes a group, with the people and groups that are to be in it from the start. */
+/** Dialog that creates a group with its first members, and opens it. */
 export function CreateGroup() {
   const { viewer } = useViewer();
   const close = useClose();
-  const { run, refusal, isBusy } = useCommand(CreateGroupDocument);
+  const { run, refusal, isBusy } = useCommand(CreateGroupDocument, ({ createUserGroup: made }) => {
+    close();
+    if (made.__typename === 'CreateUserGroupPayload' && made.userGroup !== null) openGroup(made.userGroup.id);
+  });
   const initial: readonly Named[] = viewer === null ? [] : [viewer];
   const [chosen, setChosen] = useState(initial);
   const save = async (draft: Described) => {
     const { people: memberIds, groups: subgroupIds } = idsOf(chosen);
-    if (!(await run({ input: { ...draft, memberIds, subgroupIds } }))) return;
-    announce(`${draft.name} is made`);
-    close();
+    if (await run({ input: { ...draft, memberIds, subgroupIds } })) announce(`The group ${draft.name} was created.`);
   };
   return (
-    <Dialog title="Make a group">
-      <GroupForm before={EMPTY} saveAs="Make the group" isBusy={isBusy} refusal={refusal} save={save}>
-        <PeoplePicker label="Who is in it" withGroups initial={initial} onChange={setChosen} />
+    <Dialog title="Create a group">
+      <GroupForm before={EMPTY} saveAs="Create" isBusy={isBusy} refusal={refusal} save={save}>
+        <PeoplePicker label="Members" withGroups initial={initial} onChange={setChosen} />
       </GroupForm>
     </Dialog>
   );

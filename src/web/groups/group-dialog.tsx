@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import { GroupDocument, type GroupQuery, UpdateGroupDocument } from '../generated/graphql.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { changesIn, type Described } from '../ui/draft-form.tsx';
@@ -10,6 +10,7 @@ import { GroupMembers } from './group-members.tsx';
 import { nameOfGroup } from './group-names.ts';
 import { GroupUse } from './group-use.tsx';
 import './groups.css';
+import { NotReady } from '../ui/not-ready.tsx';
 import { notify } from '../ui/notices.tsx';
 import { JoinButton } from './join-button.tsx';
 import { PermissionsForm } from './permissions-form.tsx';
@@ -19,17 +20,21 @@ type Group = NonNullable<GroupQuery['userGroup']>;
 const PARTS = { members: 'Members', general: 'General', permissions: 'Permissions' } as const;
 type Part = keyof typeof PARTS;
 
-/** All about a group, in three parts. Who may not manage it reads what it is. */
+/** Dialog with a group in three tabs. Read-only if the viewer cannot manage the group. */
 export function GroupDialog({ userGroupId }: { readonly userGroupId: string }) {
   const [part, setPart] = useState<Part>('members');
-  const [{ data }] = useQuery({
-    query: GroupDocument,
-    variables: { userGroupId },
-    requestPolicy: 'cache-and-network',
-  });
-  const group = data?.userGroup;
-  if (group === undefined) return null;
-  if (group === null) return <Dialog title="No group you can see">It is gone, or hidden from you.</Dialog>;
+  const read = useData(GroupDocument, { userGroupId }, { requestPolicy: 'cache-and-network' });
+  if (read.state === 'loading') return null;
+  if (read.state === 'failed') {
+    return (
+      <Dialog title="Group">
+        <NotReady of={read} />
+      </Dialog>
+    );
+  }
+  const group = read.data.userGroup;
+  if (group === null)
+    return <Dialog title="Group not found">It does not exist, or you do not have access to it.</Dialog>;
   return (
     <Dialog title={nameOfGroup(group)} size="wide">
       <Tabs parts={PARTS} shown={part} onShow={setPart} />
@@ -51,7 +56,7 @@ function Shown({ part, group }: { readonly part: Part; readonly group: Group }) 
       return <General group={group} />;
     case 'permissions':
       return group.isRoleGroup ? (
-        <p className="soft">Its members follow from their roles.</p>
+        <p className="soft">The members of this group are determined by their roles.</p>
       ) : (
         <Permissions group={group} />
       );
@@ -62,7 +67,7 @@ function About({ group }: { readonly group: Group }) {
   return (
     <div className="group-about">
       <p className="soft">
-        {group.isDeactivated && 'Deactivated: it can be given no permission. '}
+        {group.isDeactivated && 'This group is deactivated and cannot receive permissions. '}
         {group.description}
       </p>
       <JoinButton group={group} />
@@ -86,12 +91,12 @@ function General({ group }: { readonly group: Group }) {
 }
 
 const PERMISSIONS = {
-  canManage: 'Manage it',
+  canManage: 'Manage the group',
   canAddMembers: 'Add members',
   canRemoveMembers: 'Remove members',
-  canJoin: 'Join it',
-  canLeave: 'Leave it',
-  canMention: 'Mention it',
+  canJoin: 'Join the group',
+  canLeave: 'Leave the group',
+  canMention: 'Mention the group',
 } as const;
 
 function Permissions({ group: { id: userGroupId, permissions, viewerCanManage } }: { readonly group: Group }) {

@@ -1,6 +1,6 @@
 import { type Described, DraftForm, type DraftProps } from '../ui/draft-form.tsx';
 
-/** Asks for what a group is. */
+/** Form for the name and description of a group. */
 export const GroupForm = (props: DraftProps<Described>) => (
-  <DraftForm {...props} nameLimit={100} description={{ label: 'What it is for' }} />
+  <DraftForm {...props} nameLimit={100} description={{ label: 'Description' }} />
 );

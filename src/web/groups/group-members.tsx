@@ -1,5 +1,5 @@
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import {
   type GroupLineFragment,
   GroupMembersDocument,
@@ -12,6 +12,7 @@ import { MemberRow } from '../people/person-row.tsx';
 import { RemoveButton } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { Failure, NotReady } from '../ui/not-ready.tsx';
 import { More, Pages, type Place } from '../ui/pages.tsx';
 import { idsOf, nameOfGroup } from './group-names.ts';
 import { openGroup } from './open-group.tsx';
@@ -20,7 +21,7 @@ interface Props {
   readonly group: GroupLineFragment;
 }
 
-/** The people and groups that are in a group itself, and what adds and removes them. */
+/** List of the direct members and subgroups of a group, with controls to add and remove them. */
 export function GroupMembers({ group }: Props) {
   const { id: userGroupId, isDeactivated } = group;
   const { run, refusal } = useCommand(UpdateGroupMembersDocument);
@@ -29,7 +30,7 @@ export function GroupMembers({ group }: Props) {
     <>
       {group.viewerCanAddMembers && !isDeactivated && <AddMembers userGroupId={userGroupId} />}
       <Refusal>{refusal}</Refusal>
-      <ul className="plain-list" aria-label="Groups within it">
+      <ul className="plain-list" aria-label="Subgroups">
         <Pages of={userGroupId}>
           {(place) => (
             <SubgroupsPage
@@ -62,21 +63,22 @@ export function GroupMembers({ group }: Props) {
 interface PageProps {
   readonly userGroupId: string;
   readonly place: Place;
-  /** Undefined where the viewer may not. */
+  /** Undefined if the viewer cannot remove members. */
   readonly onRemove: ((id: string) => void) | undefined;
 }
 
 function MembersPage({ userGroupId, place, onRemove }: PageProps) {
   const variables = { userGroupId, after: place.after };
-  const [{ data }] = useQuery({ query: GroupMembersDocument, variables, requestPolicy: 'cache-and-network' });
-  const { nodes = [], pageInfo } = data?.userGroup?.members ?? {};
+  const read = useData(GroupMembersDocument, variables, { requestPolicy: 'cache-and-network' });
+  if (read.state !== 'ready') return <NotReady of={read} as="li" />;
+  const { nodes = [], pageInfo } = read.data.userGroup?.members ?? {};
   return (
     <>
       {nodes.map((person) => (
         <MemberRow key={person.id} person={person} onRemove={onRemove} />
       ))}
       {pageInfo !== undefined && nodes.length === 0 && place.after === null && (
-        <li className="row soft">No people of its own.</li>
+        <li className="row soft">No direct members.</li>
       )}
       <More place={place} info={pageInfo}>
         More members
@@ -87,8 +89,10 @@ function MembersPage({ userGroupId, place, onRemove }: PageProps) {
 
 function SubgroupsPage({ userGroupId, place, onRemove }: PageProps) {
   const variables = { userGroupId, after: place.after };
-  const [{ data }] = useQuery({ query: GroupSubgroupsDocument, variables, requestPolicy: 'cache-and-network' });
-  const { nodes = [], pageInfo } = data?.userGroup?.subgroups ?? {};
+  const read = useData(GroupSubgroupsDocument, variables, { requestPolicy: 'cache-and-network' });
+  // The list of members already shows that the dialog is loading.
+  if (read.state !== 'ready') return <Failure of={read} as="li" />;
+  const { nodes = [], pageInfo } = read.data.userGroup?.subgroups ?? {};
   return (
     <>
       {nodes.map((one) => (
@@ -98,7 +102,7 @@ function SubgroupsPage({ userGroupId, place, onRemove }: PageProps) {
             <button type="button" className="person-button" onClick={() => openGroup(one.id)}>
               {nameOfGroup(one)}
             </button>
-            <p className="soft">All who are in it</p>
+            <p className="soft">All members of this group</p>
           </div>
           <RemoveButton id={one.id} name={nameOfGroup(one)} onRemove={onRemove} />
         </li>

@@ -12,18 +12,18 @@ const ROLE_GROUPS: Readonly<Record<string, string>> = {
   'role:nobody': 'Nobody',
 };
 
-/** What a group is called: a role group by whom it holds. */
+/** Returns the display name of a group. */
 export const nameOfGroup = ({ name, isRoleGroup }: GroupNameFragment): string =>
   (isRoleGroup ? ROLE_GROUPS[name] : undefined) ?? name;
 
-/** Who holds a permission, in a few words. */
+/** Returns a short text that names the holders of a permission. */
 export function holdersSpoken({ group, directMembers, directSubgroups }: HoldersFragment): string {
   if (group !== null) return nameOfGroup(group);
   const names = [...directSubgroups.map(nameOfGroup), ...directMembers.map(({ fullName }) => fullName)];
   return names.length === 0 ? 'Nobody' : new Intl.ListFormat().format(names);
 }
 
-/** The people and groups that hold a permission by name. */
+/** Returns the users and groups that hold a permission, as entries of the picker. */
 export const namedHolders = ({ group, directMembers, directSubgroups }: HoldersFragment): readonly Named[] => [
   ...[...(group === null ? [] : [group]), ...directSubgroups].map((one) => ({
     id: one.id,
@@ -33,18 +33,18 @@ export const namedHolders = ({ group, directMembers, directSubgroups }: HoldersF
   ...directMembers,
 ];
 
-/** The ids of what was chosen: people apart from groups. */
+/** Splits chosen entries into user IDs and group IDs. */
 export const idsOf = (chosen: readonly Named[]) => ({
   people: chosen.filter(({ isGroup }) => isGroup !== true).map(({ id }) => id),
   groups: chosen.filter(({ isGroup }) => isGroup === true).map(({ id }) => id),
 });
 
-/** As the service takes it. */
+/** Returns chosen holders of a permission as input for the service. */
 export function holdersInput(chosen: readonly Named[]): GroupSettingInput {
   const { people: memberIds, groups: subgroupIds } = idsOf(chosen);
   return { direct: { memberIds, subgroupIds } };
 }
 
-/** Who holds a permission, as the service takes it. */
+/** Returns the current holders of a permission as input for the service. */
 export const holdersAsIs = (holders: HoldersFragment): GroupSettingInput =>
   holders.group === null ? holdersInput(namedHolders(holders)) : { groupId: holders.group.id };

@@ -17,14 +17,14 @@ interface Props {
   readonly group: GroupLineFragment;
 }
 
-/** Takes a group out of use, or brings it back. */
+/** Buttons that deactivate or reactivate a group. */
 export function GroupUse({ group }: Props) {
   const { run, refusal, isBusy } = useCommand(UpdateGroupDocument);
   if (!group.isDeactivated) {
     return (
       <div>
         <Button className="button-danger" onClick={() => openDialog(<DeactivateDialog group={group} />)}>
-          Deactivate the group
+          Deactivate group
         </Button>
       </div>
     );
@@ -33,7 +33,7 @@ export function GroupUse({ group }: Props) {
     <div>
       <Refusal>{refusal}</Refusal>
       <Button disabled={isBusy} onClick={() => void run({ input: { userGroupId: group.id, isDeactivated: false } })}>
-        Reactivate the group
+        Reactivate group
       </Button>
     </div>
   );
@@ -58,8 +58,8 @@ function DeactivateDialog({ group: { id, name } }: Props) {
       isBusy={fetching}
       onConfirm={deactivate}
     >
-      It can be given no permission and be put into no group, and nobody is told of mentions of it, until it is brought
-      back.
+      A deactivated group cannot receive permissions or be added to other groups. Mentions of it send no notifications.
+      You can reactivate it later.
     </Confirmation>
   );
 }
@@ -69,16 +69,16 @@ type Refused = Extract<
   { __typename?: 'CannotDeactivateGroupInUseError' }
 >;
 
-/** What goes by the group, as a sentence. */
+/** Returns a sentence about one use of the group that prevents its deactivation. */
 function useOf({ kind, supergroups, channel, userGroup }: Refused['objections'][number]): string {
   switch (kind) {
     case 'SUBGROUP':
-      return `It is within ${new Intl.ListFormat().format(supergroups.map(nameOfGroup))}.`;
+      return `The group is a subgroup of ${new Intl.ListFormat().format(supergroups.map(nameOfGroup))}.`;
     case 'CHANNEL':
-      return `It holds permissions in ${channel === null ? 'a channel that you do not see' : `#${channel.name}`}.`;
+      return `The group holds permissions in ${channel === null ? 'a channel that you cannot see' : `#${channel.name}`}.`;
     case 'USER_GROUP':
-      return `It holds permissions over ${userGroup === null ? 'another group' : nameOfGroup(userGroup)}.`;
+      return `The group holds permissions for ${userGroup === null ? 'another group' : nameOfGroup(userGroup)}.`;
     case 'ORGANIZATION':
-      return 'It holds permissions in the organization.';
+      return 'The group holds permissions in the organization.';
   }
 }

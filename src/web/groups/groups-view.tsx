@@ -1,5 +1,5 @@
 import { type ReactNode, useDeferredValue, useState } from 'react';
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { Header } from '../conversation/header.tsx';
 import { useRights } from '../conversation/use-viewer.ts';
 import { type GroupLineFragment, GroupsDocument } from '../generated/graphql.ts';
@@ -7,6 +7,7 @@ import { PeopleTabs } from '../people/people-tabs.tsx';
 import { Button } from '../ui/button.tsx';
 import { Choice, TextField } from '../ui/form.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { More, Pages, type Place } from '../ui/pages.tsx';
 import { nameOfGroup } from './group-names.ts';
 import { JoinButton } from './join-button.tsx';
@@ -14,7 +15,7 @@ import { openCreateGroup, openGroup } from './open-group.tsx';
 
 const KINDS = [
   ['made', 'Groups'],
-  ['role', 'By role'],
+  ['role', 'Role groups'],
   ['deactivated', 'Deactivated'],
 ] as const;
 type Kind = (typeof KINDS)[number][0];
@@ -22,7 +23,7 @@ type Kind = (typeof KINDS)[number][0];
 const kindOf = ({ isDeactivated, isRoleGroup }: GroupLineFragment): Kind =>
   isDeactivated ? 'deactivated' : isRoleGroup ? 'role' : 'made';
 
-/** The organization's groups: those that people made, those that follow from roles, and those out of use. */
+/** List of the organization's groups: created by users, derived from roles, or deactivated. */
 export function GroupsView({ menu }: { readonly menu: ReactNode }) {
   const [text, setText] = useState('');
   const [kind, setKind] = useState<Kind>('made');
@@ -39,7 +40,7 @@ export function GroupsView({ menu }: { readonly menu: ReactNode }) {
             <Choice label="Show" options={KINDS} value={kind} onChoose={setKind} />
             {mayMake && (
               <Button kind="primary" onClick={openCreateGroup}>
-                Make a group
+                Create a group
               </Button>
             )}
           </div>
@@ -61,26 +62,28 @@ interface PageProps {
 }
 
 function GroupsPage({ place, kind, nameContains }: PageProps) {
-  const [{ data }] = useQuery({
-    query: GroupsDocument,
-    variables: {
+  const read = useData(
+    GroupsDocument,
+    {
       after: place.after,
       includeDeactivated: kind === 'deactivated',
       ...(nameContains !== '' && { nameContains }),
     },
-    requestPolicy: 'cache-and-network',
-  });
-  if (data?.userGroups === null) return <li className="row soft">Guests do not see the groups.</li>;
-  // The service lists groups of all kinds together, so that of one kind a page may hold few, or none.
-  const groups = (data?.userGroups?.nodes ?? []).filter((group) => kindOf(group) === kind);
-  const info = data?.userGroups?.pageInfo;
-  const isEmpty = groups.length === 0 && place.after === null && info?.hasNextPage === false;
+    { requestPolicy: 'cache-and-network' },
+  );
+  if (read.state !== 'ready') return <NotReady of={read} as="li" />;
+  const { userGroups } = read.data;
+  if (userGroups === null) return <li className="row soft">Guests cannot see groups.</li>;
+  // The service lists groups of all kinds, so a page may contain few or none of one kind.
+  const groups = userGroups.nodes.filter((group) => kindOf(group) === kind);
+  const info = userGroups.pageInfo;
+  const isEmpty = groups.length === 0 && place.after === null && !info.hasNextPage;
   return (
     <>
       {groups.map((group) => (
         <GroupRow key={group.id} group={group} />
       ))}
-      {isEmpty && <li className="row soft">None.</li>}
+      {isEmpty && <li className="row soft">No groups found.</li>}
       <More place={place} info={info}>
         More groups
       </More>

@@ -1,10 +1,10 @@
-import { lazy } from 'react';
 import { openDialog } from '../ui/dialog.tsx';
+import { lazyDialog } from '../ui/lazy-dialog.tsx';
 
-// They are fetched when somebody wants to see them.
-const GroupDialog = lazy(() => import('./group-dialog.tsx').then((module) => ({ default: module.GroupDialog })));
-const CreateGroup = lazy(() => import('./create-group.tsx').then((module) => ({ default: module.CreateGroup })));
+// The dialogs are loaded when they are first opened.
+const GroupDialog = lazyDialog(async () => (await import('./group-dialog.tsx')).GroupDialog);
+const CreateGroup = lazyDialog(async () => (await import('./create-group.tsx')).CreateGroup);
 
-/** Shows who is in a group and who may do what with it. */
+/** Opens a group: its members, properties and permissions. */
 export const openGroup = (userGroupId: string): void => openDialog(<GroupDialog userGroupId={userGroupId} />);
 export const openCreateGroup = (): void => openDialog(<CreateGroup />);

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { GroupNamesDocument, type GroupSettingInput, type HoldersFragment } from '../generated/graphql.ts';
 import { PeoplePicker } from '../people/people-picker.tsx';
 import { Choice } from '../ui/form.tsx';
@@ -7,20 +7,20 @@ import { holdersInput, holdersSpoken, namedHolders, nameOfGroup } from './group-
 
 interface Props {
   readonly label: string;
-  /** Who holds it by now. */
+  /** The current holders of the permission. */
   readonly holders: HoldersFragment;
   readonly isFixed: boolean;
-  /** Who somebody else has given it to while the viewer changes it. */
+  /** New holders, as text, if another user has changed them while the viewer edits. */
   readonly changedTo: string | undefined;
   readonly onChange: (next: GroupSettingInput) => void;
 }
 
-/** What an option is called that is no group's id. */
+/** Value of the option that is not a group ID. */
 const CHOSEN = 'chosen';
 
-/** Who holds a permission: a group, or people and groups that are chosen by name. */
+/** Field for the holders of a permission: one group, or chosen users and groups. */
 export function PermissionField({ label, holders, isFixed, changedTo, onChange }: Props) {
-  const [{ data }] = useQuery({ query: GroupNamesDocument });
+  const { data } = useData(GroupNamesDocument, {});
   const [chosen, setChosen] = useState<string>();
   const value = chosen ?? holders.group?.id ?? CHOSEN;
   if (isFixed) {
@@ -39,8 +39,11 @@ export function PermissionField({ label, holders, isFixed, changedTo, onChange }
       <Choice
         label={label}
         value={value}
-        hint={(totalCount ?? 0) > listed.length && `The first ${listed.length} groups: find others by their names.`}
-        options={[...groups.map((group) => [group.id, nameOfGroup(group)] as const), [CHOSEN, 'Chosen by name…']]}
+        hint={(totalCount ?? 0) > listed.length && `Showing the first ${listed.length} groups.`}
+        options={[
+          ...groups.map((group) => [group.id, nameOfGroup(group)] as const),
+          [CHOSEN, 'Specific users and groups…'],
+        ]}
         onChoose={(next) => {
           setChosen(next);
           onChange(next === CHOSEN ? holdersInput(namedHolders(holders)) : { groupId: next });
@@ -48,12 +51,12 @@ export function PermissionField({ label, holders, isFixed, changedTo, onChange }
       />
       {changedTo !== undefined && (
         <p role="status" className="field-hint">
-          Somebody else has changed it meanwhile: {changedTo}
+          Another user has changed this to: {changedTo}
         </p>
       )}
       {value === CHOSEN && (
         <PeoplePicker
-          label={`${label}: who`}
+          label={`${label}: users and groups`}
           withGroups
           initial={namedHolders(holders)}
           onChange={(chosen) => onChange(holdersInput(chosen))}

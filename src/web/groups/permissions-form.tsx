@@ -6,29 +6,31 @@ import { notify } from '../ui/notices.tsx';
 import { holdersAsIs, holdersSpoken } from './group-names.ts';
 import { PermissionField } from './permission-field.tsx';
 
-/** A permission that somebody gives to others. */
+/** An unsaved change of a permission. */
 interface Edit {
   readonly next: GroupSettingInput;
-  /** Who held it when they began to. */
+  /** The holders when the viewer began the change. */
   readonly begun: HoldersFragment;
-  /** Who they know holds it: a change of anybody else that they have not been told of is not overwritten. */
+  /**
+   * The holders that the viewer has seen. If another user has changed them since, saving fails instead of overwriting them.
+   */
   readonly known: HoldersFragment;
 }
 
 interface Props<N extends string> {
-  /** Each permission with what it allows. */
+  /** Description of each permission. */
   readonly labels: Readonly<Record<N, string>>;
   readonly holders: Readonly<Record<N, HoldersFragment>>;
   readonly isFixed: boolean;
   readonly refusal: string | undefined;
-  /** @returns Whether it was done. */
+  /** @returns Whether it was saved. */
   readonly save: (edits: Partial<Record<N, GroupSettingEditInput>>) => Promise<boolean>;
 }
 
-/** Who may do what with something. */
+/** Form for the permissions of a channel or a group. */
 export function PermissionsForm<N extends string>({ labels, holders, isFixed, refusal, save }: Props<N>) {
   const [edits, setEdits] = useState<Partial<Record<N, Edit>>>({});
-  // Grows when they are saved: from then on each field shows what is so.
+  // Incremented after saving, so that each field is reset to the current holders.
   const [saved, setSaved] = useState(0);
   const latest = useRef(holders);
   latest.current = holders;
@@ -41,7 +43,7 @@ export function PermissionsForm<N extends string>({ labels, holders, isFixed, re
     event.preventDefault();
     const changes = mapValues(edits, ({ next, known }: Edit) => ({ new: next, old: holdersAsIs(known) }));
     if (!(await save(changes))) {
-      // Who tries again has seen, beside each field, who holds it by now.
+      // The fields now show the current holders, so the next attempt may overwrite them.
       setEdits((before) => mapValues(before, (edit: Edit, name) => ({ ...edit, known: latest.current[name] })));
       return;
     }
@@ -73,7 +75,9 @@ export function PermissionsForm<N extends string>({ labels, holders, isFixed, re
   );
 }
 
-/** Who holds a permission that somebody else has changed since one began to; undefined where nobody has. */
+/**
+ * Returns the holders of a permission that another user has changed since the viewer began; undefined if it is unchanged.
+ */
 function changedTo(begun: HoldersFragment | undefined, now: HoldersFragment): string | undefined {
   if (begun === undefined || JSON.stringify(holdersAsIs(begun)) === JSON.stringify(holdersAsIs(now))) return undefined;
   return holdersSpoken(now);

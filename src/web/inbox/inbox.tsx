@@ -7,7 +7,7 @@ import { Count } from '../ui/count.tsx';
 import { namesOf } from '../ui/person.tsx';
 import './inbox.css';
 
-/** What is unread, everywhere. */
+/** View of the conversations and unmuted channels with unread messages. */
 export function Inbox({ menu }: { readonly menu: ReactNode }) {
   const data = useFirstScreen();
   const viewerId = data?.viewer?.id ?? '';
@@ -17,7 +17,7 @@ export function Inbox({ menu }: { readonly menu: ReactNode }) {
     <>
       <Header menu={menu} title="Inbox" />
       <div className="inbox" data-section>
-        {channels.length + conversations.length === 0 && <p className="message-note">All is read.</p>}
+        {channels.length + conversations.length === 0 && <p className="message-note">No unread messages.</p>}
         <ul className="inbox-list">
           {conversations.map(({ id, participants, unreadCount }) => {
             const others = participants.filter((person) => person.id !== viewerId);

@@ -1,18 +1,18 @@
-/** So long a place may take to show where one writes. */
+/** Longest wait for the composer of a view that was just opened. */
 const PATIENCE_MS = 3_000;
 
 const composer = (): HTMLElement | null =>
   document.querySelector<HTMLElement>('form.composer [data-section-start], form.composer textarea');
 
-/** Puts the focus where one writes. */
+/** Focuses the composer. */
 export const focusComposer = (): void => composer()?.focus();
 
-/** Puts the focus where one writes, once the place that was gone to shows it, and its messages. */
+/** Focuses the composer as soon as the view that is being opened shows the composer and the messages. */
 export function focusComposerSoon(): void {
   const shown = document.querySelector('[role="feed"]');
   const observer = new MutationObserver(() => {
     const feed = document.querySelector('[role="feed"]');
-    // The message that the list begins at has the focus first.
+    // The first message of the list receives the focus before the composer.
     if (feed === null || feed === shown || feed.getAttribute('aria-busy') === 'true' || composer() === null) return;
     observer.disconnect();
     focusComposer();
@@ -21,7 +21,7 @@ export function focusComposerSoon(): void {
   setTimeout(() => observer.disconnect(), PATIENCE_MS);
 }
 
-/** Puts the focus on the message of the list that the Tab key would come to. */
+/** Focuses the message of the list that the Tab key would reach. @returns Whether there is a composer. */
 export function focusList(): boolean {
   const stop = document.querySelector<HTMLElement>('[role="feed"] article[tabindex="0"]');
   stop?.focus();

@@ -1,22 +1,26 @@
-import type { Client } from 'urql';
+import { type Client, CombinedError, type OperationResult } from 'urql';
+import { topicKey } from '../../contract/topic-key.ts';
 import { act } from '../api/act.ts';
-import { NEWEST } from '../api/narrow.ts';
+import { NEWEST, narrowKey } from '../api/narrow.ts';
+import { refusalIn } from '../api/use-command.ts';
 import {
   FirstUnreadDocument,
+  type FirstUnreadQuery,
   MarkInNarrowDocument,
+  type MessageAnchor,
   type MessageNarrowInput,
   SidebarDocument,
   type SidebarQuery,
 } from '../generated/graphql.ts';
 import { currentRoute, navigate } from '../routing/router.tsx';
-import { addressOf, narrowOf } from '../routing/routes.ts';
+import { addressOf, narrowOf, type Route, routeOf } from '../routing/routes.ts';
 import { sectionsOf } from '../sidebar/order.ts';
 import { markChannelAsRead, markTopicAsRead } from '../topics/topic-actions.ts';
 import { notify } from '../ui/notices.tsx';
 
-// Ways through the places of the page.
+// Navigation between the views of the page.
 
-/** Goes to the place above or below the open one in the sidebar, as it is shown there. */
+/** Opens the view above or below the current one in the sidebar. */
 export function walkSidebar(step: 1 | -1, { unread }: { readonly unread: boolean }): void {
   const links = [...document.querySelectorAll<HTMLAnchorElement>('.shell-sidebar a.sidebar-row')];
   const here = links.findIndex((link) => link.getAttribute('aria-current') === 'page');
@@ -27,21 +31,41 @@ export function walkSidebar(step: 1 | -1, { unread }: { readonly unread: boolean
   next.scrollIntoView({ block: 'nearest' });
 }
 
-/** Goes to the next topic or conversation with something unread: in the open channel first, then down the sidebar. */
+/** Opens the next topic or conversation with unread messages: first in the open channel, then down the sidebar. */
 export async function goToNextUnread(client: Client): Promise<void> {
   const data = client.readQuery(SidebarDocument, {})?.data;
   if (!data) return;
+  const start = currentRoute();
+  passed.add(placeIn(start));
   const places = fromHere(placesOf(data));
-  for (const place of places) {
+  // Topics that the user has already left are visited again after all others.
+  for (const place of [...places, undefined, ...places]) {
+    if (place === undefined) {
+      passed.clear();
+      passed.add(placeIn(start));
+      continue;
+    }
     const address = typeof place === 'string' ? place : await unreadTopicIn(client, place);
-    if (address === undefined || address === location.pathname) continue;
+    // The user has navigated elsewhere in the meantime, and may be writing there.
+    if (currentRoute() !== start) return;
+    if (address instanceof CombinedError) {
+      notify(refusalIn(undefined, address) ?? '');
+      return;
+    }
+    if (address === undefined || passed.has(placeIn(routeOf(address)))) continue;
     navigate(address);
     return;
   }
-  notify('Nothing else is unread.');
+  notify('There are no more unread messages.');
 }
 
-/** A channel with something unread, or the address of a conversation. */
+/** Topics and conversations that the shortcut has left, by `placeIn`. Cleared when no others are unread. */
+const passed = new Set<string>();
+
+/** Returns the same string for routes to the same topic or conversation. */
+const placeIn = (route: Route): string => topicKey(narrowKey(narrowOf(route)));
+
+/** A channel with unread messages, or the address of a conversation. */
 type Place = { readonly channelId: string; readonly name: string } | string;
 
 function placesOf({ subscriptions, directConversations, viewer }: SidebarQuery): Place[] {
@@ -60,7 +84,7 @@ function placesOf({ subscriptions, directConversations, viewer }: SidebarQuery):
   return [...channels, ...conversations];
 }
 
-/** The same places, beginning with the open one. */
+/** Returns the same channels and conversations, starting with the current one. */
 function fromHere(places: readonly Place[]): Place[] {
   const { channelId } = openChannel();
   const here = places.findIndex((place) =>
@@ -74,24 +98,54 @@ function openChannel(): { readonly channelId?: string; readonly topic?: string }
   return route.name === 'channel' || route.name === 'topics' ? route : {};
 }
 
-/** The topic of the first message in a channel that is unread, and not muted; but for the open topic. */
-async function unreadTopicIn(client: Client, { channelId, name }: Exclude<Place, string>): Promise<string | undefined> {
+/**
+ * Reads the address of the topic with the first unread message in a channel, except muted and visited topics.
+ *
+ * @returns Undefined if there is no such topic; the error if the topics could not be read.
+ */
+async function unreadTopicIn(
+  client: Client,
+  { channelId, name }: Exclude<Place, string>,
+): Promise<string | undefined | CombinedError> {
   const open = openChannel();
   const isOpen = open.channelId === channelId && open.topic !== undefined;
   const not: MessageNarrowInput = { is: ['MUTED'], ...(isOpen && { topic: open.topic ?? '' }) };
   const narrow: MessageNarrowInput = { channel: { id: channelId }, is: ['UNREAD'], not };
-  const { data } = await client.query(FirstUnreadDocument, { narrow }, { requestPolicy: 'network-only' }).toPromise();
-  const topic = data?.messages?.nodes[0]?.topicName;
-  return topic === undefined ? undefined : addressOf({ name: 'channel', channelId, topic }, name);
+  let anchor: MessageAnchor = { place: 'OLDEST' };
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const { data, error } = await readUnread(client, narrow, anchor);
+    if (error !== undefined) return error;
+    const nodes = data?.messages?.nodes ?? [];
+    const found = nodes.findLast(({ topicName: topic }) => !passed.has(placeIn({ name: 'channel', channelId, topic })));
+    if (found !== undefined) return addressOf({ name: 'channel', channelId, topic: found.topicName }, name);
+    // Newest first.
+    const last = nodes[0]?.id;
+    if (nodes.length < PAGE || last === undefined) return undefined;
+    anchor = { messageId: last };
+  }
+  return undefined;
 }
 
-/** As many as one mutation marks. */
+/** Reads a page of unread messages without retries: a late response to a keystroke is useless. */
+const readUnread = (
+  client: Client,
+  narrow: MessageNarrowInput,
+  anchor: MessageAnchor,
+): Promise<OperationResult<FirstUnreadQuery>> =>
+  client
+    .query(FirstUnreadDocument, { narrow, anchor }, { requestPolicy: 'network-only', isTriedOnce: true })
+    .toPromise();
+
+/** Size and number of the pages of unread messages that are searched for an unvisited topic. */
+const [PAGE, MAX_PAGES] = [100, 20];
+
+/** Largest number of messages that one mutation marks. */
 const AT_ONCE = 5_000;
 
-/** Marks all that stands in the open place as read. */
+/** Marks all messages of the current view (a channel, a topic or a conversation) as read. */
 export async function markPlaceAsRead(client: Client): Promise<void> {
   const done = await markAsRead(client);
-  if (done !== undefined) notify('All is read here.');
+  if (done !== undefined) notify('All messages here are marked as read.');
 }
 
 function markAsRead(client: Client): Promise<unknown> {
@@ -102,7 +156,7 @@ function markAsRead(client: Client): Promise<unknown> {
   }
   const narrow = narrowOf(route);
   if (narrow === null) {
-    notify('There is nothing here to mark as read.');
+    notify('This view has no messages to mark as read.');
     return Promise.resolve(undefined);
   }
   const unread: MessageNarrowInput = { ...narrow, is: [...(narrow.is ?? []), 'UNREAD'] };

@@ -8,7 +8,7 @@ const GROUPS: Readonly<Record<keyof typeof SHORTCUTS, string>> = {
   message: 'On a message',
 };
 
-/** All that the keys do. */
+/** Dialog with all keyboard shortcuts. */
 export function HelpDialog() {
   return (
     <Dialog title="Keyboard shortcuts" size="wide">
@@ -51,7 +51,7 @@ const NAMES: Readonly<Record<string, string>> = {
   Escape: 'Esc',
 };
 
-/** A key as keyboards have it printed on. */
+/** Returns a key as keyboards label it. */
 const shownKey = (key: string): string =>
   key
     .split(/(?<=.)\+/)

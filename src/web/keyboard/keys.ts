@@ -1,45 +1,45 @@
-/** What a key does: once, for what hears it and for the help that tells of it. */
+/** A keyboard shortcut, for its handler and for the help dialog. */
 export interface Shortcut {
-  /** As `aria-keyshortcuts` has them; `Mod` is the Command key on Apple's machines, and the Control key elsewhere. */
+  /** In the format of `aria-keyshortcuts`. `Mod` is the Command key on Apple devices, and the Control key elsewhere. */
   readonly keys: readonly string[];
-  /** What it does, for whoever reads the help. */
+  /** Description in the help dialog. */
   readonly does: string;
 }
 
 /**
- * All keys of the page, by where they work. Those with a character alone do nothing where somebody writes, and none is
- * heard while a dialog or a menu is open, which have their own.
+ * All shortcuts of the page, by the part of the page in which they work. Shortcuts with a single character are ignored in text
+ * fields. All are ignored while a dialog or a menu is open, because those handle keys themselves.
  */
 export const SHORTCUTS = {
   everywhere: {
-    help: { keys: ['?'], does: 'Show these keys' },
+    help: { keys: ['?'], does: 'Show keyboard shortcuts' },
     search: { keys: ['/'], does: 'Search messages' },
     jump: { keys: ['Mod+K'], does: 'Jump to a channel, a person or a view' },
     nextUnread: { keys: ['n'], does: 'Go to the next unread topic or conversation' },
-    markRead: { keys: ['Shift+M'], does: 'Mark the open place as read' },
-    placeBelow: { keys: ['Alt+ArrowDown'], does: 'Next place in the sidebar' },
-    placeAbove: { keys: ['Alt+ArrowUp'], does: 'Place before it in the sidebar' },
-    unreadBelow: { keys: ['Alt+Shift+ArrowDown'], does: 'Next unread place in the sidebar' },
-    unreadAbove: { keys: ['Alt+Shift+ArrowUp'], does: 'Unread place before it in the sidebar' },
+    markRead: { keys: ['Shift+M'], does: 'Mark the current view as read' },
+    placeBelow: { keys: ['Alt+ArrowDown'], does: 'Next entry in the sidebar' },
+    placeAbove: { keys: ['Alt+ArrowUp'], does: 'Previous entry in the sidebar' },
+    unreadBelow: { keys: ['Alt+Shift+ArrowDown'], does: 'Next unread entry in the sidebar' },
+    unreadAbove: { keys: ['Alt+Shift+ArrowUp'], does: 'Previous unread entry in the sidebar' },
     nextSection: { keys: ['F6'], does: 'Next section of the page' },
-    sectionBefore: { keys: ['Shift+F6'], does: 'Section before it' },
-    back: { keys: ['Escape'], does: 'Back from where you write, or from within a message, to the list' },
+    sectionBefore: { keys: ['Shift+F6'], does: 'Previous section of the page' },
+    back: { keys: ['Escape'], does: 'Return from the message field, or from within a message, to the list' },
   },
   list: {
     next: { keys: ['ArrowDown', 'j', 'PageDown'], does: 'Next message' },
-    before: { keys: ['ArrowUp', 'k', 'PageUp'], does: 'Message before it' },
-    first: { keys: ['Home'], does: 'First message that is shown' },
+    before: { keys: ['ArrowUp', 'k', 'PageUp'], does: 'Previous message' },
+    first: { keys: ['Home'], does: 'First loaded message' },
     last: { keys: ['End'], does: 'Last message' },
-    into: { keys: ['Enter'], does: 'Into the message: ArrowLeft and ArrowRight go through its links and buttons' },
+    into: { keys: ['Enter'], does: 'Enter the message: ArrowLeft and ArrowRight move through its links and buttons' },
   },
   message: {
     reply: { keys: ['r'], does: 'Reply' },
     edit: { keys: ['e'], does: 'Edit your message' },
-    star: { keys: ['s'], does: 'Star it, or take the star away' },
+    star: { keys: ['s'], does: 'Star or unstar the message' },
     react: { keys: ['+', ':'], does: 'Add a reaction' },
-    sender: { keys: ['u'], does: 'Show who wrote it' },
-    move: { keys: ['m'], does: 'Move it to another topic' },
-    show: { keys: ['v'], does: 'Show it in its place' },
+    sender: { keys: ['u'], does: 'Show the profile of the sender' },
+    move: { keys: ['m'], does: 'Move the message to another topic' },
+    show: { keys: ['v'], does: 'View the message in context' },
     unreadFrom: { keys: ['Shift+U'], does: 'Mark as unread from here' },
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Shortcut>>>>;
@@ -47,22 +47,22 @@ export const SHORTCUTS = {
 type Shortcuts = typeof SHORTCUTS;
 export type Action = { [G in keyof Shortcuts]: keyof Shortcuts[G] }[keyof Shortcuts];
 
-/** A key as it is pressed. */
+/** A pressed key with its modifiers. */
 type Pressed = Pick<KeyboardEvent, 'key' | 'altKey' | 'ctrlKey' | 'metaKey' | 'shiftKey'>;
 
-/** Whether a key that is pressed is one of these. */
+/** Whether a pressed key is one of the shortcut's keys. */
 export const isKey = ({ keys }: Shortcut, pressed: Pressed): boolean => keys.some((key) => isOne(key, pressed));
 
 function isOne(key: string, { key: pressed, altKey, ctrlKey, metaKey, shiftKey }: Pressed): boolean {
   const parts = key.split(/(?<=.)\+/);
   const name = parts.at(-1) ?? '';
   if (altKey !== parts.includes('Alt') || (ctrlKey || metaKey) !== parts.includes('Mod')) return false;
-  // Which characters need the Shift key, keyboards differ in.
+  // Keyboards differ in which characters need the Shift key.
   const isSign = name.length === 1 && !/\p{L}/u.test(name);
   if (!isSign && shiftKey !== parts.includes('Shift')) return false;
   return name.length === 1 ? pressed.toLowerCase() === name.toLowerCase() : pressed === name;
 }
 
-/** Whether keys of the page are for somebody who writes here: those that write nothing. */
+/** Whether a key enters no text, so that shortcuts can use it in text fields. */
 export const writesNothing = ({ key, ctrlKey, metaKey, altKey }: Pressed): boolean =>
   key.length > 1 || ctrlKey || metaKey || altKey;

@@ -13,13 +13,13 @@ import { notify } from '../ui/notices.tsx';
 import { focusComposer, focusComposerSoon } from './focus.ts';
 import type { SHORTCUTS } from './keys.ts';
 
-/** A message that a key is for, where it stands on the screen. */
+/** A message that a shortcut applies to, with its element. */
 export interface Targeted {
   readonly message: MessageRowFragment;
   readonly row: HTMLElement;
 }
 
-/** The message that a key is meant for; undefined where there is none. */
+/** Returns the message that a shortcut applies to; undefined if there is none. */
 export function targeted(): Targeted | undefined {
   const row = targetMessage();
   const message = shownMessages.get().find(({ id }) => id === row?.dataset['id']);
@@ -28,7 +28,7 @@ export function targeted(): Targeted | undefined {
 
 type Doing = (client: Client, targeted: Targeted) => void;
 
-/** What the keys of `SHORTCUTS.message` do with a message. What of it the viewer may do, the service says. */
+/** The actions of the shortcuts in `SHORTCUTS.message`. The service decides whether the viewer may run them. */
 export const MESSAGE_ACTIONS: Readonly<Record<keyof (typeof SHORTCUTS)['message'], Doing>> = {
   reply: (client, { message }) => reply(client, message),
   edit: (client, { message }) => void edit(client, message.id),
@@ -42,7 +42,7 @@ export const MESSAGE_ACTIONS: Readonly<Record<keyof (typeof SHORTCUTS)['message'
 
 const viewerIdIn = (client: Client): string => client.readQuery(OwnDocument, {})?.data?.viewer?.id ?? '';
 
-/** Where the message stands, one writes; so one goes there first, if need be. */
+/** Focuses the composer of the message's topic or conversation, and opens that view first if needed. */
 function reply(client: Client, message: MessageRowFragment): void {
   const route = currentRoute();
   const isThere = route.name === 'direct' || (route.name === 'channel' && route.topic !== undefined);
@@ -57,5 +57,5 @@ async function move(client: Client, messageId: string): Promise<void> {
   const message = await readActed(client, messageId);
   if (message === null) return;
   if (message.viewerCanMove) openDialog(<MoveDialog message={message} />);
-  else notify('You may not move this message.');
+  else notify('You do not have permission to move this message.');
 }

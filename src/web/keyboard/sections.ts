@@ -1,10 +1,13 @@
-/** Goes from section to section, which are what is marked `data-section`, to what can be focused first in it. */
+/**
+ * Moves the focus to the next or previous section of the page, into its first focusable element. Sections are elements with
+ * `data-section`.
+ */
 export function goToSection(step: 1 | -1): void {
   const sections = [...document.querySelectorAll<HTMLElement>('[data-section]')].filter((one) => one.checkVisibility());
   const here = sections.findLastIndex((section) => section.contains(document.activeElement));
   const from = here < 0 && step < 0 ? 0 : here;
   const next = sections.at((from + step) % sections.length);
-  // Some are there on narrow screens alone.
+  // Some elements are visible on narrow screens only.
   const first = (selector: string) =>
     [...(next?.querySelectorAll<HTMLElement>(selector) ?? [])].find((one) => one.checkVisibility());
   (first('[data-section-start], article[tabindex="0"]') ?? first('a[href], button, textarea, input') ?? next)?.focus();

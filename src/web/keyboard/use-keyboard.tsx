@@ -1,22 +1,27 @@
-import { lazy, useEffect } from 'react';
+import { useEffect } from 'react';
 import { type Client, useClient } from 'urql';
 import { focusedMessage } from '../messages/active-message.ts';
 import { openJump, openSearch } from '../search/open-search.tsx';
 import { openDialog } from '../ui/dialog.tsx';
+import { lazyDialog } from '../ui/lazy-dialog.tsx';
 import { focusComposer, focusList } from './focus.ts';
 import { goToNextUnread, markPlaceAsRead, walkSidebar } from './go.ts';
+import { isForInputMethod } from './input-method.ts';
 import { isKey, SHORTCUTS, writesNothing } from './keys.ts';
 import { MESSAGE_ACTIONS, targeted } from './message-keys.tsx';
 import { goToSection } from './sections.ts';
 
-const HelpDialog = lazy(() => import('./help-dialog.tsx').then((module) => ({ default: module.HelpDialog })));
+const HelpDialog = lazyDialog(async () => (await import('./help-dialog.tsx')).HelpDialog);
 
-/** Shows what the keys do. */
+/** Opens the dialog with all keyboard shortcuts. */
 export const openHelp = (): void => openDialog(<HelpDialog />);
 
 type Everywhere = keyof (typeof SHORTCUTS)['everywhere'];
 
-/** What the keys of `SHORTCUTS.everywhere` do; `false` where there is nothing to do, so that the key is the browser's. */
+/**
+ * The actions of the shortcuts in `SHORTCUTS.everywhere`. They return `false` if they do nothing, so that the browser
+ * handles the key.
+ */
 const ACTIONS: Readonly<Record<Everywhere, (client: Client) => unknown>> = {
   help: openHelp,
   search: () => openSearch(),
@@ -32,14 +37,14 @@ const ACTIONS: Readonly<Record<Everywhere, (client: Client) => unknown>> = {
   back: () => focusList(),
 };
 
-/** Hears the keys of `SHORTCUTS` that are for no single part of the page, unless that has taken them for itself. */
+/** Handles the shortcuts that apply to the whole page, unless a part of the page has already handled the key. */
 export function useKeyboard(): void {
   const client = useClient();
   useEffect(() => {
     const stop = new AbortController();
     const hear = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.isComposing) return;
-      // Before all that takes longer: most keys are of somebody who writes.
+      if (event.defaultPrevented || isForInputMethod(event)) return;
+      // This check is first because it is cheap, and most keys are typed text.
       if (isWriting(event.target) && !writesNothing(event)) return;
       if (isSomethingAbove()) return;
       if (act(client, event)) event.preventDefault();
@@ -49,7 +54,7 @@ export function useKeyboard(): void {
   }, [client]);
 }
 
-/** @returns Whether the key does something. */
+/** Runs the action of a key. @returns Whether the key has an action. */
 function act(client: Client, event: KeyboardEvent): boolean {
   for (const [name, shortcut] of Object.entries(SHORTCUTS.everywhere)) {
     if (!isKey(shortcut, event)) continue;
@@ -66,14 +71,17 @@ function act(client: Client, event: KeyboardEvent): boolean {
   return isForList(event) && focusList();
 }
 
-/** Whoever is elsewhere comes into the list: with its letters from everywhere, with arrows, which scroll, from nowhere. */
+/**
+ * Whether a key moves the focus into the list: letters do so from anywhere. Other keys scroll, so they do so only if no
+ * element of the page has the focus.
+ */
 function isForList(event: KeyboardEvent): boolean {
   const { next, before } = SHORTCUTS.list;
   if (!(isKey(next, event) || isKey(before, event)) || focusedMessage() !== null) return false;
   return event.key.length === 1 || document.activeElement === document.body || document.activeElement?.id === 'main';
 }
 
-/** A dialog, a menu or a picker has the keys for itself. */
+/** Whether a dialog, a menu or a picker is open, which handles all keys itself. */
 const isSomethingAbove = (): boolean => document.querySelector('dialog[open], :popover-open') !== null;
 
 const isWriting = (target: EventTarget | null): boolean =>

@@ -5,8 +5,8 @@ import { type LiveStatus, liveStatus } from './status.ts';
 const WORDS = { connecting: 'Connecting…', live: 'Live', offline: 'Offline' } as const;
 
 /**
- * One small place that says how live the page is: its connection, its position in the log, and how soon the service
- * answers. The two numbers are short for the eye, and have their words for the ear and for who points at them.
+ * Shows the state of the connection, the position in the event log and the response time. Both numbers are short on the
+ * screen; screen readers and the tooltip get full sentences.
  */
 export function ConnectionStatus() {
   const status = useStore(liveStatus);
@@ -27,11 +27,11 @@ function detailsOf({ connection, position, answerMs }: LiveStatus): [short: stri
   const [short, words]: [string[], string[]] = [[], []];
   if (position >= 0) {
     short.push(`#${position}`);
-    words.push(`Heard up to event ${position}.`);
+    words.push(`Received events up to position ${position}.`);
   }
   if (connection === 'live' && answerMs !== null) {
     short.push(`${answerMs} ms`);
-    words.push(`The service answers within ${answerMs} milliseconds.`);
+    words.push(`The service responds within ${answerMs} milliseconds.`);
   }
   return [short.join(' · '), words.join(' ')];
 }

@@ -1,26 +1,29 @@
 import type { Client } from 'urql';
 import { onEnd, pipe, subscribe } from 'wonka';
 import { createStore } from '../api/store.ts';
+import { untilWorthTrying } from '../api/worth-trying.ts';
 import { EventsDocument, type EventsSubscription, RegisterDocument } from '../generated/graphql.ts';
-import { keepCountsSettled } from './settle.ts';
-import { untilWorthTrying } from './socket.ts';
+import { keepCountsSettled, keepTopicsListed } from './settle.ts';
 import { cachedPosition, liveStatus, updateStatus } from './status.ts';
 
-/** How long the service keeps the page's place while nobody reads: a night's sleep. A week would be the most. */
+/** Time after which the service deletes a queue that is not read: long enough for a night. The maximum is a week. */
 const IDLE_SECONDS = 12 * 60 * 60;
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [300, 5_000];
 
 export type LiveEvent = NonNullable<EventsSubscription['events']>;
 
-/** Whether the first screen is in the cache; `refused` where nobody is signed in. */
+/** Whether the first screen is in the cache. `refused`: the user is not signed in. */
 export const engineState = createStore<'starting' | 'ready' | 'refused'>('starting');
+
+/** Code of the error that ended the page's session, such as after a sign-out in another browser. Otherwise undefined. */
+export const endedBy = createStore<string | undefined>(undefined);
 
 const listeners = new Set<(event: LiveEvent) => void>();
 
 /**
- * Tells of each event after the cache has it: for what is no part of the cache.
+ * Calls a listener for each event, after the cache has stored it. For data that the cache does not contain.
  *
- * @returns What ends it.
+ * @returns A function that removes the listener.
  */
 export function onEvent(listener: (event: LiveEvent) => void): () => void {
   listeners.add(listener);
@@ -28,19 +31,21 @@ export function onEvent(listener: (event: LiveEvent) => void): () => void {
 }
 
 /**
- * Makes the page live: registers a queue together with the first screen, and reads it from there. What breaks is taken up
- * again where it broke; a queue that the service no longer has is followed by another, and all that is shown is read anew.
+ * Keeps the page up to date: registers an event queue together with the first screen, and subscribes to it from that
+ * position. After a disconnect, the subscription resumes where it stopped. If the service no longer has the queue, another
+ * one is registered, and all data on the screen is read again.
  *
- * @returns What ends it.
+ * @returns A function that stops it.
  */
 export function startEngine(client: Client): () => void {
   const stopped = new AbortController();
   const { signal } = stopped;
+  endedBy.set(undefined);
   void run(client, signal);
-  const unsettled = keepCountsSettled(client);
+  const stops = [keepCountsSettled(client), keepTopicsListed(client)];
   return () => {
     stopped.abort();
-    unsettled();
+    for (const stop of stops) stop();
     engineState.set('starting');
     updateStatus({ queueId: null, position: -1 });
     cachedPosition.set(-1);
@@ -76,7 +81,11 @@ async function register(client: Client, signal: AbortSignal): Promise<'ready' | 
     return 'ready';
   }
   const codes = [result?.__typename !== 'RegisterEventQueuePayload' && result?.code, ...codesOf(error)];
-  return codes.some((code) => REFUSED.has(String(code))) ? 'refused' : 'failed';
+  const refusal = codes.find((code) => REFUSED.has(String(code)));
+  if (refusal === undefined) return 'failed';
+  // Before the first screen is loaded, it is unknown whether there was a session.
+  if (engineState.get() === 'ready') endedBy.set(String(refusal));
+  return 'refused';
 }
 
 const REFUSED = new Set([
@@ -90,7 +99,7 @@ const REFUSED = new Set([
 const codesOf = (error: { readonly graphQLErrors: readonly { readonly extensions?: unknown }[] } | undefined) =>
   error?.graphQLErrors.map(({ extensions }) => (extensions as { readonly code?: string } | undefined)?.code) ?? [];
 
-/** Reads the queue until the service says that it is lost, or ends it: whoever deletes a queue ends its readers. */
+/** Reads the queue until the service reports that the queue is lost, or ends the subscription because the queue was deleted. */
 function listen(client: Client, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { queueId } = liveStatus.get();

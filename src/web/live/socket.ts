@@ -1,17 +1,18 @@
 import { type Client, createClient } from 'graphql-ws';
 import { GRAPHQL_PATH } from '../api/client.ts';
+import { untilWorthTrying } from '../api/worth-trying.ts';
 import { liveStatus, updateStatus } from './status.ts';
 
-/** How often the service is asked whether it is there, and how long it may take to answer. */
+/** Interval of the pings to the service, and the longest wait for a pong. */
 const KEEP_ALIVE_MS = 10_000;
 const SILENCE_MS = 5_000;
-/** The close code of the service for a session that is over. */
+/** Close code of the service for a session that has ended. */
 const NO_LONGER_LET_IN = 4403;
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [200, 5_000];
 
 /**
- * The socket, which comes back by itself: after cuts, restarts of the service and sleep. With each connection it tells
- * the position that was heard last, so that nothing is missing and nothing comes twice.
+ * Creates the socket. It reconnects by itself after disconnects, restarts of the service and sleep. With each connection it
+ * sends the position of the last event it received, so that no event is lost or delivered twice.
  */
 export function createSocket(): Client {
   let [asked, silence]: [number, ReturnType<typeof setTimeout> | undefined] = [0, undefined];
@@ -29,7 +30,7 @@ export function createSocket(): Client {
       connecting: () => updateStatus({ connection: navigator.onLine ? 'connecting' : 'offline' }),
       connected: () => updateStatus({ connection: 'live' }),
       closed: () => {
-        // Or the question that was asked on this connection ends the next one.
+        // Otherwise the ping that was sent on this connection would terminate the next one.
         clearTimeout(silence);
         updateStatus({ connection: navigator.onLine ? 'connecting' : 'offline' });
       },
@@ -49,23 +50,8 @@ export function createSocket(): Client {
       },
     },
   });
-  // Half-open connections of before are not waited for.
+  // Closes half-open connections immediately, without waiting for a timeout.
   addEventListener('online', () => client.terminate());
   addEventListener('offline', () => updateStatus({ connection: 'offline' }));
   return client;
-}
-
-/** Waits, but not once the network is back or somebody looks at the page again. */
-export function untilWorthTrying(waitMs: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const woken = new AbortController();
-  const wake = () => {
-    clearTimeout(timer);
-    woken.abort();
-    resolve();
-  };
-  const timer = setTimeout(wake, waitMs + Math.random() * FIRST_WAIT_MS);
-  addEventListener('online', wake, woken);
-  document.addEventListener('visibilitychange', wake, woken);
-  return promise;
 }

@@ -1,16 +1,16 @@
 import { createStore } from '../api/store.ts';
 
 /**
- * How the page hears of what happens: `connecting` at first and after a cut, `live`, or `offline` where the browser says
+ * State of the event connection: `connecting` at first and after a disconnect, `live`, or `offline` if the browser reports
  * that there is no network.
  */
 export type Connection = 'connecting' | 'live' | 'offline';
 
 export interface LiveStatus {
   readonly connection: Connection;
-  /** Of the last event heard, which need not be in the cache yet: `cachedPosition`. -1 before there is one. */
+  /** Position of the last event received, which may not be in the cache yet: see `cachedPosition`. -1 if there is none. */
   readonly position: number;
-  /** How long the service took to answer when it was last asked over the socket, in milliseconds; null until it was. */
+  /** Round-trip time of the last ping over the socket, in milliseconds; null before the first one. */
   readonly answerMs: number | null;
   readonly queueId: string | null;
 }
@@ -23,17 +23,17 @@ export const liveStatus = createStore<LiveStatus>({
 });
 
 /**
- * Of the last event that is in the cache and was told of; -1 before there is one. Events wait for a moment in which the page
- * is idle, so this comes after the `position` that was heard.
+ * Position of the last event that the cache and the listeners have processed; -1 if there is none. Events wait until the
+ * page is idle, so this is behind `position`.
  */
 export const cachedPosition = createStore(-1);
 
 export const updateStatus = (part: Partial<LiveStatus>): void => liveStatus.set({ ...liveStatus.get(), ...part });
 
 /**
- * Does something each time that the connection is there again.
+ * Calls a function each time the connection is live again.
  *
- * @returns What ends it.
+ * @returns A function that stops it.
  */
 export function whenLive(act: () => void): () => void {
   let before = liveStatus.get().connection;

@@ -14,25 +14,29 @@ import { notify } from '../ui/notices.tsx';
 
 export type Acted = ActedMessageFragment;
 
-/** The message that is being edited in its place. */
+/** The message that is being edited in its list. */
 export const edited = createStore<{ readonly id: string; readonly content: string } | undefined>(undefined);
 
-/** A message with what the viewer may do with it, read anew: that changes as time goes by. */
+/**
+ * Reads a message with the viewer's permissions on it. Never from the cache, because permissions change with time.
+ *
+ * @returns Null, after a notice, if it could not be read.
+ */
 export async function readActed(client: Client, messageId: string): Promise<Acted | null> {
   const { data, error } = await client
     .query(MessageActionsDocument, { messageId }, { requestPolicy: 'network-only' })
     .toPromise();
-  if (error !== undefined) notify('The message could not be read. Try again in a moment.');
-  else if (data?.message === null) notify('The message is gone.');
+  if (error !== undefined) notify('The message could not be loaded. Try again in a moment.');
+  else if (data?.message === null) notify('The message was deleted, or you no longer have access to it.');
   return data?.message ?? null;
 }
 
-/** Begins to edit a message where it stands; says so where the viewer may not. */
+/** Starts to edit a message in its list. If the viewer cannot edit it, shows a notice. */
 export async function edit(client: Client, messageId: string): Promise<void> {
   const message = await readActed(client, messageId);
   if (message === null) return;
   if (message.viewerCanEdit) edited.set({ id: message.id, content: message.content });
-  else notify('You may not edit this message.');
+  else notify('You do not have permission to edit this message.');
 }
 
 export function star(client: Client, id: string, isStarred: boolean): void {
@@ -40,16 +44,19 @@ export function star(client: Client, id: string, isStarred: boolean): void {
   void act(client, SetFlagDocument, { input: { messageIds: [id], flag: 'STARRED', operation } });
 }
 
-/** As many as one mutation marks. */
+/** Largest number of messages that one mutation marks. */
 const AT_ONCE = 5_000;
 
-/** The place a message stands in: its topic, or its conversation. */
+/** Returns the narrow of a message's topic or conversation. */
 export const placeOf = ({ channel, topicName, participants }: Acted): MessageNarrowInput =>
   channel === null
     ? { directWith: participants?.map(({ id }) => id) ?? [] }
     : { channel: { id: channel.id }, topic: topicName };
 
-/** Marks a message and all that follow it in its place as unread; what is shown is not marked as read again meanwhile. */
+/**
+ * Marks a message and those after it in its topic or conversation as unread. The messages on the screen are not marked as
+ * read again while they are shown.
+ */
 export async function markUnread(client: Client, messageId: string): Promise<void> {
   const message = await readActed(client, messageId);
   if (message === null) return;
@@ -57,16 +64,17 @@ export async function markUnread(client: Client, messageId: string): Promise<voi
   const narrow = placeOf(message);
   const range = { anchor: { messageId: message.id }, numBefore: 0, numAfter: AT_ONCE };
   const input = { ...range, narrow, flag: 'READ', operation: 'REMOVE' } as const;
-  if ((await act(client, MarkInNarrowDocument, { input })) !== undefined) notify('Marked as unread from here on.');
+  if ((await act(client, MarkInNarrowDocument, { input })) !== undefined)
+    notify('All messages from here on are unread.');
 }
 
-/** Puts the address of a message on the clipboard: it leads there wherever the message is moved. */
+/** Copies the address of a message to the clipboard. The address stays valid if the message is moved. */
 export async function copyLink(messageId: string): Promise<void> {
   const link = location.origin + addressOf({ name: 'message', messageId });
   const isCopied = await navigator.clipboard?.writeText(link).then(
     () => true,
     () => false,
   );
-  // Without a secure connection there is no clipboard for pages.
-  notify(isCopied === true ? 'The link is copied.' : `The link is ${link}`);
+  // On insecure connections, browsers offer no clipboard.
+  notify(isCopied === true ? 'The link was copied.' : `The link could not be copied: ${link}`);
 }

@@ -2,7 +2,7 @@ import { useCommand } from '../api/use-command.ts';
 import { DeleteMessageDocument } from '../generated/graphql.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 
-/** Asks before a message is deleted, for everybody and for ever. */
+/** Dialog that asks for confirmation before a message is deleted for all users. Deletion is permanent. */
 export function DeleteDialog({ messageId }: { readonly messageId: string }) {
   const command = useCommand(DeleteMessageDocument);
   return (
@@ -13,7 +13,7 @@ export function DeleteDialog({ messageId }: { readonly messageId: string }) {
       isBusy={command.isBusy}
       onConfirm={() => command.run({ input: { messageId } })}
     >
-      It is gone for everybody, with its reactions and its history, and cannot be brought back.
+      The message, its reactions and its edit history are deleted for all users. This cannot be undone.
     </Confirmation>
   );
 }

@@ -1,22 +1,24 @@
 import { type FormEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
 import { useCommand } from '../api/use-command.ts';
+import { excessOf } from '../composer/excess.ts';
 import { formatByKey } from '../composer/formatting.ts';
 import { FormattingBar } from '../composer/formatting-bar.tsx';
 import { useViewer } from '../conversation/use-viewer.ts';
 import { EditMessageDocument } from '../generated/graphql.ts';
-import { useEditTypingTold } from '../typing/use-typing-told.ts';
+import { useEditTypingNotification } from '../typing/use-typing-notification.ts';
 import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
 import { edited } from './acted.ts';
 import './message-actions.css';
+import { isForInputMethod } from '../keyboard/input-method.ts';
 
-/** What a message says, to be changed where it stands. It goes by the keys of the composer; Escape leaves it as it was. */
+/** Form that edits a message in its list. It has the keys of the composer; Escape cancels. */
 export function EditForm({ id, content }: { readonly id: string; readonly content: string }) {
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState(content);
   const command = useCommand(EditMessageDocument);
-  const typing = useEditTypingTold(id);
+  const typing = useEditTypingNotification(id);
   const enterSends = useViewer().settings?.enterSends ?? true;
   useLayoutEffect(() => {
     const element = field.current;
@@ -24,6 +26,7 @@ export function EditForm({ id, content }: { readonly id: string; readonly conten
     element?.setSelectionRange(element.value.length, element.value.length);
     form.current?.scrollIntoView({ block: 'nearest' });
   }, []);
+  const excess = excessOf(text);
   const leave = () => {
     const row = form.current?.closest<HTMLElement>('article');
     edited.set(undefined);
@@ -32,13 +35,14 @@ export function EditForm({ id, content }: { readonly id: string; readonly conten
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (text === content) return leave();
+    if (excess !== undefined) return;
     const base = await sha256(content);
     const input = { messageId: id, content: text, ...(base !== undefined && { prevContentSha256: base }) };
     if (await command.run({ input })) leave();
   };
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     event.stopPropagation();
-    if (event.nativeEvent.isComposing || formatByKey(event)) return;
+    if (isForInputMethod(event.nativeEvent) || formatByKey(event)) return;
     if (event.key === 'Escape') leave();
     const isSent = event.key === 'Enter' && (event.ctrlKey || event.metaKey || (enterSends && !event.shiftKey));
     if (!isSent) return;
@@ -46,13 +50,13 @@ export function EditForm({ id, content }: { readonly id: string; readonly conten
     form.current?.requestSubmit();
   };
   return (
-    <form className="edit-form" ref={form} onSubmit={submit} aria-label="Edit the message">
+    <form className="edit-form" ref={form} onSubmit={submit} aria-label="Edit message">
       <textarea
         className="input"
         ref={field}
-        aria-label="What the message says"
+        aria-label="Text of the message"
         rows={1}
-        maxLength={10_000}
+        dir="auto"
         value={text}
         onChange={(event) => {
           setText(event.currentTarget.value);
@@ -60,11 +64,11 @@ export function EditForm({ id, content }: { readonly id: string; readonly conten
         }}
         onKeyDown={onKeyDown}
       />
-      <Refusal>{command.refusal}</Refusal>
+      <Refusal>{excess ?? command.refusal}</Refusal>
       <div className="form-actions">
         <FormattingBar field={field} />
         <Button onClick={leave}>Cancel</Button>
-        <Button kind="primary" type="submit" disabled={command.isBusy || text.trim() === ''}>
+        <Button kind="primary" type="submit" disabled={command.isBusy || text.trim() === '' || excess !== undefined}>
           Save
         </Button>
       </div>
@@ -72,7 +76,7 @@ export function EditForm({ id, content }: { readonly id: string; readonly conten
   );
 }
 
-/** In hex; undefined where the connection is not secure, and browsers have no digests. */
+/** Returns a digest in hexadecimal. Undefined on insecure connections, where browsers have no `crypto.subtle`. */
 async function sha256(text: string): Promise<string | undefined> {
   if (globalThis.crypto.subtle === undefined) return undefined;
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));

@@ -1,25 +1,22 @@
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { EditHistoryDocument, type EditHistoryQuery } from '../generated/graphql.ts';
 import { Markdown } from '../messages/markdown.tsx';
 import { shownTopic } from '../topics/topic-names.ts';
 import { useClock } from '../ui/clock.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import './message-actions.css';
 
 type Snapshot = NonNullable<NonNullable<EditHistoryQuery['message']>['editHistory']>['nodes'][number];
 
-/** What a message was, from its sending on, with what each edit put in and took out. */
+/** Dialog with all versions of a message, oldest first, with the insertions and deletions of each edit. */
 export function HistoryDialog({ messageId }: { readonly messageId: string }) {
-  const [{ data, error }] = useQuery({
-    query: EditHistoryDocument,
-    variables: { messageId },
-    requestPolicy: 'network-only',
-  });
-  const snapshots = data?.message?.editHistory?.nodes;
+  const read = useData(EditHistoryDocument, { messageId }, { requestPolicy: 'network-only' });
+  const snapshots = read.data?.message?.editHistory?.nodes;
   return (
     <Dialog title="Edit history" size="wide">
-      {error !== undefined && <p role="alert">{error.message}</p>}
-      {snapshots?.length === 0 && <p>This organization does not show what messages were before.</p>}
+      <NotReady of={read} />
+      {snapshots?.length === 0 && <p>This organization does not show the edit history of messages.</p>}
       <ol className="plain-list">
         {snapshots?.map((snapshot, i) => (
           <Step key={snapshot.at} snapshot={snapshot} isFirst={i === 0} />

@@ -1,23 +1,37 @@
-import { type ReactNode, useEffect, useState } from 'react';
-import { useClient } from 'urql';
+import { type ReactNode, useEffect } from 'react';
+import { useData } from '../api/use-data.ts';
 import { Header } from '../conversation/header.tsx';
 import { useViewer } from '../conversation/use-viewer.ts';
 import { MessageActionsDocument } from '../generated/graphql.ts';
 import { navigate } from '../routing/router.tsx';
+import { Failure } from '../ui/not-ready.tsx';
 import { placeAddress } from './place-address.ts';
 
-/** Goes to where a message stands by now: addresses of messages are good wherever they are moved. */
-export function MessageAt({ messageId, menu }: { readonly messageId: string; readonly menu: ReactNode }) {
-  const client = useClient();
+interface Props {
+  readonly messageId: string;
+  readonly by?: 'near' | 'with' | undefined;
+  /** The address to show if the viewer cannot read the message. */
+  readonly otherwise?: string | undefined;
+  readonly menu: ReactNode;
+}
+
+/** Redirects to the current topic or conversation of a message, so that its address stays valid after a move. */
+export function MessageAt({ messageId, by, otherwise, menu }: Props) {
   const { viewerId } = useViewer();
-  const [isGone, setGone] = useState(false);
+  const read = useData(MessageActionsDocument, { messageId });
+  const message = read.data?.message;
   useEffect(() => {
-    const find = async () => {
-      const { data } = await client.query(MessageActionsDocument, { messageId }).toPromise();
-      if (data?.message) navigate(placeAddress(data.message, viewerId), { replace: true });
-      else setGone(true);
-    };
-    void find();
-  }, [client, messageId, viewerId]);
-  return <Header menu={menu} title={isGone ? 'There is no such message here' : 'Finding the message…'} />;
+    const found = message && placeAddress(message, viewerId, { isNear: by !== 'with' });
+    const address = found ?? (message === null ? otherwise : undefined);
+    if (address !== undefined) navigate(address, { replace: true });
+  }, [message, viewerId, by, otherwise]);
+  return (
+    <>
+      <Header
+        menu={menu}
+        title={message === null ? 'Message not found' : read.state === 'failed' ? 'Message' : 'Finding the message…'}
+      />
+      <Failure of={read} />
+    </>
+  );
 }

@@ -13,7 +13,7 @@ import { placeAddress } from './place-address.ts';
 import { ReceiptsDialog } from './receipts-dialog.tsx';
 import { ReportDialog } from './report-dialog.tsx';
 
-/** Shows what can be done with a message, beside an element. */
+/** Opens the menu of a message beside an element. */
 export function openMessageMenu(anchor: Element, messageId: string, viewerId: string): void {
   openPopup(anchor, <MessageMenu anchor={anchor} messageId={messageId} viewerId={viewerId} />);
 }
@@ -33,11 +33,14 @@ function MessageMenu({ anchor, messageId, viewerId }: Props) {
   return <Menu label="Message" groups={message && groupsFor(client, message, { anchor, viewerId })} />;
 }
 
-/** What of a message something can be shown beside: its buttons go as soon as another one is active. */
+/**
+ * Returns the element beside which the popups of a message open. The buttons are unsuitable, because they disappear as soon
+ * as another message is active.
+ */
 const timeOf = (messageId: string): Element | null =>
   document.querySelector(`article[data-id="${CSS.escape(messageId)}"] time`);
 
-/** What there is to do: of changes those that the service lets the viewer make. */
+/** Returns the items of the menu. Changes are included only if the viewer is allowed to make them. */
 function groupsFor(
   client: Client,
   message: Acted,
@@ -58,7 +61,7 @@ function groupsFor(
     ],
     [
       {
-        label: viewerHasStarred ? 'Remove the star' : 'Star',
+        label: viewerHasStarred ? 'Unstar' : 'Star',
         icon: 'star',
         keys: 's',
         onChoose: () => star(client, id, !viewerHasStarred),
@@ -70,7 +73,7 @@ function groupsFor(
         onChoose: () => void markUnread(client, id),
       },
       {
-        label: 'Show in place',
+        label: 'View in context',
         icon: 'link',
         keys: 'v',
         onChoose: () => navigate(placeAddress(message, viewerId)),
@@ -84,7 +87,7 @@ function groupsFor(
         icon: 'history',
         onChoose: () => openDialog(<HistoryDialog messageId={id} />),
       }),
-      { label: 'Who has read it', icon: 'eye', onChoose: () => openDialog(<ReceiptsDialog messageId={id} />) },
+      { label: 'Read receipts', icon: 'eye', onChoose: () => openDialog(<ReceiptsDialog messageId={id} />) },
       ...when(message.sender.id !== viewerId, {
         label: 'Report…',
         icon: 'flag',

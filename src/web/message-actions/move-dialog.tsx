@@ -1,6 +1,6 @@
 import { type FormEvent, useId, useState } from 'react';
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import {
   ChannelsToMoveToDocument,
   ChannelTopicsDocument,
@@ -13,12 +13,12 @@ import { Check, Choice, Refusal, TextField } from '../ui/form.tsx';
 import { notify } from '../ui/notices.tsx';
 
 const MODES = [
-  ['CHANGE_ONE', 'This message alone'],
-  ['CHANGE_LATER', 'This message and those after it'],
-  ['CHANGE_ALL', 'All messages of its topic'],
+  ['CHANGE_ONE', 'Only this message'],
+  ['CHANGE_LATER', 'This message and all later ones in the topic'],
+  ['CHANGE_ALL', 'All messages in the topic'],
 ] as const satisfies readonly (readonly [PropagateMode, string])[];
 
-/** What is moved from where. */
+/** The message to move, with its current channel and topic. */
 interface Moved {
   readonly id: string;
   readonly topicName: string;
@@ -27,14 +27,14 @@ interface Moved {
 
 interface Props {
   readonly message: Moved;
-  /** What goes along, unless somebody chooses something else. */
+  /** Initial choice of the messages to move. */
   readonly mode?: PropagateMode;
 }
 
-/** Moves a message, alone or with others of its topic, to another topic or channel. */
+/** Dialog that moves a message, alone or with others of its topic, to another topic or channel. */
 export function MoveDialog(props: Props) {
   return (
-    <Dialog title={props.mode === 'CHANGE_ALL' ? 'Move the topic' : 'Move the message'}>
+    <Dialog title={props.mode === 'CHANGE_ALL' ? 'Move topic' : 'Move message'}>
       <MoveForm {...props} />
     </Dialog>
   );
@@ -60,16 +60,16 @@ function MoveForm({ message: { id: messageId, channel, topicName }, mode = 'CHAN
     if (!('topic' in input || 'channelId' in input)) return close();
     if (!(await command.run({ input }))) return;
     close();
-    notify('Moved.');
+    notify('The messages were moved.');
   };
   return (
     <form className="form" onSubmit={submit}>
       <ChannelChoice value={channelId} own={channel} onChoose={setChannelId} />
       <TopicField channelId={channelId} topic={topicName} />
-      <Choice label="What is moved" options={MODES} value={propagateMode} onChoose={setMode} />
+      <Choice label="Messages to move" options={MODES} value={propagateMode} onChoose={setMode} />
       <div>
-        <Check name="tellNew" label="Say in the new place where they came from" defaultChecked />
-        <Check name="tellOld" label="Say in the old place where they went" />
+        <Check name="tellNew" label="Send a notice to the new topic" defaultChecked />
+        <Check name="tellOld" label="Send a notice to the old topic" />
       </div>
       <Refusal>{command.refusal}</Refusal>
       <div className="form-actions">
@@ -89,7 +89,7 @@ interface ChannelChoiceProps {
 }
 
 function ChannelChoice({ value, own, onChoose }: ChannelChoiceProps) {
-  const [{ data }] = useQuery({ query: ChannelsToMoveToDocument });
+  const { data } = useData(ChannelsToMoveToDocument, {});
   const channels = data?.subscriptions?.nodes.map(({ channel }) => channel) ?? [];
   const all = own === null || channels.some(({ id }) => id === own.id) ? channels : [own, ...channels];
   const options = all.map(({ id, name }) => [id, `#${name}`] as const).sort(([, a], [, b]) => a.localeCompare(b));
@@ -98,7 +98,7 @@ function ChannelChoice({ value, own, onChoose }: ChannelChoiceProps) {
 
 function TopicField({ channelId, topic }: { readonly channelId: string; readonly topic: string }) {
   const id = useId();
-  const [{ data }] = useQuery({ query: ChannelTopicsDocument, variables: { channelId } });
+  const { data } = useData(ChannelTopicsDocument, { channelId });
   return (
     <>
       <TextField label="Topic" name="topic" defaultValue={topic} maxLength={60} list={id} data-autofocus />

@@ -7,12 +7,21 @@ interface Standing {
   readonly participants: readonly { readonly id: string }[] | null;
 }
 
-/** The address of a message among the others of its topic or conversation. */
-export function placeAddress({ id: near, channel, topicName, participants }: Standing, viewerId: string): string {
+/**
+ * Returns the address of a message within its topic or conversation.
+ *
+ * @param isNear If false, returns the address of the topic or conversation itself.
+ */
+export function placeAddress(
+  { id, channel, topicName, participants }: Standing,
+  viewerId: string,
+  { isNear = true }: { readonly isNear?: boolean } = {},
+): string {
+  const near = isNear ? { near: id } : {};
   if (channel !== null) {
-    return addressOf({ name: 'channel', channelId: channel.id, topic: topicName, near }, channel.name);
+    return addressOf({ name: 'channel', channelId: channel.id, topic: topicName, ...near }, channel.name);
   }
   const ids = participants?.map(({ id }) => id) ?? [];
   const others = ids.filter((id) => id !== viewerId);
-  return addressOf({ name: 'direct', userIds: others.length > 0 ? others : ids, near });
+  return addressOf({ name: 'direct', userIds: others.length > 0 ? others : ids, ...near });
 }

@@ -1,25 +1,23 @@
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { ReadReceiptsDocument } from '../generated/graphql.ts';
 import { PersonRow } from '../people/person-row.tsx';
 import { Dialog } from '../ui/dialog.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 
-/** Who has read a message, as far as they let others know. */
+/** Dialog with the users who have read a message, except those who do not share read receipts. */
 export function ReceiptsDialog({ messageId }: { readonly messageId: string }) {
-  const [{ data, error }] = useQuery({
-    query: ReadReceiptsDocument,
-    variables: { messageId },
-    requestPolicy: 'network-only',
-  });
+  const read = useData(ReadReceiptsDocument, { messageId }, { requestPolicy: 'network-only' });
+  const { data } = read;
   const receipts = data?.message?.readReceipts;
   const rest = (receipts?.totalCount ?? 0) - (receipts?.nodes.length ?? 0);
   return (
-    <Dialog title="Who has read it">
-      {error !== undefined && <p role="alert">{error.message}</p>}
+    <Dialog title="Read receipts">
+      <NotReady of={read} />
       {receipts?.nodes.length === 0 && (
         <p>
           {data?.organization?.enableReadReceipts === false
-            ? 'This organization does not show who has read what.'
-            : 'Nobody who lets others know.'}
+            ? 'This organization does not show read receipts.'
+            : 'No users who share read receipts have read this message.'}
         </p>
       )}
       <ul className="plain-list">

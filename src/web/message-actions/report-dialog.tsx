@@ -6,7 +6,7 @@ import { Dialog, useClose } from '../ui/dialog.tsx';
 import { Choice, Field, Refusal } from '../ui/form.tsx';
 import { notify } from '../ui/notices.tsx';
 
-/** All that the service takes, `OTHER` the last. */
+/** All reasons that the service accepts, `OTHER` last. */
 const REASONS: Readonly<Record<ReportType, string>> = {
   SPAM: 'Spam',
   HARASSMENT: 'Harassment',
@@ -22,7 +22,7 @@ interface Props {
   readonly sender: string;
 }
 
-/** Tells those who look after the organization of a message. */
+/** Dialog that reports a message to the moderators. */
 export function ReportDialog(props: Props) {
   return (
     <Dialog title="Report this message">
@@ -41,16 +41,13 @@ function ReportForm({ messageId, sender }: Props) {
     const description = String(new FormData(event.currentTarget).get('description') ?? '').trim();
     if (!(await command.run({ input: { messageId, reportType, description } }))) return;
     close();
-    notify(`The message by ${sender} is reported to the moderators.`);
+    notify(`The message by ${sender} was reported to the moderators.`);
   };
   return (
     <form className="form" onSubmit={submit}>
-      <p>The moderators see the message by {sender}, and what you say of it.</p>
-      <Choice label="Why" options={OPTIONS} value={reportType} onChoose={setReportType} data-autofocus />
-      <Field
-        label={isOther ? 'What is wrong with it' : 'What more there is to say'}
-        hint={isOther ? 'Has to be said.' : 'May be left out.'}
-      >
+      <p>The moderators will see the message by {sender} and your text.</p>
+      <Choice label="Reason" options={OPTIONS} value={reportType} onChoose={setReportType} data-autofocus />
+      <Field label={isOther ? 'Describe the problem' : 'Additional details'} hint={isOther ? 'Required.' : 'Optional.'}>
         <textarea className="input" name="description" rows={3} maxLength={MAX_LENGTH} required={isOther} />
       </Field>
       <Refusal>{command.refusal}</Refusal>

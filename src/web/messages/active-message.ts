@@ -2,26 +2,26 @@ import type { FocusEvent, PointerEvent } from 'react';
 import { createStore } from '../api/store.ts';
 import type { MessageRowFragment } from '../generated/graphql.ts';
 
-/** The message whose actions are at hand: the one with the focus or else under the pointer. One alone draws them. */
+/** ID of the message that was last focused or pointed at. Only this message renders its actions. */
 export const activeMessage = createStore<string | undefined>(undefined);
 
-/** The messages of the list that is shown. */
+/** The messages of the list on the screen. */
 export const shownMessages = createStore<readonly MessageRowFragment[]>([]);
 
 const idOf = (target: EventTarget | null): string | undefined =>
   target instanceof Element ? target.closest<HTMLElement>('article[data-id]')?.dataset['id'] : undefined;
 
-/** The message that has the focus. */
+/** Returns the element of the focused message. */
 export const focusedMessage = (): HTMLElement | null =>
   document.activeElement?.closest<HTMLElement>('article[data-id]') ?? null;
 
-/** The message that a key is meant for: the one with the focus, or the one under the pointer. */
+/** Returns the element of the message that a shortcut applies to: the focused message, or else the active one. */
 export function targetMessage(): HTMLElement | null {
   const id = activeMessage.get();
   return focusedMessage() ?? (id === undefined ? null : document.querySelector(`article[data-id="${CSS.escape(id)}"]`));
 }
 
-/** What a list of messages listens to, so that it is known which one is active. */
+/** Event handlers of a message list that set the active message. */
 export const activeMessageHandlers = {
   onPointerOver({ target, pointerType }: PointerEvent): void {
     const id = idOf(target);

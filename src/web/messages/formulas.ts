@@ -1,2 +1,2 @@
-// How formulas look: fetched when the first one is shown.
+// Styles of formulas, loaded when the first formula is shown.
 import 'katex/dist/katex.min.css';

@@ -3,20 +3,22 @@ import './markdown.css';
 import { dress, TAB_STOPS } from './markup.ts';
 
 interface Props {
-  /** `renderedContent` of whatever it is. */
+  /** `renderedContent` of any object. */
   readonly html: string;
-  /** Whether it stands in no list of messages, which are one stop of the Tab key each: then its links are stops. */
+  /**
+   * Whether it stands outside of a message list. In a list, each message is a single tab stop; outside, each link is one.
+   */
   readonly isAlone?: boolean;
 }
 
-/** What the service has made of Markdown. */
+/** HTML that the service has rendered from Markdown. */
 export const Markdown = memo(({ html, isAlone = false }: Props) => {
   const element = useRef<HTMLDivElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other content has other links.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new HTML contains new links.
   useLayoutEffect(() => {
     if (!isAlone) return;
     for (const stop of element.current?.querySelectorAll<HTMLElement>(TAB_STOPS) ?? []) stop.tabIndex = 0;
   }, [html, isAlone]);
-  // biome-ignore lint/security/noDangerouslySetInnerHtml: the service makes it, and makes it safe.
+  // biome-ignore lint/security/noDangerouslySetInnerHtml: the service renders and sanitizes this HTML.
   return <div className="markdown" ref={element} dangerouslySetInnerHTML={{ __html: dress(html) }} />;
 });

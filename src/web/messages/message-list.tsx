@@ -8,6 +8,7 @@ import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { activeMessageHandlers, shownMessages } from './active-message.ts';
 import './message-list.css';
+import { Failure } from '../ui/not-ready.tsx';
 import { spoken } from './markup.ts';
 import { MessageRow } from './message-row.tsx';
 import { PendingMessages } from './pending-messages.tsx';
@@ -19,22 +20,24 @@ import { useReadMarks } from './use-read-marks.ts';
 import { useRovingFocus } from './use-roving-focus.ts';
 import { type Span, type Timeline, useTimeline } from './use-timeline.ts';
 
-/** So far from an end, in pixels, it is continued. */
+/** Distance from either end of the list, in pixels, at which more messages are loaded. */
 const AHEAD = 800;
 
 interface Props {
   readonly narrow: MessageNarrowInput;
-  /** What the list is of, for the ear. */
+  /** Accessible name of the list. */
   readonly label: string;
-  /** What is said where there is none. */
+  /** Text that is shown if there are no messages. */
   readonly empty?: string | undefined;
+  /** Text above the oldest message. */
+  readonly beginning?: string;
   readonly showsPlaces: boolean;
   readonly viewerId: string;
-  /** A message to begin at, which gets the focus. */
+  /** A message to start at, which receives the focus. */
   readonly near?: string | undefined;
-  /** Where it begins otherwise, unless it was left somewhere: at the first unread message. */
+  /** Start of the list otherwise, unless the viewer has left it elsewhere. By default the first unread message. */
   readonly start?: MessageAnchor;
-  /** What the messages were looked for by. What is found so is not read thereby. */
+  /** The search that found the messages. Messages in search results are not marked as read when they are shown. */
   readonly search?: Looked | undefined;
 }
 
@@ -42,14 +45,17 @@ interface Looked extends Span {
   readonly words: readonly string[];
 }
 
-/** The messages of a place. It begins at the first unread one or where it was left, and goes on both ways. */
-export function MessageList({ narrow, label, empty, showsPlaces, viewerId, near, start, search }: Props) {
+/**
+ * List of the messages of a narrow. Starts at the first unread message or where the viewer left it, and loads more at both
+ * ends.
+ */
+export function MessageList({ narrow, label, empty, beginning, showsPlaces, viewerId, near, start, search }: Props) {
   const key = narrowKey(narrow);
   const isSearch = search !== undefined;
   const list = useRef<HTMLDivElement>(null);
   const begin = isSearch ? endOf(search) : start;
   const timeline = useTimeline(narrow, near === undefined ? begin : { messageId: near }, search);
-  const { messages, hasOlder, hasNewer, loading, error } = timeline;
+  const { messages, hasOlder, hasNewer, loading, read } = timeline;
   const firstUnreadId = useFirstUnread(isSearch ? undefined : messages);
   const makeRows = useMemo(rowMaker, []);
   const rows = useMemo(() => makeRows(messages ?? [], firstUnreadId), [makeRows, messages, firstUnreadId]);
@@ -85,7 +91,7 @@ export function MessageList({ narrow, label, empty, showsPlaces, viewerId, near,
     follow(key, below < AHEAD && !hasNewer);
     setFar(below > element.clientHeight || hasNewer);
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what came may not fill the screen.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new rows may not fill the screen.
   useEffect(look, [rows, loading, hasOlder, hasNewer]);
   useEffect(() => () => follow(key, false), [key]);
 
@@ -96,19 +102,15 @@ export function MessageList({ narrow, label, empty, showsPlaces, viewerId, near,
   const tabStop = rows.some(({ message }) => message.id === stop) ? stop : rows.at(-1)?.message.id;
   return (
     <div className="message-area">
-      {error !== undefined && (
-        <p className="message-note message-refusal" role="alert">
-          {error}
-        </p>
-      )}
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: it has a role, a feed where there are articles. */}
-      {/* biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles have a name. */}
+      <Failure of={read} />
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the element always has a role, `feed` or `region`. */}
+      {/* biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles support `aria-label`. */}
       <div
         className="message-list"
         role={isKnown && rows.length === 0 ? 'region' : 'feed'}
         aria-label={label}
         data-found={isSearch}
-        aria-busy={(!isKnown && error === undefined) || loading !== undefined}
+        aria-busy={read.state === 'loading' || loading !== undefined}
         ref={list}
         onScroll={look}
         onKeyDown={onKeyDown}
@@ -120,7 +122,13 @@ export function MessageList({ narrow, label, empty, showsPlaces, viewerId, near,
         data-section
       >
         <div className="message-rows">
-          {isKnown && !hasOlder && <Beginning isSearch={isSearch} isEmpty={messages.length === 0} empty={empty} />}
+          {isKnown && !hasOlder && (
+            <Beginning
+              isSearch={isSearch}
+              text={(messages.length === 0 ? empty : undefined) ?? beginning}
+              isEmpty={messages.length === 0}
+            />
+          )}
           {rows.map((row, i) => (
             <MessageRow
               key={row.message.id}
@@ -136,36 +144,36 @@ export function MessageList({ narrow, label, empty, showsPlaces, viewerId, near,
       </div>
       {isFar && !isAtEnd() && (
         <Button className="to-newest" onClick={toNewest}>
-          <Icon name="down" size={16} /> To the newest
+          <Icon name="down" size={16} /> Jump to latest
         </Button>
       )}
     </div>
   );
 }
 
-/** The newest that may be shown. */
+/** Returns the anchor of the newest message in a span. */
 const endOf = ({ before }: Span): MessageAnchor => (before === undefined ? NEWEST : { date: before });
 
-interface BeginningProps extends Pick<Props, 'empty'> {
+interface BeginningProps {
   readonly isSearch: boolean;
   readonly isEmpty: boolean;
+  readonly text: string | undefined;
 }
 
-function Beginning({ isSearch, isEmpty, empty }: BeginningProps) {
-  const begins = (isEmpty ? empty : undefined) ?? 'This is where it begins.';
-  const found = isEmpty ? 'Nothing is found.' : 'No more is found.';
+function Beginning({ isSearch, isEmpty, text = 'Start of the message history' }: BeginningProps) {
+  const found = isEmpty ? 'No messages found.' : 'No more messages found.';
   useEffect(() => {
     if (isSearch) announce(found);
   }, [isSearch, found]);
-  return <p className="message-note">{isSearch ? found : begins}</p>;
+  return <p className="message-note">{isSearch ? found : text}</p>;
 }
 
 const rowIn = (list: HTMLElement | null, id: string): HTMLElement | null =>
   list?.querySelector<HTMLElement>(`article[data-id="${CSS.escape(id)}"]`) ?? null;
 
 /**
- * What was the first unread message when the list was opened: the line before it stays while one reads on. Where somebody
- * marks as unread, it goes there.
+ * Returns the message that was the first unread one when the list was opened, so that the line above it stays while the
+ * viewer reads. If the viewer marks messages as unread, the line moves to the first of them.
  */
 function useFirstUnread(messages: readonly MessageRowFragment[] | undefined): string | undefined {
   const found = useRef<{ readonly id: string | undefined }>(undefined);
@@ -174,7 +182,10 @@ function useFirstUnread(messages: readonly MessageRowFragment[] | undefined): st
   return marked !== undefined && messages?.some(({ id }) => id === marked) ? marked : found.current?.id;
 }
 
-/** Has each new message of others said once. What is new in a list that went on to its newest is only read later. */
+/**
+ * Announces each new message of other users once. Messages that the list loads on its way to the newest one are not
+ * announced.
+ */
 function useNewsSpoken({ messages, hasNewer }: Timeline, viewerId: string): void {
   const heard = useRef<number>(undefined);
   const wasAtNewest = useRef(false);

@@ -21,15 +21,15 @@ import type { Row } from './rows.ts';
 
 interface Props {
   readonly row: Row;
-  /** Whether messages of several places stand in the list, which then says which. */
+  /** Whether the list contains messages of several topics or conversations, and shows which one each belongs to. */
   readonly showsPlaces: boolean;
   readonly viewerId: string;
-  /** Whether the Tab key stops here. */
+  /** Whether the message is the tab stop of the list. */
   readonly isStop: boolean;
   readonly position: number;
 }
 
-/** A message, with what stands before it: its day, the line of what is new, and its place. */
+/** A message with the lines above it: its day, the start of new messages, and its topic or conversation. */
 export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }: Props) => {
   const { message, day, place, isFirst, isFirstUnread } = row;
   const { sender } = message;
@@ -48,7 +48,7 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
       aria-setsize={-1}
       tabIndex={isStop ? 0 : -1}
     >
-      {/* They stand above it, and belong to it all the same: a feed has nothing but articles. */}
+      {/* Shown above the message, but part of its article, because a feed may contain only articles. */}
       {day !== undefined && <Line className="day-line" name={day} />}
       {isFirstUnread && <Line className="unread-line" name="New messages" shown="New" />}
       {showsPlaces && (place || day !== undefined) && <PlaceLine message={message} viewerId={viewerId} />}
@@ -56,10 +56,10 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
       <div className="message-body">
         <div className={isFirst ? 'message-head' : 'only-heard'} id={`by-${message.id}`}>
           <PersonButton className="message-sender" userId={sender.id} tabIndex={-1}>
-            {sender.fullName}
+            <bdi>{sender.fullName}</bdi>
           </PersonButton>
           {sender.isBot && <span className="message-tag">bot</span>}
-          {/* What is read says nothing of it. */}
+          {/* Read messages have no such text. */}
           {!message.viewerHasRead && <span className="only-heard">unread</span>}
         </div>
         <Time message={message} isLink={showsPlaces} />
@@ -78,19 +78,19 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
 interface LineProps {
   readonly className: string;
   readonly name: string;
-  /** Where it says less than its name. */
+  /** Visible text, if it is shorter than the name. */
   readonly shown?: string;
 }
 
-/** Where something begins: a day, what is new. */
+/** Separator line above a new day or above new messages. */
 const Line = ({ className, name, shown = name }: LineProps) => (
-  // biome-ignore lint/a11y/useSemanticElements: a rule has no words in it.
+  // biome-ignore lint/a11y/useSemanticElements: `<hr>` cannot contain text.
   <div className={className} role="separator" aria-label={name}>
     <span>{shown}</span>
   </div>
 );
 
-/** When it was sent. @param isLink Whether it leads to where the message stands. */
+/** Time at which the message was sent. @param isLink Whether it links to the message in its topic or conversation. */
 function Time({ message: { id, sentAt }, isLink }: { readonly message: Message; readonly isLink: boolean }) {
   const { time, exact } = useClock();
   const shown = (
@@ -101,13 +101,13 @@ function Time({ message: { id, sentAt }, isLink }: { readonly message: Message; 
   if (!isLink) return <span className="message-time">{shown}</span>;
   return (
     <Link className="message-time" to={addressOf({ name: 'message', messageId: id })} tabIndex={-1}>
-      <span className="only-heard">Show in place, sent </span>
+      <span className="only-heard">View in context, sent </span>
       {shown}
     </Link>
   );
 }
 
-/** What became of a message since it was sent, and whether the viewer keeps it. */
+/** Shows whether a message was edited, moved or starred. */
 function Marks({ message: { id, lastEditedAt, lastMovedAt, viewerHasStarred } }: { readonly message: Message }) {
   const word = lastEditedAt !== null ? 'edited' : lastMovedAt !== null ? 'moved' : undefined;
   return (
@@ -145,11 +145,11 @@ function PlaceLine({
     return (
       <div className="place-line">
         <Link tabIndex={-1} to={addressOf({ name: 'channel', channelId }, name)}>
-          #{name}
+          <bdi>#{name}</bdi>
         </Link>
         <span aria-hidden="true">›</span>
         <Link tabIndex={-1} to={addressOf({ name: 'channel', channelId, topic: topicName }, name)}>
-          {shownTopic(topicName)}
+          <bdi>{shownTopic(topicName)}</bdi>
         </Link>
       </div>
     );

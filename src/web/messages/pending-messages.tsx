@@ -9,11 +9,11 @@ import { Button } from '../ui/button.tsx';
 
 interface Props {
   readonly narrow: MessageNarrowInput;
-  /** Something more was written. */
+  /** Called after another message was added. */
   readonly onMore: () => void;
 }
 
-/** What the viewer wrote here and is not in the log yet: below all that is, and not to be taken for it. */
+/** The viewer's messages that are not in the log yet. They stand below all others and look different. */
 export function PendingMessages({ narrow, onMore }: Props) {
   const key = narrowKey(narrow);
   const all = useStore(outbox);
@@ -38,9 +38,9 @@ function PendingMessage({ pending }: { readonly pending: Pending }) {
         <div className="pending-state" data-state={state} role={state === 'failed' ? 'alert' : undefined}>
           {state === 'failed' ? (
             <>
-              <span>Not sent: {reason}</span>
+              <span>Couldn't send: {reason}</span>
               <Button kind="quiet" onClick={() => sendAgain(id)}>
-                Send again
+                Retry
               </Button>
               <Button kind="quiet" onClick={() => discard(id)}>
                 Discard
@@ -49,7 +49,7 @@ function PendingMessage({ pending }: { readonly pending: Pending }) {
           ) : (
             <>
               <span>{progressOf(pending, connection)}</span>
-              {/* Whoever waits may think better of it. What is on its way cannot be called back. */}
+              {/* A waiting message can be discarded, but one in flight cannot. */}
               {state === 'waiting' && (
                 <Button kind="quiet" onClick={() => discard(id)}>
                   Discard
@@ -65,5 +65,5 @@ function PendingMessage({ pending }: { readonly pending: Pending }) {
 
 function progressOf({ state, putOff = 0 }: Pending, connection: Connection): string {
   if (state !== 'sent' && connection !== 'live') return 'Waiting for the connection';
-  return state !== 'sent' && putOff > 0 ? 'The service is busy. It is sent as soon as that works.' : 'Sending…';
+  return state !== 'sent' && putOff > 0 ? 'The service is unavailable. Sending is retried automatically.' : 'Sending…';
 }

@@ -1,19 +1,20 @@
+import { topicKey } from '../../contract/topic-key.ts';
 import type { MessageRowFragment as Message } from '../generated/graphql.ts';
 
-/** A message as it stands among the others, oldest first. */
+/** A message with its context in the list, oldest first. */
 export interface Row {
   readonly message: Message;
-  /** The day that begins with it. */
+  /** The day, if the message is the first of its day. */
   readonly day: string | undefined;
-  /** Where it stands, which is another place than that of the one before. */
+  /** Whether its topic or conversation differs from that of the previous message. */
   readonly place: boolean;
-  /** Whether it is the first of its sender's in a row, and shows who that is. */
+  /** Whether it is the first message of a group of the same sender, and shows the sender. */
   readonly isFirst: boolean;
-  /** Whether everything from here on was unread when the list was opened. */
+  /** Whether it was the first unread message when the list was opened. */
   readonly isFirstUnread: boolean;
 }
 
-/** What one says within so long is one. */
+/** A group contains the messages that a sender wrote within this time. */
 const TOGETHER_MS = 10 * 60_000;
 
 const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
@@ -22,7 +23,10 @@ interface Kept {
   readonly row: Row;
 }
 
-/** Makes the rows of a list; those that are as before are the same objects, so that only others are drawn anew. */
+/**
+ * Returns a function that creates the rows of a list. Unchanged rows are the same objects, so that only the others are
+ * rendered again.
+ */
 export function rowMaker(): (messages: readonly Message[], firstUnreadId: string | undefined) => Row[] {
   let kept = new Map<string, Kept>();
   return (messages, firstUnreadId) => {
@@ -59,7 +63,7 @@ const isSame = (a: Row, b: Row): boolean =>
 
 const days = new Map<string, string>();
 
-/** Formatting takes longer than all else of a row. */
+/** Returns the day of a message. Cached by hour, because formatting takes longer than the rest of a row. */
 function dayOf({ sentAt }: Message): string {
   const hour = sentAt.slice(0, 13);
   const known = days.get(hour);
@@ -70,4 +74,4 @@ function dayOf({ sentAt }: Message): string {
 }
 
 const placeOf = ({ channel, topicName, participants }: Message): string =>
-  channel === null ? (participants?.map(({ id }) => id).join() ?? '') : `${channel.id} ${topicName.toLowerCase()}`;
+  channel === null ? (participants?.map(({ id }) => id).join() ?? '') : `${channel.id} ${topicKey(topicName)}`;

@@ -1,8 +1,8 @@
 import { createStore } from '../api/store.ts';
 
 /**
- * The message from which on somebody marked all as unread: as long as they stay where they are, being on the screen does
- * not make anything read again.
+ * The message from which the viewer has marked messages as unread. While it is set, messages on the screen are not marked as
+ * read. It is cleared when the viewer leaves the list.
  */
 export const unreadFrom = createStore<string | undefined>(undefined);
 

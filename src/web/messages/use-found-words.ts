@@ -1,15 +1,15 @@
 import { type RefObject, useEffect } from 'react';
 
-/** The name of the marks: `::highlight(found)` in the styles. */
+/** Name of the highlight, as in `::highlight(found)` in the styles. */
 const FOUND = 'found';
-/** What English words end in: as far as one gets without a dictionary. */
+/** Endings of English words: an approximate stemming without a dictionary. */
 const ENDINGS = /(?:ations?|ings?|ers?|ed|es|ly|[se])$/;
-/** What is left of a word is still one. */
+/** Length of the shortest stem. */
 const SHORTEST = 3;
 
 /**
- * Marks the words that were looked for in what is shown, in any of their forms, and what stood in quotes as it stands. The
- * service says which messages it found, not where in them: the forms are the page's guess. The text stays as it is.
+ * Highlights the words of a search in the list, in any of their forms, and quoted texts literally. The service returns the
+ * matching messages but not the positions, so the forms are a guess. The document itself is not changed.
  *
  * @param version Changes with the list.
  */
@@ -18,7 +18,7 @@ export function useFoundWords(
   words: readonly string[] | undefined,
   version: unknown,
 ): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the list brings other text to look through.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new rows contain new text to search.
   useEffect(() => {
     const element = list.current;
     if (element === null || words === undefined || words.length === 0 || !('highlights' in CSS)) return undefined;
@@ -28,7 +28,7 @@ export function useFoundWords(
       CSS.highlights.set(FOUND, new Highlight(...texts.flatMap(find)));
     };
     mark();
-    // Edits, and what unfolds.
+    // Edits and opened spoilers change the text.
     const observer = new MutationObserver(mark);
     observer.observe(element, { childList: true, subtree: true, characterData: true });
     return () => {
@@ -40,7 +40,7 @@ export function useFoundWords(
 
 const WORD = /[\p{L}\p{N}]+/gu;
 
-/** @param words A text of several words stood in quotes. */
+/** Returns a function that finds the words in a text node. @param words Entries with white space are quoted texts. */
 function finderOf(words: readonly string[]): (text: Text) => Range[] {
   const [literals, single] = [words.filter((word) => /\s/.test(word)), words.filter((word) => !/\s/.test(word))];
   const stems = new Set(single.flatMap((word) => word.match(WORD) ?? []).map(stemOf));

@@ -1,26 +1,28 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef } from 'react';
 
-/** What the reader looks at: the first message on the screen and how far below its top edge, or the end of the list. */
+/**
+ * A scroll position: the first visible message with its distance from the list's top edge in pixels, or the end of the list.
+ */
 export type Place = { readonly id: string; readonly top: number } | 'end';
 
-/** Closer than this to the end, the end is what is looked at. */
+/** Distance from the end, in pixels, within which the list counts as scrolled to the end. */
 const NEAR_END = 40;
 
-/** Where lists were left, for as long as the page is open. */
+/** Scroll positions of the lists that were left, by key, until the page is closed. */
 const left = new Map<string, Place>();
 
 export const placeLeft = (key: string): Place | undefined => left.get(key);
 
 /**
- * Keeps what the reader looks at where it is, to the pixel, whatever is put before it, taken away, or grows: only their
- * own scrolling moves it. At the end of the list it stays at the end.
+ * Keeps the visible messages where they are, to the pixel, while content above them is added, removed or resized. Only
+ * scrolling by the user moves them. If the list is at its end, it stays at its end.
  *
- * @param key Of the list: where it is left, it is found again.
- * @param version Another value for each change of what is in it.
+ * @param key Identifies the list. When the list is opened again, its position is restored.
+ * @param version Changes with the content of the list.
  */
 export function useKeptPlace(list: RefObject<HTMLElement | null>, key: string, version: unknown) {
   const place = useRef<Place>(undefined);
-  /** Where the list was scrolled to when the place was noted, or shown. */
+  /** `scrollTop` at the time when the position was recorded or restored. */
   const scrolledTo = useRef(0);
 
   const note = useCallback(() => {
@@ -34,19 +36,19 @@ export function useKeptPlace(list: RefObject<HTMLElement | null>, key: string, v
   const keep = useCallback(() => {
     const element = list.current;
     if (element === null || place.current === undefined) return;
-    // Who has just scrolled, as a key does that goes to a message, is told of in the next frame.
+    // If the list has just been scrolled, such as by a shortcut, the scroll event arrives only in the next frame.
     place.current = scrolled(element, place.current, element.scrollTop - scrolledTo.current);
     show(element, place.current);
     scrolledTo.current = element.scrollTop;
   }, [list]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each change of what is in the list is one of where it is.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new rows move the rows that are already shown.
   useLayoutEffect(keep, [keep, version]);
 
   useEffect(() => {
     const element = list.current;
     if (element === null) return undefined;
-    // Pictures, fonts and folds change heights later than the list changes.
+    // Images, fonts and spoilers change heights after the list has changed.
     const observer = new ResizeObserver(keep);
     observer.observe(element);
     for (const child of element.children) observer.observe(child);
@@ -57,7 +59,7 @@ export function useKeptPlace(list: RefObject<HTMLElement | null>, key: string, v
     };
   }, [list, keep, note]);
 
-  /** Goes to a place, and keeps that from now on. */
+  /** Scrolls to a position and keeps it. */
   const go = useCallback(
     (to: Place) => {
       place.current = to;
@@ -85,9 +87,9 @@ function placeIn(list: HTMLElement): Place {
   return { id: row.dataset['id'] ?? '', top: row.getBoundingClientRect().top - edge };
 }
 
-/** What is looked at after the list was scrolled, before anything else changed in it. */
+/** Returns the position after the list was scrolled, and before its content changes. */
 function scrolled(list: HTMLElement, place: Place, by: number): Place {
-  // What is no longer long enough is scrolled up by the browser.
+  // If the content gets too short for the scroll position, the browser scrolls up by itself.
   const isShortened = by < 0 && list.scrollHeight - list.scrollTop - list.clientHeight < 1;
   if (by === 0 || isShortened) return place;
   if (place === 'end') return by < -NEAR_END ? placeIn(list) : place;

@@ -3,23 +3,24 @@ import { useClient } from 'urql';
 import { MarkReadDocument } from '../generated/graphql.ts';
 import { unreadFrom } from './unread-from.ts';
 
-/** What is read is told in one go: people scroll. */
+/** Delay that collects seen messages for one mutation, because users scroll through several. */
 const WAIT_MS = 300;
-/** How long after the service did not answer it is told again. */
+/** Pause after which a mutation without a response is retried. */
 const RETRY_MS = 3_000;
-/** As many as one mutation is for. */
+/** Largest number of messages in one mutation. */
 const AT_ONCE = 200;
 
 /**
- * Marks as read what was on the screen while the page was looked at, unless somebody has just marked it as unread.
+ * Marks the messages that were on the screen as read, once the page is visible and focused. Marks none while `unreadFrom` is
+ * set.
  *
  * @param version Changes with the list.
- * @param isOff Whether looking at the list does not mean to read it.
+ * @param isOff If true, showing messages does not mark them as read.
  */
 export function useReadMarks(list: RefObject<HTMLElement | null>, version: unknown, isOff = false): void {
   const client = useClient();
   useEffect(() => () => unreadFrom.set(undefined), []);
-  // Kept from one version to the next: in a lively place another one comes before it is time to tell.
+  // Kept between versions: in a busy conversation, the list changes again before the delay ends.
   const seen = useRef(new Set<string>()).current;
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const isGone = useRef(false);
@@ -30,7 +31,7 @@ export function useReadMarks(list: RefObject<HTMLElement | null>, version: unkno
       clearTimeout(timer.current);
     };
   }, []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the list brings other rows to look at.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new rows must be observed.
   useEffect(() => {
     const element = list.current;
     if (element === null || isOff) return undefined;
@@ -40,7 +41,7 @@ export function useReadMarks(list: RefObject<HTMLElement | null>, version: unkno
       if (unreadFrom.get() !== undefined) return;
       const messageIds = [...seen].slice(0, AT_ONCE);
       for (const id of messageIds) seen.delete(id);
-      // While nobody looked, more may have gone by than are told of at once.
+      // While the page was not focused, more messages may have been shown than one mutation marks.
       plan();
       const input = { messageIds, flag: 'READ', operation: 'ADD' } as const;
       void client

@@ -3,9 +3,9 @@ import { isKey, SHORTCUTS } from '../keyboard/keys.ts';
 import { TAB_STOPS } from './markup.ts';
 
 /**
- * One stop of the Tab key for a whole list: arrows, Page Up and Page Down, Home and End go from message to message. Enter
- * goes into one, where the left and right arrows go through its links and buttons; Escape comes back out of it. Which keys
- * they are, `SHORTCUTS` says.
+ * Makes a list one tab stop. Arrows, Page Up, Page Down, Home and End move from message to message. Enter moves into a
+ * message, where left and right arrows move through its links and buttons. Escape moves back out. `SHORTCUTS` defines the
+ * keys.
  */
 export function useRovingFocus(list: RefObject<HTMLElement | null>) {
   const [stop, setStop] = useState<string>();

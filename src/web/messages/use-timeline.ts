@@ -1,7 +1,7 @@
 import { useCallback, useMemo, useRef, useState } from 'react';
-import { useClient, useQuery } from 'urql';
+import { useClient } from 'urql';
 import { FIRST_UNREAD, NEWEST } from '../api/narrow.ts';
-import { refusalIn } from '../api/use-command.ts';
+import { type Data, useData } from '../api/use-data.ts';
 import {
   type MessageAnchor,
   type MessageNarrowInput,
@@ -10,34 +10,38 @@ import {
   TimelinePageDocument,
 } from '../generated/graphql.ts';
 
-/** Moments between which what is shown was sent; each may be left open. */
+/** Time range of messages: sent at or after `after`, and before `before`. Either may be absent. */
 export interface Span {
   readonly after?: string | undefined;
   readonly before?: string | undefined;
 }
 
-/** How many messages an end is continued by. */
+/** Number of messages that each loading adds at an end. */
 const PAGE = 50;
 
+/** Pause after loading at an end has failed. Otherwise each render of the list would request it again. */
+const REST_MS = 5_000;
+
 export interface Timeline {
-  /** The oldest first; undefined until they are known. */
+  /** Oldest first; undefined until they are loaded. */
   readonly messages: readonly MessageRowFragment[] | undefined;
   readonly hasOlder: boolean;
   readonly hasNewer: boolean;
-  /** Which end is being continued. */
+  /** The end at which messages are being loaded. */
   readonly loading: 'older' | 'newer' | undefined;
-  readonly error: string | undefined;
+  /** State of the request, with the reason of a failure. */
+  readonly read: Data<unknown>;
   loadOlder(): void;
   loadNewer(): void;
-  /** Shows the end of it, whatever lies between. */
+  /** Shows the newest messages, without loading those in between. */
   goToNewest(): void;
 }
 
 /**
- * The messages of a narrow around where its reader is: a window that goes on at both ends.
+ * Returns the messages of a narrow around a position: a window that can grow at both ends.
  *
- * @param start Where it begins.
- * @param span What is shown of it: its ends are those of the timeline.
+ * @param start Initial position.
+ * @param span Time range; messages outside of it are left out.
  */
 export function useTimeline(
   narrow: MessageNarrowInput,
@@ -48,12 +52,13 @@ export function useTimeline(
   const [anchor, setAnchor] = useState<MessageAnchor>(start);
   const [loading, setLoading] = useState<'older' | 'newer'>();
   const isLoading = useRef(false);
-  const [{ data, error }] = useQuery({
-    query: TimelineDocument,
-    variables: { narrow, anchor },
-    // Events do not tell what a search finds.
-    requestPolicy: narrow.search == null ? 'cache-first' : 'cache-and-network',
-  });
+  const refused = useRef<{ readonly messageId: string; readonly until: number }>(undefined);
+  const read = useData(
+    TimelineDocument,
+    { narrow, anchor },
+    { requestPolicy: narrow.search == null ? 'cache-first' : 'cache-and-network' },
+  );
+  const { data } = read;
   const nodes = data?.messages?.nodes;
   const { after, before } = span;
   const messages = useMemo(
@@ -63,12 +68,15 @@ export function useTimeline(
 
   const load = useCallback(
     async (end: 'older' | 'newer', messageId: string) => {
-      if (isLoading.current) return;
+      const isRefused = refused.current?.messageId === messageId && performance.now() < refused.current.until;
+      if (isLoading.current || isRefused) return;
       isLoading.current = true;
       setLoading(end);
       const counts = end === 'older' ? { older: PAGE, newer: 0 } : { older: 0, newer: PAGE };
       const variables = { narrow, anchor: { messageId }, ...counts };
-      await client.query(TimelinePageDocument, variables, { requestPolicy: 'network-only' }).toPromise();
+      const context = { requestPolicy: 'network-only' } as const;
+      const { error } = await client.query(TimelinePageDocument, variables, context).toPromise();
+      if (error !== undefined) refused.current = { messageId, until: performance.now() + REST_MS };
       isLoading.current = false;
       setLoading(undefined);
     },
@@ -82,7 +90,7 @@ export function useTimeline(
     hasOlder: hasNextPage && isWithin(nodes?.at(-1)?.sentAt, { after }),
     hasNewer: hasPreviousPage && isWithin(nodes?.[0]?.sentAt, { before }),
     loading,
-    error: messages === undefined && error !== undefined ? refusalIn(undefined, error) : undefined,
+    read,
     loadOlder: useCallback(() => void (oldest !== undefined && load('older', oldest)), [load, oldest]),
     loadNewer: useCallback(() => void (newest !== undefined && load('newer', newest)), [load, newest]),
     goToNewest: useCallback(() => setAnchor(before === undefined ? NEWEST : { date: before }), [before]),
@@ -91,7 +99,7 @@ export function useTimeline(
 
 const NO_SPAN: Span = {};
 
-/** Times of the service and of the page are written alike, and may differ in how exact they are. */
+/** Whether a time is within a span. Times are parsed, because those of the service and of the page differ in precision. */
 const isWithin = (sentAt: string | undefined, { after, before }: Span): boolean =>
   sentAt === undefined ||
   ((after === undefined || Date.parse(sentAt) >= Date.parse(after)) &&

@@ -9,14 +9,14 @@ interface Props<V> {
   readonly label: string;
   readonly withGroups?: boolean;
   readonly command: Command<V>;
-  /** What the command is to be given. */
+  /** Returns the variables of the command for the chosen users and groups. */
   readonly adding: (chosen: readonly Named[]) => V;
 }
 
-/** Chooses by name who is put into something, any number of times. */
+/** Form that adds users and groups by name. It is emptied after each success. */
 export function AddPeople<V>({ label, withGroups = false, command: { run, refusal, isBusy }, adding }: Props<V>) {
   const [chosen, setChosen] = useState<readonly Named[]>([]);
-  // Another one is an empty one.
+  // Incremented to replace the picker with an empty one.
   const [times, setTimes] = useState(0);
   const submit = async (event: FormEvent) => {
     event.preventDefault();

@@ -1,8 +1,9 @@
 import { type ReactNode, useDeferredValue, useState } from 'react';
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { Header } from '../conversation/header.tsx';
 import { type UserRole, UsersDocument, type UsersQueryVariables } from '../generated/graphql.ts';
 import { Choice, TextField } from '../ui/form.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { More, Pages, type Place } from '../ui/pages.tsx';
 import { PeopleTabs } from './people-tabs.tsx';
 import { PersonMenuButton } from './person-menu.tsx';
@@ -23,7 +24,7 @@ const ROLES = [['', 'Any'] as const, ...(Object.entries(ROLE_NAMES) as [UserRole
 
 type Filter = Omit<UsersQueryVariables, 'after'>;
 
-/** Everybody in the organization that the viewer sees: people, bots, and those who are deactivated. */
+/** List of all users that the viewer can see: people, bots, and deactivated ones. */
 export function Directory({ menu }: { readonly menu: ReactNode }) {
   const [text, setText] = useState('');
   const [kind, setKind] = useState<keyof typeof KINDS>('people');
@@ -39,7 +40,7 @@ export function Directory({ menu }: { readonly menu: ReactNode }) {
       <Header menu={menu} title="People" />
       <div className="page" data-section>
         <PeopleTabs />
-        <section className="page-section" aria-label="Everybody">
+        <section className="page-section" aria-label="All people">
           <div className="page-bar">
             <TextField label="Find" type="search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
             <Choice label="Show" options={KIND_NAMES} value={kind} onChoose={setKind} />
@@ -55,12 +56,9 @@ export function Directory({ menu }: { readonly menu: ReactNode }) {
 }
 
 function PeoplePage({ place, filter }: { readonly place: Place; readonly filter: Filter }) {
-  const [{ data }] = useQuery({
-    query: UsersDocument,
-    variables: { ...filter, after: place.after },
-    requestPolicy: 'cache-and-network',
-  });
-  const { nodes = [], pageInfo } = data?.users ?? {};
+  const read = useData(UsersDocument, { ...filter, after: place.after }, { requestPolicy: 'cache-and-network' });
+  if (read.state !== 'ready') return <NotReady of={read} as="li" />;
+  const { nodes = [], pageInfo } = read.data.users ?? {};
   return (
     <>
       {nodes.map((person) => (
@@ -68,7 +66,7 @@ function PeoplePage({ place, filter }: { readonly place: Place; readonly filter:
           <PersonMenuButton person={person} />
         </PersonRow>
       ))}
-      {data !== undefined && nodes.length === 0 && place.after === null && <li className="row soft">Nobody.</li>}
+      {nodes.length === 0 && place.after === null && <li className="row soft">No people found.</li>}
       <More place={place} info={pageInfo}>
         More people
       </More>

@@ -1,4 +1,4 @@
-/** Somebody, or a group, by what they are called. */
+/** A user or a group with its display name. */
 export interface Named {
   readonly id: string;
   readonly fullName: string;

@@ -1,19 +1,20 @@
-import { type ButtonHTMLAttributes, lazy } from 'react';
+import type { ButtonHTMLAttributes } from 'react';
 import { openDialog } from '../ui/dialog.tsx';
+import { lazyDialog } from '../ui/lazy-dialog.tsx';
 
-// They are fetched when somebody wants to see them.
-const PersonCard = lazy(() => import('./person-card.tsx').then((module) => ({ default: module.PersonCard })));
-const StatusDialog = lazy(() => import('./status-dialog.tsx').then((module) => ({ default: module.StatusDialog })));
+// The dialogs are loaded when they are first opened.
+const PersonCard = lazyDialog(async () => (await import('./person-card.tsx')).PersonCard);
+const StatusDialog = lazyDialog(async () => (await import('./status-dialog.tsx')).StatusDialog);
 
-/** Shows who somebody is. */
+/** Opens the card of a user. */
 export const openPerson = (userId: string): void => openDialog(<PersonCard userId={userId} />);
 
-/** Asks the viewer for their status. */
+/** Opens the dialog that sets the viewer's status. */
 export const openStatus = (): void => openDialog(<StatusDialog />);
 
 type Props = ButtonHTMLAttributes<HTMLButtonElement> & { readonly userId: string };
 
-/** What stands in it opens the card of a person. */
+/** Button that opens the card of a user. */
 export function PersonButton({ userId, className = '', ...rest }: Props) {
   return <button type="button" className={`person-button ${className}`} onClick={() => openPerson(userId)} {...rest} />;
 }

@@ -1,10 +1,12 @@
 import { type KeyboardEvent, useId, useState } from 'react';
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { FindPeopleDocument, GroupNamesDocument } from '../generated/graphql.ts';
 import { nameOfGroup } from '../groups/group-names.ts';
+import { fitOf } from '../type-ahead/name-words.ts';
 import { IconButton } from '../ui/button.tsx';
 import type { Named } from './named.ts';
 import './people-picker.css';
+import { isForInputMethod } from '../keyboard/input-method.ts';
 
 interface Props {
   readonly label: string;
@@ -17,7 +19,10 @@ interface Props {
 
 const SHOWN = 8;
 
-/** Chooses people, and groups, by the beginning of their names. Arrows and Enter choose, Backspace takes the last away. */
+/**
+ * Field that chooses users, and groups, by the beginning of their names. Arrows and Enter choose, Backspace removes the last
+ * one.
+ */
 export function PeoplePicker({ label, hint, initial = [], withGroups = false, onChange }: Props) {
   const [chosen, setChosen] = useState(initial);
   const [text, setText] = useState('');
@@ -34,6 +39,7 @@ export function PeoplePicker({ label, hint, initial = [], withGroups = false, on
     setText('');
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (isForInputMethod(event.nativeEvent)) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) setAt((found.length + at + step) % Math.max(found.length, 1));
     else if (event.key === 'Enter' && text !== '') choose(found[at]);
@@ -49,7 +55,7 @@ export function PeoplePicker({ label, hint, initial = [], withGroups = false, on
       <ul className="plain-list picker-chosen" aria-label={`${label}: chosen`}>
         {chosen.map((one) => (
           <li key={one.id} className="chip">
-            {one.fullName}
+            <bdi>{one.fullName}</bdi>
             <IconButton
               icon="close"
               label={`Remove ${one.fullName}`}
@@ -61,9 +67,10 @@ export function PeoplePicker({ label, hint, initial = [], withGroups = false, on
       <input
         id={id}
         className="input"
+        dir="auto"
         role="combobox"
         autoComplete="off"
-        placeholder="Begin to write a name"
+        placeholder="Type a name"
         aria-expanded={found.length > 0}
         aria-controls={`${id}-list`}
         aria-activedescendant={found.length > 0 ? `${id}-${at}` : undefined}
@@ -76,7 +83,7 @@ export function PeoplePicker({ label, hint, initial = [], withGroups = false, on
       />
       <div className="picker-found" id={`${id}-list`} role="listbox" aria-label={label} hidden={found.length === 0}>
         {found.map((one, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field, which keeps the focus, has the keys.
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field keeps the focus and handles the keys.
           <div
             key={one.id}
             id={`${id}-${index}`}
@@ -86,7 +93,7 @@ export function PeoplePicker({ label, hint, initial = [], withGroups = false, on
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => choose(one)}
           >
-            {one.fullName}
+            <bdi>{one.fullName}</bdi>
             {one.isGroup === true && <span className="soft"> group</span>}
           </div>
         ))}
@@ -97,16 +104,16 @@ export function PeoplePicker({ label, hint, initial = [], withGroups = false, on
 }
 
 function useFound(text: string, withGroups: boolean, chosen: readonly Named[]): readonly Named[] {
-  const [{ data }] = useQuery({
-    query: FindPeopleDocument,
-    variables: { text: text.trim(), kinds: withGroups ? ['USER', 'USER_GROUP'] : ['USER'] },
-    pause: text.trim() === '',
-  });
-  // Role groups go by other names here than at the service, which finds groups by those.
-  const [{ data: named }] = useQuery({ query: GroupNamesDocument, pause: !withGroups });
+  const { data } = useData(
+    FindPeopleDocument,
+    { text: text.trim(), kinds: withGroups ? ['USER', 'USER_GROUP'] : ['USER'] },
+    { pause: text.trim() === '' },
+  );
+  // The service finds role groups by names that this page does not display, so they are matched here.
+  const { data: named } = useData(GroupNamesDocument, {}, { pause: !withGroups });
   if (text.trim() === '') return [];
   const byRole = (withGroups ? (named?.userGroups?.nodes ?? []) : [])
-    .filter((group) => group.isRoleGroup && nameOfGroup(group).toLowerCase().includes(text.trim().toLowerCase()))
+    .filter((group) => group.isRoleGroup && fitOf(nameOfGroup(group), text) !== undefined)
     .map((group): Named => ({ id: group.id, fullName: nameOfGroup(group), isGroup: true }));
   const all = data?.suggestions?.flatMap((one): Named[] => {
     if (one.__typename === 'User') return [{ id: one.id, fullName: one.fullName }];

@@ -1,7 +1,7 @@
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 
-/** From the people of the organization to its groups, and back. */
+/** Links between the organization's users and its groups. */
 export function PeopleTabs() {
   return (
     <nav className="tabs" aria-label="People and groups">

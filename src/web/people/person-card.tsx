@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { useViewer } from '../conversation/use-viewer.ts';
 import { PersonCardDocument, type ProfileFragment } from '../generated/graphql.ts';
 import { Link } from '../routing/router.tsx';
@@ -11,16 +11,24 @@ import { usePresence } from '../ui/presence.ts';
 import { openStatus } from './open-person.tsx';
 import './people.css';
 import { Button } from '../ui/button.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { PersonMenuButton } from './person-menu.tsx';
 import { ProfileValues } from './profile-values.tsx';
 import { ROLE_NAMES } from './roles.ts';
 
-/** Who somebody is: status, presence, role, their local time, profile; and the way to write to them. */
+/** Dialog with a user's status, presence, role, local time and profile, and a link to their direct conversation. */
 export function PersonCard({ userId }: { readonly userId: string }) {
-  const [{ data }] = useQuery({ query: PersonCardDocument, variables: { userId }, requestPolicy: 'cache-and-network' });
-  if (data === undefined) return null;
-  const person = data.user;
-  if (person === null) return <Dialog title="Nobody you can see">They are gone, or hidden from you.</Dialog>;
+  const read = useData(PersonCardDocument, { userId }, { requestPolicy: 'cache-and-network' });
+  if (read.state === 'loading') return null;
+  if (read.state === 'failed') {
+    return (
+      <Dialog title="Profile">
+        <NotReady of={read} />
+      </Dialog>
+    );
+  }
+  const person = read.data.user;
+  if (person === null) return <Dialog title="User not found">The user does not exist, or you cannot see them.</Dialog>;
   return (
     <Dialog title={person.fullName}>
       <div className="person-card-head">
@@ -96,7 +104,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   );
 }
 
-/** The time of day in a zone; undefined where nobody has said the zone, or the browser does not know it. */
+/** Returns the time of day in a zone. Undefined if the user has set none, or if the browser does not support it. */
 function localTime({ nowIn }: Clock, timeZone: string): string | undefined {
   if (timeZone === '') return undefined;
   try {

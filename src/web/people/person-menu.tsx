@@ -20,7 +20,7 @@ import { notify } from '../ui/notices.tsx';
 import { openPopup } from '../ui/popup.tsx';
 import { ROLE_NAMES } from './roles.ts';
 
-/** Opens what the viewer may do about somebody; nothing to those who may do nothing. */
+/** Button that opens the menu of a user. Renders nothing if the viewer cannot manage the user. */
 export function PersonMenuButton({ person }: { readonly person: ManagedPersonFragment }) {
   const client = useClient();
   const { viewerId } = useViewer();
@@ -53,7 +53,7 @@ function groupsFor(client: Client, person: ManagedPersonFragment, viewerId: stri
         onChoose: () => void reactivate(client, person),
       }),
     ],
-    // Of themselves people do that in a place of its own, if at all.
+    // The viewer's own account cannot be deactivated in this menu.
     when(viewerCanDeactivate && person.id !== viewerId, {
       label: 'Deactivate…',
       icon: 'out',
@@ -65,7 +65,7 @@ function groupsFor(client: Client, person: ManagedPersonFragment, viewerId: stri
 
 async function reactivate(client: Client, { id, fullName }: ManagedPersonFragment): Promise<void> {
   const answer = await act(client, ReactivateUserDocument, { input: { userId: id } });
-  if (answer !== undefined) notify(`${fullName} is active again.`);
+  if (answer !== undefined) notify(`${fullName} was reactivated.`);
 }
 
 const ROLES = Object.entries(ROLE_NAMES) as [UserRole, string][];
@@ -86,13 +86,13 @@ function RoleForm({ person: { id, fullName, role: before } }: { readonly person:
     event.preventDefault();
     if (!(await run({ input: { userId: id, role } }))) return;
     close();
-    notify(`${fullName}: ${ROLE_NAMES[role]}.`);
+    notify(`The role of ${fullName} is now ${ROLE_NAMES[role]}.`);
   };
   return (
     <form className="form" onSubmit={submit}>
       <Choice
         label="Role"
-        hint="Only owners make and unmake owners."
+        hint="Only owners can grant or remove the owner role."
         options={ROLES}
         value={role}
         onChoose={setRole}
@@ -114,7 +114,7 @@ function DeactivateDialog({ person: { id, fullName, isBot } }: { readonly person
   const { refusal, isBusy } = isBot ? ofBot : ofPerson;
   const deactivate = async () => {
     const isDone = await (isBot ? ofBot.run({ input: { botId: id } }) : ofPerson.run({ input: { userId: id } }));
-    if (isDone) notify(`${fullName} is deactivated.`);
+    if (isDone) notify(`${fullName} was deactivated.`);
     return isDone;
   };
   return (
@@ -126,8 +126,9 @@ function DeactivateDialog({ person: { id, fullName, isBot } }: { readonly person
       onConfirm={deactivate}
     >
       {isBot
-        ? 'Its programs can do nothing more until an administrator reactivates it. What it wrote stays.'
-        : 'They are signed out everywhere, with their bots, and cannot sign in until they are reactivated. What they wrote stays.'}
+        ? 'The bot cannot use the API until an administrator reactivates it. Its messages are kept.'
+        : 'The user is signed out everywhere and cannot sign in until they are reactivated. Their bots are deactivated too. ' +
+          'Messages are kept.'}
     </Confirmation>
   );
 }

@@ -6,13 +6,13 @@ import { PersonButton } from './open-person.tsx';
 
 interface Props {
   readonly person: PersonBadgeFragment;
-  /** A word about them. */
+  /** Short text about the user. */
   readonly detail?: ReactNode;
-  /** What can be done about them. */
+  /** Actions on the user. */
   readonly children?: ReactNode;
 }
 
-/** Somebody as a row of a list: their name opens their card. */
+/** A user as a row of a list. The name opens their card. */
 export function PersonRow({ person, detail, children }: Props) {
   return (
     <li className="row">
@@ -29,11 +29,11 @@ export function PersonRow({ person, detail, children }: Props) {
 
 interface MemberProps {
   readonly person: PersonBadgeFragment;
-  /** Undefined where the viewer may not. */
+  /** Undefined if the viewer cannot remove members. */
   readonly onRemove: ((id: string) => void) | undefined;
 }
 
-/** Somebody who is in something, and can be taken out of it. */
+/** A member as a row of a list, with a button that removes them. */
 export const MemberRow = ({ person, onRemove }: MemberProps) => (
   <PersonRow person={person}>
     <RemoveButton id={person.id} name={person.fullName} onRemove={onRemove} />

@@ -4,7 +4,7 @@ import { PersonButton } from './open-person.tsx';
 
 type Value = ProfileFragment['profileData'][number];
 
-/** What somebody tells in the fields of their profile, each as its type is shown. */
+/** The values of a user's profile fields, formatted by type. */
 export function ProfileValues({ values }: { readonly values: readonly Value[] }) {
   const told = values.filter(({ value }) => value !== '');
   if (told.length === 0) return null;
@@ -23,7 +23,7 @@ export function ProfileValues({ values }: { readonly values: readonly Value[] })
 }
 
 function Shown({ field, value, renderedValue, users }: Value) {
-  // biome-ignore lint/security/noDangerouslySetInnerHtml: the service makes it, and makes it safe.
+  // biome-ignore lint/security/noDangerouslySetInnerHtml: the service renders and sanitizes this HTML.
   if (renderedValue !== null) return <div dangerouslySetInnerHTML={{ __html: dress(renderedValue) }} />;
   switch (field.type) {
     case 'USER':
@@ -45,7 +45,7 @@ function Shown({ field, value, renderedValue, users }: Value) {
   }
 }
 
-/** A link to what somebody else wrote down: to a page of the web, or none. */
+/** A link to an address that another user wrote. If it is not an HTTP address, it is shown as text. */
 function Out({ to, children }: { readonly to: string; readonly children: string }) {
   if (!/^https?:\/\//i.test(to)) return children;
   return (

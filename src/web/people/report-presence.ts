@@ -3,15 +3,15 @@ import { PresencesDocument, RecordPresenceDocument } from '../generated/graphql.
 import { keepTime, setServiceTime } from '../ui/presence.ts';
 
 const INTERVAL_MS = 60_000;
-/** Who has not touched anything for so long is idle. */
+/** Time without input after which the user is idle. */
 const IDLE_AFTER_MS = 5 * 60_000;
 const TOUCHES = ['pointermove', 'pointerdown', 'keydown', 'wheel', 'touchstart', 'focus'] as const;
 
 /**
- * Tells the service every minute that somebody is here, and whether they do something, and asks who else is. The service
- * keeps nothing of who shows no presence.
+ * Reports the viewer's presence to the service every minute, as active or idle, and reads the presence of other users. The
+ * service does not store the presence of users who hide it.
  *
- * @returns What ends it.
+ * @returns A function that stops it.
  */
 export function startPresence(client: Client): () => void {
   const stopped = new AbortController();
@@ -38,7 +38,7 @@ export function startPresence(client: Client): () => void {
   };
 }
 
-/** Brings the cache up to date. @returns The newest version that there is. */
+/** Reads changed presences into the cache. @returns The newest version; undefined if nothing has changed. */
 async function readPresences(client: Client, newerThan: number | undefined): Promise<number | undefined> {
   const variables = newerThan === undefined ? {} : { since: { version: newerThan } };
   const { data } = await client.query(PresencesDocument, variables, { requestPolicy: 'network-only' }).toPromise();

@@ -1,13 +1,13 @@
 import { type FormEvent, useState } from 'react';
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import { SetStatusDocument, SidebarDocument } from '../generated/graphql.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, useClose } from '../ui/dialog.tsx';
 import { Check, Refusal, TextField } from '../ui/form.tsx';
 import './people.css';
 
-/** What people say most, each with its emoji. */
+/** Common statuses, each with an emoji. */
 const COMMON = [
   ['In a meeting', 'calendar', '📅'],
   ['Commuting', 'bus', '🚌'],
@@ -17,9 +17,9 @@ const COMMON = [
   ['At lunch', 'fork_and_knife', '🍴'],
 ] as const;
 
-/** One's own status: a few words, an emoji, and whether one is seen at all. */
+/** Dialog that sets the viewer's status: text, emoji, and whether their presence is visible. */
 export function StatusDialog() {
-  const [{ data }] = useQuery({ query: SidebarDocument });
+  const { data } = useData(SidebarDocument, {});
   const status = data?.viewer?.status;
   return <Dialog title="Your status">{status !== undefined && <StatusForm {...status} />}</Dialog>;
 }
@@ -62,7 +62,7 @@ function StatusForm(before: Status) {
         />
       </div>
       <fieldset className="group-of-fields">
-        <legend>Often said</legend>
+        <legend>Common statuses</legend>
         <div className="status-common">
           {COMMON.map(([words, name, glyph]) => (
             <Button
@@ -79,7 +79,7 @@ function StatusForm(before: Status) {
         </div>
       </fieldset>
       <Check
-        label="Invisible: nobody sees whether you are here"
+        label="Invisible: other users cannot see your presence"
         checked={isAway}
         onChange={(e) => setAway(e.currentTarget.checked)}
       />

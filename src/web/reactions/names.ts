@@ -3,15 +3,15 @@ import { type Client, useClient } from 'urql';
 import { createStore, useStore } from '../api/store.ts';
 import { NamesDocument } from '../generated/graphql.ts';
 
-/** The names of people who reacted, by their ids: of all messages that are shown, read together. */
+/** Names of users who reacted, by ID. The names for all messages on the screen are read in batches. */
 const names = createStore<ReadonlyMap<string, string>>(new Map());
 
 const wanted = new Set<string>();
 const asked = new Set<string>();
-/** As many as one request names. */
+/** Largest number of names in one request. */
 const AT_ONCE = 100;
 
-/** @returns The names known by now; the others come. */
+/** Reads the names of users. @returns The names loaded so far. The component renders again when others arrive. */
 export function useNames(ids: readonly string[]): ReadonlyMap<string, string> {
   const client = useClient();
   const key = ids.join();

@@ -12,7 +12,7 @@ import { react, toggleReaction } from './toggle.ts';
 
 type Group = Message['reactionGroups'][number];
 
-/** So many at most on a message, and each chip says who; more are counted. */
+/** Up to this number of reactions on a message, each one shows names. Above it, each one shows a count. */
 const FEW = 3;
 
 interface Props {
@@ -20,7 +20,7 @@ interface Props {
   readonly viewerId: string;
 }
 
-/** The emoji on a message, each a button that puts the viewer's there or takes it away. */
+/** The reactions of a message. Each is a button that adds or removes the viewer's own reaction. */
 export function Reactions({ message, viewerId }: Props) {
   return message.reactionGroups.length === 0 ? null : <Chips message={message} viewerId={viewerId} />;
 }
@@ -34,7 +34,7 @@ function Chips({ message, viewerId }: Props) {
     <ul className="reactions" aria-label="Reactions">
       {reactionGroups.map((group) => {
         const who = whoOf(group, names, viewerId);
-        const title = `${who} with ${shownName(group)}`;
+        const title = `${who} reacted with ${shownName(group)}`;
         return (
           <li key={group.reactionType + group.emojiCode}>
             <button
@@ -67,7 +67,7 @@ function Chips({ message, viewerId }: Props) {
 
 const shownName = ({ emojiName }: Group): string => emojiName.replaceAll('_', ' ');
 
-/** Of the organization's own emoji, an image that is in the table. */
+/** The emoji of a reaction. Custom emoji are images from the emoji table. */
 function Glyph({ group: { emojiName, emojiCode, reactionType } }: { readonly group: Group }) {
   const client = useClient();
   const glyph = glyphOf(emojiCode, reactionType);
@@ -83,7 +83,7 @@ function Glyph({ group: { emojiName, emojiCode, reactionType } }: { readonly gro
 
 const LIST = new Intl.ListFormat(undefined, { type: 'conjunction' });
 
-/** "You, Mona Lindqvist and 3 others". */
+/** Returns the users of a reaction as text: "You, Mona Lindqvist and 3 others". */
 function whoOf({ users, count }: Group, names: ReadonlyMap<string, string>, viewerId: string): string {
   const ids = users.map(({ id }) => id);
   const own = ids.includes(viewerId) ? ['You'] : [];

@@ -5,7 +5,7 @@ import { AddReactionDocument, type MessageRowFragment, RemoveReactionDocument } 
 
 type Group = MessageRowFragment['reactionGroups'][number];
 
-/** Puts the emoji of a group on the message as well, or takes the viewer's away. It is shown at once. */
+/** Adds or removes the viewer's reaction of a group. The change is shown immediately. */
 export function toggleReaction(client: Client, messageId: string, group: Omit<Group, 'count' | 'users'>): void {
   const { emojiName, emojiCode, reactionType, viewerHasReacted } = group;
   const code = { emojiCode, reactionType };
@@ -14,7 +14,7 @@ export function toggleReaction(client: Client, messageId: string, group: Omit<Gr
     : act(client, AddReactionDocument, { input: { messageId, emojiName, ...code } }));
 }
 
-/** Puts an emoji on a message; one that is the viewer's already stays. */
+/** Adds a reaction to a message, unless the viewer already has it. */
 export function react(client: Client, { id, reactionGroups }: MessageRowFragment, emoji: Emoji): void {
   const known = reactionGroups.find(
     ({ emojiCode, reactionType }) => emojiCode === emoji.code && reactionType === emoji.type,

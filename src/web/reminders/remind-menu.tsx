@@ -16,12 +16,12 @@ interface Props {
   readonly messageId: string;
 }
 
-/** Has somebody choose when to be reminded of a message, beside an element. */
+/** Opens a menu beside an element, in which the user chooses the time of a reminder of a message. */
 export function openRemindMenu(anchor: Element, messageId: string): void {
   openPopup(anchor, <RemindMenu messageId={messageId} />);
 }
 
-const tell = (at: string): void => notify(`You will be reminded ${momentOf(at)}.`);
+const tell = (at: string): void => notify(`You will be reminded on ${momentOf(at)}.`);
 
 function RemindMenu({ messageId }: Props) {
   const client = useClient();
@@ -61,7 +61,7 @@ function RemindForm({ messageId }: Props) {
   return (
     <form className="form" onSubmit={submit}>
       <TimeField />
-      <TextField label="Note" name="note" maxLength={500} hint="Comes with the reminder, if you write one." />
+      <TextField label="Note" name="note" maxLength={500} hint="Optional. Included in the reminder." />
       <Refusal>{refusal}</Refusal>
       <div className="form-actions">
         <Button onClick={close}>Cancel</Button>

@@ -1,5 +1,5 @@
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import {
   DeleteReminderDocument,
   type ReminderRowFragment as Reminder,
@@ -12,16 +12,18 @@ import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
 import { Item, ItemList, Moment } from '../writing/item.tsx';
 
-/** Of what the viewer wants to be reminded, the next one first. */
+/** List of the viewer's reminders, next one first. */
 export function RemindersList() {
-  const [{ data }] = useQuery({ query: RemindersDocument });
+  const read = useData(RemindersDocument, {});
+  const { data } = read;
   const list = data?.reminders;
   return (
     <ItemList
+      read={read}
       count={list?.nodes.length}
       total={list?.totalCount}
       label="Reminders"
-      empty="“Remind me” in the menu of a message brings it back when you want it."
+      empty="You have no reminders. To set one, select “Remind me” in the menu of a message."
     >
       {list?.nodes.map((reminder) => (
         <ReminderItem key={reminder.id} reminder={reminder} />
@@ -38,7 +40,7 @@ function ReminderItem({ reminder: { id, message, renderedContent, ...rest } }: {
     <Item
       title={
         message === null ? (
-          'A message that is gone'
+          'Unavailable message'
         ) : (
           <Link to={addressOf({ name: 'message', messageId: message.id })}>Message by {message.sender.fullName}</Link>
         )
@@ -46,7 +48,7 @@ function ReminderItem({ reminder: { id, message, renderedContent, ...rest } }: {
       isFailed={isFailed}
       detail={
         <>
-          {isFailed ? `Not sent: ${failureReason} · ` : 'Comes '}
+          {isFailed ? `Couldn't send: ${failureReason} · ` : 'Due '}
           <Moment at={scheduledAt} />
         </>
       }

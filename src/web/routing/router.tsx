@@ -1,16 +1,37 @@
 import type { AnchorHTMLAttributes, MouseEvent } from 'react';
 import { createStore, useStore } from '../api/store.ts';
-import { type Route, routeOf } from './routes.ts';
+import { addressOfFragment } from './fragments.ts';
+import { isChatAddress, type Route, routeOf } from './routes.ts';
 
 const pathname = createStore(location.pathname);
-/** How often somebody went anywhere, be it to where they were. */
+/** Number of navigations, including those to the current address. */
 const visits = createStore(0);
 addEventListener('popstate', arrive);
+addEventListener('click', followLink);
 
-/** Goes to an address of the chat, without loading the page again. */
+/** Navigates to an address of the chat, without loading the page again. */
 export function navigate(address: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   if (address !== location.pathname) history[replace ? 'replaceState' : 'pushState'](null, '', address);
   arrive();
+}
+
+/** Follows links within messages, which are plain elements. `Link` components prevent the default action themselves. */
+function followLink(event: globalThis.MouseEvent): void {
+  const link = (event.target as Element | null)?.closest?.<HTMLAnchorElement>('a[href]') ?? null;
+  if (link === null || link.target !== '' || event.defaultPrevented || !isPlainClick(event)) return;
+  if (link.origin !== location.origin || link.hash !== '' || !isChatAddress(link.pathname)) return;
+  event.preventDefault();
+  navigate(link.pathname);
+}
+
+/** Returns whether a click opens the link in the same tab. */
+const isPlainClick = (event: Pick<globalThis.MouseEvent, 'button' | 'metaKey' | 'ctrlKey' | 'shiftKey' | 'altKey'>) =>
+  event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+
+/** Navigates to the view that the fragment of the address names. Links in emails and of other clients have such fragments. */
+export function enterByFragment(): void {
+  const address = addressOfFragment(location.hash.slice(1));
+  if (address !== undefined) navigate(address, { replace: true });
 }
 
 function arrive(): void {
@@ -20,7 +41,7 @@ function arrive(): void {
 
 let known: { readonly of: string; readonly route: Route } | undefined;
 
-/** Where in the chat one is; of the same address the same object. */
+/** Returns the current route, as the same object for the same address. */
 export function currentRoute(): Route {
   const of = pathname.get();
   if (known?.of !== of) known = { of, route: routeOf(of) };
@@ -28,25 +49,24 @@ export function currentRoute(): Route {
 }
 
 export const useRoute = (): Route => useStore(pathname, currentRoute);
-/** Whether one is at such a place: what stands many times is drawn anew only where that changes. */
+/** Whether the current route matches. The component renders again only if the result changes. */
 export const useIsAt = (isThere: (route: Route) => boolean): boolean =>
   useStore(pathname, () => isThere(currentRoute()));
-/** Another number each time somebody goes anywhere, also to what is shown already. */
+/** Returns a number that is incremented on every navigation, even to the current route. */
 export const useVisits = (): number => useStore(visits);
 
 interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
   readonly to: string;
-  /** What the addresses begin with at which one is here as well: those of its neighbours in the same view. */
+  /** Prefix of other addresses at which the link counts as current: its neighbors in the same view. */
   readonly within?: string | undefined;
 }
 
-/** A link within the chat; it says of itself where one is. */
+/** A link within the chat. Sets `aria-current` if it leads to the current view. */
 export function Link({ to, within, onClick, ...rest }: LinkProps) {
   const isHere = useStore(pathname, (here) => here === to || (within !== undefined && here.startsWith(within)));
   const follow = (event: MouseEvent<HTMLAnchorElement>) => {
     onClick?.(event);
-    const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
-    if (event.defaultPrevented || !isPlain) return;
+    if (event.defaultPrevented || !isPlainClick(event)) return;
     event.preventDefault();
     navigate(to);
   };

@@ -1,18 +1,28 @@
 import type { MessageNarrowInput } from '../generated/graphql.ts';
 
-/** Where in the chat somebody is. Each has an address of its own, which the service serves the page at. */
+/** A view of the chat. Each has its own address, at which the service serves the page. */
 export type Route =
   | { readonly name: 'inbox' }
-  /** @property near A message of the place to begin at; with a topic alone. */
+  /** @property near A message of the topic to start at; requires `topic`. */
   | { readonly name: 'channel'; readonly channelId: string; readonly topic?: string; readonly near?: string }
   /** All topics of a channel. */
   | { readonly name: 'topics'; readonly channelId: string }
-  /** With all others who take part; alone, the viewer. */
+  /** IDs of all participants except the viewer, or of the viewer alone. */
   | { readonly name: 'direct'; readonly userIds: readonly string[]; readonly near?: string }
-  /** A message, wherever it stands by now. */
-  | { readonly name: 'message'; readonly messageId: string }
+  /**
+   * The current topic or conversation of a message.
+   *
+   * @property by "with" opens it without scrolling to the message.
+   * @property otherwise The address to show if the viewer cannot read the message.
+   */
+  | {
+      readonly name: 'message';
+      readonly messageId: string;
+      readonly by?: 'near' | 'with';
+      readonly otherwise?: string | undefined;
+    }
   | { readonly name: 'view'; readonly view: ViewName }
-  /** @property text What is looked for, as somebody writes it: `search/query.ts`. */
+  /** @property text The search as the user typed it: `search/query.ts`. */
   | { readonly name: 'search'; readonly text: string }
   /** All channels that the viewer can see. */
   | { readonly name: 'channels' }
@@ -21,10 +31,10 @@ export type Route =
   | { readonly name: 'settings'; readonly section: SettingsSection }
   | { readonly name: 'writing'; readonly list: WritingList };
 
-export const SETTINGS_SECTIONS = ['profile', 'account', 'preferences', 'notifications'] as const;
+export const SETTINGS_SECTIONS = ['profile', 'account', 'preferences'] as const;
 export type SettingsSection = (typeof SETTINGS_SECTIONS)[number];
 
-/** What somebody has written, or wants written, and is not a message. */
+/** The lists of texts that are not sent messages. */
 export const WRITING_LISTS = ['drafts', 'scheduled', 'snippets', 'reminders'] as const;
 export type WritingList = (typeof WRITING_LISTS)[number];
 
@@ -33,19 +43,19 @@ export type ViewName = 'all' | 'mentions' | 'starred';
 interface View {
   readonly title: string;
   readonly narrow: MessageNarrowInput;
-  /** What is said where there are none. */
+  /** Text that is shown if there are no messages. */
   readonly empty?: string;
 }
 
 export const VIEWS: Readonly<Record<ViewName, View>> = {
   all: { title: 'All messages', narrow: {} },
-  mentions: { title: 'Mentions', narrow: { is: ['MENTIONED'] }, empty: 'Nobody has mentioned you yet.' },
-  starred: { title: 'Starred', narrow: { is: ['STARRED'] }, empty: 'Nothing is starred yet.' },
+  mentions: { title: 'Mentions', narrow: { is: ['MENTIONED'] }, empty: 'You have no mentions yet.' },
+  starred: { title: 'Starred', narrow: { is: ['STARRED'] }, empty: 'You have no starred messages yet.' },
 };
 
 const words = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
 
-/** The address of a place. @param channelName Stands in it to be read; the id decides. */
+/** Returns the address of a route. @param channelName Makes the address readable; only the ID identifies the channel. */
 export function addressOf(route: Route, channelName = '-'): string {
   switch (route.name) {
     case 'inbox':
@@ -55,7 +65,7 @@ export function addressOf(route: Route, channelName = '-'): string {
         'channels',
         route.channelId,
         slugOf(channelName),
-        ...(route.topic === undefined ? [] : [`.${route.topic}`]),
+        ...(route.topic === undefined ? [] : [topicPart(route.topic)]),
         ...(route.near === undefined ? [] : [route.near]),
       );
     case 'topics':
@@ -63,7 +73,9 @@ export function addressOf(route: Route, channelName = '-'): string {
     case 'direct':
       return words('direct', route.userIds.toSorted().join('.'), ...(route.near === undefined ? [] : [route.near]));
     case 'message':
-      return words('messages', route.messageId);
+      return (
+        words('messages', route.messageId, ...(route.by === undefined ? [] : [route.by])) + (route.otherwise ?? '')
+      );
     case 'view':
       return words('views', route.view);
     case 'search':
@@ -80,9 +92,22 @@ export function addressOf(route: Route, channelName = '-'): string {
   }
 }
 
+/**
+ * Prefixes a topic: the topic "topics" must differ from the list of topics, and browsers remove the segments "." and "..".
+ */
+const topicPart = (topic: string): string => (topic === '' || topic === '.' ? `:${topic}` : `.${topic}`);
+
 const slugOf = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '-') || '-';
 
-/** The place of an address; the inbox for any other. */
+/** First segments of the addresses of the chat. */
+const FIRST_PARTS: ReadonlySet<string> = new Set([
+  ...['inbox', 'channels', 'direct', 'messages', 'views', 'search', 'writing', 'settings', 'people'],
+]);
+
+/** Returns whether an address belongs to the chat, and not to another page of the service. */
+export const isChatAddress = (pathname: string): boolean => FIRST_PARTS.has(pathname.split('/')[1] ?? '');
+
+/** Returns the route of an address; the inbox for unknown addresses. */
 export function routeOf(pathname: string): Route {
   const [first = '', second = '', third, topic, near] = pathname
     .split('/')
@@ -90,7 +115,7 @@ export function routeOf(pathname: string): Route {
     .map((part) => decoded(part));
   if (first === 'channels' && second !== '') {
     if (topic === 'topics') return { name: 'topics', channelId: second };
-    const named = topic !== undefined && { topic: topic.replace(/^\./, '') };
+    const named = topic !== undefined && { topic: topic.replace(/^[.:]/, '') };
     return { name: 'channel', channelId: second, ...named, ...(near !== undefined && { near }) };
   }
   if (first === 'channels') return { name: 'channels' };
@@ -101,7 +126,12 @@ export function routeOf(pathname: string): Route {
   if (first === 'direct' && second !== '') {
     return { name: 'direct', userIds: second.split('.'), ...(third !== undefined && { near: third }) };
   }
-  if (first === 'messages' && second !== '') return { name: 'message', messageId: second };
+  if (first === 'messages' && second !== '') {
+    if (third !== 'near' && third !== 'with') return { name: 'message', messageId: second };
+    const rest = pathname.split('/').slice(4);
+    const otherwise = `/${rest.join('/')}`;
+    return { name: 'message', messageId: second, by: third, ...(isChatAddress(otherwise) && { otherwise }) };
+  }
   if (first === 'views' && Object.hasOwn(VIEWS, second)) return { name: 'view', view: second as ViewName };
   if (first === 'search') return { name: 'search', text: second };
   if (first === 'writing') return { name: 'writing', list: WRITING_LISTS.find((list) => list === second) ?? 'drafts' };
@@ -109,10 +139,10 @@ export function routeOf(pathname: string): Route {
 }
 
 /**
- * A part of an address as it is meant.
+ * Decodes a segment of an address.
  *
- * @param escaped The same with percent signs, where it has other signs for them.
- * @returns The part itself where it is no such escape.
+ * @param escaped The same segment with percent signs, if it has other characters in place of them.
+ * @returns The segment itself if it cannot be decoded.
  */
 export function decoded(part: string, escaped = part): string {
   try {
@@ -122,7 +152,7 @@ export function decoded(part: string, escaped = part): string {
   }
 }
 
-/** The messages of a place; null where there are none. */
+/** Returns the narrow of a route; null if the route has none. */
 export function narrowOf(route: Route): MessageNarrowInput | null {
   switch (route.name) {
     case 'channel':

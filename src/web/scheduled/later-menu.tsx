@@ -12,19 +12,19 @@ import { momentOf } from '../writing/item.tsx';
 import { TimeField, TimesMenu } from '../writing/time-choice.tsx';
 import { momentIn } from '../writing/times.ts';
 
-/** A message that is to be sent, but not now. */
+/** A message to send at a later time. */
 export interface Later {
   readonly message: Omit<ScheduleMessageInput, 'scheduledAt'>;
-  /** The service has it. */
+  /** Called when the service has accepted it. */
   readonly onDone: () => void;
 }
 
-/** Has somebody choose when to send what they have written, beside an element. */
+/** Opens a menu beside an element, in which the user chooses the time at which a message is sent. */
 export function openLaterMenu(anchor: Element, later: Later): void {
   openPopup(anchor, <LaterMenu {...later} />);
 }
 
-const tell = (at: string): void => notify(`It will be sent ${momentOf(at)}.`);
+const tell = (at: string): void => notify(`The message will be sent on ${momentOf(at)}.`);
 
 function LaterMenu(later: Later) {
   const client = useClient();

@@ -1,6 +1,6 @@
 import type { FormEvent } from 'react';
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import {
   CancelScheduledMessageDocument,
   type ScheduledRowFragment as Scheduled,
@@ -17,17 +17,19 @@ import { PlaceLink } from '../writing/place-link.tsx';
 import { TimeField } from '../writing/time-choice.tsx';
 import { fieldValueOf, inAnHour, momentIn } from '../writing/times.ts';
 
-/** What is to be sent, the next one first; and what could not be sent. */
+/** List of the scheduled messages, next one first, including those that could not be sent. */
 export function ScheduledList() {
-  const [{ data }] = useQuery({ query: ScheduledMessagesDocument });
+  const read = useData(ScheduledMessagesDocument, {});
+  const { data } = read;
   const list = data?.scheduledMessages;
   const messages = list?.nodes.toSorted((a, b) => Date.parse(a.scheduledAt) - Date.parse(b.scheduledAt));
   return (
     <ItemList
+      read={read}
       count={messages?.length}
       total={list?.totalCount}
       label="Scheduled messages"
-      empty="What you send later waits here."
+      empty="You have no scheduled messages. To schedule one, select “Send later” when you write it."
     >
       {messages?.map((message) => (
         <ScheduledItem key={message.id} message={message} />
@@ -45,14 +47,14 @@ function ScheduledItem({ message }: { readonly message: Scheduled }) {
       isFailed={isFailed}
       detail={
         <>
-          {isFailed ? `Not sent: ${failureReason} · ` : 'To be sent '}
+          {isFailed ? `Couldn't send: ${failureReason} · ` : 'Scheduled for '}
           <Moment at={scheduledAt} />
         </>
       }
       actions={
         <>
           <Button kind="quiet" onClick={() => openDialog(<EditDialog message={message} />)}>
-            {isFailed ? 'Send at another time' : 'Edit'}
+            {isFailed ? 'Reschedule' : 'Edit'}
           </Button>
           <Button kind="quiet" onClick={() => openDialog(<DeleteDialog message={message} />)}>
             Delete
@@ -67,7 +69,7 @@ function ScheduledItem({ message }: { readonly message: Scheduled }) {
 
 function EditDialog({ message }: { readonly message: Scheduled }) {
   return (
-    <Dialog title="Edit the scheduled message">
+    <Dialog title="Edit scheduled message">
       <EditForm message={message} />
     </Dialog>
   );
@@ -84,7 +86,7 @@ function EditForm({ message: { id, content, scheduledAt, state } }: { readonly m
     const input = {
       scheduledMessageId: id,
       ...(text !== content && { content: text }),
-      // A field has no seconds: the time stays as it is, unless somebody chooses another one.
+      // The field has no seconds, so the exact time is kept unless the user changes it.
       ...(fields.get('at') !== before && { scheduledAt: momentIn(fields.get('at')) }),
     };
     if (Object.keys(input).length === 1 || (await run({ input }))) close();
@@ -92,7 +94,7 @@ function EditForm({ message: { id, content, scheduledAt, state } }: { readonly m
   return (
     <form className="form" onSubmit={submit}>
       <Field label="Message">
-        <textarea className="input" name="content" rows={6} maxLength={10_000} required defaultValue={content} />
+        <textarea className="input" name="content" rows={6} dir="auto" required defaultValue={content} />
       </Field>
       <TimeField value={before ?? inAnHour()} />
       <Refusal>{refusal}</Refusal>
@@ -116,7 +118,7 @@ function DeleteDialog({ message: { id } }: { readonly message: Scheduled }) {
       isBusy={isBusy}
       onConfirm={() => run({ input: { scheduledMessageId: id } })}
     >
-      It will not be sent, and what it says is gone.
+      The message will not be sent, and its text is deleted.
     </Confirmation>
   );
 }

@@ -2,12 +2,12 @@ import type { Client } from 'urql';
 import { type FoundPersonFragment, SearchedPeopleDocument } from '../generated/graphql.ts';
 
 /**
- * The people whose messages somebody may look for: those whose names begin so, and after them, once there is a name, those
- * who are deactivated, whose messages are still there.
+ * Finds the users whose names begin with a text. If the text is not empty, deactivated users follow, because their messages
+ * still exist.
  */
 export async function findPeople(client: Client, written: string): Promise<readonly FoundPersonFragment[]> {
   const text = written.trim();
-  // Who is called so by now: names change, and people come and go.
+  // Does not read from the cache, because names and users change.
   const { data } = await client.query(SearchedPeopleDocument, { text }, { requestPolicy: 'network-only' }).toPromise();
   const active = data?.suggestions?.flatMap((one) => (one.__typename === 'User' ? [one] : [])) ?? [];
   const gone = text === '' ? [] : (data?.users?.nodes ?? []);

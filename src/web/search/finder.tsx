@@ -4,21 +4,21 @@ import type { Listbox } from '../type-ahead/use-listbox.ts';
 import './search.css';
 
 interface Props {
-  /** What the field is for. */
+  /** Accessible name of the field. */
   readonly label: string;
   readonly placeholder: string;
   readonly field: RefObject<HTMLInputElement | null>;
   readonly text: string;
   readonly onText: (text: string) => void;
   readonly list: Listbox;
-  /** Another caret, or Enter where nothing in the list is marked. */
+  /** `onCaret` is called when the caret moves; `onEnter` for Enter if no suggestion is marked. */
   readonly onCaret?: () => void;
   readonly onEnter: () => void;
-  /** What is said below. */
+  /** Content below the suggestions. */
   readonly children: ReactNode;
 }
 
-/** A field with all of what may be meant below it: arrows mark, Enter takes, and the focus stays in the field. */
+/** Text field with suggestions below it. Arrows mark one, Enter takes it, and the focus stays in the field. */
 export function Finder({ label, placeholder, field, text, onText, list, onCaret, onEnter, children }: Props) {
   return (
     <form
@@ -42,7 +42,7 @@ export function Finder({ label, placeholder, field, text, onText, list, onCaret,
         value={text}
         onChange={(event) => onText(event.currentTarget.value)}
         onSelect={onCaret}
-        // Escape closes the dialog, list and all.
+        // Escape closes the dialog, including the suggestions.
         onKeyDown={(event) => event.key !== 'Escape' && list.onKey(event)}
         {...list.fieldProps}
         role="combobox"

@@ -6,7 +6,7 @@ import { Dialog, useClose } from '../ui/dialog.tsx';
 import { Finder } from './finder.tsx';
 import { jumpOptions } from './jump-options.ts';
 
-/** Asks where to go: a channel, somebody, a view. */
+/** Dialog that navigates to a channel, a user or a view. */
 export function JumpDialog() {
   return (
     <Dialog title="Jump to">
@@ -40,7 +40,7 @@ function Places() {
       onEnter={() => undefined}
     >
       <p className="finder-hint">
-        <kbd className="key">↑</kbd> <kbd className="key">↓</kbd> choose, <kbd className="key">Enter</kbd> goes there
+        <kbd className="key">↑</kbd> <kbd className="key">↓</kbd> to select, <kbd className="key">Enter</kbd> to open
       </p>
     </Finder>
   );

@@ -2,24 +2,30 @@ import type { Client } from 'urql';
 import { SidebarDocument, type SidebarQuery, SuggestionsDocument } from '../generated/graphql.ts';
 import { addressOf } from '../routing/routes.ts';
 import { viewsOf } from '../sidebar/views.ts';
+import { fitOf } from '../type-ahead/name-words.ts';
 import type { Option } from '../type-ahead/options.ts';
 import { namesOf } from '../ui/person.tsx';
 
-/** As many as are looked through at a glance. */
+/** Largest number of options that a user can scan at a glance. */
 const LIMIT = 12;
 
 interface Place extends Option {
   readonly unread: number;
 }
 
-/** Where somebody may want to go: of the sidebar first, then what the service suggests; the likeliest first. */
+/**
+ * Returns the views that match a text, best match first: those of the sidebar, then suggestions of the service. If there is a
+ * text, the last option searches for it.
+ */
 export async function jumpOptions(client: Client, written: string): Promise<readonly Option[]> {
-  const text = written.trim().toLowerCase();
+  const text = written.trim();
   const data = client.readQuery(SidebarDocument, {})?.data;
   const own = data ? [...directs(data), ...channels(data), ...views(data)] : [];
   const fitting = own
-    .map((place) => ({ place, rank: rankOf(place.label.toLowerCase(), text) }))
-    .filter(({ rank }) => rank < Number.POSITIVE_INFINITY)
+    .flatMap((place) => {
+      const rank = fitOf(place.label, text);
+      return rank === undefined ? [] : [{ place, rank }];
+    })
     .toSorted((a, b) => a.rank - b.rank || Number(b.place.unread > 0) - Number(a.place.unread > 0))
     .map(({ place }) => place);
   if (text === '') return fitting.slice(0, LIMIT);
@@ -32,12 +38,6 @@ export async function jumpOptions(client: Client, written: string): Promise<read
     insert: addressOf({ name: 'search', text: written.trim() }),
   };
   return [...[...fitting, ...others].slice(0, LIMIT), messages];
-}
-
-/** Lower is likelier: a name that begins so, then one in which a later word does. */
-function rankOf(name: string, text: string): number {
-  if (name.startsWith(text)) return 0;
-  return name.split(/[\s\-_]+/).some((word) => word.startsWith(text)) ? 1 : Number.POSITIVE_INFINITY;
 }
 
 const unreadDetail = (unread: number) => unread > 0 && { detail: `${unread} unread` };

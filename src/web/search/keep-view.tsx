@@ -8,7 +8,7 @@ import { Button, IconButton } from '../ui/button.tsx';
 import { Dialog, openDialog, useClose } from '../ui/dialog.tsx';
 import { Refusal, TextField } from '../ui/form.tsx';
 
-/** The button that keeps a search among the views of the sidebar; none where it is there. */
+/** Button that adds a search to the views of the sidebar. Renders nothing if the sidebar already contains it. */
 export function KeepView({ text }: { readonly text: string }) {
   const data = useFirstScreen();
   const address = addressOf({ name: 'search', text });
@@ -17,10 +17,10 @@ export function KeepView({ text }: { readonly text: string }) {
   return (
     <IconButton
       icon="pin"
-      label="Keep the search in the sidebar"
+      label="Save search to sidebar"
       onClick={() =>
         openDialog(
-          <Dialog title="Keep the search">
+          <Dialog title="Save search">
             <KeepForm text={text} />
           </Dialog>,
         )
@@ -47,13 +47,13 @@ function KeepForm({ text }: { readonly text: string }) {
         maxLength={100}
         required
         data-autofocus
-        hint="It stands under this name among the views of the sidebar."
+        hint="Name of the view in the sidebar."
       />
       <Refusal>{command.refusal}</Refusal>
       <div className="form-actions">
         <Button onClick={close}>Cancel</Button>
         <Button kind="primary" type="submit" disabled={command.isBusy}>
-          Keep
+          Save
         </Button>
       </div>
     </form>

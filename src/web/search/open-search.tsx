@@ -1,12 +1,12 @@
-import { lazy } from 'react';
 import { openDialog } from '../ui/dialog.tsx';
+import { lazyDialog } from '../ui/lazy-dialog.tsx';
 
-// They are fetched when somebody wants them.
-const SearchDialog = lazy(() => import('./search-dialog.tsx').then((module) => ({ default: module.SearchDialog })));
-const JumpDialog = lazy(() => import('./jump-dialog.tsx').then((module) => ({ default: module.JumpDialog })));
+// The dialogs are loaded when they are first opened.
+const SearchDialog = lazyDialog(async () => (await import('./search-dialog.tsx')).SearchDialog);
+const JumpDialog = lazyDialog(async () => (await import('./jump-dialog.tsx')).JumpDialog);
 
-/** Asks what to look for. @param text What the line begins with. */
+/** Opens the search dialog. @param text Initial search. */
 export const openSearch = (text = ''): void => openDialog(<SearchDialog initial={text} />);
 
-/** Asks where to go. */
+/** Opens the dialog that navigates to another view. */
 export const openJump = (): void => openDialog(<JumpDialog />);

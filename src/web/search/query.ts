@@ -6,22 +6,22 @@ import type {
   MessageState,
 } from '../generated/graphql.ts';
 
-// What somebody looks for, as one line of text: words, words in quotes, and terms such as `channel:general`. Each term is
-// one of the narrow's (`MessageNarrowInput`), a day, or none that there is.
+// A search is one line of text: words, quoted words, and terms such as `channel:general`. Each term sets a field of the
+// narrow (`MessageNarrowInput`) or a day. All other terms are errors.
 
-/** What can stand before a colon, and what it says. */
+/** The operators before a colon, with descriptions. */
 export const OPERATORS = {
   channel: 'in a channel',
-  topic: 'under a topic',
-  sender: 'from somebody',
-  dm: 'direct messages with these people alone',
-  'dm-including': 'direct messages with somebody among others',
-  mentions: 'that mention somebody',
+  topic: 'in a topic',
+  sender: 'from a user',
+  dm: 'direct messages with exactly these users',
+  'dm-including': 'direct messages that include a user',
+  mentions: 'that mention a user',
   is: 'starred, unread, mentioned…',
   has: 'with a link, an image…',
   channels: 'in public channels',
   before: 'before a day',
-  after: 'from a day on',
+  after: 'on or after a day',
 } as const;
 export type Operator = keyof typeof OPERATORS;
 
@@ -33,7 +33,7 @@ const ALIASES: Readonly<Record<string, Operator>> = {
   since: 'after',
 };
 
-/** What can stand behind an operator that takes few words, and what each means. */
+/** The values of operators with fixed values, with their meaning. */
 export const VALUES = {
   is: {
     starred: 'STARRED',
@@ -53,23 +53,23 @@ export const VALUES = {
   readonly channels: Readonly<Record<string, ChannelKind>>;
 };
 
-/** One part of the line. */
+/** A word or a term of a search. */
 export interface Term {
   readonly start: number;
   readonly end: number;
-  /** Whether what it says must not be so. */
+  /** Whether the term excludes the messages that match it. */
   readonly isNegated: boolean;
-  /** What stands before the colon, as it is written; undefined for a word. */
+  /** The text before the colon, in lower case; undefined for a word. */
   readonly name: string | undefined;
-  /** Without its quotes, and what they escape. */
+  /** The text after the colon, or the word, without quotes and escapes. */
   readonly value: string;
   readonly isQuoted: boolean;
 }
 
-// An address, and a time of day, hold colons and are words. Within quotes, a quote and a backslash stand behind a backslash.
+// Addresses and times of day contain colons but are words. Within quotes, a backslash escapes a quote or a backslash.
 const TERM = /(?<minus>-?)(?:(?<name>\p{L}[\p{L}-]*):(?!\/))?(?:"(?<quoted>(?:\\["\\]|[^"])*)"?|(?<plain>\S*))/gu;
 
-/** The parts of the line, in their order. */
+/** Returns the words and terms of a search in their order. */
 export function termsIn(text: string): Term[] {
   const terms: Term[] = [];
   for (const { 0: whole, index, groups = {} } of text.matchAll(TERM)) {
@@ -88,27 +88,27 @@ export function termsIn(text: string): Term[] {
 export const operatorOf = ({ name = '' }: Pick<Term, 'name'>): Operator | undefined =>
   Object.hasOwn(OPERATORS, name) ? (name as Operator) : Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
 
-/** A name as it stands behind a colon: in quotes where it would end, or begin, as something else without. */
+/** Quotes a name for use after a colon, if it contains white space or quotes. */
 export const quoted = (name: string): string =>
   /[\s"]/.test(name) ? `"${name.replace(/"|\\(?=["\\]|$)/g, '\\$&')}"` : name;
 
-/** A name as it stands among others in the value of a term: a comma in it stands behind a backslash. */
+/** Escapes the commas of a name for use in a list of names. */
 export const inList = (name: string): string => name.replace(/,|\\(?=[,\\]|$)/g, '\\$&');
 
-/** A name as it is, which stands among others so. */
+/** Removes the escapes of a name in a list. */
 export const nameIn = (part: string): string => part.replace(/\\([,\\])/g, '$1').trim();
 
-/** The names in the value of a term that takes several. */
+/** Returns the names in a value that can contain several. */
 const listed = (value: string): string[] =>
   [...value.matchAll(/(?:\\[,\\]|[^,])+/g)].map(([name]) => nameIn(name)).filter((name) => name !== '');
 
-/** How much of a list of names stands before the last one, its comma included. */
+/** Returns the part of a list of names before the last name, including the comma. */
 export const beforeLast = (value: string): string => /^(?:(?:[^,\\]|\\[,\\]|\\(?![,\\]))*,)*/.exec(value)?.[0] ?? '';
 
-/** What is wrong with a search, for whoever wrote it. */
+/** An error in a search, with a message for the user who typed it. */
 export class SearchProblem extends Error {}
 
-/** The people that a line names: each has to be found. */
+/** Returns the names of users in a search, whose IDs must be found. */
 export const namesIn = (terms: readonly Term[]): string[] => [
   ...new Set(
     terms.flatMap((term) => {
@@ -121,27 +121,27 @@ export const namesIn = (terms: readonly Term[]): string[] => [
 
 const ONE_PERSON: ReadonlySet<Operator> = new Set(['sender', 'dm-including', 'mentions']);
 
-/** What a line means. */
+/** The meaning of a search. */
 export interface Search {
   readonly narrow: MessageNarrowInput;
-  /** Moments between which a message must have been sent. */
+  /** Time range of the messages: sent at or after `after`, and before `before`. */
   readonly after: string | undefined;
   readonly before: string | undefined;
-  /** The words that are looked for, and what stood in quotes, as it is. */
+  /** The words of the search, and the quoted texts without their quotes. */
   readonly words: readonly string[];
 }
 
 /**
- * What the terms of a line mean together.
+ * Returns the meaning of terms.
  *
- * @param idOf The id of somebody by their name.
- * @throws SearchProblem when one of them means nothing, or says again what may be said once.
+ * @param idOf Returns the ID of a user by name.
+ * @throws SearchProblem if a term is invalid, or if a term that is allowed once is repeated.
  */
 export function searchFor(terms: readonly Term[], idOf: (name: string) => string): Search {
   const sides = { is: side(terms, false, idOf), isNot: side(terms, true, idOf) };
   const day = (operator: Operator) => {
     const days = terms.filter((term) => operatorOf(term) === operator);
-    if (days.some(({ isNegated }) => isNegated)) throw new SearchProblem(`“-${operator}:” cannot be said.`);
+    if (days.some(({ isNegated }) => isNegated)) throw new SearchProblem(`“-${operator}:” is not supported.`);
     return days.map(momentOf).at(-1);
   };
   const words = terms.filter(({ name, isNegated }) => name === undefined && !isNegated).map(({ value }) => value);
@@ -161,7 +161,7 @@ function side(terms: readonly Term[], isNegated: boolean, idOf: (name: string) =
       continue;
     }
     const { is = [], has = [], ...field } = fieldsOf(term, idOf);
-    if (Object.keys(field).some((name) => name in found)) throw new SearchProblem(`“${term.name}:” can stand once.`);
+    if (Object.keys(field).some((name) => name in found)) throw new SearchProblem(`Use “${term.name}:” only once.`);
     found = {
       ...found,
       ...field,
@@ -169,13 +169,16 @@ function side(terms: readonly Term[], isNegated: boolean, idOf: (name: string) =
       ...(has.length > 0 && { has: [...(found.has ?? []), ...has] }),
     };
   }
-  // What must not be said is one condition, which two words would have to meet together.
-  if (isNegated && words.length > 1) throw new SearchProblem('One word, or one text in quotes, can be left out.');
+  // The negated words are one condition: two words would exclude only messages that contain both.
+  if (isNegated && words.length > 1) throw new SearchProblem('Only one word or one quoted text can be excluded.');
   const search = words.join(' ').trim();
   return { ...found, ...(search.replaceAll('"', '').trim() !== '' && { search }) };
 }
 
-/** As the service takes it that something must stand so. It knows no quotes in quotes: what is between them must, each. */
+/**
+ * Returns a quoted text in the search syntax of the service. The syntax cannot escape quotes, so the parts between them are
+ * quoted separately.
+ */
 const literally = (text: string): string =>
   text
     .split('"')
@@ -188,15 +191,17 @@ interface Fields extends Omit<Side, 'is' | 'has'> {
   readonly has?: readonly MessagePart[];
 }
 
-/** What a term says of the narrow; nothing where it is of a day. */
+/** Returns the fields of the narrow that a term sets; empty for days. @throws SearchProblem if the term is invalid. */
 function fieldsOf(term: Term, idOf: (name: string) => string): Fields {
   const operator = operatorOf(term);
   const { name, value } = term;
   if (operator === undefined) {
     const all = Object.keys(OPERATORS).map((one) => `${one}:`);
-    throw new SearchProblem(`There is no “${name}:”. There are ${LIST.format(all)}. In quotes it is a word.`);
+    throw new SearchProblem(
+      `Unknown filter “${name}:”. Available filters: ${LIST.format(all)}. To search for this text, put it in quotes.`,
+    );
   }
-  if (value.trim() === '') throw new SearchProblem(`Behind “${name}:” something is missing.`);
+  if (value.trim() === '') throw new SearchProblem(`“${name}:” requires a value.`);
   switch (operator) {
     case 'channel':
       return { channel: { name: value.replace(/^#/, '') } };
@@ -227,17 +232,15 @@ const CHOICE = new Intl.ListFormat('en', { type: 'disjunction' });
 function meantBy<T>({ name, value }: Term, values: Readonly<Record<string, T>>): T {
   const found = Object.entries(values).find(([word]) => word === value.toLowerCase());
   if (found !== undefined) return found[1];
-  throw new SearchProblem(
-    `There is no “${name}:${value}”. Behind ${name}: stands ${CHOICE.format(Object.keys(values))}.`,
-  );
+  throw new SearchProblem(`Unknown value “${value}” for “${name}:”. Use ${CHOICE.format(Object.keys(values))}.`);
 }
 
-/** The first moment of a day, where the reader is. */
+/** Returns the start of a day in the user's time zone. @throws SearchProblem if the value is not a day. */
 function momentOf({ name, value }: Term): string {
   const [year = 0, month = 0, day = 0] = (/^\d{4}-\d{1,2}-\d{1,2}$/.exec(value)?.[0] ?? '').split('-').map(Number);
   const date = new Date(year, month - 1, day);
   if (year === 0 || date.getMonth() !== month - 1) {
-    throw new SearchProblem(`“${name}:${value}” is no day. Days are written as 2026-01-31.`);
+    throw new SearchProblem(`“${name}:${value}” is not a valid day. Use the format 2026-01-31.`);
   }
   return date.toISOString();
 }

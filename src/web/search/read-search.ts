@@ -1,12 +1,14 @@
 import type { Client } from 'urql';
+import { globalId } from '../api/global-id.ts';
 import { OwnDocument } from '../generated/graphql.ts';
+import { plainText } from '../type-ahead/name-words.ts';
 import { findPeople } from './find-people.ts';
 import { namesIn, type Search, SearchProblem, searchFor, termsIn } from './query.ts';
 
 /**
- * Reads a line that somebody has written, and finds the people it names.
+ * Parses a search and finds the users that it names.
  *
- * @throws SearchProblem when it means nothing, or names nobody.
+ * @throws SearchProblem if the search is invalid, or if a name matches no user or several.
  */
 export async function readSearch(client: Client, text: string): Promise<Search> {
   const terms = termsIn(text);
@@ -15,22 +17,37 @@ export async function readSearch(client: Client, text: string): Promise<Search> 
   return searchFor(terms, (name) => ids.get(name) ?? '');
 }
 
-/** By a name, or its beginning where one person alone is called so; `|` and a number tell those of one name apart. */
+/**
+ * Finds the user with a name. If no user has the name, finds the only user whose name contains the text at the start of a word. A
+ * suffix of `|` and a number distinguishes users with the same name.
+ *
+ * @throws SearchProblem if no user matches, or several.
+ */
 async function idOf(client: Client, written: string): Promise<string> {
   const { name = '', number } = /^(?<name>.*?)(?:\|(?<number>\d+))?$/s.exec(written)?.groups ?? {};
   const viewer = client.readQuery(OwnDocument, {})?.data?.viewer;
   if (name.toLowerCase() === 'me' && viewer) return viewer.id;
-  const people = await findPeople(client, name);
+  if (name === '' && number !== undefined) return globalId('User', number);
+  // Suggestions ignore the order of words. A search does not: its words must be the name or a part of it.
+  const people = (await findPeople(client, name)).filter(({ fullName }) => hasWords(fullName, name));
   const exact = people.filter(
     ({ fullName, databaseId }) =>
       fullName.toLowerCase() === name.trim().toLowerCase() && (number === undefined || databaseId === Number(number)),
   );
   const active = people.filter(({ isActive }) => isActive);
   const [found, ...others] = [exact, active, people].find((some) => some.length > 0) ?? [];
-  if (found === undefined) throw new SearchProblem(`There is nobody called “${name}” here.`);
+  if (found === undefined) throw new SearchProblem(`No user is named “${name}”.`);
   if (others.length === 0) return found.id;
   const names = [found, ...others].map(({ fullName, databaseId }) =>
     exact.length > 0 ? `${fullName}|${databaseId}` : fullName,
   );
-  throw new SearchProblem(`Several people may be meant by “${name}”: ${names.join(', ')}.`);
+  throw new SearchProblem(`“${name}” matches several users: ${names.join(', ')}.`);
+}
+
+/** Returns whether a name contains the words in sequence, from the start of one of its words. Ignores case and accents. */
+function hasWords(fullName: string, written: string): boolean {
+  const words = plainText(written).trim();
+  // A name of only punctuation has no words.
+  if (words === '') return fullName === written.trim();
+  return ` ${plainText(fullName)}`.includes(` ${words}`);
 }

@@ -9,7 +9,7 @@ import { Finder } from './finder.tsx';
 import { termsIn } from './query.ts';
 import { optionsFor } from './search-options.ts';
 
-/** Asks what to look for, and suggests what can stand in the line. */
+/** Dialog for a search, with suggestions for its terms. */
 export function SearchDialog({ initial }: { readonly initial: string }) {
   return (
     <Dialog title="Search messages" size="wide">
@@ -24,7 +24,7 @@ function Line({ initial }: { readonly initial: string }) {
   const [text, setText] = useState(initial);
   const [caret, setCaret] = useState(initial.length);
   const terms = termsIn(text);
-  // What is written right before the caret; a space begins something else.
+  // The term that contains the character before the caret. After a space, a new term begins.
   const term = terms.find(({ start, end }) => start < caret && caret <= end);
   const options = useOptions(JSON.stringify([text, term]), term?.value ?? '', (client) =>
     optionsFor(client, term, terms),
@@ -60,7 +60,7 @@ function Line({ initial }: { readonly initial: string }) {
       onEnter={search}
     >
       <p className="finder-hint">
-        <kbd className="key">Enter</kbd> searches, <kbd className="key">↓</kbd> goes to the suggestions
+        <kbd className="key">Enter</kbd> to search, <kbd className="key">↓</kbd> to select a suggestion
       </p>
     </Finder>
   );

@@ -17,10 +17,10 @@ import {
 } from './query.ts';
 
 /**
- * What may be meant by the part of a line that is being written: operators, and what can stand behind them.
+ * Returns suggestions for the term that is being typed: operators, and values after them.
  *
- * @param term What is written by now; undefined where another part begins.
- * @param terms All parts of the line.
+ * @param term The term so far; undefined if a new one begins.
+ * @param terms All terms of the search.
  */
 export async function optionsFor(
   client: Client,
@@ -56,12 +56,12 @@ export async function optionsFor(
   }
 }
 
-/** Whoever begins to look may mean the place they look at. */
+/** Returns the current view as a suggestion for a new search. */
 function openPlace(client: Client): Option[] {
   const written = termsOfPlace(currentRoute(), client.readQuery(SidebarDocument, {})?.data);
   return written === undefined
     ? []
-    : [{ key: 'here', label: written, detail: 'where you are', icon: 'eye', insert: `${written} ` }];
+    : [{ key: 'here', label: written, detail: 'current view', icon: 'eye', insert: `${written} ` }];
 }
 
 function termsOfPlace(route: Route, data: SidebarQuery | null | undefined): string | undefined {
@@ -89,7 +89,7 @@ const fixed = (values: readonly string[], text: string, begin: string): Option[]
     .filter((value) => value.startsWith(text.toLowerCase()))
     .map((value) => ({ key: value, label: `${begin}${value}`, insert: `${begin}${value} ` }));
 
-/** Today, yesterday, and some time ago. */
+/** Returns today, yesterday, and the days 7, 30 and 365 days ago. */
 function days(): string[] {
   return [0, 1, 7, 30, 365].map((ago) => {
     const day = new Date();
@@ -100,7 +100,7 @@ function days(): string[] {
   });
 }
 
-/** Of words as well: whoever writes a name may mean what stands under it. */
+/** Suggests channels and users for words too: the user may have typed the name of one. */
 async function placesAndPeople(client: Client, text: string, minus: string): Promise<Option[]> {
   if (text.trim() === '') return [];
   const [named, from] = await Promise.all([
@@ -132,7 +132,7 @@ async function topics(client: Client, text: string, begin: string, terms: readon
   }));
 }
 
-/** @param inPlace The value of the term with a name in it, which may stand among others. */
+/** Suggests users. @param inPlace Returns the value of the term with a name inserted, since it may contain other names. */
 async function people(
   client: Client,
   text: string,
@@ -150,7 +150,7 @@ async function people(
   return inPlace('') === '' && 'me'.startsWith(text.trim().toLowerCase()) ? [...options, me] : options;
 }
 
-/** Of several people the last is being written. */
+/** Suggests users for the last name of a list. */
 function oneOfSeveral(client: Client, text: string, begin: string): Promise<Option[]> {
   const before = beforeLast(text);
   return people(client, nameIn(text.slice(before.length)), begin, (name) =>

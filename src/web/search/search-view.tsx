@@ -12,7 +12,7 @@ import { OPERATORS, type Operator, type Search, SearchProblem } from './query.ts
 import { readSearch } from './read-search.ts';
 import './search.css';
 
-/** What is found by a line of words and terms, wherever it stands; of no line, what can stand in one. */
+/** View with the results of a search. For an empty search, shows the operators instead. */
 export function SearchView({ text, menu }: { readonly text: string; readonly menu: ReactNode }) {
   const search = useSearch(text);
   return (
@@ -20,7 +20,7 @@ export function SearchView({ text, menu }: { readonly text: string; readonly men
       <Header
         menu={menu}
         title="Search"
-        detail={text === '' ? 'Everything you may read' : <span className="search-line">{text}</span>}
+        detail={text === '' ? 'All messages that you can read' : <span className="search-line">{text}</span>}
       >
         {text !== '' && typeof search === 'object' && <KeepView text={text} />}
         <Button className="search-change" onClick={() => openSearch(text)}>
@@ -32,7 +32,7 @@ export function SearchView({ text, menu }: { readonly text: string; readonly men
   );
 }
 
-/** What a line means; what is wrong with it where it means nothing; undefined until that is known. */
+/** Parses a search. @returns An error message if the search is invalid; undefined until it is parsed. */
 function useSearch(text: string): Search | string | undefined {
   const client = useClient();
   const [search, setSearch] = useState<Search | string>();
@@ -64,7 +64,7 @@ function Found({ text, search }: { readonly text: string; readonly search: Searc
     <MessageList
       key={narrowKey(search.narrow) + search.before + search.after}
       narrow={search.narrow}
-      label={`Found: ${text}`}
+      label={`Search results: ${text}`}
       showsPlaces
       viewerId={viewerId}
       search={search}
@@ -86,11 +86,11 @@ const EXAMPLES: Readonly<Record<Operator, string>> = {
   after: 'after:2026-01-01',
 };
 
-/** What can stand in a line, to be read and begun with. */
+/** List of the operators, with examples that the user can click to start a search. */
 function Terms() {
   return (
     <div className="search-terms" data-section>
-      <p>Words are found in any of their forms; in quotes, as they stand. These say where and what to look for:</p>
+      <p>Words match in all their forms. Quoted text matches exactly. Filters restrict the search:</p>
       <dl>
         {Object.entries(OPERATORS).map(([name, hint]) => (
           <div key={name}>
@@ -108,7 +108,7 @@ function Terms() {
               -sender:me
             </button>
           </dt>
-          <dd>what must not be so, with a minus before it</dd>
+          <dd>excludes matches, with a minus before a word or filter</dd>
         </div>
       </dl>
     </div>

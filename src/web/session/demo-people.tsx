@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { renewSession } from './session.ts';
 
-/** Whom a browser that opened the start address can sign in as. */
+/** A user of the demo. Browsers that have opened the start address can sign in as one. */
 interface DemoPerson {
   readonly user_id: number;
   readonly full_name: string;
@@ -11,7 +11,7 @@ interface DemoPerson {
 const PEOPLE_PATH = '/start/people';
 const SESSION_PATH = '/start/session';
 
-/** One click signs in as anybody of the demo: for browsers that opened the start address. Others see nothing of it. */
+/** List of the demo's users: one click signs in as one. Renders nothing if the browser has not opened the start address. */
 export function DemoPeople() {
   const [people, setPeople] = useState<readonly DemoPerson[]>([]);
   useEffect(() => {
@@ -27,7 +27,7 @@ export function DemoPeople() {
   };
   return (
     <section className="demo-people" aria-label="The demo">
-      <h2>Look around the demo as</h2>
+      <h2>Explore the demo as</h2>
       <ul>
         {people.map(({ user_id, full_name, role }) => (
           <li key={user_id}>

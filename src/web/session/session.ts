@@ -5,27 +5,27 @@ import { forgetWritten, saveDrafts } from '../drafts/drafts.ts';
 import { OwnDocument, SignOutDocument } from '../generated/graphql.ts';
 import { notify } from '../ui/notices.tsx';
 
-// The browser is signed in by a cookie that no script can read: whether it is, the service says when the page registers.
+// No script can read the session cookie. The registration of the event queue shows whether the user is signed in.
 
-/** Another number for each session: everything that was read belongs to one, and goes with it. */
+/** Incremented for each session. All data that was read belongs to one session and is dropped with it. */
 export const sessionNumber = createStore(0);
 
-/** Begins anew, as whoever the browser is signed in as now. */
+/** Starts a new session, for the user that the browser is currently signed in as. */
 export const renewSession = (): void => sessionNumber.set(sessionNumber.get() + 1);
 
-/** So long signing out waits for what is written to be saved: the service may not answer. */
+/** Longest time that signing out waits for drafts to be saved, because the service may not respond. */
 const SAVING_MS = 2_000;
 
 /**
- * Ends the session, once what is being written is saved for the next one. Of what the tab keeps, that of the viewer goes:
- * what somebody else left waiting in it is sent when they are back.
+ * Ends the session after saving drafts. The viewer's data is removed from the tab. Unsent messages of other users stay, and
+ * are sent when those users sign in again.
  */
 export async function signOut(client: Client): Promise<void> {
   const viewerId = client.readQuery(OwnDocument, {})?.data?.viewer?.id;
   await Promise.race([saveDrafts(), new Promise((resolve) => setTimeout(resolve, SAVING_MS))]);
   const { data } = await client.mutation(SignOutDocument, {}).toPromise();
-  // Still signed in: what is kept in this tab stays.
-  if (!data) return notify('The service does not answer: you are still signed in.');
+  // The user is still signed in, so the tab keeps the data.
+  if (!data) return notify('The service does not respond. You are still signed in.');
   if (viewerId !== undefined) {
     forgetWritten(viewerId);
     discardAllBy(viewerId);

@@ -2,15 +2,27 @@ import { type FormEvent, useState } from 'react';
 import { useMutation } from 'urql';
 import { useStore } from '../api/store.ts';
 import { SignInDocument } from '../generated/graphql.ts';
+import { endedBy } from '../live/engine.ts';
 import { Button } from '../ui/button.tsx';
 import { DemoPeople } from './demo-people.tsx';
 import { renewSession } from './session.ts';
 import './sign-in.css';
 import { isStartRefused } from './start-address.ts';
 
-/** The page of who is not signed in. */
+const SIGNED_OUT =
+  'You were signed out because the session was ended on another device or your password was changed. ' +
+  'Sign in again to continue. Your drafts and unsent messages are kept in this tab.';
+/** Messages about a session that ended while the page was open, by error code. */
+const ENDED: Readonly<Record<string, string | undefined>> = {
+  USER_DEACTIVATED:
+    'You were signed out because your account was deactivated. Contact an administrator of the organization.',
+  REALM_DEACTIVATED: 'You were signed out because the organization was deactivated.',
+};
+
+/** Page that is shown to users who are not signed in. */
 export function SignIn() {
   const isRefused = useStore(isStartRefused);
+  const ended = useStore(endedBy);
   const [refusal, setRefusal] = useState<string>();
   const [{ fetching }, signIn] = useMutation(SignInDocument);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
@@ -22,14 +34,19 @@ export function SignIn() {
     const result = data?.signIn;
     if (result?.__typename === 'SignInPayload') renewSession();
     else if (result !== undefined && 'message' in result) setRefusal(result.message);
-    else setRefusal(error?.graphQLErrors[0]?.message ?? 'The service does not answer. Try again in a moment.');
+    else setRefusal(error?.graphQLErrors[0]?.message ?? 'The service does not respond. Try again in a moment.');
   };
   return (
     <main className="sign-in">
       <div className="sign-in-card">
+        {ended !== undefined && (
+          <p role="alert" className="sign-in-note">
+            {ENDED[ended] ?? SIGNED_OUT}
+          </p>
+        )}
         {isRefused && (
           <p role="alert" className="sign-in-error">
-            This start address is not, or no longer, that of this server: open the one it printed when it was started.
+            This start address is not valid for this server. Open the address that the server printed when it started.
           </p>
         )}
         <form onSubmit={submit}>

@@ -1,15 +1,16 @@
 import { createStore } from '../api/store.ts';
 
-/** Where a browser shows the token of the start address, for a cookie that lets it into the demo. */
+/** Endpoint that exchanges the token of the start address for a cookie that gives access to the demo. */
 const START_PATH = '/start';
 
-/** Whether the page was opened by a start address that is not, or no longer, that of this server. */
+/** Whether the page was opened with a start address that this server does not accept, or no longer accepts. */
 export const isStartRefused = createStore(false);
 
 /**
- * Takes the token of the start address out of the address before anything else, so that no history or screen keeps it.
+ * Exchanges the token of the start address for a cookie. First removes the token from the address, so that neither the
+ * history nor the screen shows it.
  *
- * @returns Whether there was one.
+ * @returns Whether there was a token.
  */
 export async function enterByStartAddress(): Promise<boolean> {
   const token = /^#start=(.+)$/.exec(location.hash)?.[1];

@@ -1,18 +1,22 @@
 import type { FormEvent } from 'react';
-import { useClient, useQuery } from 'urql';
+import { useClient } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import { OwnProfileDocument, UpdateSettingsDocument } from '../generated/graphql.ts';
 import { signOut } from '../session/session.ts';
 import { Button } from '../ui/button.tsx';
-import { Refusal, TextField } from '../ui/form.tsx';
+import { Check, Refusal, TextField } from '../ui/form.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { notify } from '../ui/notices.tsx';
 import { Sessions } from './sessions.tsx';
 
-/** How the viewer signs in, and where they are signed in. */
+/** Settings for the viewer's email address, password and sessions. */
 export function Account() {
-  const [{ data }] = useQuery({ query: OwnProfileDocument });
+  const read = useData(OwnProfileDocument, {});
   const client = useClient();
-  if (!data?.viewer) return null;
+  if (read.state !== 'ready') return <NotReady of={read} />;
+  const { data } = read;
+  if (!data.viewer) return null;
   return (
     <div className="form">
       <EmailForm email={data.viewer.deliveryEmail ?? ''} isFixed={data.organization?.emailChangesDisabled === true} />
@@ -29,11 +33,24 @@ function EmailForm({ email, isFixed }: { readonly email: string; readonly isFixe
   const { run, refusal, isBusy } = useCommand(UpdateSettingsDocument);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const wanted = String(new FormData(event.currentTarget).get('email'));
-    if (await run({ input: { email: wanted } })) notify('A mail to the new address confirms it.');
+    const form = event.currentTarget;
+    const data = new FormData(form);
+    const password = String(data.get('password'));
+    const input = { email: String(data.get('email')), ...(password !== '' && { oldPassword: password }) };
+    if (!(await run({ input }))) return;
+    form.reset();
+    notify('A confirmation email was sent to the new address.');
   };
   return (
-    <form className="form" onSubmit={submit}>
+    <form className="form" onSubmit={submit} aria-label="Email">
+      <TextField
+        label="Current password"
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        disabled={isFixed}
+        hint="Not required within ten minutes after you signed in."
+      />
       <div className="field-and-button">
         <TextField
           label="Email"
@@ -43,7 +60,7 @@ function EmailForm({ email, isFixed }: { readonly email: string; readonly isFixe
           key={email}
           defaultValue={email}
           disabled={isFixed}
-          hint="A new address counts once you follow the link in the mail to it."
+          hint="A new address takes effect when you open the link in the confirmation email."
         />
         <Button type="submit" disabled={isBusy || isFixed}>
           Change
@@ -60,10 +77,11 @@ function PasswordForm() {
     event.preventDefault();
     const form = event.currentTarget;
     const data = new FormData(form);
-    const input = { oldPassword: String(data.get('old')), newPassword: String(data.get('new')) };
+    const passwords = { oldPassword: String(data.get('old')), newPassword: String(data.get('new')) };
+    const input = { ...passwords, keepsApiKey: data.get('rotate') === null };
     if (!(await run({ input }))) return;
     form.reset();
-    notify('The password is changed.');
+    notify('Your password was changed.');
   };
   return (
     <form className="form" onSubmit={submit} aria-label="Password">
@@ -78,6 +96,7 @@ function PasswordForm() {
           required
           hint="Signs you out of all other browsers."
         />
+        <Check label="Also replace the API key" name="rotate" defaultChecked />
       </fieldset>
       <Refusal>{refusal}</Refusal>
       <div>

@@ -7,11 +7,11 @@ import { Avatar } from '../ui/person.tsx';
 
 interface Props {
   readonly viewer: Pick<NonNullable<OwnProfileQuery['viewer']>, 'largeAvatarUrl' | 'avatarSource'>;
-  /** Whether the organization leaves images to its administrators. */
+  /** Whether only administrators can change images. */
   readonly isFixed: boolean;
 }
 
-/** One's image: a file of one's own, or the organization's default. */
+/** Field for the viewer's image: an uploaded file, or the organization's default. */
 export function AvatarField({ viewer, isFixed }: Props) {
   const { run, refusal, isBusy } = useCommand(SetAvatarDocument);
   const input = useRef<HTMLInputElement>(null);
@@ -33,8 +33,8 @@ export function AvatarField({ viewer, isFixed }: Props) {
             currentTarget.value = '';
           }}
         />
-        <Button onClick={() => input.current?.click()}>Upload an image</Button>
-        {viewer.avatarSource === 'UPLOADED' && <Button onClick={() => set(null)}>Remove it</Button>}
+        <Button onClick={() => input.current?.click()}>Upload image</Button>
+        {viewer.avatarSource === 'UPLOADED' && <Button onClick={() => set(null)}>Remove image</Button>}
       </div>
       <small className="field-hint">PNG, JPEG, WebP or GIF, 5 MiB at most.</small>
       <Refusal>{refusal}</Refusal>

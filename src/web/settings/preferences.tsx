@@ -4,14 +4,14 @@ import { Select, type SettingProps, SettingsForm, Switches } from './setting-fie
 const LANGUAGES = ['en', 'de', 'es', 'fr', 'it', 'ja', 'ko', 'nl', 'pl', 'pt-br', 'ru', 'sv', 'tr', 'uk', 'zh-hans'];
 const SIZES = [12, 14, 16, 18, 20];
 const COLORS = [
-  ['AUTOMATIC', 'As the system'],
+  ['AUTOMATIC', 'System default'],
   ['LIGHT', 'Light'],
   ['DARK', 'Dark'],
 ] as const;
 const CLOCKS = [
-  ['null', 'As the browser has it'],
-  ['false', '12 hours, 3:30 PM'],
-  ['true', '24 hours, 15:30'],
+  ['null', 'Browser default'],
+  ['false', '12-hour, 3:30 PM'],
+  ['true', '24-hour, 15:30'],
 ] as const;
 const READERS_OF_ADDRESS = [
   ['EVERYONE', 'Everyone'],
@@ -21,27 +21,27 @@ const READERS_OF_ADDRESS = [
   ['NOBODY', 'Nobody'],
 ] as const;
 const TRIGGERS = [
-  ['PARTICIPATING', 'I take part in them in any way'],
-  ['SENDING', 'I send a message to them'],
-  ['STARTING', 'I start them'],
+  ['PARTICIPATING', 'When I participate in any way'],
+  ['SENDING', 'When I send a message'],
+  ['STARTING', 'When I start the topic'],
   ['NEVER', 'Never'],
 ] as const;
 const MARKING = [
   ['ALWAYS', 'Always'],
-  ['IN_CONVERSATION_VIEWS', 'In topics and direct conversations'],
+  ['IN_CONVERSATION_VIEWS', 'In topics and direct messages'],
   ['NEVER', 'Never'],
 ] as const;
 
-/** How the chat looks and behaves for the viewer, and what it tells others of them. */
+/** Settings for the appearance and behavior of the chat, and for what other users can see. */
 export const Preferences = () => <SettingsForm Fields={Fields} />;
 
 function Fields(props: SettingProps) {
   const { settings, change } = props;
   return (
     <>
-      <Select {...props} name="colorScheme" label="Colors" options={COLORS} />
+      <Select {...props} name="colorScheme" label="Theme" options={COLORS} />
       <Choice
-        label="Size of text"
+        label="Text size"
         value={String(settings.webFontSizePx)}
         options={withCurrent(SIZES, settings.webFontSizePx).map((size) => [String(size), `${size} pixels`])}
         onChoose={(size) => void change({ webFontSizePx: Number(size) })}
@@ -50,11 +50,11 @@ function Fields(props: SettingProps) {
         {...props}
         name="defaultLanguage"
         label="Language"
-        hint="Of what the service writes to you. This page speaks English."
+        hint="Interface language in other clients. This page is in English."
         options={withCurrent(LANGUAGES, settings.defaultLanguage).map((code) => [code, nameOfLanguage(code)])}
       />
       <Choice
-        label="Clock"
+        label="Time format"
         value={String(settings.twentyFourHourTime)}
         options={CLOCKS}
         onChoose={(value) => void change({ twentyFourHourTime: value === 'null' ? null : value === 'true' })}
@@ -65,41 +65,51 @@ function Fields(props: SettingProps) {
         legend="Writing"
         of={[
           ['enterSends', 'Enter sends a message'],
-          ['translateEmoticons', 'Emoticons such as :) become emoji'],
+          ['translateEmoticons', 'Convert emoticons such as :) to emoji'],
         ]}
       />
       <Switches
         {...props}
-        legend="What others hear of you"
+        legend="Visible to other users"
         of={[
-          ['presenceEnabled', 'Whether you are here'],
-          ['sendReadReceipts', 'That you have read a message'],
-          ['sendPrivateTypingNotifications', 'That you type a direct message'],
-          ['sendChannelTypingNotifications', 'That you type in a channel'],
+          ['presenceEnabled', 'Your presence'],
+          ['sendReadReceipts', 'Your read receipts'],
+          ['sendPrivateTypingNotifications', 'Your typing notifications in direct messages'],
+          ['sendChannelTypingNotifications', 'Your typing notifications in channels'],
         ]}
       />
-      <Select {...props} name="emailAddressVisibility" label="Who sees your address" options={READERS_OF_ADDRESS} />
+      <Select
+        {...props}
+        name="emailAddressVisibility"
+        label="Who can see your email address"
+        options={READERS_OF_ADDRESS}
+      />
       <Switches
         {...props}
-        legend="What you see of others"
+        legend="Shown to you"
         of={[
-          ['receivesTypingNotifications', 'Who is typing'],
-          ['displayEmojiReactionUsers', 'Who has reacted, where they are few'],
+          ['receivesTypingNotifications', 'Typing notifications of other users'],
+          ['displayEmojiReactionUsers', 'Names of users who reacted, if there are few'],
         ]}
       />
-      <Select {...props} name="automaticallyFollowTopicsPolicy" label="Follow topics when" options={TRIGGERS} />
+      <Select
+        {...props}
+        name="automaticallyFollowTopicsPolicy"
+        label="Automatically follow topics"
+        options={TRIGGERS}
+      />
       <Select
         {...props}
         name="automaticallyUnmuteTopicsInMutedChannelsPolicy"
-        label="Unmute topics of muted channels when"
+        label="Automatically unmute topics in muted channels"
         options={TRIGGERS}
       />
-      <Select {...props} name="webMarkReadOnScrollPolicy" label="Scrolling marks as read" options={MARKING} />
+      <Select {...props} name="webMarkReadOnScrollPolicy" label="Mark messages as read on scroll" options={MARKING} />
     </>
   );
 }
 
-/** What is set may be none of those that are offered. */
+/** Adds the current value if it is not among the offered ones. */
 const withCurrent = <T,>(offered: readonly T[], current: T): readonly T[] =>
   offered.includes(current) ? offered : [...offered, current];
 
@@ -114,5 +124,5 @@ function nameOfLanguage(code: string): string {
 const timeZones = (current: string): readonly (readonly [string, string])[] =>
   withCurrent(['', ...Intl.supportedValuesOf('timeZone')], current).map((zone) => [
     zone,
-    zone === '' ? 'Not said' : zone.replaceAll('_', ' '),
+    zone === '' ? 'Not set' : zone.replaceAll('_', ' '),
   ]);

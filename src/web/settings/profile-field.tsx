@@ -5,13 +5,13 @@ import { Choice, Field, TextField } from '../ui/form.tsx';
 
 export type ProfileInput = NonNullable<OwnProfileQuery['customProfileFields']>[number];
 
-/** A text, or for a field of users their ids. */
+/** A text, or the user IDs of a field of type `USER`. */
 type Value = string | readonly string[];
 
 interface Props {
   readonly field: ProfileInput;
   readonly value: Value;
-  /** Whom a field of users names by now. */
+  /** The users that a field of type `USER` contains. */
   readonly people: readonly Named[];
   readonly onChange: (value: Value) => void;
 }
@@ -19,16 +19,16 @@ interface Props {
 const INPUT_TYPES: Partial<Record<ProfileInput['type'], string>> = { DATE: 'date', URL: 'url' };
 const [MAX_SHORT, MAX_LONG] = [50, 500];
 
-/** What is in a field of a profile. */
+/** Returns the value of a profile field. */
 export function valueIn(values: ProfileFragment['profileData'], { id, type }: ProfileInput): Value {
   const found = values.find(({ field }) => field.id === id);
   return type === 'USER' ? (found?.users?.map((user) => user.id) ?? []) : (found?.value ?? '');
 }
 
-/** A field of one's profile, of any type. */
+/** Input for a profile field of any type. */
 export function ProfileField({ field, value, people, onChange }: Props) {
   const { name, hint, type, choices, required, editableByUser } = field;
-  const common = { label: name, hint: editableByUser ? hint : 'Only administrators change it.' };
+  const common = { label: name, hint: editableByUser ? hint : 'Only administrators can change this field.' };
   const isFixed = !editableByUser;
   if (typeof value !== 'string') {
     return <PeoplePicker {...common} initial={people} onChange={(chosen) => onChange(chosen.map(({ id }) => id))} />;

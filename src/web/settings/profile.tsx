@@ -1,30 +1,33 @@
 import { type FormEvent, useState } from 'react';
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import { OwnProfileDocument, UpdateProfileDataDocument, UpdateSettingsDocument } from '../generated/graphql.ts';
 import { PersonButton } from '../people/open-person.tsx';
 import { Button } from '../ui/button.tsx';
 import { Refusal, TextField } from '../ui/form.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { notify } from '../ui/notices.tsx';
 import { AvatarField } from './avatar-field.tsx';
 import { ProfileField, type ProfileInput, valueIn } from './profile-field.tsx';
 
 /**
- * How others see the viewer: image, name, and what the organization's profiles can tell. All of it is live: nothing is
- * read again, since what was read before a change could come after it.
+ * Settings for the viewer's image, name and profile fields. Events keep the data up to date. It is not read again after a
+ * change, because a response from before the change could arrive later.
  */
 export function Profile() {
-  const [{ data }] = useQuery({ query: OwnProfileDocument });
-  const viewer = data?.viewer;
+  const read = useData(OwnProfileDocument, {});
+  if (read.state !== 'ready') return <NotReady of={read} />;
+  const { data } = read;
+  const { viewer } = data;
   if (!viewer) return null;
   return (
     <div className="form">
-      <AvatarField viewer={viewer} isFixed={data?.organization?.avatarChangesDisabled === true} />
-      <NameForm name={viewer.fullName} isFixed={data?.organization?.nameChangesDisabled === true} />
-      <FieldsForm key={viewer.id} fields={data?.customProfileFields ?? []} values={viewer.profileData} />
+      <AvatarField viewer={viewer} isFixed={data.organization?.avatarChangesDisabled === true} />
+      <NameForm name={viewer.fullName} isFixed={data.organization?.nameChangesDisabled === true} />
+      <FieldsForm key={viewer.id} fields={data.customProfileFields ?? []} values={viewer.profileData} />
       <p>
         <PersonButton userId={viewer.id} className="link-button">
-          See it as others do
+          Preview profile
         </PersonButton>
       </p>
     </div>
@@ -67,7 +70,7 @@ interface FieldsProps {
 function FieldsForm({ fields, values }: FieldsProps) {
   const { run, refusal, isBusy } = useCommand(UpdateProfileDataDocument);
   const [edited, setEdited] = useState<ReadonlyMap<string, string | readonly string[]>>(new Map());
-  if (fields.length === 0) return <p className="soft">The organization has no further fields for profiles.</p>;
+  if (fields.length === 0) return <p className="soft">The organization has no custom profile fields.</p>;
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const sent = [...edited].map(([fieldId, value]) => ({

@@ -1,5 +1,5 @@
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import {
   OwnSessionsDocument,
   type OwnSessionsQuery,
@@ -9,19 +9,21 @@ import {
 import { Button } from '../ui/button.tsx';
 import { useClock } from '../ui/clock.ts';
 import { Refusal } from '../ui/form.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 
 type Session = NonNullable<NonNullable<OwnSessionsQuery['viewer']>['sessions']>['nodes'][number];
 
-/** Where the viewer is signed in, and what ends it there. */
+/** List of the viewer's sessions, with buttons that end them. */
 export function Sessions() {
-  const [{ data }, read] = useQuery({ query: OwnSessionsDocument, requestPolicy: 'cache-and-network' });
+  const read = useData(OwnSessionsDocument, {}, { requestPolicy: 'cache-and-network' });
   const one = useCommand(RevokeSessionDocument);
   const others = useCommand(RevokeOtherSessionsDocument);
-  const { nodes: sessions = [], totalCount = 0 } = data?.viewer?.sessions ?? {};
-  const readAgain = () => read({ requestPolicy: 'network-only' });
+  const { nodes: sessions = [], totalCount = 0 } = read.data?.viewer?.sessions ?? {};
+  const readAgain = () => read.state === 'ready' && read.reload();
   return (
     <section className="group-of-fields" aria-labelledby="sessions-title">
-      <h3 id="sessions-title">Signed in</h3>
+      <h3 id="sessions-title">Active sessions</h3>
+      <NotReady of={read} />
       <ul className="plain-list">
         {sessions.map((session) => (
           <SessionRow
@@ -32,7 +34,7 @@ export function Sessions() {
         ))}
       </ul>
       {(totalCount ?? 0) > sessions.length && (
-        <p className="soft">{`The first ${sessions.length} of ${totalCount}.`}</p>
+        <p className="soft">{`Showing the first ${sessions.length} of ${totalCount} sessions.`}</p>
       )}
       <Refusal>{one.refusal ?? others.refusal}</Refusal>
       {sessions.length > 1 && (
@@ -83,10 +85,10 @@ const SYSTEMS = [
   ['Linux', /Linux/],
 ] as const;
 
-/** A browser as people call it; else as it calls itself. */
+/** Returns the common name of a browser. For unknown browsers, returns the user agent. */
 function browserOf(userAgent: string): string {
   const [browser] = BROWSERS.find(([, known]) => known.test(userAgent)) ?? [];
   const [system] = SYSTEMS.find(([, known]) => known.test(userAgent)) ?? [];
-  if (browser === undefined) return userAgent || 'A browser';
+  if (browser === undefined) return userAgent || 'Unknown browser';
   return system === undefined ? browser : `${browser} on ${system}`;
 }

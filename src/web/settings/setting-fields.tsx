@@ -1,19 +1,21 @@
 import type { ComponentType } from 'react';
 import type { UpdateSettingsInput } from '../generated/graphql.ts';
 import { Check, Choice, Refusal } from '../ui/form.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { type Settings, useSettings } from './use-settings.ts';
 
 type NameOf<T> = { [K in keyof Settings]: Settings[K] extends T ? K : never }[keyof Settings];
 
-/** What a field of settings needs. */
+/** The viewer's settings, with the function that changes them. */
 export interface SettingProps {
   readonly settings: Settings;
   readonly change: (input: UpdateSettingsInput & Partial<Settings>) => Promise<void>;
 }
 
-/** A form of settings, each of them set at once; it says so where the service refuses one. */
+/** Form whose settings are saved immediately. Shows an error if the service refuses a change. */
 export function SettingsForm({ Fields }: { readonly Fields: ComponentType<SettingProps> }) {
-  const { settings, change, refusal } = useSettings();
+  const { settings, read, change, refusal } = useSettings();
+  if (read.state !== 'ready') return <NotReady of={read} />;
   if (settings === undefined) return null;
   return (
     <div className="form">
@@ -28,7 +30,7 @@ interface SwitchesProps extends SettingProps {
   readonly of: readonly (readonly [name: NameOf<boolean>, label: string])[];
 }
 
-/** Settings that are on or off: each name with what it means. */
+/** Settings that are on or off, with their labels. */
 export function Switches({ legend, of, settings, change }: SwitchesProps) {
   return (
     <fieldset className="group-of-fields">
@@ -52,7 +54,7 @@ interface SelectProps<N extends NameOf<string>> extends SettingProps {
   readonly options: readonly (readonly [value: Settings[N], name: string])[];
 }
 
-/** A setting that is one of a few words. */
+/** A setting with a fixed set of values. */
 export function Select<N extends NameOf<string>>({ name, settings, change, ...rest }: SelectProps<N>) {
   return <Choice {...rest} value={settings[name]} onChoose={(value) => void change({ [name]: value })} />;
 }

@@ -3,7 +3,6 @@ import { Header } from '../conversation/header.tsx';
 import { Link } from '../routing/router.tsx';
 import { addressOf, SETTINGS_SECTIONS, type SettingsSection } from '../routing/routes.ts';
 import { Account } from './account.tsx';
-import { Notifications } from './notifications.tsx';
 import { Preferences } from './preferences.tsx';
 import { Profile } from './profile.tsx';
 import './settings.css';
@@ -12,10 +11,9 @@ const SECTIONS = {
   profile: { title: 'Profile', Shown: Profile },
   account: { title: 'Account', Shown: Account },
   preferences: { title: 'Preferences', Shown: Preferences },
-  notifications: { title: 'Notifications', Shown: Notifications },
 } as const;
 
-/** What the viewer can set of themselves. Each change is made at once, where no button says otherwise. */
+/** View of the viewer's settings. Changes are saved immediately, except in forms that have a button. */
 export function SettingsView({ section, menu }: { readonly section: SettingsSection; readonly menu: ReactNode }) {
   const { title, Shown } = SECTIONS[section];
   return (

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import {
   OwnPreferencesDocument,
   type PreferencesFragment,
@@ -10,9 +10,12 @@ import {
 
 export type Settings = Omit<PreferencesFragment, 'id' | '__typename'>;
 
-/** The viewer's settings, and what changes some of them: shown at once, and as they were where it is refused. */
+/**
+ * Returns the viewer's settings and a function that changes them. Changes are shown immediately, and reverted if the service
+ * refuses them.
+ */
 export function useSettings() {
-  const [{ data }] = useQuery({ query: OwnPreferencesDocument });
+  const read = useData(OwnPreferencesDocument, {});
   const { run, refusal } = useCommand(UpdateSettingsDocument);
   const [asked, setAsked] = useState<readonly Partial<Settings>[]>([]);
   const change = async (input: UpdateSettingsInput & Partial<Settings>) => {
@@ -20,6 +23,6 @@ export function useSettings() {
     await run({ input });
     setAsked((others) => others.filter((one) => one !== input));
   };
-  const known = data?.ownSettings;
-  return { settings: known ? (Object.assign({}, known, ...asked) as Settings) : undefined, refusal, change };
+  const known = read.data?.ownSettings;
+  return { settings: known ? (Object.assign({}, known, ...asked) as Settings) : undefined, read, refusal, change };
 }

@@ -1,5 +1,5 @@
 import { memo } from 'react';
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { ChannelTopicsDocument, type SidebarSubscriptionFragment } from '../generated/graphql.ts';
 import { Link, useIsAt } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
@@ -8,15 +8,16 @@ import { openTopicMenu } from '../topics/topic-menu.tsx';
 import { shownTopic, withoutMark } from '../topics/topic-names.ts';
 import { Count } from '../ui/count.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { Failure } from '../ui/not-ready.tsx';
 
-/** A channel, with its topics where it is the one that is shown. */
+/** A channel in the sidebar. If the channel is open, its topics are listed below it. */
 export const ChannelRow = memo(({ subscription }: { readonly subscription: SidebarSubscriptionFragment }) => {
   const { channel, color, isMuted, unreadCount } = subscription;
   const isShown = useIsAt(
     (route) => (route.name === 'channel' || route.name === 'topics') && route.channelId === channel.id,
   );
   return (
-    // biome-ignore lint/a11y/noRedundantRoles: the list that it stands in is a part of another, and none to who hears it.
+    // biome-ignore lint/a11y/noRedundantRoles: its list has the role `presentation`, so the role must be explicit.
     <li role="listitem" className={isMuted ? 'is-muted' : undefined}>
       <Link
         className="sidebar-row"
@@ -30,7 +31,7 @@ export const ChannelRow = memo(({ subscription }: { readonly subscription: Sideb
         <span className="channel-mark" style={{ color }}>
           <Icon name={channel.isPrivate ? 'lock' : channel.isWebPublic ? 'globe' : 'hash'} size={16} />
         </span>
-        <span className="sidebar-name">{channel.name}</span>
+        <bdi className="sidebar-name">{channel.name}</bdi>
         {isMuted && <span className="only-heard">muted</span>}
         <Count value={unreadCount} />
       </Link>
@@ -40,8 +41,8 @@ export const ChannelRow = memo(({ subscription }: { readonly subscription: Sideb
 });
 
 function Topics({ channelId, channelName }: { readonly channelId: string; readonly channelName: string }) {
-  const [{ data }] = useQuery({ query: ChannelTopicsDocument, variables: { channelId } });
-  const topics = data?.channel?.topics?.nodes ?? [];
+  const read = useData(ChannelTopicsDocument, { channelId });
+  const topics = read.data?.channel?.topics?.nodes ?? [];
   const lastFirst = topics.toSorted((a, b) => (b.lastMessage?.databaseId ?? 0) - (a.lastMessage?.databaseId ?? 0));
   return (
     <ul className="sidebar-list sidebar-topics" aria-label={`Topics in ${channelName}`}>
@@ -57,7 +58,7 @@ function Topics({ channelId, channelName }: { readonly channelId: string; readon
             }}
           >
             {isResolved && <Icon name="check" size={14} />}
-            <span className="sidebar-name">{withoutMark(shownTopic(name))}</span>
+            <bdi className="sidebar-name">{withoutMark(shownTopic(name))}</bdi>
             {isResolved && <span className="only-heard">resolved</span>}
             {viewerVisibility === 'MUTED' && <span className="only-heard">muted</span>}
             {viewerVisibility === 'FOLLOWED' && <Icon name="bell" size={14} />}
@@ -66,6 +67,7 @@ function Topics({ channelId, channelName }: { readonly channelId: string; readon
           </Link>
         </li>
       ))}
+      <Failure of={read} as="li" />
       <li>
         <Link className="sidebar-row" to={addressOf({ name: 'topics', channelId }, channelName)}>
           <Icon name="list" size={14} />

@@ -2,17 +2,20 @@ import { type CSSProperties, memo } from 'react';
 import type { SidebarSubscriptionFragment as Subscription } from '../generated/graphql.ts';
 import { ChannelRow } from './channel-row.tsx';
 
-/** So many rows are laid out, or passed over as out of sight, together: what the browser watches costs each of its frames. */
+/**
+ * Number of rows in a group. The browser lays out a group or skips it while it is out of sight. Each observed element costs time
+ * in every frame, so rows are not observed one by one.
+ */
 const TOGETHER = 50;
 
-/** Channels, as one list for who hears it, however many there are. */
+/** List of channels. Screen readers present it as a single list, whatever the number of groups. */
 export const ChannelRows = memo(({ subscriptions }: { readonly subscriptions: readonly Subscription[] }) => (
-  // biome-ignore lint/a11y/useSemanticElements: its rows stand in lists of their own, which are none to who hears it.
+  // biome-ignore lint/a11y/useSemanticElements: its children are lists with the role `presentation`.
   <div role="list">
     {Array.from({ length: Math.ceil(subscriptions.length / TOGETHER) }, (_, i) => {
       const rows = subscriptions.slice(i * TOGETHER, (i + 1) * TOGETHER);
       return (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a group is where it stands.
+        // biome-ignore lint/suspicious/noArrayIndexKey: the index identifies the group.
         <ul className="sidebar-list" role="presentation" key={i} style={{ '--rows': rows.length } as CSSProperties}>
           {rows.map((subscription) => (
             <ChannelRow key={subscription.id} subscription={subscription} />

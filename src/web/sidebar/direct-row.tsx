@@ -10,7 +10,10 @@ interface Props {
   readonly viewerId: string;
 }
 
-/** A direct conversation: by its people, but for the viewer, who is alone in notes to self. */
+/**
+ * A direct conversation in the sidebar, named after the participants except the viewer. Notes to self are named after the
+ * viewer.
+ */
 export const DirectRow = memo(({ conversation: { participants, unreadCount }, viewerId }: Props) => {
   const others = participants.filter(({ id }) => id !== viewerId);
   const shown = others.length > 0 ? others : participants;

@@ -1,37 +1,38 @@
 import { type MouseEvent, useState } from 'react';
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { OlderConversationsDocument } from '../generated/graphql.ts';
 import { Icon } from '../ui/icons.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { DirectRow } from './direct-row.tsx';
 
 interface Props {
-  /** Of the conversations before them; undefined while these are read. */
+  /** Page info of the preceding conversations; undefined while they are being loaded. */
   readonly info: { readonly hasNextPage: boolean; readonly endCursor: string | null } | undefined;
   readonly viewerId: string;
 }
 
-/** The direct conversations that follow those of a page, a page each time when asked for. */
+/** The direct conversations after a page. Each click loads one more page. */
 export function OlderConversations(props: Props) {
   const [pages, setPages] = useState(0);
   return <Following {...props} pages={pages} onMore={() => setPages(pages + 1)} />;
 }
 
 interface FollowingProps extends Props {
-  /** How many are wanted. */
+  /** Number of pages to show. */
   readonly pages: number;
   readonly onMore: () => void;
 }
 
 /**
- * They begin where what is before them ends by now: a conversation that somebody writes in moves to the first page, whose
- * last one moves here.
+ * Renders the pages from the current end of the preceding one. A conversation with a new message moves to the first page,
+ * whose last conversation then moves here.
  */
 function Following({ info, viewerId, pages, onMore }: FollowingProps) {
   const { hasNextPage = false, endCursor = null } = info ?? {};
   if (!hasNextPage || endCursor === null) return null;
   if (pages > 0) return <Page after={endCursor} viewerId={viewerId} pages={pages - 1} onMore={onMore} />;
   const show = ({ currentTarget }: MouseEvent) => {
-    // The button goes; who has come here by the keyboard goes on from the row before it.
+    // The button disappears, so keyboard users continue from the row before it.
     currentTarget.closest('li')?.previousElementSibling?.querySelector('a')?.focus();
     onMore();
   };
@@ -46,12 +47,9 @@ function Following({ info, viewerId, pages, onMore }: FollowingProps) {
 }
 
 function Page({ after, ...rest }: Omit<FollowingProps, 'info'> & { readonly after: string }) {
-  const [{ data }] = useQuery({
-    query: OlderConversationsDocument,
-    variables: { after },
-    requestPolicy: 'cache-and-network',
-  });
-  const { nodes = [], pageInfo } = data?.directConversations ?? {};
+  const read = useData(OlderConversationsDocument, { after }, { requestPolicy: 'cache-and-network' });
+  if (read.state !== 'ready') return <NotReady of={read} as="li" />;
+  const { nodes = [], pageInfo } = read.data.directConversations ?? {};
   return (
     <>
       {nodes.map((conversation) => (

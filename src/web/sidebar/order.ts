@@ -1,16 +1,19 @@
 import type { SidebarSubscriptionFragment as Subscription } from '../generated/graphql.ts';
 
-/** Channels under one heading. */
+/** Channels with a common heading. */
 export interface Section {
   readonly key: string;
   readonly title: string;
   readonly subscriptions: readonly Subscription[];
 }
 
-/** Names are compared as people do; one collator for all, since making one takes longer than a sort. */
+/** Compares names in natural order. The collator is shared, because creating one takes longer than a sort. */
 const { compare } = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
 
-/** The channels as the sidebar shows them: the pinned ones, then by folder; within, the muted ones last. */
+/**
+ * Returns the channels in the order of the sidebar: pinned ones first, then by folder. In each section the muted ones come
+ * last.
+ */
 export function sectionsOf(subscriptions: readonly Subscription[]): Section[] {
   const headings = new Map<string, { readonly title: string; readonly order: number }>();
   const groups = Map.groupBy(subscriptions, ({ pinToTop, channel: { folder } }) => {

@@ -1,5 +1,5 @@
 import { useMemo } from 'react';
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { SidebarDocument, type SidebarQuery } from '../generated/graphql.ts';
 import { openStatus, PersonButton } from '../people/open-person.tsx';
 import { addressOf } from '../routing/routes.ts';
@@ -14,9 +14,9 @@ import { sectionsOf } from './order.ts';
 import './sidebar.css';
 import { ViewRow, ViewRows } from './view-rows.tsx';
 
-/** Everywhere one can go: views, channels by folder, direct conversations. */
+/** Sidebar with the views, the channels by folder and the direct conversations. */
 export function Sidebar() {
-  const [{ data }] = useQuery({ query: SidebarDocument });
+  const { data } = useData(SidebarDocument, {});
   const subscriptions = data?.subscriptions?.nodes;
   const sections = useMemo(() => sectionsOf(subscriptions ?? []), [subscriptions]);
   if (data === undefined) return null;
@@ -64,7 +64,7 @@ export function Sidebar() {
   );
 }
 
-/** Of channels what is not muted; of conversations and mentions all that there are, listed or not. */
+/** Returns unread counts: of channels that are not muted, and of all conversations and mentions, listed or not. */
 function unreadIn({ subscriptions, viewer }: SidebarQuery) {
   const heard = (subscriptions?.nodes ?? []).filter(({ isMuted }) => !isMuted);
   const { conversations = 0, mentions = 0 } = viewer?.unreadCounts ?? {};

@@ -17,11 +17,11 @@ import { type View, viewsOf } from './views.ts';
 
 interface Props {
   readonly setUp: NonNullable<SidebarQuery['navigationViews']>['nodes'];
-  /** How much is unread, by the fragments of views. */
+  /** Numbers of unread messages, by the fragments of views. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** The views: those that are pinned, and when asked for the others. */
+/** List of the pinned views. A button shows the other views. */
 export function ViewRows({ setUp, counts }: Props) {
   const client = useClient();
   const [showsAll, setShowsAll] = useState(false);
@@ -55,7 +55,7 @@ export function ViewRows({ setUp, counts }: Props) {
         </button>
         <IconButton
           icon="more"
-          label="Arrange the views"
+          label="Arrange views"
           aria-haspopup="menu"
           onClick={({ currentTarget }) =>
             openPopup(currentTarget, <Menu label="Views" groups={[views.map((view) => pinning(client, view))]} />)
@@ -74,14 +74,14 @@ const pinning = (client: Client, view: View): MenuItem => ({
 
 function choicesFor(client: Client, view: View): MenuItem[] {
   const remove: MenuItem = {
-    label: 'Remove the view',
+    label: 'Remove view',
     icon: 'trash',
     onChoose: () => void act(client, RemoveNavigationViewDocument, { input: { fragment: view.fragment } }),
   };
   return [pinning(client, view), ...(view.isOwn ? [remove] : [])];
 }
 
-/** Of what comes with the page the service knows nothing until somebody wants it otherwise. */
+/** Pins or unpins a view. The service has no entry for a built-in view until the viewer changes it. */
 const pin = (client: Client, { fragment, isSetUp }: View, isPinned: boolean): Promise<unknown> =>
   isSetUp
     ? act(client, UpdateNavigationViewDocument, { input: { fragment, isPinned } })
@@ -89,12 +89,12 @@ const pin = (client: Client, { fragment, isSetUp }: View, isPinned: boolean): Pr
 
 interface ViewRowProps {
   readonly to: string;
-  /** What the other addresses of the view begin with. */
+  /** Prefix of the other addresses of the view. */
   readonly within?: string | undefined;
   readonly icon: IconName;
   readonly name: string;
   readonly count?: number;
-  /** Shows what can be done with it, beside an element. */
+  /** Opens the menu of the view beside an element. */
   readonly onMenu?: (anchor: Element) => void;
 }
 

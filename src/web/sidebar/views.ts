@@ -1,8 +1,8 @@
-import { addressOf, decoded, routeOf } from '../routing/routes.ts';
-import { quoted } from '../search/query.ts';
+import { addressOfFragment } from '../routing/fragments.ts';
+import { addressOf, routeOf } from '../routing/routes.ts';
 import type { IconName } from '../ui/icons.tsx';
 
-/** A view as the viewer has set it up; of those that come with the page, there need be none. */
+/** A view that the viewer has changed or created. Unchanged built-in views have no entry. */
 interface SetUp {
   readonly id: string;
   readonly fragment: string;
@@ -12,22 +12,22 @@ interface SetUp {
 
 /** A view in the sidebar. */
 export interface View {
-  /** What it is called where it is set up. */
+  /** Identifier of the view on the service. */
   readonly fragment: string;
   readonly title: string;
   readonly icon: IconName;
   readonly address: string;
-  /** What the other addresses of the view begin with. */
+  /** Prefix of the other addresses of the view. */
   readonly within?: string;
-  /** Whether it stands in the sidebar, or behind "More views". */
+  /** Whether it is always shown in the sidebar. Otherwise it is behind "More views". */
   readonly isPinned: boolean;
-  /** Whether the viewer has set it up, be it only by pinning it or not. */
+  /** Whether the service has an entry for it, even if only for `isPinned`. */
   readonly isSetUp: boolean;
-  /** Whether the viewer has made it, and may take it away. */
+  /** Whether the viewer has created it, and can remove it. */
   readonly isOwn: boolean;
 }
 
-/** What comes with the page, pinned unless the viewer says otherwise; by the names that the service has for such views. */
+/** The views that are part of the page, with the fragments that the service uses for them. Pinned by default. */
 const BUILT_IN = [
   { fragment: 'inbox', title: 'Inbox', icon: 'inbox', address: addressOf({ name: 'inbox' }) },
   { fragment: 'feed', title: 'All messages', icon: 'all', address: addressOf({ name: 'view', view: 'all' }) },
@@ -45,7 +45,7 @@ const BUILT_IN = [
   },
   {
     fragment: 'drafts',
-    title: 'Drafts and later',
+    title: 'Drafts and scheduled',
     icon: 'edit',
     address: addressOf({ name: 'writing', list: 'drafts' }),
     within: '/writing/',
@@ -58,10 +58,10 @@ const BUILT_IN = [
   },
 ] as const;
 
-/** Behind "More views", unless the viewer says otherwise. */
+/** Built-in views that are not pinned by default. */
 const USUALLY_HIDDEN: ReadonlySet<string> = new Set(['narrow/has/reaction/sender/me']);
 
-/** All views: those of the page in its order, then the viewer's own, the oldest first. */
+/** Returns all views: the built-in ones in their order, then those of the viewer, oldest first. */
 export function viewsOf(setUp: readonly SetUp[]): readonly View[] {
   const builtIn = BUILT_IN.map((view): View => {
     const own = setUp.find(({ fragment }) => fragment === view.fragment);
@@ -76,30 +76,12 @@ export function viewsOf(setUp: readonly SetUp[]): readonly View[] {
   return [...builtIn, ...made];
 }
 
-/** Where a view that somebody made leads: an address of this page without its slash, or a narrow of another client. */
+/**
+ * Returns the address of a view that the viewer created. Its fragment is an address of this page without the slash, or a
+ * narrow of another client.
+ */
 function addressBehind(fragment: string): string | undefined {
-  if (fragment.startsWith('narrow/')) {
-    const text = searchOf(fragment.split('/').slice(1));
-    return text === undefined ? undefined : addressOf({ name: 'search', text });
-  }
+  if (fragment.startsWith('narrow/')) return addressOfFragment(fragment);
   const address = `/${fragment}`;
   return routeOf(address).name === 'inbox' ? undefined : address;
 }
-
-/** A narrow as addresses of other clients have it, operators and operands in turn, as somebody would write it. */
-function searchOf(parts: readonly string[]): string | undefined {
-  const terms: string[] = [];
-  for (let i = 0; i + 1 < parts.length; i += 2) {
-    const [operator = '', operand = ''] = [parts[i], operandOf(parts[i + 1] ?? '')];
-    if (operator === 'search') terms.push(operand);
-    // Channels and people stand there by number, before their names.
-    else if (/^-?(channel|stream)$/.test(operator)) terms.push(`${operator}:${quoted(operand.replace(/^\d+-/, ''))}`);
-    else if (/^-?(is|has|topic|channels)$/.test(operator) || operand === 'me')
-      terms.push(`${operator}:${quoted(operand)}`);
-    else return undefined;
-  }
-  return terms.join(' ');
-}
-
-/** Such addresses have a dot where others have a percent sign. */
-const operandOf = (part: string): string => decoded(part, part.replaceAll('.', '%'));

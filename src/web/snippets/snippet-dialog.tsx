@@ -10,16 +10,16 @@ import { Dialog, useClose } from '../ui/dialog.tsx';
 import { Field, Refusal, TextField } from '../ui/form.tsx';
 
 interface Props {
-  /** The one that is changed; else one is made. */
+  /** The snippet to change. Absent: the dialog creates one. */
   readonly snippet?: Snippet;
-  /** What a new one says at first. */
+  /** Initial text of a new snippet. */
   readonly content?: string;
 }
 
-/** Makes a snippet, or changes one. */
+/** Dialog that creates or changes a snippet. */
 export function SnippetDialog(props: Props) {
   return (
-    <Dialog title={props.snippet === undefined ? 'New snippet' : 'Edit the snippet'}>
+    <Dialog title={props.snippet === undefined ? 'New snippet' : 'Edit snippet'}>
       <SnippetForm {...props} />
     </Dialog>
   );
@@ -47,7 +47,7 @@ function SnippetForm({ snippet, content }: Props) {
           className="input"
           name="content"
           rows={6}
-          maxLength={10_000}
+          dir="auto"
           required
           defaultValue={snippet?.content ?? content}
         />

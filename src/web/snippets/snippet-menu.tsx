@@ -1,4 +1,4 @@
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { insert } from '../composer/write.ts';
 import { SavedSnippetsDocument } from '../generated/graphql.ts';
 import { navigate } from '../routing/router.tsx';
@@ -9,14 +9,14 @@ import { openPopup } from '../ui/popup.tsx';
 import { SnippetDialog } from './snippet-dialog.tsx';
 import { byTitle } from './snippets-list.tsx';
 
-/** Has somebody put one of their snippets into a field, in the place of what is selected in it. */
+/** Opens a menu beside an element. The chosen snippet replaces the selection of the field. */
 export function openSnippetMenu(anchor: Element, field: HTMLTextAreaElement): void {
   openPopup(anchor, <SnippetMenu field={field} />);
 }
 
 function SnippetMenu({ field }: { readonly field: HTMLTextAreaElement }) {
-  const [{ data, error }] = useQuery({ query: SavedSnippetsDocument });
-  const snippets = data?.savedSnippets?.nodes ?? (error === undefined ? undefined : []);
+  const { data, state } = useData(SavedSnippetsDocument, {});
+  const snippets = data?.savedSnippets?.nodes ?? (state === 'failed' ? [] : undefined);
   const items =
     snippets &&
     byTitle(snippets).map(({ id, title, content }): MenuItem => {
@@ -25,7 +25,7 @@ function SnippetMenu({ field }: { readonly field: HTMLTextAreaElement }) {
   return <Menu label="Saved snippets" groups={items && [items, waysOn(field.value.trim())]} />;
 }
 
-/** @param text What is written, and may be worth keeping. */
+/** Returns the items that follow the snippets. @param text Text of the field, which can be saved as a snippet. */
 const waysOn = (text: string): MenuItem[] => [
   {
     label: text === '' ? 'New snippet…' : 'Save as a snippet…',

@@ -1,5 +1,5 @@
-import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import {
   DeleteSavedSnippetDocument,
   SavedSnippetsDocument,
@@ -11,9 +11,10 @@ import { openDialog } from '../ui/dialog.tsx';
 import { Item, ItemList } from '../writing/item.tsx';
 import { SnippetDialog } from './snippet-dialog.tsx';
 
-/** Texts that the viewer writes again and again, by their titles. */
+/** List of the viewer's saved snippets, by title. */
 export function SnippetsList() {
-  const [{ data }] = useQuery({ query: SavedSnippetsDocument });
+  const read = useData(SavedSnippetsDocument, {});
+  const { data } = read;
   const list = data?.savedSnippets;
   return (
     <>
@@ -21,10 +22,11 @@ export function SnippetsList() {
         <Button onClick={() => openDialog(<SnippetDialog />)}>New snippet</Button>
       </div>
       <ItemList
+        read={read}
         count={list?.nodes.length}
         total={list?.totalCount}
         label="Saved snippets"
-        empty="What you write again and again can be kept here, and put into any message."
+        empty="You have no saved snippets. A snippet is text that you can insert into any message."
       >
         {byTitle(list?.nodes ?? []).map((snippet) => (
           <SnippetItem key={snippet.id} snippet={snippet} />
@@ -34,7 +36,7 @@ export function SnippetsList() {
   );
 }
 
-/** In their order: a title may have changed since the list was read. */
+/** Sorts snippets, because titles may have changed since the list was read. */
 export const byTitle = (snippets: readonly Snippet[]): readonly Snippet[] =>
   snippets.toSorted((a, b) => a.title.localeCompare(b.title));
 
@@ -68,7 +70,7 @@ function DeleteDialog({ snippet: { id, title } }: { readonly snippet: Snippet })
       isBusy={isBusy}
       onConfirm={() => run({ input: { savedSnippetId: id } })}
     >
-      “{title}” is gone then. Messages it was used in stay as they are.
+      “{title}” will be deleted. Messages that contain its text do not change.
     </Confirmation>
   );
 }

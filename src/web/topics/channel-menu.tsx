@@ -1,4 +1,5 @@
-import { type Client, useClient, useQuery } from 'urql';
+import { type Client, useClient } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { OwnSubscriptionInDocument, type OwnSubscriptionInQuery } from '../generated/graphql.ts';
 import { navigate } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
@@ -6,14 +7,14 @@ import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { openPopup } from '../ui/popup.tsx';
 import { markChannelAsRead, setSubscription } from './topic-actions.ts';
 
-/** Shows what the viewer can do with a channel for themselves, beside an element. */
+/** Opens the menu of a channel beside an element. Its actions affect only the viewer. */
 export function openChannelMenu(anchor: Element, channelId: string): void {
   openPopup(anchor, <ChannelMenu channelId={channelId} />);
 }
 
 function ChannelMenu({ channelId }: { readonly channelId: string }) {
   const client = useClient();
-  const [{ data }] = useQuery({ query: OwnSubscriptionInDocument, variables: { channelId } });
+  const { data } = useData(OwnSubscriptionInDocument, { channelId });
   return <Menu label="Channel" groups={data?.channel ? groupsFor(client, data.channel) : undefined} />;
 }
 
@@ -36,12 +37,12 @@ function groupsFor(client: Client, channel: NonNullable<OwnSubscriptionInQuery['
     [topics, read],
     [
       {
-        label: pinToTop ? 'Unpin' : 'Pin to the top',
+        label: pinToTop ? 'Unpin' : 'Pin to top',
         icon: 'pin',
         onChoose: () => void setSubscription(client, { channelId, pinToTop: !pinToTop }),
       },
       {
-        label: isMuted ? 'Unmute' : 'Mute',
+        label: isMuted ? 'Unmute channel' : 'Mute channel',
         icon: 'muted',
         onChoose: () => void setSubscription(client, { channelId, isMuted: !isMuted }),
       },

@@ -1,22 +1,78 @@
-import { isSameTopic } from '../api/narrow.ts';
+import type { Client } from 'urql';
+import { isSameTopic } from '../../contract/topic-key.ts';
+import { narrowKey } from '../api/narrow.ts';
+import { redirect } from '../composer/outbox.ts';
+import { holdWritten, isWriting, moveWritten } from '../drafts/drafts.ts';
+import type { TopicPlace } from '../drafts/place.ts';
+import { ChannelHeaderDocument, type MessageNarrowInput } from '../generated/graphql.ts';
 import { onEvent } from '../live/engine.ts';
 import { currentRoute, navigate } from '../routing/router.tsx';
-import { addressOf, decoded } from '../routing/routes.ts';
-import { isSameButResolved } from './topic-actions.ts';
+import { addressOf, decoded, narrowOf } from '../routing/routes.ts';
+import { isEmpty } from './topic-actions.ts';
 
-/** Whoever looks at a topic goes on looking at it when somebody marks it as resolved. @returns What ends it. */
-export function followRenames(): () => void {
+/**
+ * Follows topics that are renamed or moved to another channel. The view shows the topic at its new location. Unsent text and
+ * messages in the outbox move there too. If only a part of the messages moved, the topic is followed if no message is left. The
+ * service moves the drafts.
+ *
+ * @returns A function that stops it.
+ */
+export function followRenames(client: Client): () => void {
   return onEvent((event) => {
-    const route = currentRoute();
-    if (event.__typename !== 'MessageUpdatedEvent' || route.name !== 'channel' || route.topic === undefined) return;
-    const { origTopicName, origChannel, messages } = event;
-    const { topic, channelId } = route;
-    if (origTopicName === null || origChannel?.id !== channelId || !isSameTopic(origTopicName, topic)) return;
-    const renamed = messages.find((message) => message?.channel?.id === channelId)?.topicName;
-    if (renamed === undefined || renamed === topic || !isSameButResolved(renamed, topic)) return;
-    const [, , , slug] = location.pathname.split('/');
-    navigate(addressOf({ name: 'channel', channelId, topic: renamed }, decoded(slug ?? '')), {
-      replace: true,
-    });
+    if (event.__typename !== 'MessageUpdatedEvent') return;
+    const { origTopicName, origChannel, messages, propagateMode } = event;
+    const moved = messages.find((message) => message?.channel);
+    if (origTopicName === null || !origChannel || !moved?.channel) return;
+    const from = { channelId: origChannel.id, topic: origTopicName };
+    const to = { channelId: moved.channel.id, topic: moved.topicName };
+    if (propagateMode === 'CHANGE_ALL') holdWritten(from, follow(client, from, to));
+    else if (isShown(from) || isWriting(from)) holdWritten(from, followIfEmpty(client, from, to));
   });
+}
+
+function isShown({ channelId, topic }: TopicPlace): boolean {
+  const route = currentRoute();
+  return (
+    route.name === 'channel' &&
+    route.channelId === channelId &&
+    route.topic !== undefined &&
+    isSameTopic(route.topic, topic)
+  );
+}
+
+async function followIfEmpty(client: Client, from: TopicPlace, to: TopicPlace): Promise<void> {
+  if (await isEmpty(client, from)) await follow(client, from, to);
+}
+
+async function follow(client: Client, from: TopicPlace, to: TopicPlace): Promise<void> {
+  let slug = decoded(location.pathname.split('/')[3] ?? '');
+  if (isShown(from) && to.channelId !== from.channelId) {
+    // Loads the channel's header first, so that the view changes in one step and the composer keeps the focus.
+    const { data } = await client.query(ChannelHeaderDocument, { channelId: to.channelId }).toPromise();
+    slug = data?.channel?.name ?? '-';
+  }
+  moveWritten(from, to);
+  redirect(from, to);
+  const route = currentRoute();
+  if (!isShown(from) || route.name !== 'channel') return;
+  keepComposer(from, to);
+  navigate(addressOf({ ...route, ...to }, slug), { replace: true });
+}
+
+const composerKeys = new Map<string, string>();
+
+/**
+ * Returns the React key for the composer of a topic or conversation. It stays the same when the topic is followed, so that the
+ * user can keep typing.
+ */
+export function composerKey(narrow: MessageNarrowInput): string {
+  const place = narrowKey(narrow);
+  return composerKeys.get(place) ?? place;
+}
+
+function keepComposer(from: TopicPlace, to: TopicPlace): void {
+  const [before, after] = [from, to].map((place) => narrowOf({ name: 'channel', ...place }) ?? {});
+  const key = composerKey(before ?? {});
+  composerKeys.set(narrowKey(before), `${key} again`);
+  composerKeys.set(narrowKey(after), key);
 }

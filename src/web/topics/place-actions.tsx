@@ -7,7 +7,7 @@ interface Props {
   readonly topic: string | undefined;
 }
 
-/** The button, beside the name of a channel or topic, of what can be done with it. */
+/** Button that opens the menu of a channel or topic. */
 export function PlaceActions({ channelId, topic }: Props) {
   return topic === undefined ? (
     <IconButton

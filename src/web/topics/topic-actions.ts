@@ -1,5 +1,6 @@
 import type { Client } from 'urql';
 import { act } from '../api/act.ts';
+import type { TopicPlace } from '../drafts/place.ts';
 import {
   MarkChannelAsReadDocument,
   MarkTopicAsReadDocument,
@@ -14,39 +15,42 @@ import {
 import { notify } from '../ui/notices.tsx';
 import { RESOLVED_MARK, withoutMark } from './topic-names.ts';
 
-/** A topic by where it is. */
-export interface TopicPlace {
-  readonly channelId: string;
-  readonly topic: string;
-}
-
-/** The newest message of a topic, with the topic and what the viewer may do. */
+/** The newest message of a topic, with the topic and the viewer's permissions. */
 export type TopicFound = NonNullable<TopicAtQuery['messages']>['nodes'][number];
 
-/** Reads a topic anew; undefined where it holds nothing the viewer may read. */
-export async function readTopic(client: Client, { channelId, topic }: TopicPlace): Promise<TopicFound | undefined> {
+/**
+ * Reads a topic from the service.
+ *
+ * @returns Undefined if it has no message that the viewer can read, or if the request fails.
+ */
+export async function readTopic(client: Client, place: TopicPlace): Promise<TopicFound | undefined> {
+  return (await newestIn(client, place))?.[0];
+}
+
+/** Whether the viewer can see no message in a topic. False if the request fails. */
+export async function isEmpty(client: Client, place: TopicPlace): Promise<boolean> {
+  return (await newestIn(client, place))?.length === 0;
+}
+
+async function newestIn(client: Client, { channelId, topic }: TopicPlace) {
   const { data } = await client
     .query(TopicAtDocument, { narrow: { channel: { id: channelId }, topic } }, { requestPolicy: 'network-only' })
     .toPromise();
-  return data?.messages?.nodes[0];
+  return data?.messages?.nodes;
 }
 
-/** Marks a topic as resolved or takes the mark away, by moving all its messages to the other name. */
+/** Marks a topic as resolved, or removes the mark, by moving all its messages to the other name. */
 export async function resolve(client: Client, { id, topic, topicName }: TopicFound, isResolved: boolean) {
   const name = topic?.name ?? topicName;
   const renamed = isResolved ? RESOLVED_MARK + name : withoutMark(name);
   await act(client, MoveMessagesDocument, { input: { messageId: id, topic: renamed, propagateMode: 'CHANGE_ALL' } });
 }
 
-/** @returns Whether the names are those of one topic, before it was resolved or after. */
-export const isSameButResolved = (one: string, other: string): boolean =>
-  withoutMark(one).toLowerCase() === withoutMark(other).toLowerCase();
-
 const SAID: Readonly<Record<TopicVisibility, string>> = {
-  FOLLOWED: 'You follow the topic.',
-  MUTED: 'The topic is muted.',
-  UNMUTED: 'The topic is not muted.',
-  INHERIT: 'The topic is as its channel is.',
+  FOLLOWED: 'You now follow this topic.',
+  MUTED: 'This topic is muted.',
+  UNMUTED: 'This topic is not muted.',
+  INHERIT: 'This topic uses the default setting of its channel.',
 };
 
 export async function setVisibility(client: Client, place: TopicPlace, visibility: TopicVisibility): Promise<void> {

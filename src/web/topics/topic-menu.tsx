@@ -1,19 +1,13 @@
 import { useEffect, useState } from 'react';
 import { type Client, useClient } from 'urql';
+import type { TopicPlace } from '../drafts/place.ts';
 import { MoveDialog } from '../message-actions/move-dialog.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { closePopup, openPopup } from '../ui/popup.tsx';
-import {
-  markTopicAsRead,
-  readTopic,
-  resolve,
-  setVisibility,
-  type TopicFound,
-  type TopicPlace,
-} from './topic-actions.ts';
+import { markTopicAsRead, readTopic, resolve, setVisibility, type TopicFound } from './topic-actions.ts';
 
-/** Shows what can be done with a topic, beside an element. */
+/** Opens the menu of a topic beside an element. */
 export function openTopicMenu(anchor: Element, place: TopicPlace): void {
   openPopup(anchor, <TopicMenu channelId={place.channelId} topic={place.topic} />);
 }
@@ -42,24 +36,24 @@ function groupsFor(client: Client, place: TopicPlace, found: TopicFound): MenuIt
         onChoose: () => void markTopicAsRead(client, place),
       }),
       ...when(viewerCanResolve, {
-        label: isResolved ? 'Mark as not resolved' : 'Mark as resolved',
+        label: isResolved ? 'Mark as unresolved' : 'Mark as resolved',
         icon: 'check',
         onChoose: () => void resolve(client, found, !isResolved),
       }),
     ],
     [
       {
-        label: visibility === 'FOLLOWED' ? 'Do not follow any more' : 'Follow',
+        label: visibility === 'FOLLOWED' ? 'Unfollow topic' : 'Follow topic',
         icon: 'bell',
         onChoose: () => void setVisibility(client, place, visibility === 'FOLLOWED' ? 'INHERIT' : 'FOLLOWED'),
       },
       {
-        label: visibility === 'MUTED' ? 'Unmute' : 'Mute the topic',
+        label: visibility === 'MUTED' ? 'Unmute topic' : 'Mute topic',
         icon: 'muted',
         onChoose: () => void setVisibility(client, place, visibility === 'MUTED' ? 'INHERIT' : 'MUTED'),
       },
       ...when(isChannelMuted && visibility === 'INHERIT', {
-        label: 'Unmute',
+        label: 'Unmute topic',
         icon: 'bell',
         onChoose: () => void setVisibility(client, place, 'UNMUTED'),
       }),

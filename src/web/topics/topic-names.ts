@@ -1,9 +1,9 @@
-/** What stands before the name of a topic that is resolved: that is all there is to it. */
+/** Prefix in the name of a resolved topic. Nothing else marks a topic as resolved. */
 export const RESOLVED_MARK = '✔ ';
 
-/** The name of a topic as it is when it is not resolved. */
+/** Returns the name of a topic without the mark of resolved topics. */
 export const withoutMark = (name: string): string =>
   name.startsWith(RESOLVED_MARK) ? name.slice(RESOLVED_MARK.length) : name;
 
-/** The topic without a name has one to be shown. */
+/** Returns the display name of a topic. The topic without a name is shown as "general chat". */
 export const shownTopic = (name: string): string => (name === '' ? 'general chat' : name);

@@ -1,31 +1,35 @@
 import { type ReactNode, useState } from 'react';
-import { useQuery } from 'urql';
+import { useData } from '../api/use-data.ts';
 import { Header } from '../conversation/header.tsx';
+import { useKnownChannel } from '../conversation/use-known.ts';
 import { type TopicLineFragment, TopicsOfChannelDocument } from '../generated/graphql.ts';
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
+import { fitOf } from '../type-ahead/name-words.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Count } from '../ui/count.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { openTopicMenu } from './topic-menu.tsx';
 import { shownTopic, withoutMark } from './topic-names.ts';
 import './topics.css';
 
-/** All topics of a channel, the one last written to first. */
+/** View of all topics of a channel, newest message first. */
 export function TopicsView({ channelId, menu }: { readonly channelId: string; readonly menu: ReactNode }) {
-  const [{ data }] = useQuery({ query: TopicsOfChannelDocument, variables: { channelId, after: null } });
+  const { data } = useData(TopicsOfChannelDocument, { channelId, after: null });
   const [more, setMore] = useState<readonly string[]>([]);
   const [text, setText] = useState('');
+  const known = useKnownChannel(channelId);
   const channel = data?.channel;
-  if (channel === null) return <Header menu={menu} title="There is no such channel here" />;
-  const name = channel?.name ?? '';
+  if (channel === null) return <Header menu={menu} title="Channel not found" />;
+  const name = (channel ?? known)?.name ?? '';
   return (
     <>
       <Header
         menu={menu}
         title={
           <>
-            <Icon name={channel?.isPrivate ? 'lock' : 'hash'} />
+            <Icon name={(channel ?? known)?.isPrivate ? 'lock' : 'hash'} />
             <Link to={addressOf({ name: 'channel', channelId }, name)}>{name}</Link>
             <span>› all topics</span>
           </>
@@ -35,9 +39,10 @@ export function TopicsView({ channelId, menu }: { readonly channelId: string; re
       <div className="topics" data-section>
         <input
           className="input topics-filter"
+          dir="auto"
           type="search"
-          aria-label="Filter the topics"
-          placeholder="Filter the topics"
+          aria-label="Filter topics"
+          placeholder="Filter topics"
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
         />
@@ -61,16 +66,20 @@ interface PageProps {
   readonly channelId: string;
   readonly after: string | null;
   readonly text: string;
-  /** Shows the page after this one; undefined where that is shown. */
+  /** Shows the next page; undefined if it is already shown. */
   readonly onMore: ((cursor: string) => void) | undefined;
 }
 
 function Page({ channelId, after, text, onMore }: PageProps) {
-  const [{ data }] = useQuery({ query: TopicsOfChannelDocument, variables: { channelId, after } });
-  const { name = '', topics } = data?.channel ?? {};
+  const read = useData(TopicsOfChannelDocument, { channelId, after });
+  if (read.state !== 'ready') return <NotReady of={read} as="li" />;
+  const { name = '', topics } = read.data.channel ?? {};
   const { hasNextPage = false, endCursor = null } = topics?.pageInfo ?? {};
   const shown = (topics?.nodes ?? [])
-    .filter((topic) => shownTopic(topic.name).toLowerCase().includes(text.trim().toLowerCase()))
+    .filter((topic) => {
+      const name = shownTopic(topic.name);
+      return name.toLowerCase().includes(text.trim().toLowerCase()) || fitOf(name, text) !== undefined;
+    })
     .toSorted((a, b) => (b.lastMessage?.databaseId ?? 0) - (a.lastMessage?.databaseId ?? 0));
   return (
     <>
@@ -101,7 +110,7 @@ function TopicRow({ topic, channelId, channelName }: RowProps) {
   return (
     <li className="topics-row" data-unread={unreadCount > 0}>
       <Link className="topics-link" to={addressOf({ name: 'channel', channelId, topic: name }, channelName)}>
-        <span className="topics-name">{withoutMark(shownTopic(name))}</span>
+        <bdi className="topics-name">{withoutMark(shownTopic(name))}</bdi>
         {isResolved && <span className="message-tag">resolved</span>}
         {viewerVisibility === 'FOLLOWED' && <span className="message-tag">followed</span>}
         {viewerVisibility === 'MUTED' && <span className="message-tag">muted</span>}

@@ -2,16 +2,18 @@ import type { Client } from 'urql';
 import { emojiNamed, emojiTable, loadEmoji } from '../emoji/emoji-table.ts';
 import { SidebarDocument, SuggestionsDocument, type SuggestionsQuery } from '../generated/graphql.ts';
 import type { IconName } from '../ui/icons.tsx';
+import { channelLink, topicLink } from './link-syntax.ts';
+import { fitOf } from './name-words.ts';
 import type { Token } from './token.ts';
 
-/** Something that may be meant. */
+/** A suggestion. */
 export interface Option {
   readonly key: string;
   readonly label: string;
   readonly detail?: string;
-  /** What is written in the place of the token. */
+  /** Text that replaces the token. */
   readonly insert: string;
-  /** How it looks: a character, an image's address, or an icon. */
+  /** The picture: a character, the address of an image, or an icon. */
   readonly glyph?: string;
   readonly imageUrl?: string;
   readonly icon?: IconName;
@@ -19,7 +21,7 @@ export interface Option {
 
 const LIMIT = 8;
 
-/** @returns What may be meant by a token, the likeliest first. Nothing where the service does not answer. */
+/** Returns suggestions for a token, best match first. Empty if the service does not respond. */
 export async function optionsFor(
   client: Client,
   token: Token,
@@ -47,26 +49,26 @@ export async function optionsFor(
                 key: one.id,
                 label: one.name,
                 icon: one.isPrivate ? 'lock' : 'hash',
-                insert: `#**${one.name}** `,
+                insert: `${channelLink(one)} `,
               } as const,
             ]
           : [],
       );
     case 'topic': {
-      const channelId = channelNamed(client, token.channelName ?? '');
-      if (channelId === undefined) return [];
-      const topics = await suggestTopics(client, channelId, token.text);
+      const channel = channelNamed(client, token.channelName ?? '');
+      if (channel === undefined) return [];
+      const topics = await suggestTopics(client, channel.id, token.text);
       return topics.map((name) => ({
         key: name,
         label: name,
         detail: `in #${token.channelName}`,
-        insert: `#**${token.channelName}>${name}** `,
+        insert: `${topicLink(channel, name)} `,
       }));
     }
   }
 }
 
-/** The names of a channel's topics that begin so, or in which a later word does. */
+/** Returns the names of a channel's topics that begin with the text, or in which a later word does. */
 export async function suggestTopics(client: Client, channelId: string, text: string): Promise<readonly string[]> {
   const found = await suggest(client, text, ['TOPIC'], channelId);
   return found.flatMap((one) => (one.__typename === 'Topic' && one.name !== '' ? [one.name] : []));
@@ -87,14 +89,12 @@ async function suggest(
 
 function peopleAndGroups(found: Suggested, isSilent: boolean): Option[] {
   const sign = isSilent ? '@_' : '@';
-  const names = found.flatMap((one) => (one.__typename === 'User' ? [one.fullName] : []));
   return found.flatMap((one): Option[] => {
     if (one.__typename === 'User') {
-      // Of several with a name, the number says who is meant.
-      const isOneOfSeveral = names.filter((name) => name === one.fullName).length > 1;
-      const name = isOneOfSeveral ? `${one.fullName}|${one.databaseId}` : one.fullName;
-      const detail = one.isBot ? 'bot' : isOneOfSeveral ? `no. ${one.databaseId}` : undefined;
-      const shown = { key: one.id, label: one.fullName, imageUrl: one.avatarUrl, insert: `${sign}**${name}** ` };
+      const isOneOfSeveral = one.mentionName !== one.fullName;
+      const detail = one.isBot ? 'bot' : isOneOfSeveral ? `ID ${one.databaseId}` : undefined;
+      const insert = `${sign}**${one.mentionName}** `;
+      const shown = { key: one.id, label: one.fullName, imageUrl: one.avatarUrl, insert };
       return [{ ...shown, ...(detail !== undefined && { detail }) }];
     }
     if (one.__typename !== 'UserGroup' || !one.viewerCanMention) return [];
@@ -103,17 +103,17 @@ function peopleAndGroups(found: Suggested, isSilent: boolean): Option[] {
 }
 
 const WILDCARDS = [
-  ['all', 'everybody in the channel'],
-  ['topic', 'everybody who takes part in the topic'],
+  ['all', 'all subscribers of the channel'],
+  ['topic', 'all participants of the topic'],
 ] as const;
 
 const wildcards = ({ text, isSilent }: Token): Option[] =>
-  WILDCARDS.filter(([name]) => isSilent !== true && text !== '' && name.startsWith(text.toLowerCase())).map(
+  WILDCARDS.filter(([name]) => isSilent !== true && text !== '' && fitOf(name, text) !== undefined).map(
     ([name, detail]) => ({ key: name, label: name, detail, icon: 'at', insert: `@**${name}** ` }),
   );
 
-/** Those the viewer is subscribed to are there from the first screen on. */
-function channelNamed(client: Client, name: string): string | undefined {
+/** Returns a channel that the viewer is subscribed to, by name. The first screen contains all of them. */
+function channelNamed(client: Client, name: string) {
   const channels = client.readQuery(SidebarDocument, {})?.data?.subscriptions?.nodes ?? [];
-  return channels.find(({ channel }) => channel.name.toLowerCase() === name.toLowerCase())?.channel.id;
+  return channels.find(({ channel }) => channel.name.toLowerCase() === name.toLowerCase())?.channel;
 }

@@ -5,7 +5,7 @@ import type { Option } from './options.ts';
 import './type-ahead.css';
 import type { Listbox } from './use-listbox.ts';
 
-/** What may be meant, above or below the field in which it is written. */
+/** List of suggestions, above or below the field. */
 export function SuggestionList({ list, label }: { readonly list: Listbox; readonly label: string }) {
   const element = useRef<HTMLDivElement>(null);
   const { active, isOpen } = list;
@@ -16,8 +16,8 @@ export function SuggestionList({ list, label }: { readonly list: Listbox; readon
   return (
     <div className="suggestions" role="listbox" id={list.id} aria-label={label} ref={element}>
       {list.options.map((option, i) => (
-        // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field, which names the marked one.
-        // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys.
+        // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus and references the marked option.
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys.
         <div
           key={option.key}
           className="suggestion"

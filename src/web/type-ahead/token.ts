@@ -1,28 +1,28 @@
-/** A name that is being written, from its sign to the caret. */
+/** A name that is being typed, from its sign to the caret. */
 export interface Token {
   readonly kind: 'person' | 'channel' | 'topic' | 'emoji';
-  /** Where its sign stands in the text. */
+  /** Offset of the sign in the text. */
   readonly start: number;
-  /** What is written of the name by now. */
+  /** The name as typed so far. */
   readonly text: string;
-  /** Of a person: mentioned without being told. */
+  /** For users: whether the mention is silent, and sends no notification. */
   readonly isSilent?: boolean;
-  /** Of a topic: the channel before it. */
+  /** For topics: name of the channel. */
   readonly channelName?: string;
 }
 
-/** So far back, in characters, a name may have begun. */
+/** Longest distance between the caret and the beginning of a name, in characters. */
 const REACH = 160;
 
-// A name has at most three words, or every sentence after an "@" would be one. A sign within a word is none.
+// A name has at most three words. Otherwise every sentence after an "@" would be a name. A sign within a word does not
+// count.
 const PERSON = /(?<![\p{L}\p{N}@*_`])@(_?)(?:\*\*?)?((?:[^\s@*#:`]+(?: [^\s@*#:`]*){0,2})?)$/u;
 const CHANNEL = /(?<![\p{L}\p{N}#*`/&])#(?:\*\*)?((?:[^\s#*>`]+(?: [^\s#*>`]*){0,2})?)$/u;
 const TOPIC = /#\*\*([^*>\n]+)>([^*\n]*)$/u;
 const EMOJI = /(?<![\p{L}\p{N}:`]):([a-z0-9_+-]{2,})$/iu;
 
 /**
- * The name that is being written right before the caret; undefined where none is, and within code, which means what it
- * says.
+ * Returns the name that is being typed before the caret. Undefined if there is none, or if the caret is in code.
  *
  * @param before The text up to the caret.
  */

@@ -10,7 +10,7 @@ interface Props {
   readonly onChange: (topic: string) => void;
 }
 
-/** A topic's name: one that there is, or a new one. */
+/** Field for the name of a topic, with existing topics as suggestions. */
 export function TopicField({ channelId, value, onChange }: Props) {
   const [asked, setAsked] = useState<string>();
   const options = useOptions(asked, asked ?? '', async (client) =>
@@ -26,6 +26,7 @@ export function TopicField({ channelId, value, onChange }: Props) {
     <div className="composer-topic">
       <input
         role="combobox"
+        dir="auto"
         aria-autocomplete="list"
         aria-label="Topic"
         placeholder="Topic"

@@ -1,17 +1,18 @@
 import { type KeyboardEvent, useId, useState } from 'react';
+import { isForInputMethod } from '../keyboard/input-method.ts';
 import type { Option } from './options.ts';
 
 export interface Listbox {
   readonly id: string;
   readonly options: readonly Option[];
   readonly isOpen: boolean;
-  /** Which is marked: the first, until somebody goes on. -1 where none is. */
+  /** Index of the marked option; -1 if none is marked. */
   readonly active: number;
   readonly optionId: (index: number) => string;
   readonly choose: (option: Option) => void;
-  /** @returns Whether the key was for the list. */
+  /** @returns Whether the list has handled the key. */
   readonly onKey: (event: KeyboardEvent) => boolean;
-  /** What the field needs to be a combobox while the list is open. */
+  /** Attributes that make the field a combobox while the list is open. */
   readonly fieldProps: Readonly<Record<string, string | boolean | undefined>>;
 }
 
@@ -19,11 +20,11 @@ interface Given {
   readonly options: readonly Option[];
   readonly choose: (option: Option) => void;
   readonly dismiss: () => void;
-  /** Whether the first is marked from the start, so that Enter takes it. */
+  /** Whether the first option is marked initially, so that Enter takes it. */
   readonly marksFirst: boolean;
 }
 
-/** The keys of a list that hangs on a field in which the focus stays: arrows, Enter, Tab, Escape. */
+/** Handles the keys of an options list while the focus stays in its field: arrows, Enter, Tab, Escape. */
 export function useListbox({ options, choose, dismiss, marksFirst }: Given): Listbox {
   const id = useId();
   const [marked, setMarked] = useState<{ readonly of: readonly Option[]; readonly index: number }>();
@@ -32,10 +33,10 @@ export function useListbox({ options, choose, dismiss, marksFirst }: Given): Lis
   const isOpen = options.length > 0;
   const optionId = (index: number) => `${id}-${index}`;
   const onKey = (event: KeyboardEvent): boolean => {
-    if (!isOpen || event.nativeEvent.isComposing || event.altKey || event.ctrlKey || event.metaKey) return false;
+    if (!isOpen || isForInputMethod(event.nativeEvent) || event.altKey || event.ctrlKey || event.metaKey) return false;
     const step = STEPS[event.key];
     const chosen = options[active];
-    // Whoever writes on has not chosen.
+    // A typed character removes the mark: the user continues typing.
     if (event.key.length === 1) setMarked(undefined);
     if (step !== undefined) setMarked({ of: options, index: nextOf(active, step, options.length) });
     else if ((event.key === 'Enter' || event.key === 'Tab') && !event.shiftKey && chosen !== undefined) choose(chosen);
@@ -56,7 +57,7 @@ export function useListbox({ options, choose, dismiss, marksFirst }: Given): Lis
   return { id, options, isOpen, active, optionId, choose, onKey, fieldProps };
 }
 
-/** The one after, or before, and round again; of none the first, or the last. */
+/** Returns the next or previous index, with wraparound. If no option is marked, returns the first or the last one. */
 const nextOf = (active: number, step: number, count: number): number =>
   (Math.max(active, step > 0 ? -1 : 0) + step + count) % count;
 

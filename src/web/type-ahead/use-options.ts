@@ -1,17 +1,19 @@
 import { useEffect, useState } from 'react';
 import { useClient } from 'urql';
 import { announce } from '../ui/announcer.tsx';
+import { fitOf } from './name-words.ts';
 import type { Option } from './options.ts';
 
-/** How long nothing may have been written before the service is asked. */
+/** Time without a keystroke after which suggestions are requested. */
 const QUIET_MS = 60;
 
 const NONE: readonly Option[] = [];
 
 /**
- * What may be meant, asked for when one pauses; until the answer is there, those of the one before that still fit.
+ * Returns suggestions, which are requested when the user pauses. Until the response arrives, it returns the previous ones
+ * that still match.
  *
- * @param key What is asked; undefined where nothing is.
+ * @param key Identifies the request; undefined for no request.
  */
 export function useOptions(
   key: string | undefined,
@@ -20,7 +22,7 @@ export function useOptions(
 ): readonly Option[] {
   const client = useClient();
   const [found, setFound] = useState(NONE);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key says all of what is asked.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `key` identifies the whole request.
   useEffect(() => {
     if (key === undefined) {
       setFound(NONE);
@@ -31,7 +33,7 @@ export function useOptions(
     const timer = setTimeout(async () => {
       const options = await ask(client);
       if (!isWanted) return;
-      // What is marked stays so where the answer is what is shown.
+      // If the suggestions are the same, the mark stays.
       setFound((before) => (isSame(before, options) ? before : options));
       if (options.length > 0) announce(`${options.length} ${options.length === 1 ? 'suggestion' : 'suggestions'}`);
     }, QUIET_MS);
@@ -48,6 +50,8 @@ const isSame = (some: readonly Option[], others: readonly Option[]): boolean =>
 
 function stillFitting(options: readonly Option[], written: string): readonly Option[] {
   const text = written.toLowerCase();
-  const fitting = options.filter(({ label }) => label.toLowerCase().includes(text));
+  const fitting = options.filter(
+    ({ label }) => label.toLowerCase().includes(text) || fitOf(label, written) !== undefined,
+  );
   return fitting.length === options.length ? options : fitting;
 }

@@ -1,23 +1,24 @@
 import { type RefObject, useRef, useState } from 'react';
 import { replaceRange } from '../composer/write.ts';
+import { isForInputMethod } from '../keyboard/input-method.ts';
 import { type Option, optionsFor } from './options.ts';
 import { isSameToken, type Token, tokenAt } from './token.ts';
 import { type Listbox, useListbox } from './use-listbox.ts';
 import { useOptions } from './use-options.ts';
 
 export interface TypeAhead extends Listbox {
-  /** To be called when the text or the caret is another. */
+  /** Must be called when the text or the caret changes. */
   readonly look: () => void;
 }
 
 /**
- * Suggests what may be meant by the name before the caret of a text: people and groups after "@", channels after "#",
- * a channel's topics after ">", emoji after ":". Whoever writes on need not mind it.
+ * Suggests completions of the name before the caret: users and groups after "@", channels after "#", a channel's topics
+ * after ">", emoji after ":". The user can ignore them and keep typing.
  */
 export function useTypeAhead(field: RefObject<HTMLTextAreaElement | null>, isChannel: boolean): TypeAhead {
   const [token, setToken] = useState<Token>();
   const dismissed = useRef<Token>(undefined);
-  /** Where the space stands that came with a name. */
+  /** Offset after the space that was inserted together with a name. */
   const spaceAt = useRef(-1);
   const key = token === undefined ? undefined : `${token.kind} ${token.channelName ?? ''} ${token.text}`;
   const options = useOptions(key, token?.text ?? '', async (client) =>
@@ -28,7 +29,7 @@ export function useTypeAhead(field: RefObject<HTMLTextAreaElement | null>, isCha
     if (element === null) return;
     const { value, selectionStart, selectionEnd } = element;
     const found = selectionStart === selectionEnd ? tokenAt(value.slice(0, selectionStart)) : undefined;
-    // Whoever closed the list is left alone until the next name.
+    // If the user has closed the list, it stays closed until the next name.
     const isDismissed =
       found !== undefined && dismissed.current?.start === found.start && dismissed.current.kind === found.kind;
     if (!isDismissed) dismissed.current = undefined;
@@ -52,8 +53,9 @@ export function useTypeAhead(field: RefObject<HTMLTextAreaElement | null>, isCha
     marksFirst: true,
   });
   const onKey: Listbox['onKey'] = (event) => {
+    if (isForInputMethod(event.nativeEvent)) return false;
     if (event.key === ' ' && field.current?.selectionEnd === spaceAt.current) {
-      // Whoever writes the space after the name means that one.
+      // A space typed after an inserted name is dropped, because the name already ends with one.
       spaceAt.current = -1;
       event.preventDefault();
       return true;

@@ -3,7 +3,10 @@ import { TypingTimesDocument, type TypingTimesQuery } from '../generated/graphql
 
 type Times = TypingTimesQuery['serverSettings']['typingTimes'];
 
-/** When the service wants to hear that somebody writes; what others are told by goes by the same. Asked for once. */
+/**
+ * Returns the intervals at which typing notifications are sent, and the time after which received ones expire. Cached after
+ * the first request.
+ */
 export async function typingTimes(client: Client): Promise<Times | undefined> {
   const { data } = await client.query(TypingTimesDocument, {}).toPromise();
   return data?.serverSettings.typingTimes;

@@ -5,7 +5,7 @@ import { namesOf } from '../ui/person.tsx';
 import './typing.css';
 import { typists } from './typists.ts';
 
-/** More are not named. */
+/** If more users are typing, their names are not shown. */
 const NAMED = 3;
 
 interface Props {
@@ -13,21 +13,24 @@ interface Props {
   readonly viewerId: string;
 }
 
-/** Who of the others is writing here. It takes up its place whether anybody is or not; nobody has it read out to them. */
+/**
+ * Line with the names of other users who are typing in a narrow. Takes up space even if it is empty. Screen readers do not
+ * announce it.
+ */
 export function TypingLine({ narrow, viewerId }: Props) {
   const said = useStore(typists, (all) => {
     const here = all.filter(
       ({ userId, place }) => userId !== viewerId && place !== undefined && belongsTo(narrow, place) === true,
     );
     if (here.length === 0) return '';
-    if (here.length > NAMED) return 'Several people are writing…';
+    if (here.length > NAMED) return 'Several people are typing…';
     const names = namesOf(here.map(({ name }) => ({ fullName: name })));
-    return `${names} ${here.length === 1 ? 'is' : 'are'} writing…`;
+    return `${names} ${here.length === 1 ? 'is' : 'are'} typing…`;
   });
   return <p className="typing-line">{said}</p>;
 }
 
-/** Who is changing a message right now. */
+/** Shows which other user is editing a message. */
 export function EditTyping({ messageId, viewerId }: { readonly messageId: string; readonly viewerId: string }) {
   const name = useStore(
     typists,

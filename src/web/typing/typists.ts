@@ -4,25 +4,28 @@ import { createStore } from '../api/store.ts';
 import { type LiveEvent, onEvent } from '../live/engine.ts';
 import { typingTimes } from './times.ts';
 
-/** Somebody who is writing, as far as was heard. */
+/** A user who is typing, according to the events received. */
 export interface Typist {
   readonly userId: string;
   readonly name: string;
-  /** Where a message is being written; undefined of one that is edited. */
+  /** Place of the message that is being written; undefined for an edit. */
   readonly place: Placed | undefined;
-  /** Which message is being edited. */
+  /** ID of the message that is being edited; otherwise undefined. */
   readonly messageId: string | undefined;
 }
 
-/** Who is writing anywhere the viewer hears of it, the viewer themselves included. */
+/** All users who are typing, including the viewer, in topics and conversations whose events the viewer receives. */
 export const typists = createStore<readonly Typist[]>([]);
 
-/** Until the service has said another number. */
+/** Used until the service has returned its own value. */
 const EXPIRY_SECONDS = 45;
 
 const timers = new Map<string, ReturnType<typeof setTimeout>>();
 
-/** One writes in one place at a time, and edits beside it. */
+/**
+ * Returns the key of a typing user. A user types in one topic or conversation at a time, but can also edit a message there or
+ * elsewhere.
+ */
 const keyOf = ({ userId, messageId }: Typist): string => `${userId} ${messageId ?? ''}`;
 
 function forget(key: string): void {
@@ -31,7 +34,7 @@ function forget(key: string): void {
   typists.set(typists.get().filter((one) => keyOf(one) !== key));
 }
 
-/** Hears who is writing, and believes it for as long as the service says. @returns What ends it. */
+/** Follows typing events. Each one expires after the time that the service specifies. @returns A function that stops it. */
 export function startTyping(client: Client): () => void {
   let expirySeconds = EXPIRY_SECONDS;
   void typingTimes(client).then((times) => {
@@ -47,9 +50,9 @@ export function startTyping(client: Client): () => void {
     );
   };
   const unhear = onEvent((event) => {
-    const told = toldBy(event);
-    if (told?.isWriting === true) note(told.typist);
-    else if (told !== undefined) forget(keyOf(told.typist));
+    const change = changeIn(event);
+    if (change?.isWriting === true) note(change.typist);
+    else if (change !== undefined) forget(keyOf(change.typist));
   });
   return () => {
     unhear();
@@ -57,13 +60,13 @@ export function startTyping(client: Client): () => void {
   };
 }
 
-interface Told {
+interface TypingChange {
   readonly typist: Typist;
   readonly isWriting: boolean;
 }
 
-/** What an event says of somebody's writing; what they have sent they write no more. */
-function toldBy(event: LiveEvent): Told | undefined {
+/** Returns the change in an event of a user's typing. Sending a message ends the typing. */
+function changeIn(event: LiveEvent): TypingChange | undefined {
   switch (event.__typename) {
     case 'TypingStartedEvent':
     case 'TypingStoppedEvent': {
@@ -88,6 +91,6 @@ function toldOf(
   sender: { readonly id: string; readonly fullName: string } | null,
   what: Pick<Typist, 'place' | 'messageId'>,
   isWriting: boolean,
-): Told | undefined {
+): TypingChange | undefined {
   return sender === null ? undefined : { typist: { userId: sender.id, name: sender.fullName, ...what }, isWriting };
 }

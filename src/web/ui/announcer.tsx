@@ -1,16 +1,19 @@
 import { createStore, useStore } from '../api/store.ts';
 import { uppermostPlace } from './uppermost.ts';
 
-/** Our choice: what comes so soon after is said together with what came before. */
+/** Texts within this time after one another are announced together. */
 const TOGETHER_MS = 500;
-/** Our choice: screen readers have heard of it by then, and a place that comes to be the uppermost does not say it again. */
+/**
+ * Time after which a text is removed. Screen readers have then read the text, and it is not read again when another dialog
+ * becomes the uppermost one.
+ */
 const GONE_MS = 5_000;
 
 const said = createStore({ text: '', times: 0 });
 let last = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Has a screen reader say something when it is done with what it says. */
+/** Announces a text to screen readers, after their current speech. */
 export function announce(text: string): void {
   const { text: before, times } = said.get();
   const isTogether = performance.now() - last < TOGETHER_MS;
@@ -22,13 +25,13 @@ export function announce(text: string): void {
 
 const useIsUppermost = uppermostPlace();
 
-/** What `announce` speaks through: on the page, and in each dialog. */
+/** The live region that `announce` writes to: on the page, and in each dialog. */
 export function Announcer() {
   const { text, times } = useStore(said);
   const isUppermost = useIsUppermost();
   return (
     <div className="only-heard" aria-live="polite">
-      {/* Another element, so that the same words are said again. */}
+      {/* A new element each time, so that the same text is announced again. */}
       {isUppermost && <span key={times}>{text}</span>}
     </div>
   );

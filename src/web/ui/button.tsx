@@ -9,7 +9,7 @@ export function Button({ kind = 'plain', type = 'button', className = '', ...res
 
 type IconButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & { readonly icon: IconName; readonly label: string };
 
-/** A button that shows a picture; `label` is what it is called, and its tooltip. */
+/** A button with an icon. `label` is its accessible name and its tooltip. */
 export function IconButton({ icon, label, type = 'button', className = '', ...rest }: IconButtonProps) {
   return (
     <button type={type} className={`icon-button ${className}`} aria-label={label} title={label} {...rest}>
@@ -21,11 +21,11 @@ export function IconButton({ icon, label, type = 'button', className = '', ...re
 interface RemoveProps {
   readonly id: string;
   readonly name: string;
-  /** Undefined where the viewer may not: there is no button. */
+  /** Undefined if the viewer cannot remove it. Then there is no button. */
   readonly onRemove: ((id: string) => void) | undefined;
 }
 
-/** Takes something out of what lists it. */
+/** Button that removes an entry from its list. */
 export function RemoveButton({ id, name, onRemove }: RemoveProps) {
   if (onRemove === undefined) return null;
   return (

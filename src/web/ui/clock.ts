@@ -1,19 +1,19 @@
 import { createStore, useStore } from '../api/store.ts';
 
-/** Moments as the reader wants to read them. */
+/** Functions that format times according to the viewer's settings. */
 export interface Clock {
   readonly time: (at: string) => string;
-  /** Day and time. */
+  /** Date and time. */
   readonly moment: (at: string) => string;
-  /** With all there is to say of it. */
+  /** Full date, and time with seconds. */
   readonly exact: (at: string) => string;
-  /** Weekday and time of now in a zone. @throws RangeError for a zone that the browser does not know. */
+  /** Current weekday and time in a zone. @throws RangeError if the browser does not support the zone. */
   readonly nowIn: (timeZone: string) => string;
 }
 
 const NOW = { weekday: 'short', hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const;
 
-/** @param isOf24Hours Null: as the browser has it. */
+/** Creates the format functions. @param isOf24Hours Null: the format of the browser. */
 function clockOf(isOf24Hours: boolean | null): Clock {
   const hours = isOf24Hours === null ? {} : ({ hourCycle: isOf24Hours ? 'h23' : 'h12' } as const);
   const formatter = (options: Intl.DateTimeFormatOptions) => {
@@ -28,16 +28,16 @@ function clockOf(isOf24Hours: boolean | null): Clock {
   };
 }
 
-/** By the viewer's setting: `useAppearance` keeps it. */
+/** The current format functions. `useAppearance` sets them from the viewer's setting. */
 export const clock = createStore(clockOf(null));
 let known: boolean | null = null;
 
-/** @param isOf24Hours As the setting has it. */
+/** Sets the time format. @param isOf24Hours Value of the setting; null: the format of the browser. */
 export function setClock(isOf24Hours: boolean | null): void {
   if (isOf24Hours === known) return;
   known = isOf24Hours;
   clock.set(clockOf(isOf24Hours));
 }
 
-/** Who shows a moment by it is drawn anew when the viewer sets another one. */
+/** Returns the format functions. The component renders again when the setting changes. */
 export const useClock = (): Clock => useStore(clock);

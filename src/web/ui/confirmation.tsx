@@ -7,17 +7,17 @@ import { Refusal } from './form.tsx';
 interface Props {
   /** The question. */
   readonly title: string;
-  /** What is done if so: the word on the button. */
+  /** Label of the button that confirms. */
   readonly action: string;
   readonly refusal: string | undefined;
   readonly isBusy: boolean;
-  /** @returns Whether it is done; the question goes then. */
+  /** @returns Whether the action succeeded. The dialog then closes. */
   readonly onConfirm: () => Promise<boolean>;
-  /** What will be the case then. */
+  /** The consequences of the action. */
   readonly children: ReactNode;
 }
 
-/** Asks before something is done that cannot be undone. */
+/** Dialog that asks for confirmation of an action that cannot be undone. */
 export function Confirmation({ title, action, refusal, isBusy, onConfirm, children }: Props) {
   return (
     <Dialog title={title}>

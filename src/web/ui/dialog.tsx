@@ -1,8 +1,10 @@
-import { createContext, type ReactNode, Suspense, use, useId, useLayoutEffect, useRef } from 'react';
+import { createContext, type ReactNode, use, useId, useLayoutEffect, useRef } from 'react';
 import { createStore, useStore } from '../api/store.ts';
 import { Announcer } from './announcer.tsx';
+import { Broken } from './broken.tsx';
 import { IconButton } from './button.tsx';
 import './dialog.css';
+import { ErrorBoundary } from './error-boundary.tsx';
 import { Notices } from './notices.tsx';
 
 interface Opened {
@@ -13,25 +15,33 @@ interface Opened {
 const opened = createStore<readonly Opened[]>([]);
 let last = 0;
 
-/** Shows a dialog above all else, also above another one. @param content A component that draws a `Dialog`. */
+/** Opens a dialog above the page and all other dialogs. @param content A component that renders a `Dialog`. */
 export function openDialog(content: ReactNode): void {
   last += 1;
   opened.set([...opened.get(), { key: last, content }]);
 }
 
-/** Closes every dialog: what is shown below them is to be seen. */
+/** Closes all dialogs, so that the page below them is visible. */
 export const closeDialogs = (): void => opened.set([]);
 
 const Close = createContext<() => void>(() => undefined);
 
-/** What closes the dialog that a component stands in. */
+/** Returns a function that closes the dialog around the component. */
 export const useClose = (): (() => void) => use(Close);
 
-/** Where dialogs are: once on the page. */
+/** Renders the open dialogs. Mounted once on the page. */
 export function Dialogs() {
   return useStore(opened).map(({ key, content }) => (
     <Close key={key} value={() => opened.set(opened.get().filter((one) => one.key !== key))}>
-      <Suspense fallback={null}>{content}</Suspense>
+      <ErrorBoundary
+        fallback={(retry) => (
+          <Dialog title="Error">
+            <Broken retry={retry} />
+          </Dialog>
+        )}
+      >
+        {content}
+      </ErrorBoundary>
     </Close>
   ));
 }
@@ -43,8 +53,8 @@ interface Props {
 }
 
 /**
- * A modal dialog: the browser keeps the focus in it, and gives it back to where it was. It begins at its title, unless
- * something in it is marked `data-autofocus`. Escape and a click beside it close it.
+ * A modal dialog. The browser keeps the focus in it, and restores the previous focus afterwards. The title has the focus at
+ * first, unless an element has `data-autofocus`. Escape and a click outside of the dialog close it.
  */
 export function Dialog({ title, children, size = 'small' }: Props) {
   const close = useClose();
@@ -58,7 +68,7 @@ export function Dialog({ title, children, size = 'small' }: Props) {
     return () => element?.close();
   }, []);
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape does for the keyboard what a click beside it does.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes the dialog from the keyboard.
     <dialog
       ref={dialog}
       className={`dialog dialog-${size}`}

@@ -2,7 +2,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { Button } from './button.tsx';
 import { Field, Refusal, TextField } from './form.tsx';
 
-/** What everything is asked for that people make. */
+/** The common properties of objects that users create. */
 export interface Described {
   readonly name: string;
   readonly description: string;
@@ -11,27 +11,27 @@ export interface Described {
 export interface DraftProps<D extends Described> {
   readonly before: D;
   readonly saveAs: string;
-  /** Who may not change it reads it. */
+  /** If true, the form is read-only. */
   readonly isFixed?: boolean;
   readonly isBusy: boolean;
   readonly refusal: string | undefined;
-  /** @param begun As it was when the form began: only what differs was changed here. */
+  /** @param begun The values when the form was opened. Only values that differ from them were changed here. */
   readonly save: (draft: D, begun: D) => void;
   readonly children?: ReactNode;
 }
 
-/** What of a draft differs from what it began with. */
+/** Returns the values of a draft that differ from the initial ones. */
 export const changesIn = <D extends object>(draft: D, begun: D): Partial<D> =>
   Object.fromEntries(Object.entries(draft).filter(([key, value]) => value !== begun[key as keyof D])) as Partial<D>;
 
 interface Props<D extends Described> extends DraftProps<D> {
   readonly nameLimit: number;
   readonly description: { readonly label: string; readonly hint?: string };
-  /** What else there is to it. */
+  /** Further fields of the form. */
   readonly fields?: (draft: D, put: (part: Partial<D>) => void) => ReactNode;
 }
 
-/** Asks for what something is called, what it is for, and what else makes it what it is. */
+/** Form for a name, a description and further fields. */
 export function DraftForm<D extends Described>(props: Props<D>) {
   const { before, saveAs, isFixed = false, isBusy, refusal, save, children, nameLimit, description, fields } = props;
   const [begun] = useState(before);

@@ -1,7 +1,7 @@
 import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react';
 import './form.css';
 
-/** A form's fields one below the other, and what ends it. */
+/** A form field with its label and hint. */
 export function Field({
   label,
   hint,
@@ -12,7 +12,7 @@ export function Field({
   readonly children: ReactNode;
 }) {
   return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: the control is among what stands in it.
+    // biome-ignore lint/a11y/noLabelWithoutControl: the children contain the control.
     <label className="field">
       <span>{label}</span>
       {children}
@@ -26,7 +26,7 @@ type TextProps = InputHTMLAttributes<HTMLInputElement> & { readonly label: strin
 export function TextField({ label, hint, ...rest }: TextProps) {
   return (
     <Field label={label} hint={hint}>
-      <input className="input" autoComplete="off" {...rest} />
+      <input className="input" dir="auto" autoComplete="off" {...rest} />
     </Field>
   );
 }
@@ -45,7 +45,7 @@ export function Check({ label, ...rest }: CheckProps) {
 type ChoiceProps<T extends string> = Omit<SelectHTMLAttributes<HTMLSelectElement>, 'onChange'> & {
   readonly label: string;
   readonly hint?: ReactNode;
-  /** Each value with what it is called, in their order. */
+  /** Values with their labels, in display order. */
   readonly options: readonly (readonly [value: T, name: string])[];
   readonly onChoose?: (value: T) => void;
 };
@@ -64,7 +64,7 @@ export function Choice<T extends string>({ label, hint, options, onChoose, ...re
   );
 }
 
-/** Why the service refused; nothing where it did not. */
+/** The reason why the service refused a request. Renders nothing if it is undefined. */
 export function Refusal({ children }: { readonly children: string | undefined }) {
   if (children === undefined) return null;
   return (

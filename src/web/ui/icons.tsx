@@ -74,7 +74,7 @@ const SHAPES = {
 
 export type IconName = keyof typeof SHAPES;
 
-/** A picture of its own, for the eye alone: what it means is said beside it. */
+/** An icon. Hidden from screen readers, so that its meaning must be in text beside it. */
 export function Icon({ name, size = 18 }: { readonly name: IconName; readonly size?: number }) {
   return (
     <svg className="icon" viewBox="0 0 20 20" width={size} height={size} aria-hidden="true" focusable="false">

@@ -3,11 +3,11 @@ import { Icon, type IconName } from './icons.tsx';
 import { closePopup } from './popup.tsx';
 
 export interface MenuItem {
-  /** Where several may be called the same. */
+  /** Required if several items have the same label. */
   readonly id?: string;
   readonly label: string;
   readonly icon: IconName;
-  /** The key that does the same without the menu, for the eye. */
+  /** Keyboard shortcut of the item. */
   readonly keys?: string;
   readonly isDangerous?: boolean;
   readonly onChoose: () => void;
@@ -15,11 +15,11 @@ export interface MenuItem {
 
 interface Props {
   readonly label: string;
-  /** In groups; undefined until they are known. */
+  /** Groups of items; undefined until they are loaded. */
   readonly groups: readonly (readonly MenuItem[])[] | undefined;
 }
 
-/** What can be done, within a popup: arrows go through it, a letter goes to what begins with it. */
+/** Menu within a popup. Arrows move through it, and a letter moves to the next item that begins with it. */
 export function Menu({ label, groups }: Props) {
   const menu = useRef<HTMLDivElement>(null);
   const isKnown = groups !== undefined;
@@ -64,7 +64,7 @@ function Item({ item: { label, icon, keys, isDangerous = false, onChoose } }: { 
       <Icon name={icon} size={16} />
       <span>{label}</span>
       {keys !== undefined && (
-        // biome-ignore lint/a11y/noAriaHiddenOnFocusable: it takes no focus; `aria-keyshortcuts` says it.
+        // biome-ignore lint/a11y/noAriaHiddenOnFocusable: `<kbd>` takes no focus; `aria-keyshortcuts` describes the shortcut.
         <kbd className="key" aria-hidden="true">
           {keys}
         </kbd>

@@ -2,7 +2,7 @@ import { createStore, useStore } from '../api/store.ts';
 import './notices.css';
 import { uppermostPlace } from './uppermost.ts';
 
-/** Long enough to be read. */
+/** Time for which a notice is shown: long enough to be read. */
 const SHOWN_MS = 6_000;
 
 interface Notice {
@@ -13,7 +13,7 @@ interface Notice {
 const notices = createStore<readonly Notice[]>([]);
 let last = 0;
 
-/** Says for a moment what became of something: on the screen and to a screen reader. */
+/** Shows a notice for a short time, and announces it to screen readers. */
 export function notify(text: string): void {
   last += 1;
   const notice = { key: last, text };
@@ -23,12 +23,12 @@ export function notify(text: string): void {
 
 const useIsUppermost = uppermostPlace();
 
-/** Where notices are: on the page, and in each dialog. */
+/** The live region of notices: on the page, and in each dialog. */
 export function Notices() {
   const isUppermost = useIsUppermost();
   const all = useStore(notices);
   return (
-    // It is there before there is anything in it: what comes with its words is not said.
+    // The live region is rendered before its text, because text inserted with its region is not announced.
     <div className="notices" role="status" aria-label="Notices">
       {isUppermost &&
         all.map(({ key, text }) => (

@@ -1,22 +1,22 @@
 import { Fragment, type MouseEvent, type ReactNode, useState } from 'react';
 import { Button } from './button.tsx';
 
-/** Which page of a list. */
+/** A page of a list. */
 export interface Place {
-  /** A cursor: what it follows; null for the first page. */
+  /** Cursor of the preceding page; null for the first page. */
   readonly after: string | null;
-  /** Shows the page after it; undefined where that is shown. */
+  /** Shows the next page; undefined if it is already shown. */
   readonly onMore: ((cursor: string) => void) | undefined;
 }
 
 interface PagesProps {
-  /** Which list: of another one the first page alone is shown. */
+  /** Identifies the list. If it changes, only the first page is shown. */
   readonly of: string;
-  /** A component that reads the page and draws its rows, `More` the last of them. */
+  /** Renders the rows of a page, with `More` as the last one. */
   readonly children: (place: Place) => ReactNode;
 }
 
-/** A list of any length: a page is read when somebody wants to see it. */
+/** A list of any length. Each further page is read when the user asks for it. */
 export function Pages({ of, children }: PagesProps) {
   const [shown, setShown] = useState<{ readonly of: string; readonly cursors: readonly string[] }>({ of, cursors: [] });
   const cursors = shown.of === of ? shown.cursors : [];
@@ -28,18 +28,18 @@ export function Pages({ of, children }: PagesProps) {
 
 interface MoreProps {
   readonly place: Place;
-  /** Undefined until the page is read. */
+  /** Undefined until the page is loaded. */
   readonly info: { readonly hasNextPage: boolean; readonly endCursor: string | null } | undefined;
-  /** What it shows more of: the words on the button. */
+  /** Label of the button. */
   readonly children: string;
 }
 
-/** The row of a list that shows what follows it, where something does. */
+/** Row with a button that shows the next page. Renders nothing if there is none. */
 export function More({ place: { onMore }, info, children }: MoreProps) {
   const { hasNextPage = false, endCursor = null } = info ?? {};
   if (!hasNextPage || endCursor === null || onMore === undefined) return null;
   const show = ({ currentTarget }: MouseEvent) => {
-    // The button goes; who has come here by the keyboard goes on from the row before it.
+    // The button disappears, so keyboard users continue from the row before it.
     currentTarget.closest('li')?.previousElementSibling?.querySelector<HTMLElement>('a[href], button')?.focus();
     onMore(endCursor);
   };

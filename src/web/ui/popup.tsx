@@ -1,6 +1,8 @@
 import { type ReactNode, useLayoutEffect, useRef } from 'react';
 import { createPortal } from 'react-dom';
 import { createStore, useStore } from '../api/store.ts';
+import { Broken } from './broken.tsx';
+import { ErrorBoundary } from './error-boundary.tsx';
 import './popup.css';
 
 interface Opened {
@@ -12,25 +14,29 @@ interface Opened {
 const opened = createStore<Opened | undefined>(undefined);
 let last = 0;
 
-/** Shows something small beside an element, in place of what else is shown so. Escape and a click elsewhere close it. */
+/** Opens a popup beside an element, and closes the previous one. Escape and a click outside of the popup close it. */
 export function openPopup(anchor: Element, content: ReactNode): void {
   closePopup();
   last += 1;
   opened.set({ key: last, anchor, content });
 }
 
-/** Closes it; the focus is where it was before. */
+/** Closes the popup. The focus returns to where it was. */
 export function closePopup(): void {
   document.querySelector<HTMLElement>('.popup:popover-open')?.hidePopover();
   opened.set(undefined);
 }
 
-/** Where it is: once on the page; above a dialog, where it was opened in one. */
+/** Renders the popup: within the dialog in which it was opened, or else on the page. Mounted once. */
 export function Popups() {
   const current = useStore(opened);
   if (current === undefined) return null;
   return createPortal(
-    <Popup key={current.key} anchor={current.anchor} content={current.content} />,
+    <Popup
+      key={current.key}
+      anchor={current.anchor}
+      content={<ErrorBoundary fallback={(retry) => <Broken retry={retry} />}>{current.content}</ErrorBoundary>}
+    />,
     current.anchor.closest('dialog') ?? document.body,
   );
 }
@@ -41,7 +47,7 @@ function Popup({ anchor, content }: Omit<Opened, 'key'>) {
     const element = popup.current;
     if (element === null) return undefined;
     element.showPopover();
-    // Where what it stands beside goes, it stays.
+    // If the anchor disappears, the popup stays where it is.
     const put = () => anchor.isConnected && placeBeside(element, anchor);
     put();
     (element.querySelector<HTMLElement>('[data-autofocus]') ?? element).focus({ preventScroll: true });
@@ -62,10 +68,10 @@ function Popup({ anchor, content }: Omit<Opened, 'key'>) {
   );
 }
 
-/** How far it stays from the edges of the window, in pixels. */
+/** Smallest distance from the edges of the window, in pixels. */
 const MARGIN = 8;
 
-/** Below the element, or above it where there is more room; its end at the element's end, as far as it fits. */
+/** Places a popup below an element, or above it if there is more space. Aligns their right edges if the popup fits. */
 function placeBeside(popup: HTMLElement, anchor: Element): void {
   const { top, bottom, right } = anchor.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = popup;

@@ -3,15 +3,15 @@ import type { PersonBadgeFragment } from '../generated/graphql.ts';
 
 export type Presence = 'active' | 'idle' | 'offline' | 'bot';
 
-/** Who has not been seen for so long is away; the service counts so as well. */
+/** Time after which a user who was not seen is offline. The service uses the same value. */
 const OFFLINE_AFTER_MS = 200_000;
 const TICK_MS = 20_000;
 
-/** Milliseconds since 1970 by the service's clock, now and then: what depends on it is drawn anew. */
+/** Time of the service in milliseconds since 1970. Updated every `TICK_MS`, which renders components that depend on it. */
 const serviceTime = createStore(Date.now());
 let [aheadMs, timer]: [number, ReturnType<typeof setInterval> | undefined] = [0, undefined];
 
-/** Lets time pass for all who show it. @returns What ends it. */
+/** Starts the updates of the service's time. @returns A function that stops them. */
 export function keepTime(): () => void {
   clearInterval(timer);
   timer = setInterval(tick, TICK_MS);
@@ -20,7 +20,7 @@ export function keepTime(): () => void {
 
 const tick = () => serviceTime.set(Date.now() - aheadMs);
 
-/** @param moment That the service has just told as its present, for a browser whose clock is wrong. */
+/** Sets the service's time, for browsers whose clock is wrong. @param moment Time that the service has just returned. */
 export function setServiceTime(moment: string): void {
   aheadMs = Date.now() - Date.parse(moment);
   tick();
@@ -28,7 +28,9 @@ export function setServiceTime(moment: string): void {
 
 const PRESENCES = { ACTIVE: 'active', IDLE: 'idle', OFFLINE: 'offline' } as const;
 
-/** Whether somebody is there. The service's word is as old as its answer: who is not heard of again goes offline here. */
+/**
+ * Returns the presence of a user. The data is as old as the last response: users without a newer one become offline here.
+ */
 export const usePresence = ({ isBot, presence }: Pick<PersonBadgeFragment, 'isBot' | 'presence'>): Presence =>
   useStore(serviceTime, (now) => {
     if (isBot) return 'bot';

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** As the styles have it. */
+/** Must match the styles. */
 const narrow = matchMedia('(max-width: 760px)');
 
 function watch(listener: () => void): () => void {
@@ -8,5 +8,5 @@ function watch(listener: () => void): () => void {
   return () => narrow.removeEventListener('change', listener);
 }
 
-/** Whether the screen is narrow, for what is not only of another size there: all else is said in styles. */
+/** Whether the screen is narrow. Only for differences that styles cannot make. */
 export const useIsNarrow = (): boolean => useSyncExternalStore(watch, () => narrow.matches);

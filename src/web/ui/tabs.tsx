@@ -1,11 +1,11 @@
 interface Props<P extends string> {
-  /** Each part with what it is called, in their order. */
+  /** The parts with their labels, in display order. */
   readonly parts: Readonly<Record<P, string>>;
   readonly shown: P;
   readonly onShow: (part: P) => void;
 }
 
-/** Chooses which part of a dialog is shown. */
+/** Buttons that select the part of a dialog to show. */
 export function Tabs<P extends string>({ parts, shown, onShow }: Props<P>) {
   return (
     <div className="tabs dialog-tabs">

@@ -6,17 +6,17 @@ import './toolbar.css';
 export interface Tool {
   readonly label: string;
   readonly icon: IconName;
-  /** The keys that do the same. */
+  /** Keyboard shortcut of the tool. */
   readonly keys?: string | undefined;
-  /** Of one that is on or off. */
+  /** For toggles: whether it is on. */
   readonly isPressed?: boolean;
   readonly isDisabled?: boolean;
   readonly hasMenu?: boolean;
-  /** Of one that shows others behind it, or not. */
+  /** For tools that show further tools: whether those are visible. */
   readonly isExpanded?: boolean;
-  /** Whether the focus stays in the field when it is pressed, and with it the keyboard of a phone. */
+  /** Whether the focus stays in the field when the tool is pressed, so that a phone's keyboard stays open. */
   readonly keepsFocus?: boolean;
-  /** @param button Which was pressed: what it opens stands beside it. */
+  /** @param button The pressed button, beside which popups are opened. */
   readonly onPress: (button: HTMLButtonElement) => void;
 }
 
@@ -26,7 +26,7 @@ interface Props {
   readonly className?: string;
 }
 
-/** Buttons that are one stop of the Tab key: arrows go through them. */
+/** Buttons that are one tab stop: arrows move through them. */
 export function Toolbar({ label, tools, className = '' }: Props) {
   const [stop, setStop] = useState(0);
   const stopAt = canPress(tools[stop]) ? stop : tools.findIndex(canPress);

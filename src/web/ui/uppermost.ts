@@ -2,10 +2,10 @@ import { useId, useLayoutEffect } from 'react';
 import { createStore, useStore } from '../api/store.ts';
 
 /**
- * A hook for what is on the page and in each dialog, and is to speak in the uppermost place alone: of what lies below a modal
- * dialog nothing is heard, and little seen.
+ * Creates a hook for components that are on the page and in each dialog, but are active only in the uppermost of these. Screen
+ * readers read nothing below a modal dialog, and little of it is visible.
  *
- * @returns Whether the component that uses it is in the uppermost place, by when they came to be there.
+ * @returns A hook. It returns whether its component was mounted last.
  */
 export function uppermostPlace(): () => boolean {
   const places = createStore<readonly string[]>([]);

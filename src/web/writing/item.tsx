@@ -1,19 +1,21 @@
 import type { ReactNode } from 'react';
+import type { Data } from '../api/use-data.ts';
 import { clock } from '../ui/clock.ts';
+import { NotReady } from '../ui/not-ready.tsx';
 
 interface Props {
-  /** Where it belongs, or what it is called. */
+  /** Place or name of the entry. */
   readonly title: ReactNode;
   readonly children: ReactNode;
-  /** When, or what became of it. */
+  /** Time or result. */
   readonly detail?: ReactNode;
-  /** Whether it was to be sent and could not be. */
+  /** Whether sending has failed. */
   readonly isFailed?: boolean;
-  /** What can be done with it: buttons. */
+  /** Buttons. */
   readonly actions: ReactNode;
 }
 
-/** One of what somebody has written. */
+/** An entry in a list of drafts, scheduled messages, snippets or reminders. */
 export function Item({ title, children, detail, isFailed = false, actions }: Props) {
   return (
     <li className="written">
@@ -30,18 +32,19 @@ export function Item({ title, children, detail, isFailed = false, actions }: Pro
 }
 
 interface ListProps {
-  /** Undefined while it is read. */
+  readonly read: Data<unknown>;
+  /** Number of entries in the list. */
   readonly count: number | undefined;
-  /** How many there are, where not all are shown. */
+  /** Total number of entries, if the list does not contain all of them. */
   readonly total?: number | null | undefined;
-  /** What is said where there are none. */
+  /** Text that is shown if there are no entries. */
   readonly empty: string;
   readonly label: string;
   readonly children: ReactNode;
 }
 
-export function ItemList({ count, total, empty, label, children }: ListProps) {
-  if (count === undefined) return <p className="message-note">Loading…</p>;
+export function ItemList({ read, count = 0, total, empty, label, children }: ListProps) {
+  if (read.state !== 'ready') return <NotReady of={read} />;
   if (count === 0) return <p className="message-note">{empty}</p>;
   const rest = (total ?? count) - count;
   return (
@@ -54,8 +57,8 @@ export function ItemList({ count, total, empty, label, children }: ListProps) {
   );
 }
 
-/** @param at ISO 8601. */
+/** A time in the viewer's format. @param at In ISO 8601. */
 export const Moment = ({ at }: { readonly at: string }) => <time dateTime={at}>{momentOf(at)}</time>;
 
-/** In words, in the reader's time. @param at ISO 8601. */
+/** Returns a time in the viewer's format and time zone. @param at In ISO 8601. */
 export const momentOf = (at: string): string => clock.get().moment(at);

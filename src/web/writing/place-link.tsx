@@ -8,7 +8,7 @@ import { namesOf } from '../ui/person.tsx';
 export interface Located {
   readonly channel: { readonly id: string; readonly name: string } | null;
   readonly topicName: string;
-  /** Null of a channel's. */
+  /** Null for channel messages. */
   readonly recipients: readonly { readonly id: string; readonly fullName: string }[] | null;
 }
 
@@ -17,7 +17,7 @@ interface Props {
   readonly onFollow?: () => void;
 }
 
-/** Where something is to be sent, and the way there. */
+/** Link to the destination of a message or draft. */
 export function PlaceLink({ of: { channel, topicName, recipients }, onFollow }: Props) {
   const { viewerId } = useViewer();
   const place: Place | undefined =
@@ -26,7 +26,7 @@ export function PlaceLink({ of: { channel, topicName, recipients }, onFollow }: 
       : recipients !== null && recipients.length > 0
         ? { directTo: recipients.map(({ id }) => id) }
         : undefined;
-  if (place === undefined) return <>Nowhere yet</>;
+  if (place === undefined) return <>No recipient yet</>;
   const others = recipients?.filter(({ id }) => id !== viewerId) ?? [];
   const name =
     channel !== null

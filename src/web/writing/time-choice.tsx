@@ -4,13 +4,13 @@ import { fieldValueOf, inAnHour, presets } from './times.ts';
 
 interface MenuProps {
   readonly label: string;
-  /** @param at ISO 8601. */
+  /** @param at In ISO 8601. */
   readonly onChoose: (at: string) => void;
-  /** None of these is meant. */
+  /** Called when the user chooses to enter another time. */
   readonly onOther: () => void;
 }
 
-/** The times that many choose, and the way to any other. */
+/** Menu of suggested times, with an item for any other time. */
 export function TimesMenu({ label, onChoose, onOther }: MenuProps) {
   const times = presets().map(({ label: name, at }) => ({
     label: name,
@@ -20,7 +20,7 @@ export function TimesMenu({ label, onChoose, onOther }: MenuProps) {
   return <Menu label={label} groups={[times, [{ label: 'Another time…', icon: 'edit', onChoose: onOther }]]} />;
 }
 
-/** A date and a time to come, in a form by the name `at`. @param value What it shows at first. */
+/** Field for a future date and time, with the form name `at`. @param value Initial value. */
 export function TimeField({ value = inAnHour() }: { readonly value?: string }) {
   return (
     <TextField

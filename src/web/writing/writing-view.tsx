@@ -15,12 +15,12 @@ const LISTS: Readonly<Record<WritingList, { readonly title: string; readonly lis
   reminders: { title: 'Reminders', list: () => <RemindersList /> },
 };
 
-/** What the viewer has written, or wants written, and is not a message: a list of each kind. */
+/** View of the viewer's drafts, scheduled messages, snippets and reminders: one list for each kind. */
 export function WritingView({ list, menu }: { readonly list: WritingList; readonly menu: ReactNode }) {
   return (
     <>
       <Header menu={menu} title={LISTS[list].title} />
-      <nav className="tabs" aria-label="What is written">
+      <nav className="tabs" aria-label="Drafts and scheduled">
         {WRITING_LISTS.map((name) => (
           <Link className="tab" key={name} to={addressOf({ name: 'writing', list: name })}>
             {LISTS[name].title}

@@ -4,29 +4,29 @@ import { targetOf } from '../drafts/place.ts';
 import { OwnDocument, SetEditTypingDocument, SetTypingDocument } from '../generated/graphql.ts';
 import { typingTimes } from './times.ts';
 
-/** Says that somebody is writing. */
-export interface Telling {
-  /** To be called with each change. @param isText Whether anything is written. */
+/** Callbacks that send typing notifications. */
+export interface TypingNotifier {
+  /** Must be called at each change. @param isText Whether the text is not empty. */
   readonly wrote: (isText: boolean) => void;
-  /** It is sent, or given up. */
+  /** Must be called when the text is sent or discarded. */
   readonly stop: () => void;
 }
 
-/** To a topic of a channel, or to people. */
+/** Destination of typing notifications: a topic of a channel, or users. */
 export type TypingTo =
   | { readonly channelId: string; readonly topic: string }
   | { readonly directTo: readonly string[] };
 
 /**
- * Tells those who are written to, as rarely as the service wants it: at the beginning, from time to time, and at the end;
- * not if the viewer wants it kept.
+ * Sends typing notifications: at the start, at the interval of the service while the user types, and at the end. None are
+ * sent if the viewer's settings disable them.
  *
- * @param to Undefined as long as nobody is.
+ * @param to Undefined if there are no recipients yet.
  */
-export function useTypingTold(to: TypingTo | undefined): Telling {
+export function useTypingNotification(to: TypingTo | undefined): TypingNotifier {
   const client = useClient();
   const key = JSON.stringify(to);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key says all of whom it is told.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `key` identifies `to`.
   const telling = useMemo(() => {
     if (to === undefined) return NOBODY;
     return newTelling(client, (operation) => {
@@ -39,8 +39,8 @@ export function useTypingTold(to: TypingTo | undefined): Telling {
   return telling;
 }
 
-/** Tells those who see a message that the viewer changes it. */
-export function useEditTypingTold(messageId: string): Telling {
+/** Sends notifications that the viewer is editing a message, to the users who see it. */
+export function useEditTypingNotification(messageId: string): TypingNotifier {
   const client = useClient();
   const telling = useMemo(
     () =>
@@ -53,9 +53,9 @@ export function useEditTypingTold(messageId: string): Telling {
   return telling;
 }
 
-const NOBODY: Telling = { wrote: () => undefined, stop: () => undefined };
+const NOBODY: TypingNotifier = { wrote: () => undefined, stop: () => undefined };
 
-function newTelling(client: Client, say: (operation: 'START' | 'STOP') => void): Telling {
+function newTelling(client: Client, say: (operation: 'START' | 'STOP') => void): TypingNotifier {
   let [isWriting, saidAt] = [false, 0];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let asked: ReturnType<typeof typingTimes> | undefined;
@@ -69,7 +69,7 @@ function newTelling(client: Client, say: (operation: 'START' | 'STOP') => void):
     isWriting = true;
     asked ??= typingTimes(client);
     const times = await asked;
-    // It may be over by now.
+    // The typing may have ended in the meantime.
     if (times === undefined || !isWriting) return;
     clearTimeout(timer);
     timer = setTimeout(stop, 1000 * times.stopSeconds);

@@ -1,0 +1,67 @@
+import { useCallback, useMemo } from 'react';
+import { type AnyVariables, createRequest, type RequestPolicy, type TypedDocumentNode, useQuery } from 'urql';
+import { retryNow, troubles } from './retry.ts';
+import { useStore } from './store.ts';
+import { refusalIn } from './use-command.ts';
+
+/** Data that is being read for the first time. */
+export interface Loading {
+  readonly state: 'loading';
+  readonly data?: undefined;
+}
+
+/** Data that could not be read. */
+export interface Failed {
+  readonly state: 'failed';
+  readonly data?: undefined;
+  /** The reason, for the user. */
+  readonly message: string;
+  readonly retry: () => void;
+}
+
+/** Data of the requested document and variables, never of previous ones. */
+export interface Ready<D> {
+  readonly state: 'ready';
+  readonly data: D;
+  /** Reads the data from the service again. */
+  readonly reload: () => void;
+}
+
+export type Data<D> = Loading | Failed | Ready<D>;
+
+interface Options {
+  readonly requestPolicy?: RequestPolicy;
+  /** If true, nothing is read: the result stays `loading`. */
+  readonly pause?: boolean;
+}
+
+/**
+ * Reads data from the cache or the service, and returns it again when it changes. Components read data with this hook only.
+ *
+ * When the document or a variable changes, the previous data is dropped in the same render. Temporary failures are retried
+ * automatically (`api/retry.ts`): the result is `failed` in the meantime, then `ready`.
+ */
+export function useData<D, V extends AnyVariables>(
+  query: TypedDocumentNode<D, V>,
+  variables: V,
+  { requestPolicy = 'cache-first', pause = false }: Options = {},
+): Data<D> {
+  // The request is the same object for equal variables.
+  const { key } = createRequest(query, variables);
+  const [result, execute] = useQuery<D, AnyVariables>({ query, variables, requestPolicy, pause });
+  const trouble = useStore(troubles, (all) => all.get(key));
+  const read = useCallback(() => {
+    if (!retryNow(key)) execute({ requestPolicy: 'network-only' });
+  }, [key, execute]);
+  const isOwn = !pause && result.operation?.key === key;
+  const { data, error } = isOwn ? result : {};
+  const message = data == null && error === undefined ? trouble : refusalIn(undefined, error);
+  return useMemo(() => {
+    if (pause) return { state: 'loading' };
+    if (data != null && (error === undefined || isWhole(data))) return { state: 'ready', data, reload: read };
+    return message === undefined ? { state: 'loading' } : { state: 'failed', message, retry: read };
+  }, [pause, data, error, message, read]);
+}
+
+/** Whether no field is null. If there was an error, a null may stand for a value that exists. */
+const isWhole = (data: object): boolean => Object.values(data).every((value) => value !== null);

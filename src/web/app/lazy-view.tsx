@@ -1,0 +1,24 @@
+import type { ComponentType, ReactNode } from 'react';
+import { Header } from '../conversation/header.tsx';
+import { reloadOnce, reloadPage } from '../drafts/reload.ts';
+import { lazily } from '../ui/lazily.tsx';
+
+interface ViewProps {
+  readonly menu: ReactNode;
+}
+
+/** Wraps a view whose chunk is loaded when the view is first shown. @param title Heading until the chunk is loaded. */
+export const lazyView = <P extends ViewProps>(
+  title: string,
+  importView: () => Promise<ComponentType<P>>,
+): ComponentType<P> =>
+  lazily(importView, {
+    Frame: ({ menu, children }) => (
+      <>
+        <Header menu={menu} title={title} />
+        {children}
+      </>
+    ),
+    // An upgrade has renamed the chunk: after a reload, the new version shows the same address.
+    onGone: (isAsked) => void (isAsked ? reloadPage() : reloadOnce()),
+  });

@@ -1,0 +1,124 @@
+import { globalId } from '../api/global-id.ts';
+import { quoted } from '../search/query.ts';
+import { addressOf, decoded, isChatAddress, type Route } from './routes.ts';
+
+/** Fragments of built-in views. */
+const BUILT_IN: Readonly<Record<string, Route>> = {
+  inbox: { name: 'inbox' },
+  recent: { name: 'inbox' },
+  feed: { name: 'view', view: 'all' },
+  drafts: { name: 'writing', list: 'drafts' },
+  scheduled: { name: 'writing', list: 'scheduled' },
+  reminders: { name: 'writing', list: 'reminders' },
+  'narrow/is/starred': { name: 'view', view: 'starred' },
+  'narrow/is/mentioned': { name: 'view', view: 'mentions' },
+};
+
+/**
+ * Returns the address in this page that a link leads to.
+ *
+ * @param href As written in a message: `/#narrow/…`, an address of this page, or the same with this origin.
+ * @returns Undefined for all other links.
+ */
+export function addressOfLink(href: string): string | undefined {
+  if (!URL.canParse(href, location.origin)) return undefined;
+  const { origin, pathname, search, hash } = new URL(href, location.origin);
+  if (origin !== location.origin || search !== '') return undefined;
+  if (pathname === '/' && hash !== '') return addressOfFragment(hash.slice(1));
+  return isChatAddress(pathname) && hash === '' ? pathname : undefined;
+}
+
+/**
+ * Returns the address in this page that a fragment names: `narrow/channel/9-general/topic/hello/near/17`, as the service and
+ * other clients write it.
+ *
+ * @returns Undefined if the fragment is unknown.
+ */
+export function addressOfFragment(fragment: string): string | undefined {
+  const route = BUILT_IN[fragment.replace(/\/$/, '')];
+  if (route !== undefined) return addressOf(route);
+  if (!fragment.startsWith('narrow/')) return undefined;
+  const terms = termsOf(fragment.split('/').slice(1));
+  return placeAddress(terms) ?? searchAddress(terms);
+}
+
+/** An operator and its operand. The operator begins with "-" if it is negated. */
+type Term = readonly [operator: string, operand: string];
+
+const ALIASES: Readonly<Record<string, string>> = {
+  stream: 'channel',
+  streams: 'channels',
+  subject: 'topic',
+  from: 'sender',
+  'pm-with': 'dm',
+  'group-pm-with': 'dm-including',
+};
+
+function termsOf(parts: readonly string[]): readonly Term[] {
+  const terms: Term[] = [];
+  for (let i = 0; i < parts.length; i += 2) {
+    const [, minus = '', operator = ''] = /^(-?)(.*)$/.exec(parts[i] ?? '') ?? [];
+    terms.push([minus + (ALIASES[operator] ?? operator), operandOf(parts[i + 1] ?? '')]);
+  }
+  return terms;
+}
+
+/** Decodes an operand, which has dots in place of percent signs. */
+const operandOf = (part: string): string => decoded(part, part.replaceAll('.', '%'));
+
+const PLACE_TERMS: ReadonlySet<string> = new Set(['channel', 'topic', 'dm', 'near', 'with', 'id']);
+
+/** Returns the address of a channel, topic, direct conversation or message. */
+function placeAddress(terms: readonly Term[]): string | undefined {
+  const of = new Map(terms);
+  if (of.size !== terms.length || terms.some(([operator]) => !PLACE_TERMS.has(operator))) return undefined;
+  const place = placeOf(of);
+  for (const show of ['near', 'with', 'id'] as const) {
+    const messageId = numberIn(of.get(show));
+    if (messageId === undefined) continue;
+    // The message may have moved since the link was written.
+    const by = show === 'with' ? 'with' : 'near';
+    return addressOf({ name: 'message', messageId: globalId('Message', messageId), by, otherwise: place });
+  }
+  return place;
+}
+
+function placeOf(terms: ReadonlyMap<string, string>): string | undefined {
+  const [channel, topic, people] = ['channel', 'topic', 'dm'].map((operator) => terms.get(operator));
+  const channelId = numberIn(channel);
+  if (channel !== undefined && channelId !== undefined && people === undefined) {
+    const name = channel.slice(channelId.length + 1);
+    const route = { name: 'channel', channelId: globalId('Channel', channelId) } as const;
+    return addressOf(topic === undefined ? route : { ...route, topic }, name);
+  }
+  if (people === undefined || channel !== undefined || topic !== undefined) return undefined;
+  const [list = ''] = people.split('-');
+  const ids = list.split(',');
+  if (!ids.every((id) => /^\d+$/.test(id))) return undefined;
+  return addressOf({ name: 'direct', userIds: ids.map((id) => globalId('User', id)) });
+}
+
+/** Returns the number before a name: 9 of `9-general`. */
+const numberIn = (operand: string | undefined): string | undefined => /^(\d+)(?:-|$)/.exec(operand ?? '')?.[1];
+
+/** Returns the address of a search, with operators and operands as a user would type them. */
+function searchAddress(terms: readonly Term[]): string | undefined {
+  const written: string[] = [];
+  for (const [term, operand] of terms) {
+    const operator = term.replace(/^-/, '');
+    if (operator === 'search') written.push(operand);
+    else if (operator === 'channel') written.push(`${term}:${quoted(operand.replace(/^\d+-/, ''))}`);
+    else if (/^(is|has|topic|channels)$/.test(operator) || operand === 'me') written.push(`${term}:${quoted(operand)}`);
+    else if (/^(sender|dm|dm-including|mentions)$/.test(operator) && numberIn(operand) !== undefined)
+      written.push(`${term}:${people(operand)}`);
+    else return undefined;
+  }
+  return addressOf({ name: 'search', text: written.join(' ') });
+}
+
+/** Returns users in the syntax of a search: `|5,|7` for `5,7-group`. */
+const people = (operand: string): string =>
+  (operand.split('-')[0] ?? '')
+    .split(',')
+    .map((id) => `|${id}`)
+    .join(',');

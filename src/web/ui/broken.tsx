@@ -1,0 +1,14 @@
+import { reloadPage } from '../drafts/reload.ts';
+import { Button } from './button.tsx';
+import './not-ready.css';
+
+/** Shown in place of a part of the page that failed to render. */
+export function Broken({ retry }: { readonly retry: () => void }) {
+  return (
+    <div className="not-ready">
+      <span role="alert">Something went wrong here.</span>
+      <Button onClick={retry}>Try again</Button>
+      <Button onClick={() => void reloadPage()}>Reload page</Button>
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+import type { Data } from '../api/use-data.ts';
+import { Button } from './button.tsx';
+import './not-ready.css';
+
+interface Props {
+  readonly of: Data<unknown>;
+  /** Element to render: `li` in a list. */
+  readonly as?: 'div' | 'li';
+}
+
+/** Shown in place of data that is not ready: a loading message, or the error with a button to retry. */
+export function NotReady({ of, as: Tag = 'div' }: Props) {
+  if (of.state === 'ready') return null;
+  if (of.state === 'loading') {
+    return (
+      <Tag className="not-ready" aria-busy="true">
+        Loading…
+      </Tag>
+    );
+  }
+  return (
+    <Tag className="not-ready">
+      <span role="alert">{of.message}</span>
+      <Button onClick={of.retry}>Try again</Button>
+    </Tag>
+  );
+}
+
+/** Shows an error only, for parts of the page that are visible before their data is loaded. */
+export function Failure(props: Props) {
+  return props.of.state === 'failed' ? <NotReady {...props} /> : null;
+}
