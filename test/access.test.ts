@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
-// Who may see a message: by what kind of channel it is in, who they are, and what they were to the channel and when.
+// Read access to messages, by type of channel, role, and subscription when the message was sent and now.
 
 let service: InProcess;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-/** What somebody was to the channels: when the messages were sent, and today. */
+/** Whether the user was subscribed to the channels when the messages were sent, and is subscribed now. */
 const RELATIONS = {
   stayed: { wasThere: true, isThere: true },
   left: { wasThere: true, isThere: false },
@@ -34,7 +34,7 @@ const KIND_NAMES = Object.keys(KINDS) as Kind[];
 
 type Role = 'member' | 'guest' | 'bot' | 'administrator';
 
-/** Whether somebody of the role may read today what was sent to a channel of the kind. */
+/** Whether a user with this role can now read a message in a channel of this kind. */
 function mayRead(kind: Kind, role: Role, { wasThere, isThere }: (typeof RELATIONS)[Relation]): boolean {
   switch (kind) {
     case 'web':
@@ -57,11 +57,11 @@ interface Reader {
 
 const WORD = 'unmistakable';
 
-test('shows a message to those who may see it, one by one, in lists and searches, and tells those who were there', async () => {
+test('users read exactly the messages that they can access, and recipients get message events', async () => {
   const relations = Object.keys(RELATIONS) as Relation[];
   const cast = (['member', 'guest'] as const).flatMap((role) => relations.map((relation) => ({ role, relation })));
   const people = Object.fromEntries(cast.map(({ role, relation }) => [`${relation} ${role}`, role] as const));
-  const made = await organisation(people, { on: service });
+  const made = await organization(people, { on: service });
   const { owner, bot, administrator, realm } = made;
   const settings = { enable_spectator_access: true };
   await service.app.db.realm.update({ where: { id: realm.id }, data: { settings } });
@@ -82,7 +82,7 @@ test('shows a message to those who may see it, one by one, in lists and searches
   }
   const queues = new Map<Reader, Json>();
   for (const reader of readers) queues.set(reader, await reader.person.register({ fetch_event_types: [] }));
-  /** What a reader's queue tells of messages, from where it began. */
+  /** Reads the messages in the events of a reader's queue, from its start. */
   const told = async (reader: Reader): Promise<string[]> => {
     const { queue_id, last_event_id } = queues.get(reader) ?? {};
     const events = await reader.person.poll(queue_id, last_event_id, { dontBlock: true });
@@ -122,12 +122,12 @@ test('shows a message to those who may see it, one by one, in lists and searches
     const found = async (narrow: Json, more: object = {}) => {
       const range = { anchor: 'newest', num_before: 100, num_after: 0, narrow, ...more };
       const { body } = await person.rest('GET', '/messages', range);
-      // A channel that is not seen is not there.
+      // The narrow is refused if the reader cannot see the channel.
       if (body.code === 'BAD_NARROW') return [];
       return (body.messages as Json[]).flatMap(({ id }) => all.filter(([, one]) => one === id).map(([name]) => name));
     };
 
-    // What was told is told again, whoever may read it today: it was theirs when it was sent.
+    // A repeated read returns the same events, whatever the reader can access now: they were received at the time of sending.
     expect([who, await told(reader)]).toEqual([who, heard(reader)]);
     expect([who, await found([])]).toEqual([who, received]);
     expect([who, await found([['search', WORD]])]).toEqual([who, received]);

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const path = '/users/me/alert_words';
 const add = (person: Person, ...alert_words: string[]) => person.ok('POST', path, { alert_words });
 const remove = (person: Person, ...alert_words: string[]) => person.ok('DELETE', path, { alert_words });
 
-test.concurrent('alert words are added and removed without regard to case, and their user alone hears of it', async () => {
-  const { member, bot, owner } = await organisation();
-  const [heard, others] = [await member.hearing(), await owner.hearing()];
+test.concurrent('alert words are added and removed case-insensitively, and only their user receives the events', async () => {
+  const { member, bot, owner } = await organization();
+  const [heard, others] = [await member.receiving(), await owner.receiving()];
   expect((await member.ok('GET', path)).alert_words).toEqual([]);
   expect((await add(member, ' Release ', 'my project', '  ', 'RELEASE', '👋'.repeat(100))).alert_words).toEqual([
     ...['Release', 'my project', '👋'.repeat(100)],
   ]);
-  // Nothing new.
+  // Without new words, nothing changes.
   expect((await add(member, 'release', '')).alert_words).toHaveLength(3);
   expect((await add(member)).alert_words).toHaveLength(3);
   expect((await remove(member, 'nothing of the kind')).alert_words).toHaveLength(3);
@@ -30,8 +30,8 @@ test.concurrent('alert words are added and removed without regard to case, and t
   await expectIgnoredParameters(member, 'POST', async () => ({ path, parameters: { alert_words: ['a'] } }));
 });
 
-test.concurrent('a word that is too long, too many of them, and none at all are refused', async () => {
-  const { member } = await organisation();
+test.concurrent('refuses a word that is too long, too many words, and an empty word', async () => {
+  const { member } = await organization();
   const refused = async (alert_words: unknown) => (await member.rest('POST', path, { alert_words })).body;
   expect(await refused(['a', 'w'.repeat(101)])).toMatchObject({
     ...{ code: 'BAD_REQUEST', msg: 'alert_words[1] is too long (limit: 100 characters)' },
@@ -44,8 +44,8 @@ test.concurrent('a word that is too long, too many of them, and none at all are 
   expect((await member.ok('GET', path)).alert_words).toEqual(many);
 });
 
-test.concurrent('GraphQL does and tells the same', async () => {
-  const { member } = await organisation();
+test.concurrent('GraphQL gives the same results and events', async () => {
+  const { member } = await organization();
   await using events = await member.events('... on AlertWordsChangedEvent { alertWords }');
   expect(await member.mutate('addAlertWords', { words: ['a', ' B '] }, 'alertWords')).toEqual({
     alertWords: ['a', 'B'],
@@ -55,12 +55,12 @@ test.concurrent('GraphQL does and tells the same', async () => {
   expect(await events.take(2)).toEqual([{ alertWords: ['a', 'B'] }, { alertWords: ['B'] }]);
 });
 
-test.concurrent('a message is flagged for those who receive it and whose word stands in it by itself', async () => {
-  const { owner, member, guest, moderator } = await organisation();
+test.concurrent('a message is flagged for each recipient whose alert word it contains as a separate word', async () => {
+  const { owner, member, guest, moderator } = await organization();
   const subscribers = [owner.id, member.id];
   const { id: channel } = await owner.ok('POST', '/channels/create', { name: 'general', subscribers });
-  // Nobody has a word yet.
-  const heard = await member.hearing({ event_types: ['message'] });
+  // At this point no alert words exist.
+  const heard = await member.receiving({ event_types: ['message'] });
   const say = (content: string, to: object = { type: 'channel', to: channel, topic: 'a' }) =>
     owner.ok('POST', '/messages', { ...to, content });
   await say('release');
@@ -91,24 +91,24 @@ test.concurrent('a message is flagged for those who receive it and whose word st
   expect(Object.fromEntries(seen)).toEqual(
     Object.fromEntries(Object.entries(contents).map(([content, flag]) => [content.trim(), flag])),
   );
-  // Who is not in the channel is not concerned; among people, all are.
+  // In a channel, only subscribers are flagged. In a direct message, all recipients are.
   const [toGuest, toModerator, toOwner] = await Promise.all(
-    [guest, moderator, owner].map((person) => person.hearing({ event_types: ['message'] })),
+    [guest, moderator, owner].map((person) => person.receiving({ event_types: ['message'] })),
   );
   await say('release');
   await say('release', { type: 'direct', to: [guest.id, moderator.id] });
   expect((await toGuest?.())?.map(({ flags }) => flags)).toEqual([['has_alert_word']]);
   expect((await toModerator?.())?.map(({ flags }) => flags)).toEqual([[]]);
   expect((await toOwner?.())?.map(({ flags }) => flags.includes('has_alert_word'))).toEqual([true, true]);
-  // The event as it was is what a later reader of messages finds.
+  // A later read of messages finds the flags of the events.
   const narrow = [{ operator: 'is', operand: 'alerted' }];
   const { messages } = await member.ok('GET', '/messages', { anchor: 'newest', num_before: 100, num_after: 0, narrow });
   const inHistory = Object.values(contents).filter((flag) => flag).length + 1;
   expect(messages).toHaveLength(inHistory);
 });
 
-test.concurrent('an edit flags a message anew, for those who received it', async () => {
-  const { owner, member, guest } = await organisation();
+test.concurrent('an edit updates the flag for the users who received the message', async () => {
+  const { owner, member, guest } = await organization();
   const { id: channel } = await owner.ok('POST', '/channels/create', { name: 'a', subscribers: [owner.id, member.id] });
   await add(member, 'release');
   await add(guest, 'release');
@@ -118,7 +118,7 @@ test.concurrent('an edit flags a message anew, for those who received it', async
     return message.flags.includes('has_alert_word');
   };
   const edit = (content: string) => owner.ok('PATCH', `/messages/${id}`, { content });
-  // They received it, and have left since; the guest came later.
+  // The member received the message and has left the channel. The guest subscribed later.
   await owner.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['a'], principals: [member.id] });
   await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'a' }], principals: [guest.id] });
   await edit('the release');

@@ -6,23 +6,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../src/platform/config.ts';
 import { CHROMIUM_NOTE, hasChromium, launchChromium } from './helpers/chromium.ts';
 import { type Json, type Reply, send } from './helpers/http.ts';
-import { isGroupPicked } from './helpers/part.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 import { type Served, startService } from './helpers/service.ts';
 
-// Front ends of other origins: those that are named may do what our own pages do, and others nothing.
+// Front ends on other origins: allowed origins have the access of the service's own pages, other origins have none.
 
 const PASSWORD = 'correct horse battery';
 const APP = 'https://app.example';
 
 const stack = new AsyncDisposableStack();
 let service: Served;
-let people: Organisation;
-/** Where pages come from that are allowed, and that are not: both of this machine, at ports of their own. */
+let people: Organization;
+/** Origins of an allowed page and of another one, both on this machine, on different ports. */
 let allowed: string;
 let other: string;
 
-/** Serves an empty page, as a development server would. */
+/** Serves an empty page, as a development server does. */
 async function servePage(): Promise<string> {
   const server: Server = createServer((_incoming, outgoing) => {
     outgoing.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Elsewhere</title>');
@@ -38,21 +37,21 @@ async function servePage(): Promise<string> {
 beforeAll(async () => {
   [allowed, other] = [await servePage(), await servePage()];
   service = stack.use(await startService({ env: { ALLOWED_ORIGINS: `${APP}, ${allowed}`, TRUST_PROXY: '1' } }));
-  people = await organisation({}, { on: service, password: PASSWORD, subdomain: '' });
+  people = await organization({}, { on: service, password: PASSWORD, subdomain: '' });
 });
 afterAll(() => stack.disposeAsync());
 
 const ask = (method: string, path: string, headers: Record<string, string>, body?: string): Promise<Reply> =>
   send(service.url, { method, path, headers: { host: people.owner.host, ...headers }, body });
 
-describe('leave to ask', () => {
+describe('cross-origin access', () => {
   const preflight = (path: string, origin: string) =>
     ask('OPTIONS', path, {
       ...{ origin, 'access-control-request-method': 'POST' },
       'access-control-request-headers': 'content-type,idempotency-key',
     });
 
-  test.for(['/graphql', '/api/v1/messages'])('is given to origins that are allowed, at %s', async (path) => {
+  test.for(['/graphql', '/api/v1/messages'])('is allowed at %s for allowed origins', async (path) => {
     const { status, headers } = await preflight(path, APP);
     expect([status, headers['access-control-allow-origin']]).toEqual([204, APP]);
     expect(headers).toMatchObject({ 'access-control-allow-credentials': 'true', 'access-control-max-age': '7200' });
@@ -62,7 +61,7 @@ describe('leave to ask', () => {
   });
 
   test.for(['https://evil.example', 'null', 'https://app.example:444', 'https://app.example.evil.example'])(
-    'is not given to %s, nor by any answer',
+    'is denied for %s in preflights and in replies',
     async (origin) => {
       for (const { headers } of [
         await preflight('/graphql', origin),
@@ -75,11 +74,11 @@ describe('leave to ask', () => {
     },
   );
 
-  test.for(['/', '/docs', '/start', '/metrics', '/graphqlx'])('is given at no page: %s', async (path) => {
+  test.for(['/', '/docs', '/start', '/metrics', '/graphqlx'])('is allowed on no page: %s', async (path) => {
     expect((await preflight(path, APP)).headers['access-control-allow-origin']).toBeUndefined();
   });
 
-  test('comes with every answer: errors, too, whose limits a script may read', async () => {
+  test('is allowed in all replies, including errors, with readable rate limit headers', async () => {
     for (const [method, path] of [
       ['GET', '/api/v1/users/me'],
       ['GET', '/graphql?query={__typename}'],
@@ -92,7 +91,7 @@ describe('leave to ask', () => {
   });
 });
 
-test('a page of another site is signed in over https alone, by a cookie that third sites have no part in', async () => {
+test('a page of another site signs in over HTTPS only, with a partitioned cookie', async () => {
   const signIn = (proto: string) =>
     ask(
       'POST',
@@ -110,101 +109,101 @@ test('a page of another site is signed in over https alone, by a cookie that thi
 });
 
 test.for(['app.example', 'https://app.example/', 'https://app.example/chat', '*', 'null', 'app://chat'])(
-  'what is no origin is said at the start: %s',
+  'the configuration refuses a value that is not an origin: %s',
   (origin) => {
     expect(() => readConfig({ ALLOWED_ORIGINS: origin })).toThrow(ConfigError);
   },
 );
 
-describe.runIf(hasChromium && isGroupPicked('allowed-origins.test.ts > in a browser'))(
-  `in a browser${CHROMIUM_NOTE}`,
-  () => {
-    let browser: Browser;
-    let api: string;
+describe.runIf(hasChromium)(`in a browser${CHROMIUM_NOTE}`, () => {
+  let browser: Browser;
+  let api: string;
 
-    beforeAll(async () => {
-      browser = await launchChromium();
-      stack.defer(() => browser.close());
-      api = service.url.replace('127.0.0.1', 'localhost');
-    });
+  beforeAll(async () => {
+    browser = await launchChromium();
+    stack.defer(() => browser.close());
+    api = service.url.replace('127.0.0.1', 'localhost');
+  });
 
-    /** Signs in on a page of this origin and subscribes, over a socket and an event stream; then somebody says something. */
-    async function tryFrom(origin: string): Promise<{ readonly page: Page; readonly session: Json }> {
-      const page = await (await browser.newContext()).newPage();
-      await page.goto(origin);
-      const login = { username: people.owner.email, password: PASSWORD };
-      const session = await page.evaluate(
-        async ({ api, login }) => {
-          const graphql = async (query: string, variables: object) => {
-            const answer = await fetch(`${api}/graphql`, {
-              ...{ method: 'POST', credentials: 'include' },
-              headers: { 'content-type': 'application/json' },
-              body: JSON.stringify({ query, variables }),
-            });
-            return answer.json();
+  /**
+   * Signs in on a page of this origin and subscribes over a socket and an event stream. Then changes the user's
+   * status.
+   */
+  async function tryFrom(origin: string): Promise<{ readonly page: Page; readonly session: Json }> {
+    const page = await (await browser.newContext()).newPage();
+    await page.goto(origin);
+    const login = { username: people.owner.email, password: PASSWORD };
+    const session = await page.evaluate(
+      async ({ api, login }) => {
+        const graphql = async (query: string, variables: object) => {
+          const answer = await fetch(`${api}/graphql`, {
+            ...{ method: 'POST', credentials: 'include' },
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ query, variables }),
+          });
+          return answer.json();
+        };
+        try {
+          const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { __typename } }';
+          return (await graphql(signIn, { input: login })).data.signIn.__typename;
+        } catch (error) {
+          return String(error);
+        }
+      },
+      { api, login },
+    );
+    return { page, session };
+  }
+
+  /** @returns The first message about the queue over a socket or an event stream, or the reason of its failure. */
+  const listen = (page: Page, queueId: string, transport: 'ws' | 'sse'): Promise<string> =>
+    page.evaluate(
+      ({ api, queueId, transport }) => {
+        const query = `subscription { events(queueId: "${queueId}") { type } }`;
+        const { promise, resolve } = Promise.withResolvers<string>();
+        if (transport === 'sse') {
+          const address = `${api}/graphql?query=${encodeURIComponent(query)}`;
+          const source = new EventSource(address, { withCredentials: true });
+          source.addEventListener('next', (event) => resolve(JSON.parse(event.data).data.events.type));
+          source.onerror = () => resolve('refused');
+        } else {
+          const socket = new WebSocket(`${api.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+          socket.onopen = () => socket.send(JSON.stringify({ type: 'connection_init' }));
+          socket.onmessage = ({ data }) => {
+            const { type, payload } = JSON.parse(data);
+            if (type === 'connection_ack')
+              socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query } }));
+            if (type === 'next') resolve(payload.data.events.type);
           };
-          try {
-            const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { __typename } }';
-            return (await graphql(signIn, { input: login })).data.signIn.__typename;
-          } catch (error) {
-            return String(error);
-          }
-        },
-        { api, login },
-      );
-      return { page, session };
+          socket.onclose = () => resolve('refused');
+        }
+        return promise;
+      },
+      { api, queueId, transport },
+    );
+
+  test('a page of an allowed origin signs in and subscribes without an API key', async () => {
+    const { page, session } = await tryFrom(allowed);
+    expect(session).toBe('SignInPayload');
+    for (const transport of ['ws', 'sse'] as const) {
+      const { queue_id } = await people.owner.register({ fetch_event_types: [] });
+      await people.owner.ok('POST', '/users/me/status', { status_text: transport });
+      expect([transport, await listen(page, queue_id, transport)]).toEqual([transport, 'USER_STATUS']);
     }
+  });
 
-    /** @returns What a socket and an event stream were first told of the queue, or why they were not. */
-    const listen = (page: Page, queueId: string, transport: 'ws' | 'sse'): Promise<string> =>
-      page.evaluate(
-        ({ api, queueId, transport }) => {
-          const query = `subscription { events(queueId: "${queueId}") { type } }`;
-          const { promise, resolve } = Promise.withResolvers<string>();
-          if (transport === 'sse') {
-            const address = `${api}/graphql?query=${encodeURIComponent(query)}`;
-            const source = new EventSource(address, { withCredentials: true });
-            source.addEventListener('next', (event) => resolve(JSON.parse(event.data).data.events.type));
-            source.onerror = () => resolve('refused');
-          } else {
-            const socket = new WebSocket(`${api.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
-            socket.onopen = () => socket.send(JSON.stringify({ type: 'connection_init' }));
-            socket.onmessage = ({ data }) => {
-              const { type, payload } = JSON.parse(data);
-              if (type === 'connection_ack')
-                socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query } }));
-              if (type === 'next') resolve(payload.data.events.type);
-            };
-            socket.onclose = () => resolve('refused');
-          }
-          return promise;
-        },
-        { api, queueId, transport },
-      );
-
-    test('a page of an origin that is allowed signs in and subscribes, with no key in it', async () => {
-      const { page, session } = await tryFrom(allowed);
-      expect(session).toBe('SignInPayload');
+  test('a page of another origin cannot call the API, even if the visitor has a session', async () => {
+    const { page, session } = await tryFrom(other);
+    expect(session).toContain('Failed to fetch');
+    const { page: ours } = await tryFrom(allowed);
+    // The cookie belongs to the host, whatever the port, so the browser would send it.
+    await ours.goto(other);
+    for (const visited of [page, ours]) {
       for (const transport of ['ws', 'sse'] as const) {
         const { queue_id } = await people.owner.register({ fetch_event_types: [] });
-        await people.owner.ok('POST', '/users/me/status', { status_text: transport });
-        expect([transport, await listen(page, queue_id, transport)]).toEqual([transport, 'USER_STATUS']);
+        await people.owner.ok('POST', '/users/me/status', { status_text: `${transport} elsewhere` });
+        expect(await listen(visited, queue_id, transport)).toBe('refused');
       }
-    });
-
-    test('a page of another cannot, nor by the session of a visitor who has one', async () => {
-      const { page, session } = await tryFrom(other);
-      expect(session).toContain('Failed to fetch');
-      const { page: ours } = await tryFrom(allowed);
-      // The cookie is of the host, whatever the port: the browser would send it.
-      await ours.goto(other);
-      for (const visited of [page, ours]) {
-        for (const transport of ['ws', 'sse'] as const) {
-          const { queue_id } = await people.owner.register({ fetch_event_types: [] });
-          await people.owner.ok('POST', '/users/me/status', { status_text: `${transport} elsewhere` });
-          expect(await listen(visited, queue_id, transport)).toBe('refused');
-        }
-      }
-    });
-  },
-);
+    }
+  });
+});

@@ -7,7 +7,7 @@ import { ChatError } from '../src/platform/errors.ts';
 import { send } from './helpers/http.ts';
 
 const LIMIT = 100_000;
-/** Of what all bodies may hold together: two that are nearly whole, and some more. */
+/** Limit of the bytes in all bodies together: two nearly complete bodies, and some more. */
 const ROOM = 250_000;
 
 let server: Server;
@@ -31,7 +31,7 @@ afterAll(() => {
   server.close();
 });
 
-/** Sends all of a body but its end. */
+/** Sends a body except its last byte. */
 async function stall(): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -42,7 +42,7 @@ async function stall(): Promise<Socket> {
 
 const statusOf = async (socket: Socket) => String((await once(socket, 'data'))[0]).slice(9, 12);
 
-test('bodies that never end give way to those that do, the oldest first, and leave no trace', async () => {
+test('incomplete bodies are dropped in favor of complete ones, oldest first, and release their memory', async () => {
   const whole = () => send(url, { method: 'POST', path: '/', headers: {}, body: 'y'.repeat(LIMIT) });
   const first = await stall();
   const second = await stall();
@@ -52,7 +52,7 @@ test('bodies that never end give way to those that do, the oldest first, and lea
   second.write('x');
   expect(await statusOf(second)).toBe('200');
   for (const socket of [first, second]) socket.destroy();
-  // What was cut off, answered or refused takes no room of those that come after.
+  // Aborted, answered and refused bodies no longer count towards the limit.
   const third = await stall();
   third.destroy();
   const others = await Promise.all([stall(), stall()]);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { runCommand } from './helpers/control.ts';
 import { basic, Visitor } from './helpers/person.ts';
-import { organisation, serverOf } from './helpers/server.ts';
+import { organization, serverOf } from './helpers/server.ts';
 
 const VIEWER = '{ viewer { databaseId } }';
 
-/** What each door answers somebody with these credentials: status and code. */
+/** Returns the status and code of each API for these credentials. */
 async function answers(visitor: Visitor) {
   const rest = await visitor.rest('GET', '/users/me');
   const graphql = await visitor.graphql(VIEWER);
@@ -17,8 +17,8 @@ async function answers(visitor: Visitor) {
 }
 
 describe('credentials', () => {
-  test.concurrent('are an address and a key, on both doors, for people and bots', async () => {
-    const { member, bot } = await organisation();
+  test.concurrent('are an address and an API key in both APIs, for users and bots', async () => {
+    const { member, bot } = await organization();
     for (const person of [member, bot]) {
       expect((await person.ok('GET', '/users/me')).user_id).toBe(person.id);
       expect((await person.query(VIEWER)).viewer.databaseId).toBe(person.id);
@@ -26,24 +26,24 @@ describe('credentials', () => {
     }
   });
 
-  test.concurrent('take the address in whatever case, and the stand-in address of nobody else', async () => {
-    const { member, owner } = await organisation();
+  test.concurrent('accept the address in any case, and no placeholder address of another user', async () => {
+    const { member, owner } = await organization();
     const upper = member.as(basic(` ${member.email.toUpperCase()} `, member.apiKey));
     expect((await upper.ok('GET', '/users/me')).user_id).toBe(member.id);
     const other = member.as(basic(`user${owner.id}@users.invalid`, member.apiKey));
     expect((await answers(other)).rest).toEqual([401, 'INVALID_API_KEY']);
   });
 
-  test.concurrent('are the key alone, as a bearer, on GraphQL', async () => {
-    const { member } = await organisation();
+  test.concurrent('can be the API key alone, as a bearer token, in GraphQL', async () => {
+    const { member } = await organization();
     const bearer = member.as(`Bearer ${member.apiKey}`);
     expect((await bearer.graphql(VIEWER)).data.viewer.databaseId).toBe(member.id);
     expect((await bearer.graphqlOverSocket(VIEWER)).data.viewer.databaseId).toBe(member.id);
     expect((await bearer.rest('GET', '/users/me')).body.code).toBe('UNAUTHORIZED');
   });
 
-  test.concurrent('that are absent get 401 UNAUTHORIZED', async () => {
-    const { anonymous } = await organisation();
+  test.concurrent('that are missing get 401 UNAUTHORIZED', async () => {
+    const { anonymous } = await organization();
     expect(await answers(anonymous)).toMatchObject({ rest: [401, 'UNAUTHORIZED'], challenge: [true, 'error'] });
     expect((await anonymous.graphql(VIEWER)).errors?.[0].extensions.code).toBe('UNAUTHORIZED');
   });
@@ -54,8 +54,8 @@ describe('credentials', () => {
     ['no base64', 'Basic %%%'],
     ['no colon', `Basic ${Buffer.from('somebody').toString('base64')}`],
     ['nothing after the scheme', 'Basic '],
-  ])('that cannot be read (%s) get 401 UNAUTHORIZED', async ([, authorization]) => {
-    const { anonymous } = await organisation();
+  ])('that cannot be parsed (%s) get 401 UNAUTHORIZED', async ([, authorization]) => {
+    const { anonymous } = await organization();
     expect(await answers(anonymous.as(authorization))).toEqual({
       rest: [401, 'UNAUTHORIZED'],
       graphql: [401, 'UNAUTHORIZED'],
@@ -63,8 +63,8 @@ describe('credentials', () => {
     });
   });
 
-  test.concurrent('that fit no account get 401 INVALID_API_KEY, the same for an unknown address and a wrong key', async () => {
-    const [{ member, owner }, other] = await Promise.all([organisation(), organisation()]);
+  test.concurrent('that match no account get 401 INVALID_API_KEY, the same for an unknown address and a wrong key', async () => {
+    const [{ member, owner }, other] = await Promise.all([organization(), organization()]);
     for (const [address, key] of [
       ['nobody@example.com', member.apiKey],
       [member.email, owner.apiKey],
@@ -82,20 +82,20 @@ describe('credentials', () => {
     }
   });
 
-  test.concurrent('of a socket are refused with 4403', async () => {
-    const { member } = await organisation();
+  test.concurrent('that are wrong close a socket with 4403', async () => {
+    const { member } = await organization();
     const stranger = member.as(basic(member.email, 'a'.repeat(32)));
     await expect(stranger.graphqlOverSocket(VIEWER)).rejects.toMatchObject({ code: 4403 });
   });
 
-  test.concurrent('come before everything else that is wrong with a request', async () => {
-    const { anonymous } = await organisation();
+  test.concurrent('are checked before every other error of a request', async () => {
+    const { anonymous } = await organization();
     expect((await anonymous.rest('POST', '/drafts', { drafts: 'no JSON' })).status).toBe(401);
     expect((await anonymous.rest('GET', '/users/2000000000')).status).toBe(401);
   });
 
-  test.concurrent('end with the key: a new one voids the old at once, and closes what is open under it', async () => {
-    const { member, realm } = await organisation();
+  test.concurrent('end with the key: a new key invalidates the old one immediately and closes its connections', async () => {
+    const { member, realm } = await organization();
     await using stream = await member.events('position');
     const { api_key } = (await runCommand(serverOf().dataDir, 'key rotate', {
       org: realm.subdomain,
@@ -108,8 +108,8 @@ describe('credentials', () => {
 });
 
 describe('the host', () => {
-  test.concurrent('picks the organization; one that is not there answers 404', async () => {
-    const { member } = await organisation();
+  test.concurrent('selects the organization; an unknown host answers 404', async () => {
+    const { member } = await organization();
     for (const host of ['nobody.localhost', 'example.com', 'a.b.localhost']) {
       const lost = new Visitor({ url: member.url, host, authorization: member.authorization });
       const { status, body } = await lost.rest('GET', '/users/me');
@@ -117,8 +117,8 @@ describe('the host', () => {
     }
   });
 
-  test.concurrent("does not take another organization's key", async () => {
-    const [{ member }, other] = await Promise.all([organisation(), organisation()]);
+  test.concurrent('refuses the API key of another organization', async () => {
+    const [{ member }, other] = await Promise.all([organization(), organization()]);
     const stray = new Visitor({ url: member.url, host: other.realm.host, authorization: member.authorization });
     expect((await answers(stray)).rest).toEqual([401, 'INVALID_API_KEY']);
   });
@@ -127,8 +127,8 @@ describe('the host', () => {
 describe('POST /fetch_api_key', () => {
   const password = 'correct horse battery';
 
-  test.concurrent('gives the key for the right password, however the address is written', async () => {
-    const { owner, anonymous } = await organisation({}, { password });
+  test.concurrent('returns the API key for the right password, whatever the case of the address', async () => {
+    const { owner, anonymous } = await organization({}, { password });
     const username = ` ${owner.email.toUpperCase()}`;
     expect(await anonymous.ok('POST', '/fetch_api_key', { username, password })).toEqual({
       ...{ result: 'success', msg: '', api_key: owner.apiKey, email: owner.email, user_id: owner.id },
@@ -139,8 +139,8 @@ describe('POST /fetch_api_key', () => {
     expect(ignored).toEqual(['other', 'unknown']);
   });
 
-  test.concurrent('answers a wrong password, an unknown address and an account without a password alike', async () => {
-    const { owner, member, anonymous } = await organisation({}, { password });
+  test.concurrent('gives the same answer to a wrong password, an unknown address and an account without a password', async () => {
+    const { owner, member, anonymous } = await organization({}, { password });
     const attempts = [
       [owner.email, 'wrong password'],
       ['nobody@example.com', password],
@@ -153,8 +153,8 @@ describe('POST /fetch_api_key', () => {
     }
   });
 
-  test.concurrent('refuses further attempts after five failures, the right password too', async () => {
-    const { owner, anonymous } = await organisation({}, { password });
+  test.concurrent('refuses further attempts after five failures, even with the right password', async () => {
+    const { owner, anonymous } = await organization({}, { password });
     const attempt = (guess: string) =>
       anonymous.rest('POST', '/fetch_api_key', { username: owner.email, password: guess });
     for (let i = 1; i <= 5; i++) expect((await attempt('wrong')).status).toBe(401);
@@ -164,8 +164,8 @@ describe('POST /fetch_api_key', () => {
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
   });
 
-  test.concurrent.for([['username'], ['password']])('needs a %s', async ([name = '']) => {
-    const { anonymous } = await organisation();
+  test.concurrent.for([['username'], ['password']])('requires %s', async ([name = '']) => {
+    const { anonymous } = await organization();
     const { body } = await anonymous.rest('POST', '/fetch_api_key', {
       username: 'a',
       password: 'b',

@@ -1,15 +1,19 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RequestTimeoutError } from '../src/platform/errors.ts';
 import { prepareAvatar } from '../src/platform/images/prepare.ts';
+import { heldImages } from './helpers/held-images.ts';
 import type { Json } from './helpers/http.ts';
 import { send } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { multipart, multipartOperation, PREFLIGHT } from './helpers/multipart.ts';
 import type { Person, Visitor } from './helpers/person.ts';
 import { colorAt, download, NO_PICTURES, PNG, plain } from './helpers/pictures.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
 const BLUE = [0, 0, 255, 255];
 const isNear = (color: number[], wanted: number[]) => color.every((part, i) => Math.abs(part - (wanted[i] ?? 0)) < 12);
@@ -17,23 +21,26 @@ const isNear = (color: number[], wanted: number[]) => color.every((part, i) => M
 const upload = (person: Person, file: Uint8Array = PNG) => person.rest('POST', '/users/me/avatar', { file });
 const set = (person: Person, image: Uint8Array | null) =>
   person.tryMutation('setAvatar', { image }, 'user { avatarUrl avatarVersion }');
+/** Returns the address of a user's avatar, as another user receives it. */
+const addressOf = async (by: Person, id: number): Promise<string> =>
+  (await by.ok('GET', `/users/${id}`)).user.avatar_url;
 const own = async (person: Person) => {
   const { avatar_url, avatar_url_medium, avatar_source } = await person.register({ fetch_event_types: ['realm_user'] });
   return { avatar_url, avatar_url_medium, avatar_source };
 };
 
-test('an upload becomes the avatar, a square in two sizes, and everybody hears of it', async () => {
-  const { member, guest } = await organisation();
-  const heard = await guest.hearing({ event_types: ['realm_user'] });
-  // Red at the sides: the square is from the middle.
+test('an upload becomes the avatar, a square in two sizes, and other users are notified', async () => {
+  const { member, guest } = await organization();
+  const heard = await guest.receiving({ event_types: ['realm_user'] });
+  // The image is red at the sides, because the square is cut from the middle.
   const middle = await plain('blue', { width: 60, height: 60 }).png().toBuffer();
   const wide = await plain('red', { width: 200, height: 60 })
     .composite([{ input: middle, left: 70, top: 0 }])
     .jpeg()
     .toBuffer();
   const { avatar_url } = await member.ok('POST', '/users/me/avatar', { file: wide });
-  expect(avatar_url).toBe(`/avatar/${member.id}?v=2`);
-  const medium = `/avatar/${member.id}/medium?v=2`;
+  expect(avatar_url).toMatch(new RegExp(`^/avatar/${member.id}/[\\w-]{22}\\?v=2$`));
+  const medium = avatar_url.replace('?', '/medium?');
   expect(await own(member)).toEqual({ avatar_url, avatar_url_medium: medium, avatar_source: 'U' });
   const person = { user_id: member.id, avatar_url, avatar_url_medium: medium, avatar_source: 'U', avatar_version: 2 };
   expect(await heard()).toEqual([{ type: 'realm_user', op: 'update', person }]);
@@ -56,9 +63,9 @@ test('an upload becomes the avatar, a square in two sizes, and everybody hears o
   }
 });
 
-test('an image is turned upright, and nothing else of the file is left', async () => {
-  const { member } = await organisation();
-  // Blue on the left; the camera was turned by a quarter, so that it belongs on top.
+test('an image is rotated upright, and its metadata is removed', async () => {
+  const { member } = await organization();
+  // Blue on the left. The orientation tag rotates the image by 90 degrees, so that blue is at the top.
   const half = await plain('blue', { width: 30, height: 60 }).png().toBuffer();
   const photograph = await plain('red', { width: 60, height: 60 })
     .composite([{ input: half, left: 0, top: 0 }])
@@ -75,37 +82,40 @@ test('an image is turned upright, and nothing else of the file is left', async (
   expect({ exif, orientation, icc, xmp }).toEqual({});
 });
 
-test('an avatar that is taken away leaves the default of the organization, once', async () => {
-  const { owner, member } = await organisation();
+test('deleting an avatar restores the default of the organization, once', async () => {
+  const { owner, member } = await organization();
   await member.ok('POST', '/users/me/avatar', { file: PNG });
-  const heard = await owner.hearing({ event_types: ['realm_user'] });
+  const heard = await owner.receiving({ event_types: ['realm_user'] });
   const removed = await member.ok('DELETE', '/users/me/avatar');
-  expect(removed.avatar_url).toBe(`/avatar/${member.id}?v=3`);
+  expect(removed.avatar_url).toMatch(/\?v=3$/);
   expect(await member.ok('DELETE', '/users/me/avatar')).toEqual(removed);
   expect(await heard()).toMatchObject([{ person: { avatar_source: 'J', avatar_version: 3 } }]);
-  expect((await download(member, removed.avatar_url)).headers['content-type']).toBe('image/svg+xml');
+  expect((await download(member, removed.avatar_url)).headers['content-type']).toBe('image/png');
   await owner.ok('PATCH', '/realm', { default_avatar_source: 'G' });
   await member.ok('POST', '/users/me/avatar', { file: PNG });
   expect(await set(member, null)).toMatchObject({ user: { avatarVersion: 5 } });
   expect((await own(member)).avatar_source).toBe('G');
 });
 
-test('a client that can work out hosted images is told null of those alone', async () => {
-  const { owner, member, guest } = await organisation();
+test('every client receives the address of an image, even if it could compute the address at the provider', async () => {
+  const { owner, member, guest } = await organization();
   await owner.ok('PATCH', '/realm', { default_avatar_source: 'G' });
   await member.ok('POST', '/users/me/avatar', { file: PNG });
   const heard = await Promise.all(
-    [true, false].map((client_gravatar) => guest.hearing({ client_gravatar, event_types: ['realm_user'] })),
+    [true, false].map((client_gravatar) =>
+      guest.receiving({
+        ...{ client_gravatar, event_types: ['realm_user'] },
+        client_capabilities: { notification_settings_null: true, user_avatar_url_field_optional: true },
+      }),
+    ),
   );
-  await member.ok('DELETE', '/users/me/avatar');
-  const [byItself, told] = await Promise.all(heard.map((events) => events()));
-  const shared = { user_id: member.id, avatar_source: 'G', avatar_version: 3 };
-  expect(byItself).toMatchObject([{ person: { ...shared, avatar_url: null, avatar_url_medium: null } }]);
-  expect(told).toMatchObject([{ person: { ...shared, avatar_url: `/avatar/${member.id}?v=3` } }]);
+  const { avatar_url } = await member.ok('DELETE', '/users/me/avatar');
+  const shared = { user_id: member.id, avatar_source: 'G', avatar_version: 3, avatar_url };
+  for (const events of heard) expect(await events()).toMatchObject([{ person: shared }]);
 });
 
-test('where avatars may not be changed, administrators may, on both doors alike', async () => {
-  const { owner, administrator, member, bot } = await organisation();
+test('if avatar changes are disabled, only administrators can change avatars, in both APIs', async () => {
+  const { owner, administrator, member, bot } = await organization();
   await owner.ok('PATCH', '/realm', { avatar_changes_disabled: true });
   const message = 'Avatar changes are disabled in this organization.';
   for (const person of [member, bot]) {
@@ -119,19 +129,19 @@ test('where avatars may not be changed, administrators may, on both doors alike'
 });
 
 describe('a file', () => {
-  let there: Organisation;
+  let there: Organization;
   beforeAll(async () => {
-    there = await organisation();
+    there = await organization();
   });
 
-  test.for(Object.entries(NO_PICTURES))('that is %s is refused on both doors alike', async ([, file]) => {
+  test.for(Object.entries(NO_PICTURES))('that is %s is refused in both APIs', async ([, file]) => {
     const { status, body } = await upload(there.member, file);
     expect([status, body.code]).toEqual([400, 'BAD_IMAGE']);
     expect(await set(there.member, file)).toEqual({ __typename: 'BadImageError', code: body.code, message: body.msg });
     expect((await own(there.member)).avatar_source).toBe('J');
   });
 
-  test('of more than 5 MiB is refused on both doors alike, and one of 5 MiB is looked at', async () => {
+  test('of more than 5 MiB is refused in both APIs, and one of 5 MiB is decoded', async () => {
     const limit = 5 * 1024 * 1024;
     const message = 'Uploaded file is larger than the allowed limit of 5 MiB';
     const over = Buffer.concat([PNG, Buffer.alloc(limit + 1 - PNG.length)]);
@@ -140,7 +150,7 @@ describe('a file', () => {
     expect((await upload(there.guest, over.subarray(0, limit))).status).toBe(200);
   });
 
-  test('must be there, and alone, under whatever name', async () => {
+  test('must be the only one, under any field name', async () => {
     const send = (...fields: [string, string | Buffer][]) =>
       there.moderator.rest('POST', '/users/me/avatar', {}, { body: multipart(fields) });
     const refusal = { status: 400, body: { code: 'BAD_REQUEST', msg: 'You must upload exactly one file.' } };
@@ -154,8 +164,9 @@ describe('a file', () => {
   });
 });
 
-test('no more than 20 images wait to be read: the files of any more would fill the memory', async () => {
-  const read = () => Promise.allSettled(Array.from({ length: 25 }, () => prepareAvatar(PNG, 5)));
+test('no more than 20 images wait for decoding, which bounds the memory for their files', async () => {
+  const read = () =>
+    Promise.allSettled(Array.from({ length: 26 }, (_, account) => prepareAvatar(PNG, { account, limitMib: 5 })));
   for (const attempts of [await read(), await read()]) {
     const refused = attempts.flatMap((attempt) => (attempt.status === 'rejected' ? [attempt.reason] : []));
     expect(refused).toEqual(Array(5).fill(expect.any(RequestTimeoutError)));
@@ -179,8 +190,8 @@ describe('a body', () => {
       },
     );
 
-  test('may not be of more parts than any form has', async () => {
-    const { member } = await organisation();
+  test('with more parts than any form needs is refused', async () => {
+    const { member } = await organization();
     const save = (fields: number) => {
       const snippet = [...Object.entries({ title: 'title', content: 'content' }), ...Array(fields).fill(['more', 'x'])];
       return member.rest('POST', '/saved_snippets', {}, { body: multipart(snippet) });
@@ -189,8 +200,8 @@ describe('a body', () => {
     expect((await save(1000)).body).toMatchObject({ result: 'error', msg: 'The multipart body is malformed' });
   });
 
-  test('may be as long as a file takes where a file belongs, and nowhere else', async () => {
-    const { member } = await organisation();
+  test('can have the length of a file only at endpoints that accept files', async () => {
+    const { member } = await organization();
     expect((await attempt(member, '/users/me/avatar', mebibytes(5.5))).status).toBe(400);
     for (const [path, size] of [
       ['/users/me/avatar', 7],
@@ -231,8 +242,8 @@ describe('an operation with a file over GraphQL', () => {
       ['0', PNG],
     ]);
 
-  test('takes a header that no page of another origin can send', async () => {
-    const { member } = await organisation();
+  test('requires a header that pages of other origins cannot send', async () => {
+    const { member } = await organization();
     const body = multipartOperation(operation);
     expect((await ask(member, body)).status).toBe(415);
     for (const name of ['graphql-require-preflight', 'apollo-require-preflight', 'x-apollo-operation-name']) {
@@ -249,16 +260,16 @@ describe('an operation with a file over GraphQL', () => {
   test.for<Record<string, string>>([
     { 'apollo-require-preflight': 'true' },
     { 'x-apollo-operation-name': 'SetAvatar' },
-  ])('takes the header of other clients: %o', async (header) => {
-    const { member } = await organisation();
+  ])('accepts the header of other clients: %o', async (header) => {
+    const { member } = await organization();
     expect(await ask(member, multipartOperation(operation), header)).toMatchObject({
       status: 200,
       data: { setAvatar: { user: { avatarVersion: 2 } } },
     });
   });
 
-  test('is refused when a file would go where the operation holds no null', async () => {
-    const { member } = await organisation();
+  test('is refused if a file replaces a value that is not null', async () => {
+    const { member } = await organization();
     const empty = { query: QUERY, variables: { input: { image: null } } };
     for (const [operations, map] of [
       [empty, { 0: ['variables.input.other'] }],
@@ -282,62 +293,110 @@ describe('an operation with a file over GraphQL', () => {
     expect((await own(member)).avatar_source).toBe('J');
   });
 
-  test('is refused when it cannot be read, or is too long, and a file in JSON is none', async () => {
-    const { member } = await organisation();
+  test('is refused if it is malformed or too long, or if the file is part of the JSON', async () => {
+    const { member } = await organization();
     const broken = { type: 'multipart/form-data; boundary=x', content: Buffer.from('--y\r\n\r\n--y--') };
     expect((await ask(member, broken, PREFLIGHT)).status).toBe(400);
     const huge = multipartOperation({ ...operation, variables: { input: { image: Buffer.alloc(7_000_000) } } });
     expect((await ask(member, huge, PREFLIGHT)).status).toBe(413);
     for (const image of ['text', 7, {}, { 0: 1, length: 1 }]) {
       const { errors } = await member.graphql(QUERY, { input: { image } });
-      expect(errors?.[0].message).toContain('A File is sent with the operation in a multipart body.');
+      expect(errors?.[0].message).toContain('A File must be sent with the operation in a multipart body.');
     }
   });
+});
+
+test('a generated avatar is a PNG in the size of its address, always the same, and different for each user', async () => {
+  const { member, guest, bot } = await organization();
+  const drawn = async (path: string, pixels: number) => {
+    const { status, headers, bytes } = await download(guest, path);
+    expect([status, headers['content-type'], headers['x-content-type-options']]).toEqual([200, 'image/png', 'nosniff']);
+    expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width: pixels, height: pixels });
+    return bytes.toString('base64');
+  };
+  const addresses = await Promise.all([member, guest, bot].map(({ id }) => addressOf(guest, id)));
+  const small = await Promise.all(addresses.map((address) => drawn(address, 100)));
+  expect(new Set(small).size).toBe(3);
+  expect(await drawn(addresses[0] ?? '', 100)).toBe(small[0]);
+  await drawn(addresses[0]?.replace('?', '/medium?') ?? '', 500);
+  for (const path of ['/avatar/organization', '/avatar/0', '/api/v1/users/0/avatar']) await drawn(path, 100);
+  for (const path of ['/avatar/0/medium', '/api/v1/users/0/avatar/medium']) await drawn(path, 500);
 });
 
 describe('the address of an image', () => {
-  test('leads to the image of now, unless it names the version', async () => {
-    const { member, guest, realm } = await organisation();
+  test('leads users to the current image, by id and by address', async () => {
+    const { member, guest } = await organization();
+    const old = await addressOf(guest, member.id);
     await upload(member);
-    const [small, medium] = [`/avatar/${member.id}`, `/avatar/${member.id}/medium`];
+    const small = await addressOf(guest, member.id);
+    const medium = small.replace('?', '/medium?');
     for (const [asked, found] of [
-      [small, small],
-      [`${small}?v=1`, small],
-      [`${medium}?v=old`, medium],
+      [`/avatar/${member.id}`, small],
+      [`/avatar/${member.id}/medium`, medium],
+      [`/avatar/${member.email}`, small],
+      [`/avatar/${encodeURIComponent(member.email)}/medium`, medium],
       [`/api/v1/users/${member.id}/avatar`, small],
       [`/api/v1/users/${member.id}/avatar/medium`, medium],
-    ]) {
-      const { status, headers } = await download(guest, asked as string);
-      expect([status, headers.location, headers['cache-control']]).toEqual([
-        ...[302, `${found}?v=2`, 'public, max-age=300'],
+    ] as const) {
+      const { status, headers } = await download(guest, asked, guest.headers);
+      expect([asked, status, headers.location, headers['cache-control']]).toEqual([
+        ...[asked, 302, found, 'private, no-store'],
       ]);
     }
-    const elsewhere = await organisation();
-    const neutral = await download(guest, '/avatar/2147483647');
+    expect((await download(guest, old)).headers.location).toBe(small);
+  });
+
+  test('that can be guessed returns the same neutral picture for every user', async () => {
+    const { member, guest } = await organization();
+    const elsewhere = await organization();
+    await upload(member);
+    const shown = await addressOf(guest, member.id);
+    const shape = async (path: string, headers = {}) => {
+      const { status, headers: all, bytes } = await download(guest, path, headers);
+      const { date: _, 'x-request-id': __, ...others } = all;
+      return { status, headers: others, bytes: bytes.toString('base64') };
+    };
+    const neutral = await shape('/avatar/2147483647');
+    expect([neutral.status, neutral.headers['content-type']]).toEqual([200, 'image/png']);
     for (const path of [
-      `/avatar/${elsewhere.member.id}?v=1`,
-      '/avatar/0',
-      '/avatar/99999999999999',
-      '/api/v1/users/0/avatar',
+      ...[`/avatar/${member.id}`, `/avatar/${member.id}?v=2`, '/avatar/0', '/avatar/99999999999999', '/avatar/1'],
+      ...[`/avatar/${member.email}`, '/avatar/nobody@nowhere.example', `/api/v1/users/${member.id}/avatar`],
+      ...[`/avatar/${member.id}/${'x'.repeat(22)}?v=2`, shown.replace('v=2', 'v=1'), shown.replace('v=2', 'v=3')],
+      shown.replace(`/${member.id}/`, `/${guest.id}/`),
     ]) {
-      const { status, headers, bytes } = await download(guest, path);
-      expect([status, headers['content-type']]).toEqual([200, 'image/svg+xml']);
-      expect(bytes).toEqual(neutral.bytes);
+      expect([path, await shape(path)]).toEqual([path, neutral]);
     }
-    expect(realm.id).not.toBe(elsewhere.realm.id);
+    // Users of another organization count as strangers.
+    const { bytes } = await download(elsewhere.member, `/avatar/${member.id}`, elsewhere.member.headers);
+    expect(bytes.toString('base64')).toBe(neutral.bytes);
+    expect((await shape(shown)).bytes).not.toBe(neutral.bytes);
   });
 });
 
-describe('inside', () => {
+describe('in the process', () => {
   let service: InProcess;
-  let there: Organisation;
-  beforeAll(async () => {
-    service = await startInProcess({ env: { AVATAR_PROVIDER_URL: 'https://pictures.example/avatar/?d=identicon' } });
-    there = await organisation({}, { on: service });
+  let there: Organization;
+  const asked: string[] = [];
+  let hosted: { type: string; body: Uint8Array; location?: string } = { type: 'image/png', body: PNG };
+  const provider = createServer(({ url = '' }, response) => {
+    asked.push(url);
+    const { type, body, location } = hosted;
+    if (location === undefined) response.writeHead(200, { 'content-type': type }).end(body);
+    else response.writeHead(302, { location }).end();
   });
-  afterAll(() => service[Symbol.asyncDispose]());
+  beforeAll(async () => {
+    provider.listen(0, '127.0.0.1');
+    await once(provider, 'listening');
+    const { port } = provider.address() as AddressInfo;
+    service = await startInProcess({ env: { AVATAR_PROVIDER_URL: `http://127.0.0.1:${port}/avatar/?d=identicon` } });
+    there = await organization({}, { on: service });
+  });
+  afterAll(async () => {
+    await service[Symbol.asyncDispose]();
+    provider.close();
+  });
 
-  test('no image stays that nobody has', async () => {
+  test('unused images are deleted', async () => {
     const { member, owner } = there;
     const count = () => service.app.db.image.count();
     for (const [act, left] of [
@@ -352,15 +411,14 @@ describe('inside', () => {
     }
   });
 
-  test('nobody gets one who was deactivated, or may set none any more, while it was read', async () => {
+  test('an avatar is not set if its user was deactivated or lost the permission while it was decoded', async () => {
     const { owner, guest, moderator } = there;
-    const large = await plain('red', { width: 4_000, height: 4_000 }).png().toBuffer();
-    // The uploads wait behind these, which are in the same process.
-    const before = Promise.all(Array.from({ length: 4 }, () => prepareAvatar(large, 5)));
+    using images = heldImages();
     const uploads = Promise.all([upload(guest), upload(moderator)]);
+    await images.until(1);
     await owner.ok('DELETE', `/users/${guest.id}`, { actions: { delete_profile: true } });
     await owner.ok('PATCH', '/realm', { avatar_changes_disabled: true });
-    await before;
+    images.release();
     expect((await uploads).map(({ status, body }) => [status, body.code])).toEqual([
       [401, 'USER_DEACTIVATED'],
       [400, 'BAD_REQUEST'],
@@ -370,17 +428,35 @@ describe('inside', () => {
     expect(sources.map(({ avatarSource }) => avatarSource)).toEqual(['J', 'J']);
   });
 
-  test('a hosted image is at the provider, by the hash of an address that everybody may see', async () => {
+  test('a hosted image is fetched by the service, and clients never receive the hash of an address', async () => {
     const { owner } = there;
     await owner.ok('PATCH', '/realm', { default_avatar_source: 'G' });
     const zoe = await there.signUp('Zoe');
     const hash = createHash('sha256').update(zoe.email.toLowerCase()).digest('hex');
-    const asked = () => download(zoe, `/avatar/${zoe.id}/medium?v=1`);
-    const { status, headers } = await asked();
-    expect([status, headers.location]).toEqual([302, `https://pictures.example/avatar/${hash}?d=identicon&s=500`]);
+    const medium = (await addressOf(zoe, zoe.id)).replace('?', '/medium?');
+    const { status, headers, bytes } = await download(zoe, medium);
+    expect([status, headers.location, headers['content-type'], bytes]).toEqual([200, undefined, 'image/png', PNG]);
+    expect(asked).toEqual([`/avatar/${hash}?d=identicon&s=500`]);
+    await download(zoe, medium);
+    expect(asked).toHaveLength(1);
     await zoe.ok('PATCH', '/settings', { email_address_visibility: 2 });
-    const hidden = await asked();
-    expect([hidden.status, hidden.headers['content-type']]).toEqual([200, 'image/svg+xml']);
-    expect((await download(owner, `/avatar/${owner.id}`)).headers.location).toMatch(/^\/avatar\//);
+    const hidden = await download(zoe, medium);
+    expect([hidden.status, hidden.bytes.equals(PNG)]).toEqual([200, false]);
+  });
+
+  test.for([
+    ['is no image', { type: 'text/html', body: Buffer.from('<script>') }],
+    ['is an image that may hold scripts', { type: 'image/svg+xml', body: Buffer.from('<svg/>') }],
+    ['is too large', { type: 'image/png', body: Buffer.alloc(2 ** 20 + 1) }],
+    ['leads elsewhere', { type: '', body: PNG, location: 'http://127.0.0.1:1/' }],
+  ] as const)('a provider image that %s is replaced by the generated image', async ([, answer]) => {
+    await there.owner.ok('PATCH', '/realm', { default_avatar_source: 'G' });
+    const person = await there.signUp(`hosted ${Math.random()}`);
+    hosted = answer;
+    const { status, headers, bytes } = await download(person, await addressOf(person, person.id));
+    expect([status, headers['content-type'], headers['cache-control']]).toEqual([
+      ...[200, 'image/png', 'public, max-age=300'],
+    ]);
+    expect(await sharp(bytes).metadata()).toMatchObject({ width: 100, height: 100 });
   });
 });

@@ -5,7 +5,7 @@ import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import { basic, Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { channelOf } from './helpers/talk.ts';
 
 const NOBODY = 2_000_000_000;
@@ -18,15 +18,15 @@ const make = (person: Person, name: string, more: object = {}): Promise<Json> =>
   person.ok('POST', '/bots', { full_name: name, short_name: name.toLowerCase().replaceAll(/\W/g, ''), ...more });
 
 const msgOf = async (reply: Promise<{ body: Json }>): Promise<string> => (await reply).body.msg;
-const botEvents = (person: Person) => person.hearing({ event_types: ['realm_bot'] });
+const botEvents = (person: Person) => person.receiving({ event_types: ['realm_bot'] });
 const userOf = async (person: Person, id: number): Promise<Json> => (await person.ok('GET', `/users/${id}`)).user;
 
 describe('POST /bots', () => {
-  test.concurrent('makes a bot of the viewer, with a key, and tells who may administer it', async () => {
-    const { owner, member, moderator, realm } = await organisation();
+  test.concurrent('creates a bot of the viewer with an API key, and notifies the users who can administer it', async () => {
+    const { owner, member, moderator, realm } = await organization();
     const channel = `deploys of ${realm.subdomain}`;
     await channelOf(member, channel, [member]);
-    const heard = [await member.hearing(), await owner.hearing(), await moderator.hearing()];
+    const heard = [await member.receiving(), await owner.receiving(), await moderator.receiving()];
     const defaults = { default_sending_stream: channel, default_all_public_streams: true };
     const bot = await make(member, 'Build Bot', defaults);
     expect(bot).toMatchObject({
@@ -42,7 +42,8 @@ describe('POST /bots', () => {
       full_name: 'Build Bot',
     });
     expect(user.email).toBe(`buildbot-bot@${realm.subdomain}.localhost`);
-    const own = owner.as(basic(user.email, bot.api_key));
+    expect(bot.email).toBe(user.email);
+    const own = owner.as(basic(bot.email, bot.api_key));
     expect((await own.ok('GET', '/users/me/subscriptions')).subscriptions).toEqual([]);
     const wire = { user_id: bot.user_id, ...NO_DEFAULTS, ...defaults, services: [] };
     const [toMember, toOwner, toModerator] = await Promise.all(heard.map((hear) => hear()));
@@ -57,8 +58,33 @@ describe('POST /bots', () => {
     expect((await moderator.register()).realm_bots).toEqual([]);
   });
 
-  test.concurrent('refuses other types, taken names and addresses, and who may not create bots', async () => {
-    const { owner, member, guest, bot, realm } = await organisation();
+  test.concurrent('notifies the bot that it has no subscriptions, until it has one, in both APIs', async () => {
+    const { owner, member } = await organization();
+    const channelId = await channelOf(owner, 'quay', [owner, member]);
+    const { email, api_key, user_id } = await make(member, 'Listener');
+    const bot = new Person(member, { id: user_id, name: 'Listener', email, apiKey: api_key, role: 400 });
+    const notices = async (options: Json = {}, input: Json = {}) => [
+      (await bot.register({ fetch_event_types: [], ...options })).notice,
+      (await bot.mutate('registerEventQueue', input, 'notice')).notice ?? undefined,
+    ];
+    const told = expect.stringContaining('subscribed to no channel');
+    expect(await notices()).toEqual([told, told]);
+    // Clients that receive no messages, or those of all public channels, get no notice.
+    expect(await notices({ event_types: ['reaction'] }, { eventTypes: ['REACTION'] })).toEqual([undefined, undefined]);
+    expect(await notices({ all_public_streams: true }, { allPublicChannels: true })).toEqual([undefined, undefined]);
+    expect((await member.register({ fetch_event_types: [] })).notice).toBeUndefined();
+    // The next step, as the documentation of POST /bots describes it.
+    await member.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'quay' }], principals: [user_id] });
+    expect(await notices()).toEqual([undefined, undefined]);
+    const hear = await bot.receiving({ event_types: ['message'] });
+    await member.ok('POST', '/messages', { type: 'channel', to: channelId, topic: 't', content: 'hello' });
+    expect((await hear()).map(({ message }) => message.content)).toEqual(['hello']);
+    await bot.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['quay'] });
+    expect(await notices()).toEqual([told, told]);
+  });
+
+  test.concurrent('refuses other bot types, taken names and addresses, and users who cannot create bots', async () => {
+    const { owner, member, guest, bot, realm } = await organization();
     const hidden = `hidden of ${realm.subdomain}`;
     await channelOf(owner, hidden, [owner], { invite_only: true });
     await make(member, 'Helper');
@@ -81,14 +107,14 @@ describe('POST /bots', () => {
     expect((await member.ok('GET', '/bots')).bots).toHaveLength(1);
   });
 
-  test.concurrent('takes an image', async () => {
-    const { member } = await organisation();
+  test.concurrent('accepts an image', async () => {
+    const { member } = await organization();
     const { user_id } = await make(member, 'Painter', { file: PNG });
     expect((await userOf(member, user_id)).avatar_version).toBe(2);
   });
 
-  test.concurrent('answers anew under an idempotency key, whose record holds no key of the bot', async () => {
-    const { member } = await organisation();
+  test.concurrent('stores no reply under an idempotency key, because it would contain the API key of the bot', async () => {
+    const { member } = await organization();
     const headers = { 'idempotency-key': randomBytes(8).toString('hex') };
     const ask = { full_name: 'Helper', short_name: 'helper' };
     await member.ok('POST', '/bots', ask, { headers });
@@ -97,8 +123,8 @@ describe('POST /bots', () => {
 });
 
 describe('GET /bots', () => {
-  test.concurrent('lists own active bots with their keys, oldest first', async () => {
-    const { owner, member, guest } = await organisation();
+  test.concurrent("lists the viewer's active bots with their API keys, oldest first", async () => {
+    const { owner, member, guest } = await organization();
     const [one, two, gone] = [await make(member, 'One'), await make(member, 'Two'), await make(member, 'Gone')];
     await make(owner, 'Other');
     await member.ok('DELETE', `/bots/${gone.user_id}`);
@@ -120,8 +146,8 @@ describe('GET /bots', () => {
     await expectIgnoredParameters(member, 'GET', async () => ({ path: '/bots' }));
   });
 
-  test.concurrent('shows what is only for administrators of a bot to nobody else', async () => {
-    const { owner, administrator, moderator, member } = await organisation();
+  test.concurrent('shows administration fields of a bot only to its owner and to administrators', async () => {
+    const { owner, administrator, moderator, member } = await organization();
     const { user_id, api_key } = await make(member, 'Helper');
     const query = `{ user(by: { id: "${globalId('User', user_id)}" }) { fullName bot { apiKey } } }`;
     for (const person of [member, owner, administrator]) {
@@ -135,12 +161,12 @@ describe('GET /bots', () => {
 });
 
 describe('PATCH /bots/{bot_id}', () => {
-  test.concurrent('changes what is given, tells each change once, and answers with the result', async () => {
-    const { owner, member, realm } = await organisation();
+  test.concurrent('changes the given fields, with one event for each change, and returns the result', async () => {
+    const { owner, member, realm } = await organization();
     const channel = `deploys of ${realm.subdomain}`;
     const channelId = await channelOf(member, channel, [member]);
     const { user_id } = await make(member, 'Helper');
-    const hear = await owner.hearing({ event_types: ['realm_bot', 'realm_user'] });
+    const hear = await owner.receiving({ event_types: ['realm_bot', 'realm_user'] });
     const path = `/bots/${user_id}`;
     const defaults = { default_sending_stream: channel, default_events_register_stream: channel };
     const changed = await member.ok('PATCH', path, {
@@ -168,19 +194,19 @@ describe('PATCH /bots/{bot_id}', () => {
     await expectIgnoredParameters(member, 'PATCH', async () => ({ path, parameters: { full_name: 'Robot' } }));
   });
 
-  test.concurrent('gives the bot to another owner, and tells those whom it concerns', async () => {
-    const { owner, member, moderator, bot, guest, signUp } = await organisation();
+  test.concurrent('transfers the bot to another owner, and notifies the users concerned', async () => {
+    const { owner, member, moderator, bot, guest, signUp } = await organization();
     const gone = await signUp('gone');
     await owner.ok('DELETE', `/users/${gone.id}`);
     const { user_id } = await make(member, 'Helper');
     const path = `/bots/${user_id}`;
     const refusal = (bot_owner_id: number) => msgOf(member.rest('PATCH', path, { bot_owner_id }));
     expect(await refusal(NOBODY)).toBe('Failed to change owner, no such user');
-    expect(await refusal((await organisation()).member.id)).toBe('Failed to change owner, no such user');
+    expect(await refusal((await organization()).member.id)).toBe('Failed to change owner, no such user');
     expect(await refusal(gone.id)).toBe('Failed to change owner, user is deactivated');
     expect(await refusal(bot.id)).toBe("Failed to change owner, bots can't own other bots");
     const heard = await Promise.all([member, moderator, owner].map(botEvents));
-    const people = await guest.hearing({ event_types: ['realm_user'] });
+    const people = await guest.receiving({ event_types: ['realm_user'] });
     const changed = await member.ok('PATCH', path, { bot_owner_id: moderator.id });
     expect(changed.bot_owner).toBe(moderator.email);
     const [toMember, toModerator, toOwner] = await Promise.all(heard.map((hear) => hear()));
@@ -194,15 +220,15 @@ describe('PATCH /bots/{bot_id}', () => {
     expect((await userOf(owner, user_id)).bot_owner_id).toBe(member.id);
   });
 
-  test.concurrent('is for owner and administrators, its role for these alone', async () => {
-    const { owner, administrator, moderator, member, guest } = await organisation();
+  test.concurrent('is for the owner of the bot and administrators; only administrators change its role', async () => {
+    const { owner, administrator, moderator, member, guest } = await organization();
     const { user_id } = await make(member, 'Helper');
     await make(member, 'Taken');
     const patch = (person: Person, parameters: object = {}, id = user_id) =>
       person.rest('PATCH', `/bots/${id}`, { ...parameters });
     expect(await msgOf(patch(member, {}, NOBODY))).toBe('No such bot');
     expect(await msgOf(patch(owner, {}, member.id))).toBe('No such bot');
-    expect(await msgOf(patch(owner, {}, (await organisation()).bot.id))).toBe('No such bot');
+    expect(await msgOf(patch(owner, {}, (await organization()).bot.id))).toBe('No such bot');
     expect(await msgOf(patch(moderator))).toBe('Insufficient permission');
     expect((await patch(guest)).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
     expect((await patch(member, { role: 300 })).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
@@ -211,14 +237,14 @@ describe('PATCH /bots/{bot_id}', () => {
     expect(await msgOf(patch(member, { full_name: 'TAKEN' }))).toBe('Name is already in use.');
     expect(await msgOf(patch(member, { full_name: 'a*b' }))).toBe('Invalid characters in name!');
     await owner.ok('PATCH', `/bots/${user_id}`, { role: 100 });
-    // Who has its key has an owner's rights.
+    // The key of a bot with the role of an owner grants the rights of an owner.
     expect((await administrator.rest('GET', `/bots/${user_id}/api_key`)).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
   });
 });
 
 describe('DELETE /bots/{bot_id}', () => {
-  test.concurrent('deactivates it once, and its key is refused at once', async () => {
-    const { owner, member, moderator, guest } = await organisation();
+  test.concurrent('deactivates the bot once, and its API key is refused immediately', async () => {
+    const { owner, member, moderator, guest } = await organization();
     const { user_id, api_key } = await make(member, 'Helper');
     const { email } = await userOf(owner, user_id);
     const self = new Person(member, { id: user_id, name: 'Helper', email, apiKey: api_key, role: 400 });
@@ -226,7 +252,7 @@ describe('DELETE /bots/{bot_id}', () => {
     expect(await msgOf(moderator.rest('DELETE', path))).toBe('Insufficient permission');
     expect(await msgOf(owner.rest('DELETE', `/bots/${member.id}`))).toBe('No such bot');
     expect((await guest.rest('DELETE', path)).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
-    const hear = await moderator.hearing();
+    const hear = await moderator.receiving();
     await member.ok('DELETE', path);
     await owner.ok('DELETE', path);
     expect(await hear()).toEqual([{ type: 'realm_user', op: 'update', person: { user_id, is_active: false } }]);
@@ -238,8 +264,8 @@ describe('DELETE /bots/{bot_id}', () => {
 });
 
 describe('API keys', () => {
-  test.concurrent('a new own key voids the old one at once, for people and bots, and ends what is open', async () => {
-    const { member, guest, bot } = await organisation();
+  test.concurrent('a new API key invalidates the old one immediately, for users and bots, and closes connections', async () => {
+    const { member, guest, bot } = await organization();
     for (const person of [member, guest, bot]) {
       await using live = await person.events('position');
       const { api_key } = await person.ok('POST', '/users/me/api_key/regenerate');
@@ -257,8 +283,8 @@ describe('API keys', () => {
     }
   });
 
-  test.concurrent("a bot's key is shown to and renewed by owner and administrators alone", async () => {
-    const { owner, administrator, moderator, member, guest } = await organisation();
+  test.concurrent('only the owner of a bot and administrators can see and regenerate its API key', async () => {
+    const { owner, administrator, moderator, member, guest } = await organization();
     const { user_id, api_key } = await make(member, 'Helper');
     const [read, renew] = [`/bots/${user_id}/api_key`, `/bots/${user_id}/api_key/regenerate`];
     for (const person of [member, owner, administrator]) {
@@ -282,8 +308,8 @@ describe('API keys', () => {
     expect((await signIn(again.apiKey)).status).toBe(200);
   });
 
-  test.concurrent('renewing a key under an idempotency key stores nothing: each time it is another', async () => {
-    const { member } = await organisation();
+  test.concurrent('regenerating a key under an idempotency key stores no reply: each request creates another key', async () => {
+    const { member } = await organization();
     const { user_id } = await make(member, 'Helper');
     const headers = { 'idempotency-key': 'the same' };
     const renew = async () => (await member.ok('POST', `/bots/${user_id}/api_key/regenerate`, {}, { headers })).api_key;
@@ -291,8 +317,8 @@ describe('API keys', () => {
   });
 });
 
-test('the new administrator learns of all bots, the former one keeps their own', async () => {
-  const { owner, member } = await organisation();
+test('a new administrator receives all bots, a former one keeps their own', async () => {
+  const { owner, member } = await organization();
   const own = await make(member, 'Own');
   const { user_id } = await make(owner, 'Other');
   const hear = await botEvents(member);

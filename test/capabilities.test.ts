@@ -3,28 +3,30 @@ import { CAPABILITIES, type Capability } from '../src/events/view.ts';
 import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
-// What each capability changes by itself: one client has it and nothing else, another has none.
+// The effect of each capability: one client declares only this capability, another declares none.
 
-/** What a client with the capability alone gets, and one with none. */
+/** The results of a client with only this capability, and of one without any. */
 interface Difference {
-  /** Events heard of the acts. */
+  /** Events received for the acts. */
   readonly events: readonly [able: Json[], unable: Json[]];
-  /** Fresh state after them. */
+  /** State fetched after the acts. */
   readonly state: readonly [able: Json, unable: Json];
 }
 
 const only = (name: Capability) => ({ client_capabilities: { notification_settings_null: false, [name]: true } });
 
-/** @param types The events and the data groups compared. */
+/** Compares both clients for some acts. @param types The event types and data groups to compare. */
 async function differenceOf(
   name: Capability,
   viewer: Person,
   acts: () => Promise<unknown>,
   { events: eventTypes, groups = eventTypes }: { events: readonly string[]; groups?: readonly string[] },
 ): Promise<Difference> {
-  const heard = await Promise.all([only(name), {}].map((more) => viewer.hearing({ ...more, event_types: eventTypes })));
+  const heard = await Promise.all(
+    [only(name), {}].map((more) => viewer.receiving({ ...more, event_types: eventTypes })),
+  );
   await acts();
   const [able = [], unable = []] = await Promise.all(heard.map((read) => read()));
   const states = await Promise.all(
@@ -37,8 +39,8 @@ async function differenceOf(
 const message = async (by: Person, to: number, topic: string): Promise<number> =>
   (await by.ok('POST', '/messages', { type: 'channel', to, topic, content: 'hello' })).id;
 
-async function place(): Promise<Organisation & { channel: number }> {
-  const made = await organisation();
+async function place(): Promise<Organization & { channel: number }> {
+  const made = await organization();
   const { owner, member } = made;
   const parameters = { name: 'boats', subscribers: [owner.id, member.id] };
   return { ...made, channel: (await owner.ok('POST', '/channels/create', parameters)).id };
@@ -48,9 +50,9 @@ const CASES: Readonly<Record<Capability, () => Promise<void>>> = {
   async notification_settings_null() {
     const { owner, member } = await place();
     const more = () => owner.ok('POST', '/channels/create', { name: 'ships', subscribers: [member.id] });
-    // Absent it must be, to be false beside others: the case of its own.
+    // Compared with no capabilities at all, because the other cases declare this capability as false.
     const heard = await Promise.all(
-      [{ client_capabilities: { notification_settings_null: true } }, {}].map((how) => member.hearing(how)),
+      [{ client_capabilities: { notification_settings_null: true } }, {}].map((how) => member.receiving(how)),
     );
     await more();
     const told = await Promise.all(heard.map((read) => read()));
@@ -84,7 +86,7 @@ const CASES: Readonly<Record<Capability, () => Promise<void>>> = {
     expect(events[1][0]).toMatchObject(where);
   },
 
-  // It lets the server leave the field out, and does not make it.
+  // The capability permits the server to omit the field, but does not require it.
   async user_avatar_url_field_optional() {
     const { member } = await place();
     const { state } = await differenceOf('user_avatar_url_field_optional', member, async () => {}, {
@@ -111,7 +113,7 @@ const CASES: Readonly<Record<Capability, () => Promise<void>>> = {
     ]);
   },
 
-  // Without effect since feature level 439: the one form there is goes to all.
+  // The capability has no effect since feature level 439: all clients get the only form that exists.
   async user_settings_object() {
     const { member } = await place();
     const { events, state } = await differenceOf(
@@ -125,7 +127,7 @@ const CASES: Readonly<Record<Capability, () => Promise<void>>> = {
     expect(state[1]).toEqual(state[0]);
   },
 
-  // There are no linkifiers: the list is empty for those who can read it as for those who cannot.
+  // No linkifiers exist, so the list is empty with and without the capability.
   async linkifier_url_template() {
     const { member } = await place();
     const { state } = await differenceOf('linkifier_url_template', member, async () => {}, {
@@ -134,7 +136,7 @@ const CASES: Readonly<Record<Capability, () => Promise<void>>> = {
     for (const each of state) expect(each).toMatchObject({ realm_linkifiers: [], realm_filters: [] });
   },
 
-  // Everybody may know everybody, so that nobody is left out.
+  // All users of this organization can see each other, so the list omits no user.
   async user_list_incomplete() {
     const { guest, signUp } = await place();
     const { events, state } = await differenceOf('user_list_incomplete', guest, () => signUp('New'), {
@@ -187,10 +189,11 @@ const CASES: Readonly<Record<Capability, () => Promise<void>>> = {
       member,
       async () => {
         const id = await message(owner, channel, '');
+        await owner.ok('PATCH', `/messages/${id}`, { topic: 'named', send_notification_to_new_thread: false });
+        // A draft created earlier would have moved with the topic.
         await member.ok('POST', '/drafts', {
           drafts: [{ type: 'stream', to: [channel], topic: '', content: 'x' }],
         });
-        await owner.ok('PATCH', `/messages/${id}`, { topic: 'named', send_notification_to_new_thread: false });
         await member.ok('POST', '/user_topics', { stream_id: channel, topic: '', visibility_policy: 3 });
         await message(owner, channel, '');
       },

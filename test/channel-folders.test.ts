@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import type { Person } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
 const INVALID_ID = { status: 400, body: { result: 'error', code: 'BAD_REQUEST', msg: 'Invalid channel folder ID' } };
 const NOT_ADMINISTRATOR = {
@@ -19,12 +19,12 @@ async function list(person: Person, parameters: object = {}) {
 
 const namesOf = async (person: Person) => (await list(person)).map(({ name }: { name: string }) => name);
 
-/** The people who are no administrators. */
-const others = ({ moderator, member, guest }: Organisation) => [moderator, member, guest];
+/** Returns the users who are not administrators. */
+const others = ({ moderator, member, guest }: Organization) => [moderator, member, guest];
 
 describe('POST /channel_folders/create', () => {
-  test.concurrent('makes a folder at the end of the list, with its description as HTML', async () => {
-    const { owner, administrator, guest } = await organisation();
+  test.concurrent('creates a folder at the end of the list, with its description as HTML', async () => {
+    const { owner, administrator, guest } = await organization();
     const first = await create(owner, 'Teams');
     const second = await create(administrator, '  Projects ', 'All **projects**');
     expect(await list(guest)).toEqual([
@@ -40,8 +40,8 @@ describe('POST /channel_folders/create', () => {
     ]);
   });
 
-  test.concurrent('is for administrators, their bots included', async () => {
-    const organised = await organisation();
+  test.concurrent('is for administrators, including their bots', async () => {
+    const organised = await organization();
     for (const person of others(organised)) {
       const reply = await person.rest('POST', '/channel_folders/create', { name: 'Mine', description: '' });
       expect(reply, person.name).toMatchObject(NOT_ADMINISTRATOR);
@@ -62,7 +62,7 @@ describe('POST /channel_folders/create', () => {
     ],
     ['a null byte in the description', { description: '\0' }, 'description must not contain null bytes'],
   ])('refuses %s, and so does PATCH', async ([, fields, msg]) => {
-    const { administrator } = await organisation();
+    const { administrator } = await organization();
     await create(administrator, 'Teams');
     const id = await create(administrator, 'Projects');
     const folder = { name: 'More', description: '', ...fields };
@@ -75,15 +75,15 @@ describe('POST /channel_folders/create', () => {
     expect(await namesOf(administrator)).toEqual(['Teams', 'Projects']);
   });
 
-  test.concurrent.for([['name'], ['description']])('needs a %s', async ([name]) => {
-    const { owner } = await organisation();
+  test.concurrent.for([['name'], ['description']])('requires %s', async ([name]) => {
+    const { owner } = await organization();
     const parameters = { name: 'Teams', description: '', [name as string]: undefined };
     const { status, body } = await owner.rest('POST', '/channel_folders/create', parameters);
     expect([status, body.code, body.var_name]).toEqual([400, 'REQUEST_VARIABLE_MISSING', name]);
   });
 
-  test.concurrent('lets one of two who take the same name at once have it', async () => {
-    const { owner, administrator } = await organisation();
+  test.concurrent('gives a name to only one of two concurrent requests', async () => {
+    const { owner, administrator } = await organization();
     const replies = await Promise.all(
       [owner, administrator].map((person) =>
         person.rest('POST', '/channel_folders/create', { name: 'Teams', description: '' }),
@@ -95,10 +95,10 @@ describe('POST /channel_folders/create', () => {
 });
 
 describe('PATCH /channel_folders/{channel_folder_id}', () => {
-  test.concurrent('changes name, description and archived state, each told once with what goes with it', async () => {
-    const { administrator, guest } = await organisation();
+  test.concurrent('changes name, description and archived state, with one event for each and its dependent values', async () => {
+    const { administrator, guest } = await organization();
     const id = await create(administrator, 'Teams');
-    const heard = await guest.hearing();
+    const heard = await guest.receiving();
     const changes = { name: ' Groups ', description: '*All*', is_archived: true };
     await administrator.ok('PATCH', `/channel_folders/${id}`, changes);
     expect(await list(guest)).toEqual([]);
@@ -114,10 +114,10 @@ describe('PATCH /channel_folders/{channel_folder_id}', () => {
     expect(await namesOf(guest)).toEqual(['Groups']);
   });
 
-  test.concurrent('tells nothing of what is as it was', async () => {
-    const { owner } = await organisation();
+  test.concurrent('sends no events for unchanged values', async () => {
+    const { owner } = await organization();
     const id = await create(owner, 'Teams', 'All of them');
-    const heard = await owner.hearing();
+    const heard = await owner.receiving();
     const same = { name: 'Teams', description: 'All of them', is_archived: false };
     await owner.ok('PATCH', `/channel_folders/${id}`, same);
     await owner.ok('PATCH', `/channel_folders/${id}`);
@@ -125,14 +125,14 @@ describe('PATCH /channel_folders/{channel_folder_id}', () => {
   });
 
   test.concurrent('changes the case of a name', async () => {
-    const { owner } = await organisation();
+    const { owner } = await organization();
     const id = await create(owner, 'teams');
     await owner.ok('PATCH', `/channel_folders/${id}`, { name: 'Teams' });
     expect(await namesOf(owner)).toEqual(['Teams']);
   });
 
-  test.concurrent('archives no folder that still has a channel, archived ones included', async () => {
-    const { owner } = await organisation();
+  test.concurrent('refuses to archive a folder with channels, including archived ones', async () => {
+    const { owner } = await organization();
     const folder_id = await create(owner, 'Teams');
     const { id } = await owner.ok('POST', '/channels/create', { name: 'general', subscribers: [], folder_id });
     const msg = 'You need to remove all the channels from this folder to archive it.';
@@ -145,7 +145,7 @@ describe('PATCH /channel_folders/{channel_folder_id}', () => {
   });
 
   test.concurrent('is for administrators', async () => {
-    const organised = await organisation();
+    const organised = await organization();
     const id = await create(organised.owner, 'Teams');
     for (const person of others(organised)) {
       expect(await person.rest('PATCH', `/channel_folders/${id}`, { name: 'Mine' })).toMatchObject(NOT_ADMINISTRATOR);
@@ -153,8 +153,8 @@ describe('PATCH /channel_folders/{channel_folder_id}', () => {
     expect(await namesOf(organised.owner)).toEqual(['Teams']);
   });
 
-  test.concurrent("knows no folder that is not there, nor another organization's", async () => {
-    const [{ owner }, other] = await Promise.all([organisation(), organisation()]);
+  test.concurrent('refuses unknown folders and folders of another organization', async () => {
+    const [{ owner }, other] = await Promise.all([organization(), organization()]);
     const foreign = await create(other.owner, 'Theirs');
     for (const id of [foreign, 2_000_000_000, 2 ** 31, 10 ** 20]) {
       expect(await owner.rest('PATCH', `/channel_folders/${id}`, { name: 'Mine' })).toMatchObject(INVALID_ID);
@@ -164,10 +164,10 @@ describe('PATCH /channel_folders/{channel_folder_id}', () => {
 });
 
 describe('PATCH /channel_folders', () => {
-  test.concurrent('puts the folders in order, and tells the order', async () => {
-    const { administrator, member } = await organisation();
+  test.concurrent('reorders the folders, and sends the new order', async () => {
+    const { administrator, member } = await organization();
     const ids = [await create(administrator, 'A'), await create(administrator, 'B'), await create(administrator, 'C')];
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     const order = [ids[2], ids[0], ids[1]];
     await administrator.ok('PATCH', '/channel_folders', { order });
     const folders = await list(member);
@@ -177,8 +177,8 @@ describe('PATCH /channel_folders', () => {
     expect(await heard()).toEqual([{ type: 'channel_folder', op: 'reorder', order }]);
   });
 
-  test.concurrent('wants every folder once, those archived included', async () => {
-    const [{ owner }, other] = await Promise.all([organisation(), organisation()]);
+  test.concurrent('requires every folder exactly once, including archived ones', async () => {
+    const [{ owner }, other] = await Promise.all([organization(), organization()]);
     const [a, b] = [await create(owner, 'A'), await create(owner, 'B')];
     const foreign = await create(other.owner, 'Theirs');
     await owner.ok('PATCH', `/channel_folders/${b}`, { is_archived: true });
@@ -193,8 +193,8 @@ describe('PATCH /channel_folders', () => {
     await owner.ok('PATCH', '/channel_folders', { order: [b, a] });
   });
 
-  test.concurrent('is for administrators, and needs its parameter', async () => {
-    const organised = await organisation();
+  test.concurrent('is for administrators, and requires its parameter', async () => {
+    const organised = await organization();
     for (const person of others(organised)) {
       expect(await person.rest('PATCH', '/channel_folders', { order: [] })).toMatchObject(NOT_ADMINISTRATOR);
     }
@@ -203,10 +203,10 @@ describe('PATCH /channel_folders', () => {
   });
 });
 
-test.concurrent('folder events go to everybody in the organization, and to nobody in another', async () => {
-  const [organised, other] = await Promise.all([organisation(), organisation()]);
+test.concurrent('folder events reach every user of the organization, and no user of another one', async () => {
+  const [organised, other] = await Promise.all([organization(), organization()]);
   const everybody = [organised.owner, organised.moderator, organised.guest, organised.bot];
-  const heard = await Promise.all([...everybody, other.owner].map((person) => person.hearing()));
+  const heard = await Promise.all([...everybody, other.owner].map((person) => person.receiving()));
   const id = await create(organised.administrator, 'Teams');
   const [folder] = await list(organised.owner);
   const events = await Promise.all(heard.map((hear) => hear()));
@@ -215,8 +215,8 @@ test.concurrent('folder events go to everybody in the organization, and to nobod
   expect(events).toEqual([...everybody.map(() => [added]), []]);
 });
 
-test.concurrent('every folder endpoint names the parameters it ignored', async () => {
-  const { owner } = await organisation();
+test.concurrent('every folder endpoint names the parameters that it ignored', async () => {
+  const { owner } = await organization();
   const id = await create(owner, 'Teams');
   let made = 0;
   const parameters = () => ({ name: `Folder ${++made}`, description: '' });

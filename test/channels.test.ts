@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const refusal = (code: string, msg: string, status = 400) => ({ status, body: { result: 'error', code, msg } });
 const bad = (msg: string) => refusal('BAD_REQUEST', msg);
@@ -21,8 +21,8 @@ async function namesIn(person: Person, parameters: object = {}): Promise<string[
 }
 
 describe('POST /channels/create', () => {
-  test.concurrent('makes a public channel with what the defaults say, and subscribes who is named', async () => {
-    const { member, guest } = await organisation();
+  test.concurrent('creates a public channel with default settings, and subscribes the given users', async () => {
+    const { member, guest } = await organization();
     const before = Math.floor(Date.now() / 1000);
     const id = await create(member, '  General ', { subscribers: [member.id, guest.id], description: 'For\nall' });
     const channel = await get(guest, id);
@@ -40,8 +40,8 @@ describe('POST /channels/create', () => {
     expect(groups).toHaveLength(11);
   });
 
-  test.concurrent('makes a private channel, whose history is protected unless it is shared', async () => {
-    const { member } = await organisation();
+  test.concurrent('creates a private channel, whose history is protected unless it is shared', async () => {
+    const { member } = await organization();
     const subscribers = [member.id];
     const hidden = await create(member, 'hidden', { subscribers, invite_only: true });
     const shared = { subscribers, invite_only: true, history_public_to_subscribers: true };
@@ -49,11 +49,11 @@ describe('POST /channels/create', () => {
     expect((await get(member, await create(member, 'shared', shared))).history_public_to_subscribers).toBe(true);
   });
 
-  test.concurrent('puts the channel into a folder, and among the default channels', async () => {
-    const { administrator, member, guest } = await organisation();
+  test.concurrent('adds the channel to a folder and to the default channels', async () => {
+    const { administrator, member, guest } = await organization();
     const folder = { name: 'Teams', description: '' };
     const { channel_folder_id: folder_id } = await administrator.ok('POST', '/channel_folders/create', folder);
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     const id = await create(administrator, 'general', { folder_id, is_default_stream: true });
     expect((await get(member, id)).folder_id).toBe(folder_id);
     const [created, defaults] = await heard();
@@ -63,8 +63,8 @@ describe('POST /channels/create', () => {
     expect((await guest.register()).realm_default_streams).toEqual([]);
   });
 
-  test.concurrent('gives the permissions named to those named', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('grants the given permissions to the given users and groups', async () => {
+    const { owner, member } = await organization();
     const { realm_can_manage_all_groups: owners } = await owner.register({ fetch_event_types: ['realm'] });
     const id = await create(member, 'news', {
       can_send_message_group: owners,
@@ -79,15 +79,15 @@ describe('POST /channels/create', () => {
     });
   });
 
-  test.concurrent('shows an announcement channel to old clients as one', async () => {
-    const { administrator } = await organisation();
+  test.concurrent('marks an announcement channel for old clients', async () => {
+    const { administrator } = await organization();
     const { realm_can_delete_any_message_group: administrators } = await administrator.register();
     const id = await create(administrator, 'news', { can_send_message_group: administrators });
     expect(await get(administrator, id)).toMatchObject({ stream_post_policy: 2, is_announcement_only: true });
   });
 
-  test.concurrent('refuses a name in use, in whatever case, by an archived channel too', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('refuses a name in use, in any case, also by an archived channel', async () => {
+    const { owner, member } = await organization();
     const id = await create(owner, 'General');
     const taken = (channel_name: string) => ({
       status: 409,
@@ -99,16 +99,16 @@ describe('POST /channels/create', () => {
     expect(await again()).toMatchObject(taken('general'));
   });
 
-  test.concurrent('lets one of two who take the same name at once have it', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('gives a name to only one of two concurrent requests', async () => {
+    const { owner, member } = await organization();
     const replies = await Promise.all(
       [owner, member].map((person) => person.rest('POST', '/channels/create', { name: 'general', subscribers: [] })),
     );
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 409]);
   });
 
-  test.concurrent('is not for guests, and web-public channels are not enabled', async () => {
-    const { owner, guest } = await organisation();
+  test.concurrent('refuses guests, and web-public channels while they are disabled', async () => {
+    const { owner, guest } = await organization();
     const general = { name: 'general', subscribers: [] };
     const byGuest = await guest.rest('POST', '/channels/create', general);
     expect(byGuest).toMatchObject(refusal('UNAUTHORIZED_PRINCIPAL', 'Must be an organization member'));
@@ -151,15 +151,15 @@ describe('POST /channels/create', () => {
       },
     ],
   ])('refuses %s', async ([, fields, expected]) => {
-    const { owner } = await organisation();
-    const heard = await owner.hearing();
+    const { owner } = await organization();
+    const heard = await owner.receiving();
     const reply = await owner.rest('POST', '/channels/create', { name: 'general', subscribers: [], ...fields });
     expect(reply).toMatchObject(expected);
     expect(await heard()).toEqual([]);
   });
 
-  test.concurrent('lets guests hold no permission that opens a channel', async () => {
-    const { owner } = await organisation();
+  test.concurrent('refuses guests as holders of permissions that give access to a channel', async () => {
+    const { owner } = await organization();
     const { realm_direct_message_permission_group: everyone } = await owner.register();
     for (const name of ['can_add_subscribers_group', 'can_administer_channel_group', 'can_subscribe_group']) {
       const parameters = { name: 'general', subscribers: [], [name]: everyone };
@@ -168,8 +168,8 @@ describe('POST /channels/create', () => {
     }
   });
 
-  test.concurrent('lets owners alone set a retention, and administrators alone default channels', async () => {
-    const { owner, administrator, member } = await organisation();
+  test.concurrent('lets only owners set a retention, and only administrators set default channels', async () => {
+    const { owner, administrator, member } = await organization();
     const retention = { name: 'kept', subscribers: [], message_retention_days: 7 };
     const refused = await administrator.rest('POST', '/channels/create', retention);
     expect(refused).toMatchObject(refusal('UNAUTHORIZED_PRINCIPAL', 'Must be an organization owner'));
@@ -185,16 +185,16 @@ describe('POST /channels/create', () => {
     expect(asDefault).toMatchObject(bad('You do not have permission to change default channels.'));
   });
 
-  test.concurrent.for([['name'], ['subscribers']])('needs %s', async ([name = '']) => {
-    const { owner } = await organisation();
+  test.concurrent.for([['name'], ['subscribers']])('requires %s', async ([name = '']) => {
+    const { owner } = await organization();
     const { body } = await owner.rest('POST', '/channels/create', { name: 'a', subscribers: [], [name]: undefined });
     expect([body.code, body.var_name]).toEqual(['REQUEST_VARIABLE_MISSING', name]);
   });
 });
 
 describe('GET /streams', () => {
-  test.concurrent('lists by name what the viewer may see, and what they ask for', async () => {
-    const { owner, administrator, member, guest } = await organisation();
+  test.concurrent('lists the channels that the viewer can see by name, filtered by the parameters', async () => {
+    const { owner, administrator, member, guest } = await organization();
     await create(member, 'zoo', { subscribers: [guest.id] });
     await create(member, 'attic', { invite_only: true, subscribers: [member.id] });
     const old = await create(member, 'old', { subscribers: [member.id] });
@@ -212,8 +212,8 @@ describe('GET /streams', () => {
     expect((await administrator.rest('GET', '/streams', both)).body).toMatchObject({ code: 'REQUEST_CONFUSING_VAR' });
   });
 
-  test.concurrent('says which are default channels when asked', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('shows which channels are default channels on request', async () => {
+    const { owner, member } = await organization();
     await create(owner, 'a', { is_default_stream: true });
     await create(owner, 'b');
     const { streams } = await member.ok('GET', '/streams', { include_default: true });
@@ -221,8 +221,8 @@ describe('GET /streams', () => {
     expect((await member.ok('GET', '/streams')).streams[0]).not.toHaveProperty('is_default');
   });
 
-  test.concurrent("lists the channels of a bot's owner when the bot asks", async () => {
-    const { owner, bot } = await organisation();
+  test.concurrent("lists the channels of a bot's owner on request of the bot", async () => {
+    const { owner, bot } = await organization();
     await create(owner, 'with the owner', { subscribers: [owner.id] });
     await create(owner, 'without');
     expect(await namesIn(bot, { include_public: false })).toEqual([]);
@@ -232,8 +232,8 @@ describe('GET /streams', () => {
 });
 
 describe('GET /streams/{stream_id}', () => {
-  test.concurrent('shows a channel to who may see it, and to others that there is none', async () => {
-    const [{ owner, moderator, member, guest, bot }, other] = await Promise.all([organisation(), organisation()]);
+  test.concurrent('shows a channel to users who can see it, and an unknown channel to others', async () => {
+    const [{ owner, moderator, member, guest, bot }, other] = await Promise.all([organization(), organization()]);
     const open = await create(owner, 'open');
     const hidden = await create(member, 'hidden', { invite_only: true, subscribers: [member.id, guest.id] });
     for (const person of [owner, moderator, bot]) expect((await get(person, open)).name).toBe('open');
@@ -253,8 +253,8 @@ describe('GET /streams/{stream_id}', () => {
 });
 
 describe('GET /get_stream_id', () => {
-  test.concurrent('finds a channel the viewer sees by its name, in whatever case', async () => {
-    const [{ owner, member, moderator }, other] = await Promise.all([organisation(), organisation()]);
+  test.concurrent('finds a channel that the viewer can see by its name, in any case', async () => {
+    const [{ owner, member, moderator }, other] = await Promise.all([organization(), organization()]);
     const id = await create(member, 'General');
     await create(member, 'hidden', { invite_only: true, subscribers: [member.id] });
     await create(other.owner, 'theirs');
@@ -269,8 +269,8 @@ describe('GET /get_stream_id', () => {
 });
 
 describe('GET /streams/{stream_id}/members', () => {
-  test.concurrent('lists the subscribers to who sees the channel', async () => {
-    const { owner, administrator, moderator, member, guest } = await organisation();
+  test.concurrent('lists the subscribers to users who can see the channel', async () => {
+    const { owner, administrator, moderator, member, guest } = await organization();
     const id = await create(member, 'hidden', { invite_only: true, subscribers: [guest.id, member.id] });
     for (const person of [owner, administrator, member, guest]) {
       const { subscribers } = await person.ok('GET', `/streams/${id}/members`);
@@ -282,10 +282,10 @@ describe('GET /streams/{stream_id}/members', () => {
 });
 
 describe('/default_streams', () => {
-  test.concurrent('makes a channel a default one and takes that back, told to all but guests', async () => {
-    const { administrator, member, guest } = await organisation();
+  test.concurrent('adds a channel to the default channels and removes it, and notifies all users except guests', async () => {
+    const { administrator, member, guest } = await organization();
     const id = await create(member, 'general', { subscribers: [guest.id] });
-    const heard = await Promise.all([member.hearing(), guest.hearing()]);
+    const heard = await Promise.all([member.receiving(), guest.receiving()]);
     await administrator.ok('POST', '/default_streams', { stream_id: id });
     await administrator.ok('POST', '/default_streams', { stream_id: id });
     await administrator.ok('DELETE', '/default_streams', { stream_id: id });
@@ -293,8 +293,8 @@ describe('/default_streams', () => {
     expect(await Promise.all(heard.map((hear) => hear()))).toEqual([[event([id]), event([])], []]);
   });
 
-  test.concurrent('is for administrators, and for public channels they see', async () => {
-    const { owner, moderator, member, guest } = await organisation();
+  test.concurrent('is for administrators, and for public channels that they can see', async () => {
+    const { owner, moderator, member, guest } = await organization();
     const id = await create(member, 'general');
     const hidden = await create(member, 'hidden', { invite_only: true });
     for (const person of [moderator, member, guest]) {
@@ -311,12 +311,12 @@ describe('/default_streams', () => {
 });
 
 describe('PATCH /streams/{stream_id}', () => {
-  test.concurrent('renames, describes and files a channel, each change in an event of its own', async () => {
-    const { administrator, member } = await organisation();
+  test.concurrent('changes name, description and folder of a channel, each with its own event', async () => {
+    const { administrator, member } = await organization();
     const folder = { name: 'Teams', description: '' };
     const { channel_folder_id: folder_id } = await administrator.ok('POST', '/channel_folders/create', folder);
     const id = await create(member, 'general');
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     const changes = { new_name: ' All ', description: 'For *all*', folder_id, topics_policy: 'disable_empty_topic' };
     await administrator.ok('PATCH', `/streams/${id}`, changes);
     const { rendered_description, ...channel } = await get(member, id);
@@ -342,13 +342,13 @@ describe('PATCH /streams/{stream_id}', () => {
   });
 
   test.concurrent('makes a public channel private and public again', async () => {
-    const { member, moderator, administrator } = await organisation();
+    const { member, moderator, administrator } = await organization();
     const id = await create(member, 'general', { subscribers: [member.id] });
-    const heard = await Promise.all([member, moderator].map((person) => person.hearing()));
+    const heard = await Promise.all([member, moderator].map((person) => person.receiving()));
     await member.ok('PATCH', `/streams/${id}`, { is_private: true });
     expect(await get(member, id)).toMatchObject({ invite_only: true, history_public_to_subscribers: false });
     expect(await moderator.rest('GET', `/streams/${id}`)).toMatchObject(INVALID_ID);
-    // An administrator sees it, but not what is written in it.
+    // An administrator can see the channel, but not its content.
     const open = await administrator.rest('PATCH', `/streams/${id}`, { is_private: false });
     expect(open).toMatchObject(bad('Channel content access is required.'));
     await member.ok('PATCH', `/streams/${id}`, { is_private: false });
@@ -372,13 +372,13 @@ describe('PATCH /streams/{stream_id}', () => {
     ]);
   });
 
-  test.concurrent('sets permissions, also on the condition of what they were', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('sets permissions, optionally only if they have an expected value', async () => {
+    const { owner, member } = await organization();
     const { realm_can_manage_all_groups: owners, realm_direct_message_permission_group: everyone } =
       await owner.register();
     const id = await create(member, 'general', { subscribers: [member.id] });
     const change = (value: object) => owner.rest('PATCH', `/streams/${id}`, { can_send_message_group: value });
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     expect((await change({ new: owners, old: everyone })).status).toBe(200);
     expect((await get(member, id)).can_send_message_group).toBe(owners);
     expect(await heard()).toContainEqual(
@@ -386,16 +386,16 @@ describe('PATCH /streams/{stream_id}', () => {
     );
     const late = await change({ new: everyone, old: everyone });
     expect(late).toMatchObject({ status: 400, body: { code: 'EXPECTATION_MISMATCH', field_name: 'old' } });
-    const quiet = await member.hearing();
+    const quiet = await member.receiving();
     expect((await change({ new: owners })).status).toBe(200);
     expect(await quiet()).toEqual([]);
   });
 
-  test.concurrent('makes a channel a default one, and takes that back', async () => {
-    const { administrator, member } = await organisation();
+  test.concurrent('adds a channel to the default channels and removes it', async () => {
+    const { administrator, member } = await organization();
     const id = await create(administrator, 'general');
     const hidden = await create(administrator, 'hidden', { invite_only: true });
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     await administrator.ok('PATCH', `/streams/${id}`, { is_default_stream: true });
     await administrator.ok('PATCH', `/streams/${id}`, { is_default_stream: false });
     const event = (default_streams: number[]) => ({ type: 'default_streams', default_streams });
@@ -404,8 +404,8 @@ describe('PATCH /streams/{stream_id}', () => {
     expect(refused).toMatchObject(bad('A default channel cannot be private.'));
   });
 
-  test.concurrent('is for administrators and for who administers the channel', async () => {
-    const { owner, moderator, member, guest } = await organisation();
+  test.concurrent('is for administrators and for users who can administer the channel', async () => {
+    const { owner, moderator, member, guest } = await organization();
     const id = await create(member, 'general', { subscribers: [guest.id] });
     const rename = (person: Person, new_name: string) => person.rest('PATCH', `/streams/${id}`, { new_name });
     for (const person of [moderator, guest]) expect(await rename(person, 'mine')).toMatchObject(NOT_ADMINISTERING);
@@ -424,35 +424,35 @@ describe('PATCH /streams/{stream_id}', () => {
     ['public without shared history', { history_public_to_subscribers: false }, bad('Invalid parameters')],
     ['web-public and private', { is_web_public: true, is_private: true }, bad('Invalid parameters')],
     ['web-public where that is not enabled', { is_web_public: true }, bad('Web-public channels are not enabled.')],
-    ['archiving', { is_archived: true }, bad('A channel is archived by deleting it')],
+    ['archiving', { is_archived: true }, bad('To archive a channel, use DELETE /streams/{stream_id}')],
     ['unarchiving what is not archived', { is_archived: false }, bad('Channel is not currently archived')],
     ['a folder that is not there', { folder_id: 2_000_000_000 }, bad('Invalid channel folder ID')],
     ['a permission without its new value', { can_send_message_group: { old: 1 } }, { status: 400 }],
     ['a good change beside a bad one', { new_name: 'fine', topics_policy: 'any' }, bad('Invalid topics_policy')],
   ])('refuses %s', async ([, fields, expected]) => {
-    const { owner } = await organisation();
+    const { owner } = await organization();
     const id = await create(owner, 'general');
     await create(owner, 'other');
-    const heard = await owner.hearing();
+    const heard = await owner.receiving();
     expect(await owner.rest('PATCH', `/streams/${id}`, { ...fields })).toMatchObject(expected);
     expect((await get(owner, id)).name).toBe('general');
     expect(await heard()).toEqual([]);
   });
 
   test.concurrent('changes the case of a name', async () => {
-    const { owner } = await organisation();
+    const { owner } = await organization();
     const id = await create(owner, 'general');
     await owner.ok('PATCH', `/streams/${id}`, { new_name: 'GENERAL' });
     expect((await get(owner, id)).name).toBe('GENERAL');
   });
 
-  test.concurrent('lets owners alone change the retention', async () => {
-    const { owner, administrator } = await organisation();
+  test.concurrent('lets only owners change the retention', async () => {
+    const { owner, administrator } = await organization();
     const id = await create(administrator, 'general');
     const change = { message_retention_days: 30 };
     const refused = await administrator.rest('PATCH', `/streams/${id}`, change);
     expect(refused).toMatchObject(refusal('UNAUTHORIZED_PRINCIPAL', 'Must be an organization owner'));
-    const heard = await administrator.hearing();
+    const heard = await administrator.receiving();
     await owner.ok('PATCH', `/streams/${id}`, change);
     await owner.ok('PATCH', `/streams/${id}`, { message_retention_days: '"realm_default"' });
     expect((await heard()).map(({ property, value }) => [property, value])).toEqual([
@@ -461,8 +461,8 @@ describe('PATCH /streams/{stream_id}', () => {
     ]);
   });
 
-  test.concurrent('knows no channel that is not there, nor one of another organization', async () => {
-    const [{ owner, moderator, member }, other] = await Promise.all([organisation(), organisation()]);
+  test.concurrent('refuses unknown channels and channels of another organization', async () => {
+    const [{ owner, moderator, member }, other] = await Promise.all([organization(), organization()]);
     const [foreign, hidden] = [await create(other.owner, 'x'), await create(member, 'y', { invite_only: true })];
     for (const [person, id] of [
       [owner, foreign],
@@ -481,15 +481,15 @@ describe('PATCH /streams/{stream_id}', () => {
 });
 
 describe('DELETE /streams/{stream_id}', () => {
-  test.concurrent('archives the channel, told to each client as it can take it, and PATCH brings it back', async () => {
-    const { administrator, member, moderator } = await organisation();
+  test.concurrent('archives the channel, with events by client capability, and PATCH restores it', async () => {
+    const { administrator, member, moderator } = await organization();
     const id = await create(member, 'general', { subscribers: [member.id], is_default_stream: undefined });
     const modern = { client_capabilities: { notification_settings_null: true, archived_channels: true } };
     const heard = await Promise.all([
-      member.hearing(modern),
-      member.hearing(),
-      moderator.hearing(modern),
-      moderator.hearing(),
+      member.receiving(modern),
+      member.receiving(),
+      moderator.receiving(modern),
+      moderator.receiving(),
     ]);
     await administrator.ok('DELETE', `/streams/${id}`);
     expect((await get(member, id)).is_archived).toBe(true);
@@ -508,16 +508,16 @@ describe('DELETE /streams/{stream_id}', () => {
     ]);
   });
 
-  test.concurrent('takes the channel from the default ones, and is refused for an archived one', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('removes the channel from the default channels, and is refused for an archived one', async () => {
+    const { owner, member } = await organization();
     const id = await create(owner, 'general', { is_default_stream: true });
     await owner.ok('DELETE', `/streams/${id}`);
     expect((await member.register()).realm_default_streams).toEqual([]);
     expect(await owner.rest('DELETE', `/streams/${id}`)).toMatchObject(bad('Channel is already archived'));
   });
 
-  test.concurrent('is for administrators and for who administers the channel', async () => {
-    const { moderator, guest, member } = await organisation();
+  test.concurrent('is for administrators and for users who can administer the channel', async () => {
+    const { moderator, guest, member } = await organization();
     const id = await create(member, 'general', { subscribers: [guest.id] });
     for (const person of [moderator, guest]) {
       expect(await person.rest('DELETE', `/streams/${id}`)).toMatchObject(NOT_ADMINISTERING);
@@ -526,10 +526,10 @@ describe('DELETE /streams/{stream_id}', () => {
   });
 });
 
-test.concurrent('a channel is told to those who may see it, and to nobody else', async () => {
-  const { owner, moderator, member, guest } = await organisation();
+test.concurrent('channel events reach only users who can see the channel', async () => {
+  const { owner, moderator, member, guest } = await organization();
   const people = [owner, moderator, member, guest];
-  const heard = await Promise.all(people.map((person) => person.hearing({ event_types: ['stream'] })));
+  const heard = await Promise.all(people.map((person) => person.receiving({ event_types: ['stream'] })));
   await create(member, 'open');
   await create(member, 'hidden', { invite_only: true, subscribers: [member.id] });
   const names = (await Promise.all(heard.map((hear) => hear()))).map((events) =>
@@ -538,8 +538,8 @@ test.concurrent('a channel is told to those who may see it, and to nobody else',
   expect(names).toEqual([['open', 'hidden'], ['open'], ['open', 'hidden'], []]);
 });
 
-test.concurrent('every channels endpoint names the parameters it ignored', async () => {
-  const { owner } = await organisation();
+test.concurrent('every channel endpoint names the parameters that it ignored', async () => {
+  const { owner } = await organization();
   let made = 0;
   const one = async () => ({ path: `/streams/${await create(owner, `channel ${++made}`)}` });
   await expectIgnoredParameters(owner, 'GET', async () => ({ path: '/streams' }));

@@ -7,7 +7,7 @@ import { newDataDir } from './helpers/data-dir.ts';
 import { createDatabase } from './helpers/database.ts';
 import type { Person } from './helpers/person.ts';
 import type { ServerProcess } from './helpers/process.ts';
-import { type Organisation, organisation, startServer } from './helpers/server.ts';
+import { type Organization, organization, startServer } from './helpers/server.ts';
 
 const { DATABASE_URL } = process.env;
 const HOUR = 3_600_000;
@@ -16,17 +16,17 @@ describe.skipIf(DATABASE_URL === undefined)('nodes whose clocks differ by an hou
   const stack = new AsyncDisposableStack();
   let right: ServerProcess;
   let env: Record<string, string>;
-  let people: Organisation;
+  let people: Organization;
 
   beforeAll(async () => {
     const database = stack.use(await createDatabase(DATABASE_URL ?? ''));
     env = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };
     right = stack.use(await startServer({ env }));
-    people = await organisation({}, { on: right });
+    people = await organization({}, { on: right });
   }, 90_000);
   afterAll(() => stack.disposeAsync());
 
-  /** A node of the same service, that does not serve. */
+  /** Starts a node of the same service that serves no requests, with a shifted clock. */
   async function nodeBy(ms: number): Promise<Running & AsyncDisposable> {
     const config = readConfig({ ...env, DATA_DIR: newDataDir(), LOG_LEVEL: 'silent' });
     const running = await startApp(config, { now: () => new Date(Date.now() + ms) });
@@ -36,7 +36,7 @@ describe.skipIf(DATABASE_URL === undefined)('nodes whose clocks differ by an hou
   const saveDraft = (person: Person, content: string) =>
     person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
 
-  test('one that is ahead ends no queue of the others, and prunes nothing that is young', async () => {
+  test('a node with a fast clock ends no queue of other nodes, and prunes no recent events', async () => {
     const { member } = people;
     const { queue_id, last_event_id } = await member.register({ fetch_event_types: [], idle_queue_timeout: 600 });
     await saveDraft(member, 'one');
@@ -52,7 +52,7 @@ describe.skipIf(DATABASE_URL === undefined)('nodes whose clocks differ by an hou
     expect(await ahead.app.db.eventCounter.findUnique({ where: { realmId } })).toMatchObject({ prunedThrough: 0n });
   });
 
-  test('what one that is behind registers, reads and logs is no older than what the others do', async () => {
+  test('a node with a slow clock writes queues and log entries that are as recent as those of other nodes', async () => {
     const { member } = people;
     const { queue_id, last_event_id } = await member.register({ fetch_event_types: [], idle_queue_timeout: 600 });
     await using behind = await nodeBy(-HOUR);

@@ -5,14 +5,14 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { EventStream } from './helpers/events.ts';
 import { open, send } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
-// What goes out compressed, what must not, and what it says of itself.
+// Compression of responses: which responses are compressed, which must not be, and the headers.
 
 let member: Person;
 
 beforeAll(async () => {
-  ({ member } = await organisation());
+  ({ member } = await organization());
   const drafts = Array.from({ length: 30 }, (_, i) => ({
     ...{ type: '', to: [], topic: '' },
     content: `The ${i}th draft of the same boat, moored at the same pier.`,
@@ -23,20 +23,20 @@ beforeAll(async () => {
 const CODINGS = { br: brotliDecompressSync, gzip: gunzipSync } as const;
 const DRAFTS = '{ drafts(first: 50) { nodes { databaseId content } } }';
 
-interface Answer {
+interface RawReply {
   readonly headers: IncomingMessage['headers'];
   readonly status: number | undefined;
   readonly bytes: Buffer;
 }
 
-async function ask(path: string, headers: Record<string, string>, method = 'GET', json?: object): Promise<Answer> {
+async function ask(path: string, headers: Record<string, string>, method = 'GET', json?: object): Promise<RawReply> {
   const body = json === undefined ? undefined : JSON.stringify(json);
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
   const incoming = await open(member.url, { method, path, headers: { ...member.headers, ...type, ...headers }, body });
   return { headers: incoming.headers, status: incoming.statusCode, bytes: await buffer(incoming) };
 }
 
-const ANSWERS: readonly [string, (headers: Record<string, string>) => Promise<Answer>][] = [
+const ANSWERS: readonly [string, (headers: Record<string, string>) => Promise<RawReply>][] = [
   ['REST', (headers) => ask('/api/v1/drafts', headers)],
   ['GraphQL', (headers) => ask('/graphql', { ...headers, accept: '*/*' }, 'POST', { query: DRAFTS })],
   ['a page', (headers) => ask('/docs', headers)],
@@ -45,7 +45,7 @@ const ANSWERS: readonly [string, (headers: Record<string, string>) => Promise<An
 ];
 
 describe.for(ANSWERS)('%s', ([name, answer]) => {
-  test.for(Object.entries(CODINGS))('is the same as %s, and a fraction of it', async ([coding, decompress]) => {
+  test.for(Object.entries(CODINGS))('has the same content with %s, in fewer bytes', async ([coding, decompress]) => {
     const plain = await answer({});
     expect(plain.headers['content-encoding']).toBeUndefined();
     const compressed = await answer({ 'accept-encoding': coding });
@@ -55,7 +55,7 @@ describe.for(ANSWERS)('%s', ([name, answer]) => {
     expect(compressed.headers['content-type']).toBe(plain.headers['content-type']);
     expect(compressed.bytes.length).toBeLessThan(plain.bytes.length / 2);
     const text = decompress(compressed.bytes);
-    // GraphiQL's scripts have a number of the answer's own.
+    // Each response with GraphiQL contains another random number in its scripts.
     if (name === 'GraphiQL') expect(text.length).toBe(plain.bytes.length);
     else if (name === 'GraphQL') expect(JSON.parse(String(text)).data).toEqual(JSON.parse(String(plain.bytes)).data);
     else expect(text.equals(plain.bytes)).toBe(true);
@@ -69,12 +69,12 @@ test.for([
   ['identity', undefined],
   ['br;q=0, gzip;q=0', undefined],
   ['deflate', undefined],
-] as const)('the client has the choice: "%s"', async ([accepted, coding]) => {
+] as const)('the client selects the compression: "%s"', async ([accepted, coding]) => {
   const { headers } = await ask('/api/v1/drafts', { 'accept-encoding': accepted });
   expect(headers['content-encoding']).toBe(coding);
 });
 
-test('what is short, a picture, or nothing at all goes as it is', async () => {
+test('short replies, images and empty replies are not compressed', async () => {
   const accepting = { 'accept-encoding': 'br' };
   for (const answer of [
     await ask('/api/v1/users/me/alert_words', accepting),
@@ -86,7 +86,7 @@ test('what is short, a picture, or nothing at all goes as it is', async () => {
   }
 });
 
-test('a file for all has another tag in each form, and is not sent again', async () => {
+test('a static file has another tag for each encoding, and answers 304 if unchanged', async () => {
   const tags = new Set<string>();
   for (const accepted of ['identity', 'gzip', 'br']) {
     const { headers } = await ask('/api/v1/openapi.json', { 'accept-encoding': accepted });
@@ -98,7 +98,40 @@ test('a file for all has another tag in each form, and is not sent again', async
   expect(tags.size).toBe(3);
 });
 
-test('a stream of events is not held back', async () => {
+test.for([
+  ['/docs', 200],
+  ['/docs/events', 200],
+  ['/developers', 200],
+  ['/api/v1/openapi.json', 200],
+  ['/schema.graphql', 200],
+  ['/nothing', 404],
+] as const)('the public page %s is compressed once for all requests, and has a strong ETag', async ([path, status]) => {
+  const forms = { accept: 'text/html' };
+  const [plain, first, again, gzip] = [
+    await ask(path, { ...forms, 'accept-encoding': 'identity' }),
+    await ask(path, { ...forms, 'accept-encoding': 'br' }),
+    await ask(path, { ...forms, 'accept-encoding': 'br' }),
+    await ask(path, { ...forms, 'accept-encoding': 'gzip' }),
+  ];
+  expect([plain, first, again, gzip].map((answer) => answer.status)).toEqual(Array(4).fill(status));
+  // Responses that are compressed for each request have weak tags.
+  expect(first.headers.etag).toMatch(/^"[\w-]+-br"$/);
+  expect(again.bytes.equals(first.bytes)).toBe(true);
+  expect(brotliDecompressSync(first.bytes).equals(plain.bytes)).toBe(true);
+  expect(gunzipSync(gzip.bytes).equals(plain.bytes)).toBe(true);
+  const known = await ask(path, { ...forms, 'accept-encoding': 'br', 'if-none-match': first.headers.etag ?? '' });
+  expect([known.status, known.bytes.length === 0]).toEqual(status === 200 ? [304, true] : [404, false]);
+});
+
+test('a page that contains the host name differs by host, and so does its tag', async () => {
+  const [one, other] = await Promise.all(
+    [member.headers['host'], `x.${member.headers['host']}`].map((host) => ask('/docs', { host: String(host) })),
+  );
+  expect(one?.bytes.toString()).toContain(String(member.headers['host']));
+  expect(other?.headers.etag).not.toBe(one?.headers.etag);
+});
+
+test('an event stream is not buffered', async () => {
   const { queue_id } = await member.register({ fetch_event_types: [] });
   const headers = { ...member.headers, 'accept-encoding': 'gzip, br' };
   await using stream = await EventStream.open({ url: member.url, headers }, 'position', {
@@ -119,7 +152,7 @@ test('a long poll is compressed when it is answered', async () => {
   expect(JSON.parse(String(brotliDecompressSync(bytes))).events[0].type).toBe('drafts');
 });
 
-test('an answer that nobody waits for any more ends nothing', async () => {
+test('aborted downloads do not end the process', async () => {
   for (let i = 0; i < 20; i++) {
     const incoming = await open(member.url, {
       ...{ method: 'GET', path: '/docs' },

@@ -5,13 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../src/platform/config.ts';
 import { send } from './helpers/http.ts';
-import { isGroupPicked } from './helpers/part.ts';
 import type { Person } from './helpers/person.ts';
 import { METRICS, type ServerProcess } from './helpers/process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
-import { type Organisation, organisation, startServer } from './helpers/server.ts';
+import { type Organization, organization, startServer } from './helpers/server.ts';
 
-/** Numbers a test gets to the end of. */
+/** Limits that a test can reach. */
 const PER_IP = 6;
 const MAX = 24;
 
@@ -44,7 +43,7 @@ class Connection {
     return [...this.text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
   }
 
-  /** The status of the next answer; undefined when there is none before the end. */
+  /** Sends a request. @returns The status of the next response. Undefined if the connection closes first. */
   async ask(host: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<number | undefined> {
     const before = this.statuses.length;
     const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -63,13 +62,13 @@ async function connected(server: ServerProcess, count: number): Promise<Connecti
 const signedIn = (connection: Connection, { host, authorization = '' }: Person) =>
   connection.ask(host, '/api/v1/users/me', { authorization });
 
-/** How many connections a server says it has open, the last time it was asked. */
+/** Returns the number of open connections in the most recent metrics. */
 const openOf = (text = ''): number => Number([...text.matchAll(/^connections_open (\d+)$/gm)].at(-1)?.[1]);
 
-/** Until every connection of what went before is counted out. */
+/** Waits until the server no longer counts connections of earlier tests. */
 async function allGone(server: ServerProcess): Promise<void> {
   await vi.waitFor(async () => {
-    // The helper's own, which it keeps.
+    // Closes the kept-alive connection of the helper.
     await send(server.url, { method: 'GET', path: '/healthz', headers: { host: 'localhost', connection: 'close' } });
     const [one] = await connected(server, 1);
     await one?.ask('localhost', '/metrics', { ...METRICS.headers, connection: 'close' });
@@ -78,18 +77,18 @@ async function allGone(server: ServerProcess): Promise<void> {
   }, 10_000);
 }
 
-describe.runIf(isGroupPicked('connections.test.ts > connections of one address'))('connections of one address', () => {
+describe('connections of one address', () => {
   let server: ServerProcess;
-  let people: Organisation;
+  let people: Organization;
 
   beforeAll(async () => {
     const env = { CONNECTIONS_PER_IP: String(PER_IP), MAX_CONNECTIONS: String(MAX), ...METRICS.env };
     server = await startServer({ env });
-    people = await organisation({}, { on: server });
+    people = await organization({}, { on: server });
   }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test('on which nobody signs in are limited: 429, and those that are open go on, long polls with them', async () => {
+  test('without authentication are limited by 429, while open connections and long polls continue', async () => {
     await allGone(server);
     const { member, owner } = people;
     const [poll, other] = await connected(server, 2);
@@ -98,22 +97,22 @@ describe.runIf(isGroupPicked('connections.test.ts > connections of one address')
     const polled = poll?.ask(member.host, `/api/v1/events?queue_id=${queue_id}&last_event_id=-1`, {
       authorization: String(member.authorization),
     });
-    // A stranger's, and one of a request that was answered.
+    // Connections without credentials, one of which has an answered request.
     const [first] = await connected(server, PER_IP - 1);
     await vi.waitFor(async () => {
       expect(await other?.ask('localhost', '/metrics', METRICS.headers)).toBe(200);
-      // They are taken from several sockets, in no order. With the one that the queue was registered on.
+      // Sockets are accepted in no fixed order. Includes the connection that registered the queue.
       expect(openOf(other?.text)).toBe(PER_IP + 2);
     });
     const [late, upgrading, silent] = await connected(server, 3);
     expect(await late?.ask(owner.host, '/api/v1/server_settings')).toBe(429);
     expect(late?.text).toMatch(/^retry-after: 10\r$/im);
     expect(late?.text).toContain('"code":"RATE_LIMIT_HIT"');
-    expect(late?.text).toContain(`${PER_IP} connections of this address are open without a sign-in`);
+    expect(late?.text).toContain(`${PER_IP} unauthenticated connections are open from this address`);
     await late?.closed;
     const upgrade = { connection: 'upgrade', upgrade: 'websocket' };
     expect(await upgrading?.ask(owner.host, '/graphql', upgrade)).toBe(429);
-    // Nothing was disturbed.
+    // Open connections are not affected.
     expect(await first?.ask('localhost', '/healthz')).toBe(200);
     expect(await other?.ask('localhost', '/healthz')).toBe(200);
     expect(await polled).toBe(200);
@@ -122,7 +121,7 @@ describe.runIf(isGroupPicked('connections.test.ts > connections of one address')
     await silent?.closed;
   });
 
-  test('are not limited by those on which somebody signed in, over HTTP or a socket', async () => {
+  test('are not limited by connections with valid credentials, over HTTP or a socket', async () => {
     await allGone(server);
     const { member, owner } = people;
     const connections = await connected(server, PER_IP);
@@ -132,14 +131,14 @@ describe.runIf(isGroupPicked('connections.test.ts > connections of one address')
     await socket.next('connection_ack');
     const strangers = await connected(server, MAX / 2 - PER_IP - 1);
     for (const stranger of strangers) expect(await stranger.ask('localhost', '/healthz')).toBe(200);
-    // With those it is half of the process.
+    // The open connections are now half of the limit of the process, so one more is refused.
     const [late] = await connected(server, 1);
     expect(await late?.ask('localhost', '/healthz')).toBe(429);
-    expect(late?.text).toContain('Too many connections of this address are open');
+    expect(late?.text).toContain('Too many connections are open from this address');
     socket.cut();
   });
 
-  test('are free again as soon as one is closed', async () => {
+  test('free their permit as soon as they close', async () => {
     await allGone(server);
     const [one] = await connected(server, PER_IP);
     one?.socket.destroy();
@@ -149,24 +148,24 @@ describe.runIf(isGroupPicked('connections.test.ts > connections of one address')
     });
   });
 
-  test('that are let in late are their account’s, and stay', async () => {
+  test('beyond the limit belong to the account that signs in on them, and stay open', async () => {
     await allGone(server);
     const { member } = people;
     const strangers = await connected(server, PER_IP);
     for (const stranger of strangers) expect(await stranger.ask('localhost', '/healthz')).toBe(200);
     const late = await connected(server, MAX / 2 - PER_IP);
     for (const connection of late) expect(await signedIn(connection, member)).toBe(200);
-    // Longer than those are kept that are told to go.
+    // Waits longer than the server keeps refused connections open.
     await sleep(2_500);
     for (const connection of late) expect(await signedIn(connection, member)).toBe(200);
-    // With those of strangers they are half of the process: a good key does not help any more.
+    // Together with connections without credentials, this is half of the limit of the process. A valid key is no longer enough.
     const [over] = await connected(server, 1);
     expect(over && (await signedIn(over, member))).toBe(429);
-    expect(over?.text).toContain('Too many connections of this address are open');
+    expect(over?.text).toContain('Too many connections are open from this address');
   });
 });
 
-/** A plain reverse proxy: a connection to the server for each request, begun with the request's head. */
+/** A simple reverse proxy: opens a connection to the server for each request, and sends the head of the request first. */
 async function startProxy({ port }: ServerProcess): Promise<AsyncDisposable & { readonly port: number }> {
   const proxy = createServer((incoming, outgoing) => {
     const { method = '', url = '' } = incoming;
@@ -198,14 +197,14 @@ describe.for([
 ] as const)('behind a proxy %s, 250 connections of strangers', ([, trustedProxies]) => {
   const isTrusted = trustedProxies === '1';
 
-  test('keep nobody out who has a good key, and the operator is told what to set', async () => {
+  test('do not lock out clients with a valid key, and a warning names the setting', async () => {
     const env = { CONNECTIONS_PER_IP: undefined, TRUST_PROXY: trustedProxies, RATE_LIMIT_PER_IP: '20', ...METRICS.env };
     await using server = await startServer({ env });
-    const { owner, member } = await organisation({}, { on: server });
+    const { owner, member } = await organization({}, { on: server });
     await using proxy = await startProxy(server);
     const strangers = Array.from({ length: 250 }, () => new Connection(proxy));
     for (const { socket } of strangers) {
-      // The rest of it is never sent.
+      // The rest of the body is never sent.
       socket.write(`POST /api/v1/fetch_api_key HTTP/1.1\r\nhost: ${owner.host}\r\ncontent-length: 9\r\n`);
       socket.write('content-type: application/x-www-form-urlencoded\r\n\r\na');
     }
@@ -223,7 +222,7 @@ describe.for([
     const stranger = () => through('/api/v1/server_settings');
     expect(await stranger()).toBe(isTrusted ? 200 : 429);
     expect(await through('/developers', { authorization: String(member.authorization) })).toBe(isTrusted ? 200 : 429);
-    // More than are told at a time that there is no place: those that are taken after all are not among them.
+    // Opens more connections than the server answers with a refusal at a time. Requests that are accepted after all do not count.
     for (let i = 0; i < 110; i++) {
       expect(await through('/api/v1/users/me', { authorization: String(member.authorization) })).toBe(200);
     }
@@ -238,7 +237,7 @@ describe.for([
 });
 
 describe('connections of the process', () => {
-  test('are limited, also those of a trusted proxy, which are not counted by address', async () => {
+  test('are limited, including those of a trusted proxy, which are not counted by address', async () => {
     const env = { CONNECTIONS_PER_IP: String(PER_IP), MAX_CONNECTIONS: String(MAX), TRUST_PROXY: '1', ...METRICS.env };
     await using server = await startServer({ env });
     await allGone(server);
@@ -250,7 +249,7 @@ describe('connections of the process', () => {
   }, 60_000);
 });
 
-test('the configuration is a number, or "off" but for the whole process, which leaves room beside sockets', () => {
+test('the configuration is a number, or "off" except for the whole process, and leaves room beside sockets', () => {
   expect(readConfig({})).toMatchObject({ connectionsPerIp: 250, maxConnections: 30_000 });
   expect(readConfig({ MAX_SOCKETS: '50000' }).maxConnections).toBe(60_000);
   expect(readConfig({ CONNECTIONS_PER_IP: 'off', MAX_CONNECTIONS: '7' })).toMatchObject({ maxConnections: 7 });

@@ -1,6 +1,6 @@
 import { isInterfaceType, lexicographicSortSchema, buildSchema as parseSchema } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { fromEventOf } from '../src/api/graphql/entity-facts.ts';
+import { projectionOptionsOf } from '../src/api/graphql/event-projections.ts';
 import { referredType } from '../src/api/graphql/refs.ts';
 import { buildSchema } from '../src/server/registries/schema.ts';
 import { count } from './contract.ts';
@@ -25,16 +25,16 @@ describe('the schema', () => {
     expect(findings[finding]).toEqual([]);
   });
 
-  test('has events tell of objects by what they are, but to clients from before there were more choices', () => {
+  test('has events refer to entities, except for an event for old clients', () => {
     expect(findings.valuesOfEvents).toEqual(['MutedTopic']);
   });
 
-  test('has an entity in every event, but where there is none, or none any more', () => {
+  test('has an entity in every event, unless none exists or it was deleted', () => {
     const event = schema.getType('Event');
     const without = (isInterfaceType(event) ? schema.getPossibleTypes(event) : []).filter((type) => {
       const fields = Object.values(type.getFields());
       const namesWhatIsGone = fields.some((field) => referredType(field.extensions) !== undefined);
-      return !namesWhatIsGone && !fields.some((field) => fromEventOf(field.extensions) !== undefined);
+      return !namesWhatIsGone && !fields.some((field) => projectionOptionsOf(field.extensions) !== undefined);
     });
     expect(without.map(({ name }) => name)).toEqual([
       ...['AlertWordsChangedEvent', 'HeartbeatEvent', 'MutedTopicsChangedEvent', 'ServiceRestartedEvent'],
@@ -42,7 +42,7 @@ describe('the schema', () => {
     ]);
   });
 
-  test('is found out where what has an id is no node', () => {
+  test('is checked for ids of types that are not nodes, and for alternatives', () => {
     const { findings: found } = count(
       parseSchema(`
         interface Node { id: ID! }
@@ -70,14 +70,14 @@ describe('the schema', () => {
     });
   });
 
-  test('is the whole one', () => {
+  test('is complete', () => {
     expect(counted.mutations).toBeGreaterThan(80);
     expect(counted.eventTypes).toBeGreaterThan(60);
     expect(counted.connectionFields).toBeGreaterThan(20);
     expect(counted.sortedConnections).toBeGreaterThan(12);
   });
 
-  test('says of every id in an argument or input what it names, but where any object may be meant', () => {
+  test('declares the type of every id in an argument or input, unless any object is accepted', () => {
     const anything: string[] = [];
     const isId = (type: unknown) => /^\[?ID!?\]?!?$/.test(String(type));
     for (const type of Object.values(schema.getTypeMap())) {

@@ -1,6 +1,6 @@
 /**
- * Counts what front ends judge a schema by: `node test/contract.ts [schema.graphql]` prints the table that stands in
- * `src/api/graphql/README.md`. What is a matter of form is held by `graphql-eslint.config.js`.
+ * Counts quality criteria of the schema for front ends. `node test/contract.ts [schema.graphql]` prints the table in
+ * `src/api/graphql/README.md`. `graphql-eslint.config.js` checks the form.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import {
   isUnionType,
 } from 'graphql';
 
-/** What is missing or wrong, by name. An empty list is the mark. */
+/** Missing or wrong items, by name. The goal is an empty list. */
 export interface Findings {
   readonly undescribedTypes: readonly string[];
   readonly undescribedFields: readonly string[];
@@ -34,25 +34,25 @@ export interface Findings {
   readonly mutationsWithoutErrorUnion: readonly string[];
   readonly integerIdsInInputs: readonly string[];
   readonly integerForeignKeys: readonly string[];
-  /** Fields that name an object by its id and do not show it. */
+  /** Fields that return the id of an object, but not the object. */
   readonly foreignKeys: readonly string[];
-  /** Fields of the root that empty the whole reply where they are refused. */
+  /** Root fields whose refusal nulls the whole response. */
   readonly refusalsOfAll: readonly string[];
   readonly connectionsWithoutNodes: readonly string[];
   readonly connectionsWithoutTotalCount: readonly string[];
-  /** Lists that are no pages, and do not say how many they hold at the most. */
+  /** Lists that are not paginated, and whose description gives no maximum length. */
   readonly listsWithoutBound: readonly string[];
   readonly unionFieldConflicts: readonly string[];
-  /** Types of objects that events alone lead to: values that a client's cache does not know. */
+  /** Object types that only events return, so that a client's cache cannot identify them. */
   readonly valuesOfEvents: readonly string[];
-  /** Objects by whose `id` a cache would keep them, and `node` would not find them. */
+  /** Types with an `id` that a cache would use as key, but that `node` does not resolve. */
   readonly idsOfNoNode: readonly string[];
-  /** Fields of an input, or arguments of a field, side by side of which only one is to be given: what `@oneOf` is for. */
+  /** Fields of an input, or arguments of a field, of which only one may be given: cases for `@oneOf`. */
   readonly alternatives: readonly string[];
 }
 
-/** The figures of a schema, as counts of all there is. */
-export interface Counted {
+/** Counts of all items in a schema. */
+export interface SchemaCounts {
   readonly types: number;
   readonly fields: number;
   readonly arguments: number;
@@ -68,12 +68,12 @@ export interface Counted {
 }
 
 /**
- * Fields that name by its id what cannot be shown: it is gone, it was never there, or whoever asks is not signed in as
- * anybody who might see it.
+ * Fields with the id of an object that cannot be shown: it was deleted, it never existed, or the client cannot access
+ * it.
  */
 const NAMES_NOTHING_SHOWN =
   /^(Cancel|Delete|Remove|Revoke)\w+Payload\.|^ChannelDoesNotExistError\.|^(FetchApiKey(ByJwt)?|SignIn)Payload\./;
-/** Of events: what they name is gone, or out of the sight of who hears them. */
+/** Fields of events with ids of objects that were deleted, or that the recipient can no longer see. */
 const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
   ...['ChannelsDeletedEvent.channelIds', 'DraftRemovedEvent.draftId', 'MessagesDeletedEvent.messageIds'],
   ...['NavigationViewRemovedEvent.navigationViewId', 'RealmDomainRemovedEvent.realmDomainId'],
@@ -81,20 +81,20 @@ const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
   ...['ScheduledMessageRemovedEvent.scheduledMessageId', 'SubscriptionsRemovedEvent.subscriptionIds'],
   'UserGroupRemovedEvent.userGroupId',
 ]);
-/** Fields of the root that are refused to nobody, or that hold nothing but what may be null. */
+/** Root fields that are refused to no client, or whose content is nullable. */
 const FOR_EVERYBODY: ReadonlySet<string> = new Set(['serverSettings', 'nodes']);
-/** How descriptions say it. */
+/** Phrases for a maximum length in descriptions. */
 const SAYS_BOUND = /at most|no more than|one for each|the first \d|: none\.$/i;
 const INTEGERS = new Set(['Int', 'LongId']);
-/** Integers by these names tell which object is meant: `channelId`, `userIds`, `with` of a narrow. */
+/** Integers with such names identify an object: `channelId`, `userIds`, `with` of a narrow. */
 const NAMES_AN_OBJECT = /(Id|Ids)$/;
-/** The number REST uses, of the object itself. */
+/** The object's own number in REST. */
 const OWN = new Set(['databaseId']);
-/** Of relay, and nobody's to describe anew. */
+/** Types that Relay defines. They need no description here. */
 const isHelper = (name: string) => /(Connection|Edge)$/.test(name) || name === 'PageInfo';
 
-/** Counts a schema. @returns What is missing, and of how much. */
-export function count(schema: GraphQLSchema): { readonly findings: Findings; readonly counted: Counted } {
+/** Counts a schema. @returns The missing items and the totals. */
+export function count(schema: GraphQLSchema): { readonly findings: Findings; readonly counted: SchemaCounts } {
   const types = Object.values(schema.getTypeMap()).filter(
     (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
   );
@@ -168,7 +168,7 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
         .map(nameOf),
       listsWithoutBound: fields
         .filter(({ parent }) => !isHelper(parent.name) && !eventTypes.some(({ name }) => name === parent.name))
-        // The path of an error is as long as its input is deep.
+        // The length of an error's path is bounded by the depth of the input.
         .filter(({ field }) => isListType(getNullableType(field.type)) && field.name !== 'path')
         .filter(({ field }) => !SAYS_BOUND.test(field.description ?? ''))
         .map(({ at }) => at),
@@ -205,7 +205,7 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
   };
 }
 
-/** The types that others lead to, themselves included. */
+/** Returns all types that the given ones lead to, including these. */
 function reachedFrom(schema: GraphQLSchema, from: readonly (GraphQLNamedType | null | undefined)[]) {
   const reached = new Set<string>();
   const walk = (type: GraphQLNamedType): void => {
@@ -222,25 +222,25 @@ function reachedFrom(schema: GraphQLSchema, from: readonly (GraphQLNamedType | n
   return reached;
 }
 
-/** What can be given, or left out. */
+/** Arguments or input fields. */
 type Given = readonly {
   readonly name: string;
   readonly type: GraphQLInputType;
   readonly description?: string | null | undefined;
 }[];
 
-/** What is behind the word for a thing in the name of a field that names it: "channelId", "channelName", "anchorId". */
+/** Suffixes of fields that refer to an object: "channelId", "channelName", "anchorId". */
 const HOW_IT_IS_NAMED = /(Id|Name|Email|Key|Ref)$/;
-/** What a thing is known by, in a field or input that is called after it: `user(userId:, email:)`. */
+/** Names of fields that can identify the object after which their parent is named: `user(userId:, email:)`. */
 const KNOWN_BY = new Set(['name', 'email']);
-/** To a channel, or to people. */
+/** Fields for a channel, and fields for users. */
 const [A_CHANNEL, PEOPLE] = [/^(channel|topic)(Id|Name)?$/, /^(direct|directTo|toUserIds|recipients|recipientIds)$/];
-/** What people write where two things are not to be given together; of another field of the same input alone. */
+/** Phrases in descriptions for fields that exclude each other. They count only for another field of the same input. */
 const NOT_TOGETHER = /(?:instead of|absent with|not with|without|either|unless) `(\w+)`/gi;
 
 /**
- * Pairs of optional fields of which only one is to be given, as far as their names and descriptions tell: what names one
- * thing in two ways, and where a message is to go.
+ * Returns pairs of optional fields of which only one may be given, by their names and descriptions: two ways to refer
+ * to one object, or two recipients of a message.
  */
 function alternativesAmong(at: string, all: Given): string[] {
   const optional = all.filter(({ type }) => !isNonNullType(type));
@@ -265,7 +265,10 @@ function alternativesAmong(at: string, all: Given): string[] {
 
 const nameOf = ({ name }: GraphQLNamedType) => name;
 
-/** Fields of one name and two types among types that one document selects together: it would need aliases. */
+/**
+ * Returns fields with the same name and different types, in types that one document selects together. They would need
+ * aliases.
+ */
 function conflicts(types: readonly GraphQLObjectType[]): string[] {
   const typesOf = new Map<string, Map<string, string[]>>();
   for (const type of types) {

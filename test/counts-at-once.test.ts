@@ -4,13 +4,13 @@ import { readUnread } from '../src/messages/flags/unread.ts';
 import { countUnreadInTopics, countUnreadOfEach } from '../src/messages/flags/unread-counts.ts';
 import type { InProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { startOnDatabaseOfRun } from './helpers/service.ts';
 import { channelOf, say } from './helpers/talk.ts';
 
 const { DATABASE_URL } = process.env;
 
-/** The embedded database has one connection: nothing happens at once there. */
+/** The embedded database has only one connection, so nothing runs concurrently. */
 describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
   'messages that are counted while they change',
   () => {
@@ -34,13 +34,13 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
     }
 
     async function scene() {
-      const { owner, administrator, moderator, realm } = await organisation({}, { on: service });
+      const { owner, administrator, moderator, realm } = await organization({}, { on: service });
       const people = [owner, administrator, moderator];
       const channels = [await channelOf(owner, 'one', people), await channelOf(owner, 'two', people)];
       return { owner, people, realm, channels };
     }
 
-    /** Counts a few messages at a time, without a rest. */
+    /** Counts a few messages at a time, without a pause. */
     function counting(realmId: number): () => Promise<void> {
       let isOver = false;
       const working = (async () => {
@@ -81,7 +81,7 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
       }
     }
 
-    test('are counted once, and no change of them waits for another that waits for it', async () => {
+    test('are counted once, without deadlocks between changes', async () => {
       const { people, realm, channels } = await scene();
       const stop = counting(realm.id);
       const known: number[] = [];
@@ -110,18 +110,18 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
       expect((await deadlocks()) - before).toBe(0);
     }, 120_000);
 
-    test('cross on their way between channels, and no move waits for one that waits for it', async () => {
+    test('can be moved between two channels in both directions without a deadlock', async () => {
       const { owner, people, realm, channels } = await scene();
       const [one, two] = channels as [number, number];
       const { db } = service.app;
-      // In each channel one that was sent there, and one that was sent in the other and is on its way back.
+      // Each channel has a message that was sent there, and one that was sent in the other channel and is being moved back.
       const there = [await say(owner, one, 'a'), await say(owner, two, 'a')];
       const back = [await say(owner, two, 'a'), await say(owner, one, 'a')];
       await db.$executeRaw`UPDATE message SET channel_id = ${one} WHERE id = ${there[1]}`;
       await db.$executeRaw`UPDATE message SET channel_id = ${two} WHERE id = ${back[1]}`;
       await db.$queryRaw`SELECT tally_messages(${realm.id}::int, 1000) AS more`;
       const [holding, ...moving] = await Promise.all([1, 2, 3].map(() => connect()));
-      // Both have begun when either goes on.
+      // Both moves have started before either continues.
       await holding?.query('BEGIN');
       await holding?.query("SELECT FROM message_count WHERE recipient_id = $1 AND key = '' FOR UPDATE", [one * 2]);
       const waiting = async () => {
@@ -140,7 +140,7 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
       await expectCounted(realm.id, people, channels);
     });
 
-    /** A connection of the test's own. */
+    /** Opens a separate connection. */
     async function connect(): Promise<pg.Client> {
       const client = new pg.Client({ connectionString: service.app.config.databaseUrl });
       await client.connect();
@@ -148,7 +148,7 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
       return client;
     }
 
-    test('are counted in organisations of nodes that know of no counts', async () => {
+    test('are also counted in organizations that nodes of the previous version created', async () => {
       const { db } = service.app;
       const { id } = await db.realm.create({ data: { subdomain: 'before', name: 'Before', createdAt: new Date() } });
       expect(await tallied(id)).toBe(0n);

@@ -5,26 +5,26 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type ClientOptions, WebSocket } from 'ws';
 import { type Reply, send } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
-// What a page of another site may have a browser do in the name of whoever sits there, and what a program may do that is
-// no browser, or shows its pages from an origin of its own.
+// Requests that a page of another site can make a browser send with the user's credentials, and requests of programs
+// that are not browsers or that use an origin of their own.
 
 type Headers = Readonly<Record<string, string>>;
 
 const EVIL = 'https://evil.example';
-/** What a browser says of itself when a page of another site sends a form, or a script there asks. */
+/** Headers of a browser when a page of another site submits a form, and when a script on it sends a request. */
 const FORM: Headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
 const SCRIPT: Headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' };
 const URLENCODED = 'application/x-www-form-urlencoded';
 
-let people: Organisation;
+let people: Organization;
 let member: Person;
 let own: string;
 let cookie: string;
 
 beforeAll(async () => {
-  people = await organisation();
+  people = await organization();
   ({ member } = people);
   own = `http://${member.host}`;
   cookie = `chat-start-${new URL(member.url).port}=x`;
@@ -34,7 +34,7 @@ const bearer = () => ({ host: member.host, authorization: `Bearer ${member.apiKe
 
 interface Door {
   readonly name: string;
-  /** A change that succeeds with status 200. */
+  /** Makes a change that succeeds with status 200. */
   readonly change: (headers: Headers) => Promise<Reply>;
 }
 
@@ -89,7 +89,7 @@ describe.for(DOORS)('$name', ({ change }) => {
     ['a browser that does not say of which site', { 'sec-fetch-mode': 'cors', origin: EVIL }],
     ['an origin that begins like ours', { 'sec-fetch-mode': 'cors', origin: 'http://localhost.evil.example' }],
     ['an origin that is none', { 'sec-fetch-mode': 'cors', origin: 'evil' }],
-  ])('refuses Basic credentials that a browser may have sent by itself, for %s', async ([, headers]) => {
+  ])('refuses Basic credentials that a browser can have sent by itself, for %s', async ([, headers]) => {
     const reply = await change({ ...member.headers, ...headers });
     expect([reply.status, codeOf(reply)]).toEqual([403, 'CSRF_FAILED']);
     expect(reply.headers['x-content-type-options']).toBe('nosniff');
@@ -100,7 +100,7 @@ describe.for(DOORS)('$name', ({ change }) => {
     ['of another port', { ...SCRIPT, 'sec-fetch-site': 'same-site', origin: 'http://127.0.0.1:1' }],
     ['in a browser that says an origin alone', { origin: EVIL }],
     ['that hides its origin', { origin: 'null' }],
-  ])('refuses the cookie of a browser that is signed in, for a page %s', async ([, headers]) => {
+  ])('refuses the session cookie for a page %s', async ([, headers]) => {
     const reply = await change({ host: member.host, cookie, ...headers });
     expect([reply.status, codeOf(reply)]).toEqual([403, 'CSRF_FAILED']);
   });
@@ -128,14 +128,14 @@ describe.for(DOORS)('$name', ({ change }) => {
       'a program of the origin "null" that does',
       () => ({ ...SCRIPT, origin: 'null', 'idempotency-key': crypto.randomUUID() }),
     ],
-  ])('takes Basic credentials of %s', async ([, headers]) => {
+  ])('accepts Basic credentials of %s', async ([, headers]) => {
     const reply = await change({ ...member.headers, ...headers() });
     expect([reply.status, codeOf(reply)]).toEqual([200, undefined]);
   });
 });
 
 test.for(['null', 'file://', EVIL, 'app://chat'])(
-  'a bearer is taken from %s: no browser sends it by itself',
+  'a bearer token is accepted from %s, because no browser sends it automatically',
   async (origin) => {
     for (const { name, change } of DOORS.slice(1)) {
       const reply = await change({ ...bearer(), ...SCRIPT, origin, cookie });
@@ -144,7 +144,7 @@ test.for(['null', 'file://', EVIL, 'app://chat'])(
   },
 );
 
-test('a method in a form is no way around, nor is another case of "Basic"', async () => {
+test('neither a method override in a form nor another case of "Basic" avoids the check', async () => {
   const { host } = member;
   const authorization = member.authorization?.replace('Basic', 'bAsIc') ?? '';
   expect(codeOf(await status({ host, authorization, ...FORM, origin: EVIL }))).toBe('CSRF_FAILED');
@@ -157,7 +157,7 @@ test('a method in a form is no way around, nor is another case of "Basic"', asyn
   }
 });
 
-test('an operation is not read for a page of another site either, in the name of whoever sits there', async () => {
+test('an operation of a page of another site is not parsed', async () => {
   const path = `/graphql?query=${encodeURIComponent('{ viewer { fullName } }')}`;
   const ask = (headers: Headers) =>
     send(member.url, { method: 'GET', path, headers: { host: member.host, ...headers } });
@@ -174,7 +174,7 @@ test('an operation is not read for a page of another site either, in the name of
   expect((await ask({ ...FORM, accept: 'text/html', cookie })).status).toBe(200);
 });
 
-test("reading is nobody's change: a link from elsewhere works", async () => {
+test('reads need no protection: a link from another site works', async () => {
   const reply = await send(member.url, {
     method: 'GET',
     path: '/api/v1/users/me',
@@ -184,7 +184,7 @@ test("reading is nobody's change: a link from elsewhere works", async () => {
 });
 
 describe('a socket', () => {
-  /** The status of the handshake; 101 where it is taken. */
+  /** Returns the status of the handshake, which is 101 if it is accepted. */
   async function handshake(headers: Headers): Promise<number> {
     const { host, ...others } = { ...member.headers, ...headers };
     const options: ClientOptions = { headers: { host: host ?? '', ...others } };
@@ -199,10 +199,10 @@ describe('a socket', () => {
   }
   const AS_SOCKET = { ...SCRIPT, 'sec-fetch-mode': 'websocket' };
 
-  test('is refused where a browser sends credentials for a page of another site', async () => {
+  test('is refused if a browser sends credentials for a page of another site', async () => {
     expect(await handshake({ ...AS_SOCKET, origin: EVIL })).toBe(403);
     expect(await handshake({ ...AS_SOCKET, origin: 'null', 'x-requested-with': 'chat' })).toBe(403);
-    // Whatever it would say in connection_init; a program may.
+    // The handshake is refused before `connection_init` is read. Programs are accepted.
     expect(await handshake({ authorization: '', origin: EVIL })).toBe(403);
     expect(await handshake({ authorization: '', origin: 'app://chat' })).toBe(101);
     expect(await handshake({ authorization: '', origin: own })).toBe(101);
@@ -211,7 +211,7 @@ describe('a socket', () => {
     expect(await without({ ...AS_SOCKET, origin: EVIL, cookie })).toBe(403);
   });
 
-  test('is signed in by what connection_init says, and not by its handshake', async () => {
+  test('is authenticated by connection_init, and not by its handshake', async () => {
     const socket = new WebSocket(`${member.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', {
       headers: { host: member.host, authorization: member.authorization ?? '' },
     });
@@ -238,7 +238,7 @@ describe('the challenge of a 401', () => {
     ],
   ];
 
-  test.for(ways)('is sent over %s, but to browsers that say they are', async ([, ask]) => {
+  test.for(ways)('is sent over %s, except to requests with headers of a browser', async ([, ask]) => {
     const { host } = member;
     for (const headers of [{ host }, { host, origin: EVIL }, { host, origin: own }]) {
       const reply = await ask(headers);
@@ -252,7 +252,7 @@ describe('the challenge of a 401', () => {
 });
 
 describe('nosniff', () => {
-  test('is on every reply: success, error, redirect and nothing at all, at every door', async () => {
+  test('is on every reply of every API: success, error, redirect and empty reply', async () => {
     const { host } = member;
     const asked: [string, string, Headers, string?][] = [
       ...(
@@ -294,7 +294,7 @@ describe('nosniff', () => {
     }
   });
 
-  test('is on answers to what is no request, or no handshake', async () => {
+  test('is on replies to malformed requests and handshakes', async () => {
     const { port } = new URL(member.url);
     const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket';
     for (const head of [

@@ -4,9 +4,9 @@ import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { animation, colorAt, download, NO_PICTURES, PNG, plain } from './helpers/pictures.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
-/** A client that hears of one emoji at a time. */
+/** A client that receives events about single emoji. */
 const CAPABLE = { notification_settings_null: true, individual_emoji_changes: true };
 
 const add = (person: Person, name: string, file: Uint8Array = PNG) =>
@@ -19,8 +19,8 @@ const emojiOf = async (person: Person): Promise<Json[]> =>
 const named = async (person: Person, name: string): Promise<Json> =>
   (await emojiOf(person)).findLast((emoji) => emoji.name === name);
 
-test('an emoji is added by its name, and shown small and whole', async () => {
-  const { member, guest } = await organisation();
+test('an emoji is added by name, and shown small and in full', async () => {
+  const { member, guest } = await organization();
   const wide = await plain('red', { width: 200, height: 100 }).jpeg().toBuffer();
   expect((await add(member, ' party duck', wide)).status).toBe(200);
   const [emoji, ...others] = await emojiOf(guest);
@@ -37,7 +37,7 @@ test('an emoji is added by its name, and shown small and whole', async () => {
   expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 64, height: 64 });
   expect((await colorAt(bytes, 32, 2))[3]).toBe(0);
   expect((await colorAt(bytes, 32, 32))[3]).toBe(255);
-  const elsewhere = await organisation();
+  const elsewhere = await organization();
   for (const [visitor, path] of [
     [guest, `${emoji.source_url}/still`],
     [elsewhere.guest, emoji.source_url],
@@ -48,8 +48,8 @@ test('an emoji is added by its name, and shown small and whole', async () => {
   }
 });
 
-test('an animated emoji stays so, and has its first frame beside it', async () => {
-  const { owner } = await organisation();
+test('an animated emoji stays animated, and also has its first frame as a still image', async () => {
+  const { owner } = await organization();
   await add(owner, 'lights', await animation(['red', 'blue', 'green']));
   const { source_url, still_url } = await named(owner, 'lights');
   const moving = await sharp((await download(owner, source_url)).bytes, { animated: true }).metadata();
@@ -60,14 +60,14 @@ test('an animated emoji stays so, and has its first frame beside it', async () =
   expect((await colorAt(still, 32, 32))[0]).toBeGreaterThan(240);
 });
 
-test('an animation without end is refused', async () => {
-  const { member } = await organisation();
+test('an animation with too many frames is refused', async () => {
+  const { member } = await organization();
   const colors = Array.from({ length: 251 }, (_, i) => (i % 2 === 0 ? 'red' : 'blue'));
   const { status, body } = await add(member, 'short_film', await animation(colors, { width: 2, height: 2 }));
   expect([status, body.code]).toEqual([400, 'BAD_IMAGE']);
 });
 
-describe('what is refused, on both doors alike', () => {
+describe('refused in both APIs:', () => {
   const characters =
     'Emoji names must contain only lowercase English letters, digits, spaces, dashes, and underscores.';
   test.for([
@@ -82,15 +82,15 @@ describe('what is refused, on both doors alike', () => {
     ['tada', 'Only administrators can override default emoji.'],
     ['team_chat', 'Only administrators can override default emoji.'],
   ] as const)('the name %j', async ([name, message]) => {
-    const { member } = await organisation();
-    // An empty name is the address of something else.
+    const { member } = await organization();
+    // A path with an empty name belongs to another endpoint.
     if (name !== '') expect((await add(member, name)).body).toMatchObject({ code: 'BAD_REQUEST', msg: message });
     expect(await addByGraphql(member, name)).toEqual({ __typename: 'BadRequestError', code: 'BAD_REQUEST', message });
     expect(await emojiOf(member)).toEqual([]);
   });
 
-  test('files that are no pictures, or too large', async () => {
-    const { member } = await organisation();
+  test('files that are not images, or too large', async () => {
+    const { member } = await organization();
     for (const [what, file] of Object.entries(NO_PICTURES)) {
       const { status, body } = await add(member, 'ducky', file);
       expect([status, body.code], what).toEqual([400, 'BAD_IMAGE']);
@@ -103,8 +103,8 @@ describe('what is refused, on both doors alike', () => {
     expect(await emojiOf(member)).toEqual([]);
   });
 
-  test('people who may not', async () => {
-    const { owner, administrator, member, guest } = await organisation();
+  test('users without permission', async () => {
+    const { owner, administrator, member, guest } = await organization();
     const { realm_can_create_groups: members } = await owner.register({ fetch_event_types: ['realm'] });
     expect((await add(guest, 'ducky')).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
     expect((await addByGraphql(guest, 'ducky')).code).toBe('UNAUTHORIZED_PRINCIPAL');
@@ -118,8 +118,8 @@ describe('what is refused, on both doors alike', () => {
     expect((await add(member, 'ducky')).status).toBe(200);
   });
 
-  test('a name that is taken, also by who comes at the same time', async () => {
-    const { member, moderator } = await organisation();
+  test('a name in use, also in a concurrent request', async () => {
+    const { member, moderator } = await organization();
     const message = 'A custom emoji with this name already exists.';
     const both = await Promise.all([add(member, 'ducky'), add(moderator, 'ducky')]);
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 400]);
@@ -129,8 +129,8 @@ describe('what is refused, on both doors alike', () => {
   });
 });
 
-test('authors and administrators take an emoji out of use, and its name is free', async () => {
-  const { owner, member, moderator } = await organisation();
+test('authors and administrators deactivate an emoji, which frees its name', async () => {
+  const { owner, member, moderator } = await organization();
   await add(member, 'ducky');
   await add(member, 'gander');
   const denied = 'Must be an organization administrator or emoji author';
@@ -158,10 +158,10 @@ test('authors and administrators take an emoji out of use, and its name is free'
   );
 });
 
-test('everybody hears of it: of one emoji who can handle that, of all who cannot', async () => {
-  const { owner, member, guest } = await organisation();
-  const one = await guest.hearing({ client_capabilities: CAPABLE });
-  const all = await guest.hearing();
+test('clients receive an event about one emoji if they support it, otherwise about all', async () => {
+  const { owner, member, guest } = await organization();
+  const one = await guest.receiving({ client_capabilities: CAPABLE });
+  const all = await guest.receiving();
   await add(member, 'ducky');
   const added = (await guest.ok('GET', '/realm/emoji')).emoji;
   await remove(owner, 'ducky');
@@ -174,8 +174,8 @@ test('everybody hears of it: of one emoji who can handle that, of all who cannot
   expect(await all()).toEqual([update(added), update((await guest.ok('GET', '/realm/emoji')).emoji)]);
 });
 
-test('streams carry the same', async () => {
-  const { member } = await organisation();
+test('GraphQL streams contain the same', async () => {
+  const { member } = await organization();
   const modern = (await member.register({ client_capabilities: CAPABLE })).queue_id;
   const selection = `... on CustomEmojiAddedEvent { customEmoji { name isActive } }
     ... on CustomEmojiDeactivatedEvent { customEmoji { databaseId isActive } }
@@ -191,9 +191,9 @@ test('streams carry the same', async () => {
   expect(await all.next()).toMatchObject({ all: [{ name: 'ducky', isActive: false }] });
 });
 
-describe('an emoji that is named', () => {
-  test('is first one of the organization, then of the service, then of Unicode', async () => {
-    const { owner } = await organisation();
+describe('an emoji referred to by name', () => {
+  test('resolves first to the organization, then to the service, then to Unicode', async () => {
+    const { owner } = await organization();
     await add(owner, 'tada');
     const { id } = await named(owner, 'tada');
     const statusAfter = async (emoji_name: string) => {
@@ -207,9 +207,9 @@ describe('an emoji that is named', () => {
     expect(await statusAfter('tada')).toMatchObject({ emoji_code: '1f389', reaction_type: 'unicode_emoji' });
   });
 
-  test('in full is checked, in statuses and reactions alike', async () => {
-    const { owner, member, realm: _ } = await organisation();
-    const elsewhere = await organisation();
+  test('and code is validated, in statuses and reactions', async () => {
+    const { owner, member, realm: _ } = await organization();
+    const elsewhere = await organization();
     await add(owner, 'ducky');
     await add(owner, 'dodos');
     await remove(owner, 'dodos');
@@ -241,8 +241,8 @@ describe('an emoji that is named', () => {
     expect(reactions).toMatchObject([good, good]);
   });
 
-  test('is joined and taken back where it stands, though it is out of use', async () => {
-    const { owner, member, moderator } = await organisation();
+  test('can be added to and removed from an existing reaction, although it is deactivated', async () => {
+    const { owner, member, moderator } = await organization();
     await add(owner, 'ducky');
     const { id: emoji_code } = await named(owner, 'ducky');
     const { id: channelId } = await owner.ok('POST', '/channels/create', {
@@ -271,8 +271,8 @@ describe('in messages', () => {
   });
   afterAll(() => service[Symbol.asyncDispose]());
 
-  test('the active ones are shown, before the built-in ones of their names', async () => {
-    const { owner } = await organisation({}, { on: service });
+  test('active ones are shown, and take precedence over built-in ones with the same name', async () => {
+    const { owner } = await organization({}, { on: service });
     for (const name of ['ducky', 'tada', 'slight_smile', 'dodos']) await add(owner, name);
     await remove(owner, 'dodos');
     const image = async (name: string) => {
@@ -292,8 +292,8 @@ describe('in messages', () => {
     expect(await rendered('hello :)')).toBe(`<p>hello ${await image('slight_smile')}</p>`);
   });
 
-  test('they take one query, and none in a message that names none', async () => {
-    const { owner } = await organisation({}, { on: service });
+  test('they take one query, and none if the message contains none', async () => {
+    const { owner } = await organization({}, { on: service });
     for (const name of ['ducky', 'gander']) await add(owner, name);
     const queries = (content: string) => service.queriesOf(() => owner.ok('POST', '/messages/render', { content }));
     await queries('hello');
@@ -304,8 +304,8 @@ describe('in messages', () => {
 });
 
 describe('the emoji table', () => {
-  test('is served to everybody, kept for ever, and asked for again by its tag', async () => {
-    const { anonymous, member } = await organisation();
+  test('is served without credentials, cached permanently, and revalidated by its tag', async () => {
+    const { anonymous, member } = await organization();
     const { server_emoji_data_url: path } = await member.register({ fetch_event_types: ['realm'] });
     const { status, headers, bytes } = await download(anonymous, path);
     expect([status, headers['content-type'], headers['cache-control']]).toEqual([
@@ -328,8 +328,8 @@ describe('the emoji table', () => {
     expect([head.status, head.headers.get('etag'), await head.text()]).toEqual([200, tag, '']);
   });
 
-  test("the service's own has an image", async () => {
-    const { anonymous } = await organisation();
+  test('the emoji of the service has an image', async () => {
+    const { anonymous } = await organization();
     const path = '/static/generated/emoji/images/emoji/unicode/team_chat.png';
     const { status, headers, bytes } = await download(anonymous, path);
     expect([status, headers['content-type']]).toEqual([200, 'image/png']);

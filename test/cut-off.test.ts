@@ -3,15 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { createDatabase } from './helpers/database.ts';
 import { startDatabaseProxy } from './helpers/database-proxy.ts';
 import { Person } from './helpers/person.ts';
-import { organisation, startServer } from './helpers/server.ts';
+import { organization, startServer } from './helpers/server.ts';
 
 const { DATABASE_URL } = process.env;
 const SELECTION = 'position ... on DraftsAddedEvent { drafts { content } }';
 const saveDraft = (person: Person, content: string) =>
   person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
 
-describe.skipIf(DATABASE_URL === undefined)('a node that the database does not answer any more', () => {
-  test('is not ready and closes what is read there: clients go on at another node, and later here', {
+describe.skipIf(DATABASE_URL === undefined)('a node that the database no longer answers', () => {
+  test('is not ready and closes its streams: clients resume at another node, and later at this one', {
     timeout: 120_000,
   }, async () => {
     await using database = await createDatabase(DATABASE_URL ?? '');
@@ -19,7 +19,7 @@ describe.skipIf(DATABASE_URL === undefined)('a node that the database does not a
     const env = { SECRET_KEY: randomBytes(32).toString('hex'), EVENT_HEARTBEAT_SECONDS: '60' };
     await using whole = await startServer({ env: { ...env, DATABASE_URL: database.url } });
     await using cut = await startServer({ env: { ...env, DATABASE_URL: proxy.url } });
-    const { member: there, realm } = await organisation({}, { on: whole });
+    const { member: there, realm } = await organization({}, { on: whole });
     const here = new Person({ url: cut.url, host: `${realm.subdomain}.localhost:${cut.port}` }, there);
     const { queue_id: queueId } = await here.register({ fetch_event_types: [] });
     const { queue_id: polled, last_event_id: position } = await here.register({ fetch_event_types: [] });
@@ -34,7 +34,7 @@ describe.skipIf(DATABASE_URL === undefined)('a node that the database does not a
     proxy.swallow();
     expect(await socket.ended).toMatchObject({ how: 'closed', code: 1013 });
     expect(await sse.ended).toMatchObject({ how: 'closed' });
-    // Or that the service is busy, where it had not begun to wait.
+    // The poll can also be refused as unavailable, if it had not started to wait.
     expect(await poll).toEqual([]);
     expect((await fetch(`${cut.url}/readyz`)).status).toBe(503);
     await saveDraft(there, 'meanwhile');

@@ -6,13 +6,13 @@ import { readConfig } from '../src/platform/config.ts';
 import { openDatabase } from '../src/platform/db/client.ts';
 import { loadSecretKey } from '../src/platform/key-vault.ts';
 import { newDataDir } from './helpers/data-dir.ts';
-import { organisation, startServer } from './helpers/server.ts';
+import { organization, startServer } from './helpers/server.ts';
 
 const EMBEDDED = { DATABASE_URL: undefined };
-/** Not the service's: the test keeps it there. */
+/** A file of the test, not of the service. */
 const LOG = 'server.log';
 
-/** A directory made by the operator before the service came. */
+/** Creates a directory, as an operator can do before the first start. */
 function madeBefore(mode: number): string {
   const dataDir = mkdtempSync(join(tmpdir(), 'chat-test-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -22,7 +22,7 @@ function madeBefore(mode: number): string {
 
 const modeOf = (path: string) => lstatSync(path).mode & 0o7777;
 
-/** Everything below that somebody else may read, write or enter. */
+/** Returns all files below that other users can read, write or enter. */
 function openToOthers(dataDir: string): string[] {
   const paths = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter((path) => path !== LOG);
   expect(paths.length).toBeGreaterThan(500);
@@ -32,18 +32,18 @@ function openToOthers(dataDir: string): string[] {
 }
 
 describe.skipIf(process.platform === 'win32')('the data directory', () => {
-  test('that was there before, with mode 755, holds no file that others may read or write', async () => {
+  test('that existed with mode 755 contains no file that other users of the machine can read or write', async () => {
     const dataDir = madeBefore(0o755);
     const config = readConfig({ DATA_DIR: dataDir });
     const database = await openDatabase(config);
     loadSecretKey(config);
-    // Files of the first start, and of a table made later.
+    // Files of the first start, and those of a table created later.
     await database.runScript('CREATE TABLE thing (id int PRIMARY KEY)');
     expect([openToOthers(dataDir), modeOf(dataDir)]).toEqual([[], 0o755]);
     await database.close();
   });
 
-  test('that an earlier start left open is closed, the database whole', async () => {
+  test('that an earlier start left accessible is restricted, with the database intact', async () => {
     const dataDir = madeBefore(0o777);
     cpSync(newDataDir(), dataDir, { recursive: true });
     chmodSync(dataDir, 0o777);
@@ -54,15 +54,15 @@ describe.skipIf(process.platform === 'win32')('the data directory', () => {
       chmodSync(join(dataDir, path), isDirectory ? 0o777 : 0o666);
     }
     await using server = await startServer({ dataDir, env: EMBEDDED });
-    const { member } = await organisation({}, { on: server });
+    const { member } = await organization({}, { on: server });
     expect((await member.ok('GET', '/users/me')).user_id).toBe(member.id);
     expect([openToOthers(dataDir), modeOf(dataDir)]).toEqual([['notes.txt 666'], 0o755]);
   });
 
-  test('is refused where everybody may put things', async () => {
+  test('is refused if every user can write to it', async () => {
     const dataDir = madeBefore(0o1777);
     await expect(startServer({ dataDir, env: EMBEDDED })).rejects.toThrow(
-      /a directory that everybody shares: name one/,
+      /a directory that all users of the machine share: set DATA_DIR/,
     );
     expect([modeOf(dataDir), readdirSync(dataDir)]).toEqual([0o1777, [LOG]]);
   });

@@ -11,7 +11,7 @@ import { startSwitch } from './faults/proxy.ts';
 import { Cluster } from './faults/replicas.ts';
 import { createDatabase } from './helpers/database.ts';
 import { runProgram } from './helpers/program.ts';
-import { organisation, startServer } from './helpers/server.ts';
+import { organization, startServer } from './helpers/server.ts';
 
 const { DATABASE_URL = '' } = process.env;
 const SECRET_KEY = randomBytes(32).toString('hex');
@@ -25,7 +25,7 @@ async function connected<C extends pg.Client>(client: C): Promise<C> {
 }
 
 describe.runIf(DATABASE_URL !== '')('when the database moves to another server', () => {
-  test('a transaction is not taken for committed because its id was given to another, which was', async () => {
+  test('a transaction does not count as committed because another transaction with its id was committed', async () => {
     await using own = await createDatabase(DATABASE_URL);
     const operator = await connected(new pg.Client({ connectionString: own.url }));
     await operator.query('CREATE TABLE kept (id int)');
@@ -47,7 +47,7 @@ describe.runIf(DATABASE_URL !== '')('when the database moves to another server',
     expect((await operator.query('SELECT id FROM kept')).rows).toEqual([{ id: 0 }]);
   });
 
-  test('a statement is given up of which the server at the address knows nothing, and a slow one is not', {
+  test('a statement unknown to the new server fails, and a slow one does not', {
     timeout: 60_000,
   }, async () => {
     const { hostname, port } = new URL(DATABASE_URL);
@@ -56,7 +56,7 @@ describe.runIf(DATABASE_URL !== '')('when the database moves to another server',
     url.host = `${hostname}:${address.port}`;
     const [slow, silent] = [new Session({ connectionString: url.href }), new Session({ connectionString: url.href })];
     await connected(slow);
-    // Idle meanwhile, and not only new.
+    // This connection is idle during the next query, so that an older connection is tested as well.
     await connected(silent);
     expect((await slow.query('SELECT pg_sleep(7)')).rowCount).toBe(1);
 
@@ -68,10 +68,10 @@ describe.runIf(DATABASE_URL !== '')('when the database moves to another server',
     await expect(silent.query('SELECT 1')).rejects.toThrow('Connection terminated');
   });
 
-  test('while it takes no changes they are refused as at a busy time, and nothing is done', async () => {
+  test('changes are refused as unavailable while it is read-only, without an effect', async () => {
     await using own = await createDatabase(DATABASE_URL);
     await using server = await startServer({ env: { DATABASE_URL: own.url, SECRET_KEY } });
-    const { member } = await organisation({}, { on: server });
+    const { member } = await organization({}, { on: server });
     const draft = { drafts: [{ type: '', to: [], topic: '', content: 'refused' }] };
     const operator = await connected(new pg.Client({ connectionString: DATABASE_URL }));
     const name = new URL(own.url).pathname.slice(1);
@@ -99,7 +99,7 @@ describe.runIf(DATABASE_URL !== '')('when the database moves to another server',
   });
 
   test.runIf(hasPostgresPrograms)(
-    `a standby is refused at the start, in a sentence${CLUSTER_NOTE}`,
+    `the service refuses to start on a standby, with a clear message${CLUSTER_NOTE}`,
     {
       timeout: 60_000,
     },
@@ -109,7 +109,7 @@ describe.runIf(DATABASE_URL !== '')('when the database moves to another server',
       const { code, said } = await runProgram(['main.ts'], env);
       expect([code, said]).toEqual([
         1,
-        expect.stringMatching(/^The database says: This is a standby, which takes no changes\. .*\.$/),
+        expect.stringMatching(/^Database error: The database is a standby, which accepts no changes\. .*\.$/),
       ]);
     },
   );

@@ -28,12 +28,12 @@ import { shareInProcess, startInProcess } from './helpers/in-process.ts';
 import { type Mailbox, openMailbox } from './helpers/mailbox.ts';
 import { basic, Person } from './helpers/person.ts';
 import type { ServerProcess } from './helpers/process.ts';
-import { organisation, serverOf, startServer } from './helpers/server.ts';
+import { organization, type Realm, serverOf, startServer } from './helpers/server.ts';
 import { channelOf, say } from './helpers/talk.ts';
 
 const { DATABASE_URL } = process.env;
 const NOBODY = 2_000_000_000;
-/** What a revoked stream or poll may take to end on any node. */
+/** Maximum time in which a revoked stream or poll must end on any node. */
 const SOON_MS = 5_000;
 
 const userOf = async (viewer: Person, { id }: { id: number }): Promise<Json> =>
@@ -41,7 +41,7 @@ const userOf = async (viewer: Person, { id }: { id: number }): Promise<Json> =>
 const isActive = async (viewer: Person, person: { id: number }): Promise<boolean> =>
   (await userOf(viewer, person)).is_active;
 
-/** A bot of somebody's. */
+/** Creates a bot of a user. */
 async function botOf(owner: Person, name: string): Promise<Person> {
   const shortName = name.toLowerCase().replaceAll(/\W/g, '');
   const made = await owner.ok('POST', '/bots', { full_name: name, short_name: shortName });
@@ -49,7 +49,7 @@ async function botOf(owner: Person, name: string): Promise<Person> {
   return new Person(owner, { id: made.user_id, name, email, apiKey: made.api_key, role: 400 });
 }
 
-/** `type/op`, and what tells one event from another. */
+/** Summarizes an event as `type/op` and its distinguishing fields. */
 const inShort = ({ type, op, person, ...event }: Json) => {
   if (type === 'subscription') return [`${type}/${op}`, event.stream_ids, event.user_ids];
   if (type === 'delete_message') return [type, event.message_ids ?? event.message_id];
@@ -62,11 +62,11 @@ const CAPABLE = {
 };
 
 describe('DELETE /users/{user_id}', () => {
-  test.concurrent('looks at the target first, then at the viewer, then at owners', async () => {
-    const { owner, administrator, moderator, member, guest, bot, anonymous, signUp } = await organisation();
+  test.concurrent('checks the target first, then the viewer, then the remaining owners', async () => {
+    const { owner, administrator, moderator, member, guest, bot, anonymous, signUp } = await organization();
     const gone = await signUp('gone');
     await owner.ok('DELETE', `/users/${gone.id}`);
-    const foreign = await organisation();
+    const foreign = await organization();
     for (const [by, target, expected] of [
       [guest, { id: NOBODY }, { msg: 'No such user', code: 'BAD_REQUEST' }],
       [owner, { id: 0 }, { msg: 'No such user' }],
@@ -97,8 +97,8 @@ describe('DELETE /users/{user_id}', () => {
     expect(await isActive(owner, member)).toBe(true);
   });
 
-  test.concurrent('names what it ignored', async () => {
-    const { owner, signUp } = await organisation();
+  test.concurrent('names the parameters that it ignored', async () => {
+    const { owner, signUp } = await organization();
     let made = 0;
     await expectIgnoredParameters(owner, 'DELETE', async () => {
       const { id } = await signUp(`somebody ${++made}`);
@@ -106,8 +106,8 @@ describe('DELETE /users/{user_id}', () => {
     });
   });
 
-  test.concurrent('tells the channels, archived ones too, then everybody; bots come before their owner', async () => {
-    const { owner, member, guest, signUp } = await organisation();
+  test.concurrent('notifies subscribers, also of archived channels, then all users; bots precede their owner', async () => {
+    const { owner, member, guest, signUp } = await organization();
     const ann = await signUp('Ann');
     const bot = await botOf(ann, 'Helper');
     const open = await channelOf(owner, 'open', [owner, ann, bot]);
@@ -115,7 +115,7 @@ describe('DELETE /users/{user_id}', () => {
     const old = await channelOf(owner, 'old', [owner, ann]);
     await owner.ok('DELETE', `/streams/${old}`);
     const events = { ...CAPABLE, event_types: ['subscription', 'realm_user', 'realm_bot', 'user_group'] };
-    const heard = [await owner.hearing(events), await member.hearing(events), await guest.hearing(events)];
+    const heard = [await owner.receiving(events), await member.receiving(events), await guest.receiving(events)];
     await owner.ok('DELETE', `/users/${ann.id}`);
     const isOut = (person: Person) => ['realm_user/update', { user_id: person.id, is_active: false }];
     const left = (channel: number, person: Person) => ['subscription/peer_remove', [channel], [person.id]];
@@ -131,8 +131,8 @@ describe('DELETE /users/{user_id}', () => {
     expect((await owner.ok('GET', `/streams/${open}/members`)).subscribers).toEqual([owner.id]);
   });
 
-  test.concurrent('makes the user nobody to write to, mention, subscribe or set a status of', async () => {
-    const { owner, member, signUp } = await organisation();
+  test.concurrent('prevents direct messages, mentions, subscriptions and status changes for the user', async () => {
+    const { owner, member, signUp } = await organization();
     const ann = await signUp('Ann Gone');
     const channel = await channelOf(owner, 'open', [owner, ann]);
     await owner.ok('DELETE', `/users/${ann.id}`);
@@ -147,8 +147,8 @@ describe('DELETE /users/{user_id}', () => {
     expect(status.body.msg).toBe('User is deactivated');
   });
 
-  test.concurrent('refuses the key at once, over both doors, and of the bots too', async () => {
-    const { owner, signUp } = await organisation();
+  test.concurrent('refuses the API keys of the user and of their bots immediately, in both APIs', async () => {
+    const { owner, signUp } = await organization();
     const ann = await signUp('Ann');
     const bot = await botOf(ann, 'Helper');
     await owner.ok('DELETE', `/users/${ann.id}`);
@@ -159,8 +159,8 @@ describe('DELETE /users/{user_id}', () => {
     }
   });
 
-  test.concurrent('deletes the profile: name, picture, status and fields', async () => {
-    const { owner, signUp } = await organisation();
+  test.concurrent('deletes the profile: name, avatar, status and fields', async () => {
+    const { owner, signUp } = await organization();
     const ann = await signUp('Ann');
     const field = await owner.ok('POST', '/realm/profile_fields', { field_type: 1, name: 'Phone' });
     await ann.ok('PATCH', '/users/me/profile_data', { data: [{ id: field.id, value: '123' }] });
@@ -175,7 +175,7 @@ describe('DELETE /users/{user_id}', () => {
   });
 
   test.concurrent('deletes the messages of bots, then those of the user, before each is deactivated', async () => {
-    const { owner, signUp } = await organisation();
+    const { owner, signUp } = await organization();
     const ann = await signUp('Ann');
     const bot = await botOf(ann, 'Helper');
     const open = await channelOf(owner, 'open', [owner, ann, bot]);
@@ -188,7 +188,7 @@ describe('DELETE /users/{user_id}', () => {
     ];
     const { id: isDirect } = await ann.ok('POST', '/messages', direct);
     const others = await say(owner, open, 'topic');
-    const hear = await owner.hearing({ ...CAPABLE, event_types: ['delete_message', 'realm_user'] });
+    const hear = await owner.receiving({ ...CAPABLE, event_types: ['delete_message', 'realm_user'] });
     const actions = { delete_public_channel_messages: true, delete_direct_messages: true };
     await owner.ok('DELETE', `/users/${ann.id}`, { actions });
     expect((await hear()).map(inShort)).toEqual([
@@ -201,8 +201,8 @@ describe('DELETE /users/{user_id}', () => {
     for (const id of [isPrivate, others]) expect((await owner.rest('GET', `/messages/${id}`)).status).toBe(200);
   });
 
-  test.concurrent('deletes many messages in parts, and all of them', async () => {
-    const { owner, signUp } = await organisation();
+  test.concurrent('deletes many messages in parts, until none is left', async () => {
+    const { owner, signUp } = await organization();
     const ann = await signUp('Ann');
     const open = await channelOf(owner, 'open', [owner, ann]);
     for (let i = 0; i < 45; i++) await Promise.all(Array.from({ length: 10 }, () => say(ann, open, 'topic')));
@@ -214,9 +214,9 @@ describe('DELETE /users/{user_id}', () => {
     expect(own.map(({ id }: Json) => id)).toEqual([last]);
   });
 
-  test.concurrent('of two owners who deactivate each other at once, one stays', async () => {
+  test.concurrent('leaves one of two owners who deactivate each other concurrently', async () => {
     for (let round = 0; round < 5; round++) {
-      const { owner, second, administrator } = await organisation({ second: 'owner' });
+      const { owner, second, administrator } = await organization({ second: 'owner' });
       const replies = await Promise.all([
         owner.rest('DELETE', `/users/${second.id}`),
         second.rest('DELETE', `/users/${owner.id}`),
@@ -227,15 +227,15 @@ describe('DELETE /users/{user_id}', () => {
     }
   });
 
-  test.concurrent('of two owners who leave at once, one stays', async () => {
-    const { owner, second } = await organisation({ second: 'owner' });
+  test.concurrent('leaves one of two owners who leave concurrently', async () => {
+    const { owner, second } = await organization({ second: 'owner' });
     const replies = await Promise.all([owner, second].map((person) => person.rest('DELETE', '/users/me')));
     const refused = replies.filter(({ status }) => status !== 200).map(({ body }) => body);
     expect(refused).toMatchObject([{ code: 'CANNOT_DEACTIVATE_LAST_USER', is_last_owner: true }]);
   });
 
-  test.concurrent('over GraphQL does the same, and tells errors by their types', async () => {
-    const { owner, administrator, member, signUp } = await organisation();
+  test.concurrent('does the same over GraphQL, with errors by type', async () => {
+    const { owner, administrator, member, signUp } = await organization();
     const ann = await signUp('Ann');
     const open = await channelOf(owner, 'open', [owner, ann]);
     const id = await say(ann, open, 'topic');
@@ -258,7 +258,7 @@ describe('DELETE /users/{user_id}', () => {
 
 describe('DELETE /users/me', () => {
   test.concurrent('deactivates the viewer and their bots', async () => {
-    const { owner, member, guest, bot } = await organisation();
+    const { owner, member, guest, bot } = await organization();
     const helper = await botOf(member, 'Helper');
     await member.ok('DELETE', '/users/me');
     for (const person of [member, helper]) expect(await isActive(owner, person)).toBe(false);
@@ -268,8 +268,8 @@ describe('DELETE /users/me', () => {
     });
   });
 
-  test.concurrent('refuses the only owner, and the only person', async () => {
-    const { owner, administrator, moderator, member, guest } = await organisation();
+  test.concurrent('refuses the only owner, and the only user', async () => {
+    const { owner, administrator, moderator, member, guest } = await organization();
     const entity = { code: 'CANNOT_DEACTIVATE_LAST_USER', is_last_owner: true, entity: 'organization owner' };
     const msg = 'Cannot deactivate the only organization owner.';
     const refused = await owner.rest('DELETE', '/users/me');
@@ -285,9 +285,17 @@ describe('DELETE /users/me', () => {
   });
 });
 
+/** Returns the person with their current API key. */
+async function withCurrentKey(person: Person, { subdomain }: Realm): Promise<Person> {
+  const at = { org: subdomain, user: String(person.id) };
+  const { api_key: apiKey } = (await runCommand(serverOf().dataDir, 'key show', at)) as { api_key: string };
+  const { url, host, id, name, email, role } = person;
+  return new Person({ url, host }, { id, name, email, apiKey, role });
+}
+
 describe('POST /users/{user_id}/reactivate', () => {
-  test.concurrent('brings the user back where they were, and tells everybody in order', async () => {
-    const { owner, member, signUp } = await organisation();
+  test.concurrent("restores the user's subscriptions and groups, and notifies all users in order", async () => {
+    const { owner, member, signUp, realm } = await organization();
     const ann = await signUp('Ann');
     const open = await channelOf(owner, 'open', [owner, ann]);
     const old = await channelOf(owner, 'old', [owner, ann]);
@@ -295,29 +303,56 @@ describe('POST /users/{user_id}/reactivate', () => {
     const group = await owner.ok('POST', '/user_groups/create', { name: 'crew', description: '', members: [ann.id] });
     await ann.ok('POST', '/users/me/status', { status_text: 'busy' });
     await owner.ok('DELETE', `/users/${ann.id}`);
-    const hear = await member.hearing({ ...CAPABLE, event_types: ['subscription', 'realm_user', 'user_group'] });
+    const hear = await member.receiving({ ...CAPABLE, event_types: ['subscription', 'realm_user', 'user_group'] });
     await owner.ok('POST', `/users/${ann.id}/reactivate`);
     const events = await hear();
     expect(events.slice(0, 3).map(inShort)).toEqual([
       ['realm_user/update', { user_id: ann.id, is_active: true }],
       ['subscription/peer_add', [open], [ann.id]],
-      // To whom the archived channel lost them, it gives them back.
+      // The archived channel was included in the removal, so it is included here.
       ['subscription/peer_add', [old], [ann.id]],
     ]);
     const groups = events.slice(3);
     expect(groups.length).toBeGreaterThan(1);
     for (const event of groups) expect(inShort(event)).toEqual(['user_group/add_members', [ann.id]]);
     expect(groups.map(({ group_id }) => group_id)).toContain(group.group_id);
-    expect((await ann.ok('GET', '/users/me')).is_active).toBe(true);
-    expect((await ann.ok('GET', '/users/me/subscriptions')).subscriptions.map((s: Json) => s.name)).toEqual(['open']);
+    // The previous key can be the reason for the deactivation.
+    expect(await ann.rest('GET', '/users/me')).toMatchObject({ status: 401, body: { code: 'INVALID_API_KEY' } });
+    const back = await withCurrentKey(ann, realm);
+    expect((await back.ok('GET', '/users/me')).is_active).toBe(true);
+    expect((await back.ok('GET', '/users/me/subscriptions')).subscriptions.map((s: Json) => s.name)).toEqual(['open']);
     expect((await member.register()).user_status[ann.id]).toEqual({ status_text: 'busy' });
-    // Once more is no change.
+    // A second call changes nothing.
     await owner.ok('POST', `/users/${ann.id}/reactivate`);
     expect(await hear()).toEqual(events);
+    await back.ok('GET', '/users/me');
   });
 
-  test.concurrent('takes back who was made over the API and never signed in, a stub until they do', async () => {
-    const { owner, member, anonymous, realm } = await organisation();
+  test.concurrent('gives users and bots a new API key, over both APIs, and for every scheme and transport', async () => {
+    const { owner, member, realm } = await organization();
+    const bot = await botOf(owner, 'Helper');
+    for (const who of [member, bot]) {
+      for (const reactivated of [
+        () => owner.ok('POST', `/users/${who.id}/reactivate`),
+        () => owner.mutate('reactivateUser', { userId: who.id }, 'user { isActive }'),
+      ]) {
+        const before = await withCurrentKey(who, realm);
+        await owner.ok('DELETE', who === bot ? `/bots/${who.id}` : `/users/${who.id}`);
+        expect((await before.rest('GET', '/users/me')).body.code).toBe('USER_DEACTIVATED');
+        await reactivated();
+        for (const old of [before, before.as(`Bearer ${before.apiKey}`)]) {
+          expect((await old.graphql('{ viewer { databaseId } }')).errors?.[0].extensions.code).toMatch(
+            /INVALID_API_KEY/,
+          );
+        }
+        expect((await before.rest('POST', '/drafts', { drafts: [] })).status).toBe(401);
+        expect((await (await withCurrentKey(who, realm)).ok('GET', '/users/me')).user_id).toBe(who.id);
+      }
+    }
+  });
+
+  test.concurrent('restores a user made over the API who never signed in; they stay a stub until they do', async () => {
+    const { owner, member, anonymous, realm } = await organization();
     const [username, right] = ['new@example.com', 'can_create_users'];
     await runCommand(serverOf().dataDir, 'user grant', { org: realm.subdomain, user: owner.email, right });
     const password = 'correct horse';
@@ -334,8 +369,8 @@ describe('POST /users/{user_id}/reactivate', () => {
     expect(await seen()).toEqual([true, false]);
   });
 
-  test.concurrent('takes a placeholder back once its first login has made it an account', async () => {
-    const { owner, anonymous, realm } = await organisation();
+  test.concurrent('restores a placeholder whose first login has made it an account', async () => {
+    const { owner, anonymous, realm } = await organization();
     const [username, password] = ['later@example.com', 'correct horse'];
     const account = { org: realm.subdomain, name: 'Later', email: username, password, placeholder: true };
     const { user_id } = await runCommand(serverOf().dataDir, 'user create', account);
@@ -345,8 +380,8 @@ describe('POST /users/{user_id}/reactivate', () => {
     await owner.ok('POST', `/users/${user_id}/reactivate`);
   });
 
-  test.concurrent('is for administrators, and not for placeholders or those whose name is taken', async () => {
-    const { owner, administrator, member, bot, signUp, realm } = await organisation();
+  test.concurrent('is for administrators, and refuses placeholders and users whose name is taken', async () => {
+    const { owner, administrator, member, bot, signUp, realm } = await organization();
     const account = { org: realm.subdomain, name: 'Stub', email: 'stub@example.com', placeholder: true };
     const stub = await runCommand(serverOf().dataDir, 'user create', account);
     await owner.ok('DELETE', `/users/${stub.user_id}`);
@@ -367,11 +402,11 @@ describe('POST /users/{user_id}/reactivate', () => {
     await administrator.ok('POST', `/users/${ann.id}/reactivate`);
   });
 
-  test.concurrent('gives a bot whose owner is deactivated to the viewer', async () => {
-    const { owner, administrator, member } = await organisation();
+  test.concurrent('transfers a bot whose owner is deactivated to the viewer', async () => {
+    const { owner, administrator, member } = await organization();
     const bot = await botOf(member, 'Helper');
     await owner.ok('DELETE', `/users/${member.id}`);
-    const hear = await owner.hearing({ event_types: ['realm_user', 'realm_bot'] });
+    const hear = await owner.receiving({ event_types: ['realm_user', 'realm_bot'] });
     await administrator.ok('POST', `/users/${bot.id}/reactivate`);
     expect((await hear()).map(inShort)).toEqual([
       ['realm_user/update', { user_id: bot.id, is_active: true }],
@@ -380,8 +415,8 @@ describe('POST /users/{user_id}/reactivate', () => {
     expect((await userOf(owner, bot)).bot_owner_id).toBe(administrator.id);
   });
 
-  test.concurrent('keeps a bot with the role of an owner for owners', async () => {
-    const { owner, administrator, member } = await organisation();
+  test.concurrent('lets only owners reactivate a bot with the role of an owner', async () => {
+    const { owner, administrator, member } = await organization();
     const bot = await botOf(member, 'Helper');
     await owner.ok('PATCH', `/bots/${bot.id}`, { role: 100 });
     await administrator.ok('DELETE', `/users/${member.id}`);
@@ -394,8 +429,8 @@ describe('POST /users/{user_id}/reactivate', () => {
     expect((await userOf(owner, bot)).bot_owner_id).toBe(owner.id);
   });
 
-  test.concurrent('refuses a bot whose name is taken by now', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('refuses a bot whose name is now taken', async () => {
+    const { owner, member } = await organization();
     const bot = await botOf(member, 'Helper');
     await member.ok('DELETE', `/bots/${bot.id}`);
     const renamed = await botOf(member, 'Another');
@@ -407,9 +442,9 @@ describe('POST /users/{user_id}/reactivate', () => {
   });
 });
 
-test('refuses what somebody began before they were deactivated, or lost their role or group', async () => {
+test('requests that started before their user was deactivated or lost a role or group are refused', async () => {
   await using service = await shareInProcess();
-  const people = await organisation({ second: 'owner', ann: 'member' }, { on: service });
+  const people = await organization({ second: 'owner', ann: 'member' }, { on: service });
   const { owner, second, administrator, moderator, member, ann } = people;
   const bot = await botOf(owner, 'Helper');
   const began = async (person: Person): Promise<Ctx> => {
@@ -469,9 +504,9 @@ describe('the mail', () => {
   });
   afterAll(() => mailbox[Symbol.asyncDispose]());
 
-  test('tells the user, with the comment when there is one, and nobody when it is absent', async () => {
+  test('is sent to the user, with a comment if one is given, and to no user without the parameter', async () => {
     await using service = await startInProcess({ env: { SMTP_URL: mailbox.url } });
-    const { owner, signUp, realm } = await organisation({}, { on: service });
+    const { owner, signUp, realm } = await organization({}, { on: service });
     const people = [await signUp('Ann'), await signUp('Bob'), await signUp('Eve')] as const;
     const [ann, bob, eve] = people;
     await owner.ok('DELETE', `/users/${ann.id}`, { deactivation_notification_comment: '  Thank you, Ann! ' });
@@ -491,7 +526,7 @@ describe('the mail', () => {
     const before = mailbox.mails.length;
     {
       await using first = await startServer({ dataDir, env: embedded });
-      const { owner, member } = await organisation({}, { on: first });
+      const { owner, member } = await organization({}, { on: first });
       await owner.ok('DELETE', `/users/${member.id}`, { deactivation_notification_comment: '' });
       await expect.poll(() => first.log(), { timeout: 10_000 }).toContain('SMTP_URL is not set');
       await first.stop();
@@ -502,9 +537,9 @@ describe('the mail', () => {
   });
 });
 
-/** Everything somebody has open, at one node. */
+/** Opens every kind of connection as a user, at one node. */
 async function openEverything(person: Person) {
-  // Of something else: what happens to others is told before the end.
+  // For other event types: subscribers receive events about other users before the connections end.
   const { queue_id, last_event_id } = await person.register({ event_types: ['drafts'], fetch_event_types: [] });
   const poll = person.rest('GET', '/events', { queue_id, last_event_id });
   const socket = await person.events('position');
@@ -512,37 +547,37 @@ async function openEverything(person: Person) {
   return { poll, streams: [socket, sse] as EventStream[] };
 }
 
-/** Resolves once all of it is over; how long that took. */
+/** Resolves when all connections have ended. @returns The time that took, in milliseconds. */
 async function endOf({ poll, streams }: Awaited<ReturnType<typeof openEverything>>): Promise<number> {
   const startedAt = performance.now();
   await Promise.all([poll, ...streams.map(({ ended }) => ended)]);
   return performance.now() - startedAt;
 }
 
-test('ends what the user and their bots have open within seconds', async () => {
-  const { owner, member } = await organisation();
+test('ends all connections of the user and their bots within seconds', async () => {
+  const { owner, member } = await organization();
   const bot = await botOf(member, 'Helper');
   const open = [await openEverything(member), await openEverything(bot)];
   await owner.ok('DELETE', `/users/${member.id}`);
   for (const each of open) expect(await endOf(each)).toBeLessThan(SOON_MS);
-  // One that took its time to begin may have beaten by then.
+  // A slow connection may have received a heartbeat.
   const real = ({ type }: Json) => type !== 'heartbeat';
   for (const { poll } of open) expect(((await poll).body.events ?? []).filter(real)).toEqual([]);
   for (const person of [member, bot]) expect((await person.rest('GET', '/events')).body.code).toBe('USER_DEACTIVATED');
 });
 
 test.for(['deactivated', 'given another key'])(
-  'tells whoever is %s nothing of later, also where a node finds both at once',
+  'a user who is %s receives no later events, even if a node reads both together',
   async (what) => {
     await using service = await startInProcess();
-    const { owner, member, realm } = await organisation({}, { on: service });
+    const { owner, member, realm } = await organization({}, { on: service });
     const channel = await channelOf(owner, 'news', [member, owner]);
     await using stream = await member.events('... on MessageSentEvent { message { content } }');
     await using own = await member.events('... on MessageSentEvent { message { content sender { bot { id } } } }');
     const { queue_id, last_event_id } = await member.register({ event_types: ['message'] });
     const poll = member.rest('GET', '/events', { queue_id, last_event_id });
     await expect.poll(() => service.app.hub.readerCount).toBe(3);
-    // As where another node commits, and the hints of it are late.
+    // Simulates a commit by another node whose notification is delayed.
     service.app.hub.publish = () => {};
     await say(owner, channel, 'before', 'before');
     if (what === 'deactivated') await owner.ok('DELETE', `/users/${member.id}`);
@@ -564,9 +599,9 @@ test.for(['deactivated', 'given another key'])(
   },
 );
 
-test('sends nothing of later to whom was given another key while a stream was opened', async () => {
+test('a user who gets another key while a stream opens receives no later events', async () => {
   await using service = await startInProcess();
-  const { owner, member } = await organisation({}, { on: service });
+  const { owner, member } = await organization({}, { on: service });
   const channel = await channelOf(owner, 'news', [member, owner]);
   const { queue_id: queueId } = await member.register({ event_types: ['message'] });
   const { queues } = service.app;
@@ -581,10 +616,10 @@ test('sends nothing of later to whom was given another key while a stream was op
   await expect(stream.next()).rejects.toThrow('the stream ended');
 });
 
-test('sends nothing of later to whom was given another key while their client read nothing', async () => {
+test('a user who gets another key while their client does not read receives no later events', async () => {
   await using service = await startInProcess();
   const { app } = service;
-  const { owner, member } = await organisation({}, { on: service });
+  const { owner, member } = await organization({}, { on: service });
   const channel = await channelOf(owner, 'news', [member, owner]);
   const { queue_id: queueId } = await member.register({ event_types: ['message'] });
   await say(owner, channel, 'before');
@@ -604,7 +639,7 @@ test('sends nothing of later to whom was given another key while their client re
   const stream = new LogStream(app, queue, { known: queue.acked, sink, access: readerAccess(ctx) });
   const started = stream.start();
   await expect.poll(() => sent).toHaveLength(1);
-  // Nobody waits at the end of the window: some minutes later it is forgotten.
+  // No client waits at the end of the log tail, so it is dropped after some minutes.
   const later = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 600_000);
   await expect.poll(() => app.hub.windowCount).toBe(0);
   later.mockRestore();
@@ -617,14 +652,14 @@ test('sends nothing of later to whom was given another key while their client re
   expect(sent).toMatchObject([{ subject: 'before' }]);
 });
 
-/** The embedded database belongs to one process: several nodes take PostgreSQL. */
-test.skipIf(DATABASE_URL === undefined)('ends what is open on another node as well', async () => {
+/** Several nodes require PostgreSQL, because an embedded database belongs to one process. */
+test.skipIf(DATABASE_URL === undefined)('ends connections on other nodes as well', async () => {
   await using database = await createDatabase(DATABASE_URL ?? '');
   const env = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };
   const nodes: [ServerProcess, ServerProcess] = [await startServer({ env }), await startServer({ env })];
   await using _first = nodes[0];
   await using second = nodes[1];
-  const { owner, member, realm } = await organisation({}, { on: nodes[0] });
+  const { owner, member, realm } = await organization({}, { on: nodes[0] });
   const bot = await botOf(member, 'Helper');
   const host = `${realm.subdomain}.localhost:${second.port}`;
   const there = [member, bot].map((person) => new Person({ url: second.url, host }, person));

@@ -4,18 +4,18 @@ import { renderMessage } from '../src/markdown/render.ts';
 import { loadDirectory } from '../src/messages/sending/directory.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
 let service: InProcess;
-let there: Organisation;
+let there: Organization;
 
 beforeAll(async () => {
   service = await shareInProcess({ counts: true });
-  there = await organisation({}, { on: service });
+  there = await organization({}, { on: service });
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-/** The text as the person writes it, and how many queries that took. */
+/** Renders a text as its author. Returns the HTML and the number of queries. */
 async function rendered(author: Pick<Person, 'id'>, source: string) {
   const { app } = service;
   const { realm, ...user } = await app.db.user.findFirstOrThrow({
@@ -40,7 +40,7 @@ const channel = async (by: Person, settings: object) =>
 const send = async (by: Person, to: number, topic: string) =>
   (await by.ok('POST', '/messages', { type: 'channel', to, topic, content: 'x' })).id;
 
-test('people, groups, channels and topics are found as their author may know of them', async () => {
+test('users, groups, channels and topics are found if their author can see them', async () => {
   const { member, guest, administrator } = there;
   const open = await channel(member, { name: 'Open' });
   const secret = await channel(member, { name: 'Secret', invite_only: true });
@@ -63,7 +63,7 @@ test('people, groups, channels and topics are found as their author may know of 
     `<a class="stream-topic" data-stream-id="${secret}" href="/#narrow/channel/${secret}-Secret/topic/new">#Secret &gt; new</a>`,
   );
 
-  // Of two people of one name it is who is still there.
+  // Of two users with the same name, the active one is found.
   const people = await rendered(
     member,
     `@**ann** @_**Ann|${namesake.id}** @**|${ann.id}** @*Role:Administrators* @**Nobody**`,
@@ -78,7 +78,7 @@ test('people, groups, channels and topics are found as their author may know of 
   );
 });
 
-test('a topic of which its author received little links the last message they received', async () => {
+test('a topic of which its author received only a part links to the last message that they received', async () => {
   const { member, moderator, owner } = there;
   const settings = { name: 'Protected', invite_only: true, history_public_to_subscribers: false };
   const id = await channel(member, settings);
@@ -93,7 +93,7 @@ test('a topic of which its author received little links the last message they re
   expect((await rendered(owner, '#**Protected>t**')).html).toBe('#**Protected&gt;t**');
 });
 
-test('the service itself links every channel', async () => {
+test('texts of the service itself link to every channel', async () => {
   const id = await channel(there.member, { name: 'Hidden', invite_only: true });
   const bot = await service.app.db.user.findFirstOrThrow({ where: { realmId: there.realm.id, isSystem: true } });
   expect((await rendered(bot, '#**Hidden>t@7**')).html).toContain(
@@ -101,14 +101,14 @@ test('the service itself links every channel', async () => {
   );
 });
 
-test('nothing of another organisation is found', async () => {
-  const elsewhere = await organisation({}, { on: service });
+test('objects of another organization are not found', async () => {
+  const elsewhere = await organization({}, { on: service });
   await channel(elsewhere.owner, { name: 'Elsewhere' });
   const text = `@**|${elsewhere.owner.id}** #**Elsewhere** #**Elsewhere>t**`;
   expect((await rendered(there.owner, text)).html).toBe(text.replaceAll('>', '&gt;'));
 });
 
-test('there is one query for each kind of thing, however many a text names, and none for a plain text', async () => {
+test('takes one query for each kind of object, however many a text mentions, and none for plain text', async () => {
   const { member } = there;
   await channel(member, { name: 'Counted' });
   await rendered(member, '#**Counted**');

@@ -13,7 +13,7 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const pages = files.filter((file) => /(^|\/)README\.md$|^\.github\/[^/]+\.md$/.test(file));
 
-/** What a heading is linked by: its words, small, with "-" between them. */
+/** Returns the anchors of all headings: lower-case words with "-" between them. */
 const anchorsOf = (page: string) =>
   [...textOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -22,7 +22,7 @@ const anchorsOf = (page: string) =>
       .replaceAll(' ', '-'),
   );
 
-/** Whether a file is there, with the heading when one is named: a path from the root. */
+/** Whether a file exists, and the heading if one is given. The path is relative to the root. */
 function isThere(target: string): boolean {
   const [path = '', anchor] = target.split('#');
   if (!existsSync(join(ROOT, path))) return false;
@@ -30,26 +30,26 @@ function isThere(target: string): boolean {
 }
 
 describe('the README', () => {
-  test('is read in one sitting', () => {
+  test('is short', () => {
     expect(Buffer.byteLength(textOf('README.md'))).toBeLessThan(9_000);
     expect(textOf('src/README.md').split('\n').length).toBeLessThan(60);
   });
 
-  test('says in its first screen what this is, and the two commands', () => {
+  test('explains in its first screen what the service is, with the two commands', () => {
     const screen = textOf('README.md').split('\n').slice(0, 24).join('\n');
     for (const part of ['team chat service', 'It is for', 'npm ci && npm start\n', 'npm ci && npm test\n']) {
       expect(screen).toContain(part);
     }
   });
 
-  test('has a tour that can be pasted: no comment stands in a command, which zsh would run', () => {
+  test('has a tour that can be pasted: commands contain no comments, which zsh would run', () => {
     const commands = [...textOf('README.md').matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block);
     expect(commands.length).toBeGreaterThan(5);
     expect(commands.filter((block) => /(^|\s)#/.test(block))).toEqual([]);
   });
 });
 
-test('every link of a page leads to a file that is there, and to a heading of it', () => {
+test('every link of a page leads to an existing file and heading', () => {
   expect(pages.length).toBeGreaterThan(10);
   const links = pages.flatMap((page) =>
     [...textOf(page).matchAll(/\]\(([^)\s]+)\)/g)]
@@ -65,17 +65,17 @@ test('every link of a page leads to a file that is there, and to a heading of it
   expect(broken).toEqual([]);
 });
 
-test('every folder of the source that has a page is found from the one above', () => {
+test('every source folder with a page is linked from the page above', () => {
   const floors = pages.filter((page) => /^src\/[^/]+\/README\.md$/.test(page));
   const map = textOf('README.md') + textOf('src/README.md');
   expect(floors.filter((page) => !map.includes(page.replace(/^src\//, '')))).toEqual([]);
 });
 
-describe('what is cited', () => {
+describe('citations', () => {
   const sources = files.filter((file) => /^(src|test|prisma)\/.*\.(ts|prisma|sql)$/.test(file));
 
-  test('is in the repository', () => {
-    // Documents that the service was made from, and are not here. This file names them.
+  test('refer to documents in the repository', () => {
+    // Documents that the service was built from, but that are not in the repository. This file names them.
     const elsewhere =
       /[Ii]nterface document\b|[Cc]ompanion [1-9A-E]|\b(?:[Ee]ndpoints|events|[Rr]egistration) companion/;
     const section = /@see (?:architecture|style)\b|\/\*\* [1-9A-E]\.\d+ \*\//;
@@ -85,7 +85,7 @@ describe('what is cited', () => {
     expect(citing).toEqual([]);
   });
 
-  test('is there when it is a page', () => {
+  test('of pages refer to existing pages and headings', () => {
     const cited = sources.flatMap((file) =>
       [...textOf(file).matchAll(/@see ((?:\w+\/)*README\.md(?:#[\w-]+)?)/g)].map(([, target = '']) => ({
         file,

@@ -10,7 +10,7 @@ import { heldBytes } from './helpers/heap.ts';
 const schema = buildSchema();
 const documents = createDocuments(schema);
 
-/** What is wrong with a document as such; undefined when nothing is. */
+/** Returns the extensions of the first error of a document. Undefined if it is valid. */
 const refusal = (source: string) => documents.check(source).errors?.[0]?.extensions;
 
 function cost(source: string, operationName?: string, variables: Record<string, unknown> = {}): number {
@@ -23,7 +23,7 @@ const times = (count: number, make: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => make(i)).join(' ');
 const selecting = (selections: string) => `{ ${selections} }`;
 
-/** A document that reaches just this far. */
+/** Documents that reach exactly a given size. */
 const documentsAt: Record<Exclude<keyof typeof DOCUMENT_LIMITS, 'cost' | 'tokens'>, (size: number) => string> = {
   depth: (size) => `{ __type(name: "Query") { ${'ofType { '.repeat(size - 2)}name${' }'.repeat(size)}`,
   aliases: (size) => selecting(times(size, (i) => `a${i}: __typename`)),
@@ -36,7 +36,7 @@ const documentsAt: Record<Exclude<keyof typeof DOCUMENT_LIMITS, 'cost' | 'tokens
 
 describe('a document', () => {
   test.for(Object.keys(documentsAt) as (keyof typeof documentsAt)[])(
-    'may reach the limit of %s, and not pass it',
+    'can reach the limit of %s, and not exceed it',
     (limit) => {
       const max = DOCUMENT_LIMITS[limit];
       expect(refusal(documentsAt[limit](max))).toBeUndefined();
@@ -47,8 +47,8 @@ describe('a document', () => {
     },
   );
 
-  test('may have so many tokens, and no more', () => {
-    // A name each, in two braces.
+  test('can reach the limit of tokens, and not exceed it', () => {
+    // Each name is one token, and so is each of the two braces.
     const names = (count: number) => `{${'x '.repeat(count - 2)}}`;
     expect(refusal(names(DOCUMENT_LIMITS.tokens))).toMatchObject({ limit: 'repetitions' });
     expect(refusal(names(DOCUMENT_LIMITS.tokens + 1))).toMatchObject({ limit: 'tokens' });
@@ -69,28 +69,36 @@ describe('a document', () => {
     expect(refusal(source)).toMatchObject({ code: 'DOCUMENT_LIMIT_EXCEEDED', limit });
   });
 
-  test('of a tool that reads the schema passes', () => {
+  test('with the introspection query of a tool passes', () => {
     const everything = { schemaDescription: true, specifiedByUrl: true, directiveIsRepeatable: true, oneOf: true };
     expect(refusal(getIntrospectionQuery({ ...everything, inputValueDeprecation: true }))).toBeUndefined();
   });
 
-  test('cannot read the schema in circles', () => {
+  test('cannot read the schema recursively', () => {
     const circle = '{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }';
     expect(refusal(circle)).toMatchObject({ code: 'GRAPHQL_VALIDATION_FAILED' });
   });
 
-  test('with a fragment in itself is refused', () => {
+  test.for([
+    'mutation { registerEventQueue(input: {}) { ... on RegisterEventQueuePayload { query { __schema { description } } } } }',
+    'mutation { registerEventQueue(input: {}) { ... on RegisterEventQueuePayload { query { ...q } } } } fragment q on Query { ... { __type(name: "User") { name } } }',
+    'query { __typename ...q } mutation { registerEventQueue(input: {}) { ... on RegisterEventQueuePayload { query { ...q } } } } fragment q on Query { __schema { description } }',
+  ])('can select the schema only at the root of a query: %s', (source) => {
+    expect(refusal(source)).toMatchObject({ code: 'GRAPHQL_VALIDATION_FAILED' });
+  });
+
+  test('with a fragment that contains itself is refused', () => {
     const source = '{ viewer { ...a } } fragment a on User { id ...b } fragment b on User { ...a }';
     expect(refusal(source)).toMatchObject({ code: 'GRAPHQL_VALIDATION_FAILED' });
   });
 
-  test('that is none is refused', () => {
+  test('that cannot be parsed is refused', () => {
     expect(refusal('{')).toMatchObject({ code: 'GRAPHQL_PARSE_FAILED' });
     expect(refusal('')).toMatchObject({ code: 'GRAPHQL_PARSE_FAILED' });
   });
 });
 
-/** What a front end asks for when it opens: its people, channels with their topics, conversations and messages. */
+/** A typical first screen of a front end: users, channels with their topics, conversations and messages. */
 const FIRST_SCREEN = `
   { __typename viewer { ...person __typename }
     subscriptions: viewer { channels(first: 100) { __typename edges { __typename node { __typename
@@ -104,10 +112,10 @@ const FIRST_SCREEN = `
   fragment person on User { __typename id fullName email role }
   fragment message on Message { __typename id databaseId topicName content renderedContent sentAt lastEditedAt flags sender { ...person __typename } }`;
 
-describe('what is kept of documents', () => {
+describe('the document cache', () => {
   const MB = 1_000_000;
 
-  test('is a bounded number of bytes, however they are written', async () => {
+  test('has a bounded size in bytes, whatever the documents contain', async () => {
     const before = await heldBytes();
     for (let i = 0; i < 130; i++) {
       const ids = ',""'.repeat(DOCUMENT_LIMITS.tokens - 20);
@@ -116,12 +124,12 @@ describe('what is kept of documents', () => {
     expect((await heldBytes()) - before).toBeLessThan(95 * MB);
   });
 
-  test('is one of those again that was asked for last', () => {
+  test('returns a recently used document again', () => {
     const source = '{ viewer { fullName role } }';
     expect(documents.check(source).document).toBe(documents.check(source).document);
   });
 
-  test('with the variables of subscriptions is a bounded number of bytes as well', async () => {
+  test('has a bounded size in bytes with the variables of subscriptions, too', async () => {
     const { document } = documents.check(`subscription ($queueId: String!, $text: String!) {
       events(queueId: $queueId) { ... on MessageSentEvent { message { channel { messages(topic: $text) { totalCount } } } } } }`);
     if (document === undefined) throw new Error('The document is refused');
@@ -140,22 +148,22 @@ describe('what is kept of documents', () => {
 describe('the cost of an operation', () => {
   const page = (size: number | string) => `drafts(first: ${size}) { edges { node { id } } }`;
 
-  test('is one for each object that it may come to', () => {
+  test('is 1 for each object that it can return', () => {
     expect(cost(selecting(page(100)))).toBe(101);
     expect(cost(`query ($size: Int) { ${page('$size')} }`, undefined, { size: 7 })).toBe(8);
     expect(cost('{ drafts { edges { node { id } } } }')).toBe(21);
-    // The user, their page of channels, its rows, and in each the creator.
+    // The user, their page of channels, its rows, and a creator in each row.
     expect(cost('{ viewer { channels(first: 5) { edges { node { name creator { fullName } } } } } }')).toBe(12);
-    // The message, the list of ten, and in each the user.
+    // The message, the list of ten reactions, and a user in each.
     expect(cost('{ message(messageId: 7) { reactions { user { id } } } }')).toBe(22);
   });
 
-  test('is as the README says of a page of messages', () => {
+  test('matches the README for a page of messages', () => {
     const node = 'id content sender { fullName } channel { name } reactions { emojiName user { fullName } }';
     expect(cost(`{ messages(first: 100) { edges { node { ${node} } } } }`)).toBe(2_401);
   });
 
-  test('has lists of what an event is about for what one event lists: where nothing bounds that, the largest page', () => {
+  test('counts lists in an event by the length of the event, or the largest page if that is unbounded', () => {
     const hearing = (list: string) => `subscription { events(queueId: "q") { ${list} } }`;
     const messages = (more: string) => hearing(`... on MessageFlagsAddedEvent { messages { id ${more} } }`);
     expect(cost(messages('viewerHasRead'))).toBe(502);
@@ -167,7 +175,7 @@ describe('the cost of an operation', () => {
     expect(cost(hearing('... on MessageSentEvent { message { id sender { id } } }'))).toBe(3);
   });
 
-  test('has names of types, scalars and the parts of a page for nothing', () => {
+  test('is 0 for type names, scalars and parts of a page', () => {
     const scalars = 'id databaseId topicName content type lastEditedAt __typename';
     const parts = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor __typename } __typename';
     expect(cost(`{ __typename drafts(first: 100) { edges { cursor __typename node { ${scalars} } } ${parts} } }`)).toBe(
@@ -175,27 +183,27 @@ describe('the cost of an operation', () => {
     );
   });
 
-  test('is one for each scalar under an alias, which may be the same text many times', () => {
+  test('is 1 for each aliased scalar, which can repeat the same text', () => {
     expect(cost('{ drafts(first: 100) { edges { node { a: content b: content content } } } }')).toBe(301);
     expect(cost('{ a: __typename b: __typename }')).toBe(0);
   });
 
-  test('is nothing for what is left out', () => {
+  test('is 0 for skipped selections', () => {
     const source = `query ($more: Boolean!) { drafts(first: 9) @include(if: $more) { edges { cursor } } ... @skip(if: $more) { viewer { id } } }`;
     expect([true, false].map((more) => cost(source, undefined, { more }))).toEqual([10, 1]);
   });
 
-  test('may reach the limit, and not pass it', () => {
+  test('can reach the limit, and not exceed it', () => {
     expect(cost(documentOf.cost(DOCUMENT_LIMITS.cost))).toBe(DOCUMENT_LIMITS.cost);
     expect(() => cost(documentOf.cost(DOCUMENT_LIMITS.cost + 1))).toThrow(`cost ${DOCUMENT_LIMITS.cost + 1}`);
   });
 
-  test('lets the first screen of a chat pass with room, with the names of types that clients add', () => {
+  test('lets the first screen of a chat pass with reserve, including type names that clients add', () => {
     expect(cost(FIRST_SCREEN)).toBeGreaterThan(1_000);
     expect(cost(FIRST_SCREEN)).toBeLessThan(DOCUMENT_LIMITS.cost / 2);
   });
 
-  test('is under a registration what it is at the root, and one for the registration', () => {
+  test('is the same within a registration as at the root, plus one for the registration', () => {
     const [screen = '', ...fragments] = FIRST_SCREEN.split(/(?=fragment )/);
     const payload = `... on RegisterEventQueuePayload { position query ${screen} }`;
     const source = `mutation { registerEventQueue(input: {}) { ${payload} ... on ServiceError { code } } } ${fragments.join('')}`;
@@ -229,18 +237,18 @@ describe('the cost of an operation', () => {
     ['an operation called IntrospectionQuery', (rows: string) => `query IntrospectionQuery { ${rows} }`],
     ['a fragment called __schema', (rows: string) => `{ ...__schema } fragment __schema on Query { ${rows} }`],
     ['a fragment spread twice', (rows: string) => `{ ...a ... on Query { ...a } } fragment a on Query { ${rows} }`],
-  ] as const)('is not escaped by %s', ([, wrap]) => {
+  ] as const)('is not avoided by %s', ([, wrap]) => {
     const rows = times(45, (i) => `p${i}: users(first: 100) { edges { node { botOwner { botOwner { id } } } } }`);
     expect(() => cost(wrap(rows))).toThrow('The document is too large: cost');
   });
 
-  test('is that of the operation that runs, whatever stands before it', () => {
+  test('is that of the executed operation, whatever precedes it', () => {
     const source = `query Cheap { __typename } query Dear { ...f } fragment f on Query { ${times(3, (i) => `p${i}: ${page(100)}`)} }`;
     expect(cost(source, 'Cheap')).toBe(0);
     expect(cost(source, 'Dear')).toBe(303);
   });
 
-  test('of fragments that double each other is counted at once', () => {
+  test('of fragments that double each other is counted quickly', () => {
     const doubling = (i: number) => `fragment f${i} on User { ...f${i + 1} ... on User { ...f${i + 1} } }`;
     const bomb = `{ viewer { ...f0 } } ${times(90, doubling)} fragment f90 on User { botOwner { id } }`;
     expect(() => cost(bomb)).toThrow('The document is too large: cost');

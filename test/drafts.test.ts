@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const note = { type: '', to: [], topic: '', content: 'note to self' };
 
@@ -14,7 +14,7 @@ async function save(person: Person, draft: object = {}): Promise<number> {
 const list = async (person: Person) => (await person.ok('GET', '/drafts')).drafts;
 
 describe('POST /drafts', () => {
-  test.concurrent('saves drafts of every kind, in the order given', async () => {
+  test.concurrent('saves drafts of every kind, in the given order', async () => {
     const { member, guest, channel } = await withChannel();
     const before = Math.floor(Date.now() / 1000);
     const { ids } = await member.ok('POST', '/drafts', {
@@ -34,14 +34,14 @@ describe('POST /drafts', () => {
     expect(drafts[1].timestamp).toBeGreaterThanOrEqual(before);
   });
 
-  test.concurrent('takes a timestamp with a fraction, and gives whole seconds', async () => {
-    const { member } = await organisation();
+  test.concurrent('accepts a timestamp with a fraction, and returns whole seconds', async () => {
+    const { member } = await organization();
     await save(member, { timestamp: 1_700_000_000.75 });
     await save(member, { timestamp: null });
     expect((await list(member))[0].timestamp).toBe(1_700_000_000);
   });
 
-  test.concurrent('cuts what is too long, and reads the names of the empty topic as no topic', async () => {
+  test.concurrent('truncates long texts, and reads names of the empty topic as no topic', async () => {
     const { member, channel } = await withChannel();
     const draft = { type: 'stream', to: [channel] };
     await save(member, { ...draft, timestamp: 1, topic: 't'.repeat(61), content: 'c'.repeat(10_001) });
@@ -54,18 +54,18 @@ describe('POST /drafts', () => {
     expect(unnamed.map(({ topic }: { topic: string }) => topic)).toEqual(['', '']);
   });
 
-  test.concurrent('saves nothing and tells nothing of an empty list, or of none', async () => {
-    const { member } = await organisation();
-    const heard = await member.hearing();
+  test.concurrent('saves nothing and sends no events for an empty or missing list', async () => {
+    const { member } = await organization();
+    const heard = await member.receiving();
     for (const parameters of [{ drafts: [] }, {}]) {
       expect(await member.ok('POST', '/drafts', parameters)).toEqual({ result: 'success', msg: '', ids: [] });
     }
     expect(await heard()).toEqual([]);
   });
 
-  test.concurrent('saves none when one is invalid', async () => {
-    const { member, guest } = await organisation();
-    const heard = await member.hearing();
+  test.concurrent('saves none if one is invalid', async () => {
+    const { member, guest } = await organization();
+    const heard = await member.receiving();
     const drafts = [note, { ...note, type: 'private', to: [guest.id, 2_000_000_000] }];
     const { status, body } = await member.rest('POST', '/drafts', { drafts });
     expect([status, body]).toEqual([400, { result: 'error', code: 'BAD_REQUEST', msg: 'Invalid user ID 2000000000' }]);
@@ -100,15 +100,15 @@ describe('POST /drafts', () => {
       'Topic must not contain null bytes',
     ],
   ])('refuses %s', async ([, drafts, msg]) => {
-    const { member } = await organisation();
+    const { member } = await organization();
     const { status, body } = await member.rest('POST', '/drafts', { drafts });
     expect([status, body.code]).toEqual([400, 'BAD_REQUEST']);
     if (msg !== '') expect(body.msg).toBe(msg);
     expect(await list(member)).toEqual([]);
   });
 
-  test.concurrent("refuses another organisation's channels and people as if there were none", async () => {
-    const [{ member }, other] = await Promise.all([organisation(), withChannel()]);
+  test.concurrent('refuses channels and users of another organization as if they did not exist', async () => {
+    const [{ member }, other] = await Promise.all([organization(), withChannel()]);
     const stream = await member.rest('POST', '/drafts', { drafts: [{ ...note, type: 'stream', to: [other.channel] }] });
     expect(stream.body.msg).toBe('Invalid channel ID');
     const to = [other.member.id];
@@ -116,7 +116,7 @@ describe('POST /drafts', () => {
     expect(people.body.msg).toBe(`Invalid user ID ${other.member.id}`);
   });
 
-  test.concurrent('lets a guest address only channels the guest may read', async () => {
+  test.concurrent('lets a guest address only channels that the guest can read', async () => {
     const { member, guest, channel } = await withChannel();
     const drafts = [{ ...note, type: 'stream', to: [channel] }];
     expect((await guest.rest('POST', '/drafts', { drafts })).body.msg).toBe('Invalid channel ID');
@@ -129,15 +129,15 @@ describe('POST /drafts', () => {
 });
 
 describe('PATCH /drafts/{draft_id}', () => {
-  test.concurrent('puts the new draft in the place of the old one, whole', async () => {
-    const { member, guest } = await organisation();
+  test.concurrent('replaces the whole draft', async () => {
+    const { member, guest } = await organization();
     const id = await save(member, { type: 'private', to: [guest.id], timestamp: 5 });
     await member.ok('PATCH', `/drafts/${id}`, { draft: { ...note, content: 'changed', timestamp: 7 } });
     expect(await list(member)).toEqual([{ id, ...note, content: 'changed', timestamp: 7 }]);
   });
 
-  test.concurrent('refuses what POST refuses, and changes nothing', async () => {
-    const { member } = await organisation();
+  test.concurrent('refuses the same as POST, and changes nothing', async () => {
+    const { member } = await organization();
     const id = await save(member, { timestamp: 5 });
     const { status, body } = await member.rest('PATCH', `/drafts/${id}`, { draft: { ...note, content: '' } });
     expect([status, body.code, body.msg]).toEqual([400, 'BAD_REQUEST', 'draft["content"] cannot be blank']);
@@ -148,16 +148,16 @@ describe('PATCH /drafts/{draft_id}', () => {
 
 describe('DELETE /drafts/{draft_id}', () => {
   test.concurrent('deletes the draft', async () => {
-    const { member } = await organisation();
+    const { member } = await organization();
     const [first, second] = [await save(member), await save(member)];
     await member.ok('DELETE', `/drafts/${first}`);
     expect((await list(member)).map(({ id }: { id: number }) => id)).toEqual([second]);
   });
 });
 
-describe('a draft that is not there', () => {
-  test.concurrent("is answered with 404, another's draft alike", async () => {
-    const { member, owner } = await organisation();
+describe('an unknown draft', () => {
+  test.concurrent('is answered with 404, and so is a draft of another user', async () => {
+    const { member, owner } = await organization();
     const foreign = await save(owner);
     for (const id of [foreign, 2_000_000_000, 2 ** 31, 10 ** 20]) {
       for (const [method, parameters] of [
@@ -171,16 +171,16 @@ describe('a draft that is not there', () => {
     expect(await list(owner)).toHaveLength(1);
   });
 
-  test.concurrent('is no path when its id is no number', async () => {
-    const { member } = await organisation();
+  test.concurrent('is an unknown path if its id is not a number', async () => {
+    const { member } = await organization();
     const { status, body } = await member.rest('DELETE', '/drafts/abc');
     expect([status, body.result, body.code]).toEqual([404, 'error', 'BAD_REQUEST']);
   });
 });
 
 describe('GET /drafts', () => {
-  test.concurrent('lists only your own, by the time of the last edit', async () => {
-    const { member, owner } = await organisation();
+  test.concurrent("lists only the viewer's drafts, by the time of the last edit", async () => {
+    const { member, owner } = await organization();
     const ids = [await save(member, { timestamp: 30 }), await save(member, { timestamp: 10 })];
     await save(owner);
     const { drafts, count } = await member.ok('GET', '/drafts');
@@ -188,8 +188,8 @@ describe('GET /drafts', () => {
     expect(drafts.map(({ id }: { id: number }) => id)).toEqual(ids.reverse());
   });
 
-  test.concurrent('pages the newest first over GraphQL, each page after the last', async () => {
-    const { member } = await organisation();
+  test.concurrent('paginates over GraphQL, newest first, each page after the last', async () => {
+    const { member } = await organization();
     for (let timestamp = 1; timestamp <= 5; timestamp++) await save(member, { timestamp });
     const document = `query ($after: String) { drafts(first: 2, after: $after) {
       nodes: edges { node { lastEditedAt } } pageInfo { hasNextPage endCursor } } }`;
@@ -204,17 +204,17 @@ describe('GET /drafts', () => {
 });
 
 describe('drafts events', () => {
-  test.concurrent("reach the author's own clients, and nobody else's", async () => {
-    const { member, owner } = await organisation();
+  test.concurrent('reach only clients of the author', async () => {
+    const { member, owner } = await organization();
     await using seen = await owner.events('... on DraftsAddedEvent { drafts { content } }');
     await save(member, { content: 'from a member' });
     await save(owner, { content: 'from the owner' });
     expect(await seen.next()).toEqual({ drafts: [{ content: 'from the owner' }] });
   });
 
-  test.concurrent('tell each change of a draft, and one creation of many once', async () => {
-    const { member } = await organisation();
-    const heard = await member.hearing();
+  test.concurrent('are sent for each change of a draft, and once for the creation of several', async () => {
+    const { member } = await organization();
+    const heard = await member.receiving();
     const { ids } = await member.ok('POST', '/drafts', {
       drafts: [
         { ...note, timestamp: 1 },
@@ -238,8 +238,62 @@ describe('drafts events', () => {
   });
 });
 
-test.concurrent('every drafts endpoint names the parameters it ignored', async () => {
-  const { member } = await organisation();
+describe('moving a topic', () => {
+  test.concurrent('moves its drafts, if their author can read the target channel', async () => {
+    const { owner, member, moderator, channel } = await withChannel();
+    const { id: hidden } = await owner.ok('POST', '/channels/create', {
+      ...{ name: 'hidden', invite_only: true, subscribers: [owner.id, member.id] },
+    });
+    await member.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'general' }] });
+    const [first] = await Promise.all([say(owner, channel, 'plans'), say(owner, channel, 'plans')]);
+    const draft = { type: 'stream', to: [channel], content: 'half', timestamp: 5 };
+    for (const person of [owner, moderator]) await save(person, { ...draft, topic: 'plans' });
+    const id = await save(member, { ...draft, topic: 'PLANS' });
+    await save(member, { ...draft, topic: 'plan', timestamp: 6 });
+    const placesOf = async (person: Person) =>
+      (await list(person)).map(({ to, topic }: { to: number[]; topic: string }) => [to[0], topic]);
+    const move = (to: object) =>
+      owner.ok('PATCH', `/messages/${first}`, { send_notification_to_new_thread: false, ...to });
+
+    // Moves only a part of the topic.
+    const heard = await member.receiving({ event_types: ['update_message', 'drafts'] });
+    await move({ topic: 'other', propagate_mode: 'change_one' });
+    expect(await placesOf(owner)).toEqual([[channel, 'plans']]);
+    await move({ topic: 'plans', propagate_mode: 'change_one' });
+    expect(await placesOf(owner)).toEqual([[channel, 'plans']]);
+
+    await move({ topic: 'secrets', stream_id: hidden, propagate_mode: 'change_all' });
+    expect(await placesOf(owner)).toEqual([[hidden, 'secrets']]);
+    expect(await placesOf(moderator)).toEqual([[channel, 'plans']]);
+    expect(await placesOf(member)).toEqual([
+      [hidden, 'secrets'],
+      [channel, 'plan'],
+    ]);
+    // The draft event follows the event of the move.
+    const events = await heard();
+    expect(events.map(({ type }) => type)).toEqual([...Array(3).fill('update_message'), 'drafts']);
+    const moved = { id, type: 'stream', to: [hidden], topic: 'secrets', content: 'half', timestamp: 5 };
+    expect(events.at(-1)).toEqual({ type: 'drafts', op: 'update', draft: moved });
+  });
+
+  test.concurrent('moves the twenty drafts that an author edited last', async () => {
+    const { owner, member, channel } = await withChannel();
+    const messageId = await say(owner, channel, 'plans');
+    const draft = { ...note, type: 'stream', to: [channel], topic: 'plans' };
+    const drafts = Array.from({ length: 22 }, (_, i) => ({ ...draft, timestamp: i + 1 }));
+    await member.ok('POST', '/drafts', { drafts });
+    await owner.ok('PATCH', `/messages/${messageId}`, { topic: 'deeds', propagate_mode: 'change_all' });
+    const topics = (await list(member)).map(({ topic }: { topic: string }) => topic);
+    expect(topics).toEqual([...Array(2).fill('plans'), ...Array(20).fill('deeds')]);
+  });
+});
+
+/** @returns The id of the message. */
+const say = async (person: Person, to: number, topic: string): Promise<number> =>
+  (await person.ok('POST', '/messages', { type: 'channel', to, topic, content: 'hello' })).id;
+
+test.concurrent('every drafts endpoint names the parameters that it ignored', async () => {
+  const { member } = await organization();
   const one = async () => ({ path: `/drafts/${await save(member)}` });
   await expectIgnoredParameters(member, 'GET', async () => ({ path: '/drafts' }));
   await expectIgnoredParameters(member, 'POST', async () => ({ path: '/drafts', parameters: { drafts: [note] } }));
@@ -248,9 +302,9 @@ test.concurrent('every drafts endpoint names the parameters it ignored', async (
   await expectIgnoredParameters(member, 'DELETE', one, 'draft_id');
 });
 
-/** An organisation with the public channel "general", to which its owner is subscribed. */
+/** Creates an organization with the public channel "general", to which its owner is subscribed. */
 async function withChannel() {
-  const organised = await organisation();
+  const organised = await organization();
   const { id } = await organised.owner.ok('POST', '/channels/create', {
     name: 'general',
     subscribers: [organised.owner.id],

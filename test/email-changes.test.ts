@@ -3,7 +3,7 @@ import { runCommand } from './helpers/control.ts';
 import { send } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { basic, type Person, type Visitor } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
 const DAY = 86_400_000;
 const PASSWORD = 'correct horse battery';
@@ -15,21 +15,21 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-const place = (options: { password?: string } = {}) => organisation({}, { on: service, ...options });
+const place = (options: { password?: string } = {}) => organization({}, { on: service, ...options });
 
 const ask = (person: Person, email: string) => person.rest('PATCH', '/settings', { email });
 
-/** What was answered, when it was not done. */
+/** Returns the status, code and message of a refusal. */
 async function refusal(reply: ReturnType<Visitor['rest']>): Promise<readonly unknown[]> {
   const { status, body } = await reply;
   return [status, body.code, body.msg];
 }
 
-/** The mails to an address, the newest first. */
+/** Returns the emails to an address, newest first. */
 const mailsTo = (recipient: string) =>
   service.app.db.outgoingMail.findMany({ where: { recipient }, orderBy: { id: 'desc' } });
 
-/** The path of the newest link sent to an address. */
+/** Returns the path of the newest link sent to an address. */
 async function linkTo(address: string, { host }: Visitor): Promise<string> {
   const [mail] = await mailsTo(address);
   const link = /^(\S+)(\/confirm-email\?token=[\w-]{43})$/m.exec(mail?.body ?? '');
@@ -39,7 +39,7 @@ async function linkTo(address: string, { host }: Visitor): Promise<string> {
 
 const tokenOf = (link: string) => link.split('=')[1] ?? '';
 
-/** Presses the button of the page that a link leads to. */
+/** Submits the form of the page that a link leads to. */
 const press = ({ url, host }: Visitor, link: string) =>
   send(url, {
     method: 'POST',
@@ -48,7 +48,7 @@ const press = ({ url, host }: Visitor, link: string) =>
     body: `token=${tokenOf(link)}`,
   });
 
-/** The same over GraphQL. */
+/** Confirms a change over GraphQL. */
 async function confirm(visitor: Visitor, token: string) {
   const query = `mutation ($input: ConfirmEmailChangeInput!) { confirmEmailChange(input: $input) {
     ... on ConfirmEmailChangePayload { email } ... on ServiceError { code message } } }`;
@@ -57,24 +57,24 @@ async function confirm(visitor: Visitor, token: string) {
 
 const BAD_LINK = {
   code: 'BAD_REQUEST',
-  message: 'The link was used already, is too old, or was not copied as a whole.',
+  message: 'The link was already used, has expired, or is incomplete.',
 };
 const emailOf = async (person: Person) =>
   (await service.app.db.user.findFirstOrThrow({ where: { id: person.id } })).email;
 
-/** Asks for an address, and gives the link that was sent there. */
+/** Requests a change of email address. @returns The link that was sent to the new address. */
 async function asked(person: Person, email: string): Promise<string> {
   expect((await ask(person, email)).body).toEqual({ result: 'success', msg: '' });
   return linkTo(email.trim(), person);
 }
 
-describe('an own address', () => {
-  test('is another one once the link sent there was followed and its button pressed', async () => {
+describe("a user's own address", () => {
+  test('changes after the user follows the link sent to the new one and presses the button', async () => {
     const { member, owner, realm } = await place();
-    const heard = await owner.hearing({ event_types: ['realm_user'] });
+    const heard = await owner.receiving({ event_types: ['realm_user'] });
     const link = await asked(member, ' Zoe@New.example ');
     const [mail] = await mailsTo('Zoe@New.example');
-    expect(mail?.subject).toBe(`Confirm your new e-mail address for ${realm.name}`);
+    expect(mail?.subject).toBe(`Confirm your new email address for ${realm.name}`);
     expect(mail?.body).toContain(`instead of ${member.email}.`);
     const page = await send(member.url, { method: 'GET', path: link, headers: { host: member.host } });
     expect([page.status, page.headers['cache-control'], page.headers['referrer-policy']]).toEqual([
@@ -82,7 +82,7 @@ describe('an own address', () => {
     ]);
     expect(page.headers['content-security-policy']).toContain("form-action 'self'");
     expect(page.text).toContain(`<input type="hidden" name="token" value="${tokenOf(link)}">`);
-    // To look is not to confirm.
+    // Opening the page does not confirm the change.
     expect([await emailOf(member), await heard()]).toEqual([member.email, []]);
     const done = await press(member, link);
     expect([done.status, done.text.includes('Zoe@New.example')]).toEqual([200, true]);
@@ -94,15 +94,17 @@ describe('an own address', () => {
       { type: 'realm_user', op: 'update', person: { user_id: member.id, delivery_email: 'Zoe@New.example' } },
       { type: 'realm_user', op: 'update', person: { user_id: member.id, new_email: 'Zoe@New.example' } },
     ]);
-    // Whoever lost the address is told.
-    expect((await mailsTo(member.email))[0]?.body).toContain('is Zoe@New.example from now on');
+    // The previous address receives an email about the request and one about the change.
+    const before = (await mailsTo(member.email)).map(({ body }) => body).join('\n');
+    expect(before).toContain('a change of your email address to Zoe@New.example was requested');
+    expect(before).toContain('your email address was changed to Zoe@New.example');
   });
 
-  test('is told to those alone who may see it', async () => {
+  test('is sent only to users who can see it', async () => {
     const { member, administrator, moderator, guest } = await place();
     await member.ok('PATCH', '/settings', { email_address_visibility: 3 });
     const others = [administrator, moderator, guest];
-    const heard = await Promise.all(others.map((person) => person.hearing({ event_types: ['realm_user'] })));
+    const heard = await Promise.all(others.map((person) => person.receiving({ event_types: ['realm_user'] })));
     await confirm(member, tokenOf(await asked(member, 'hidden@new.example')));
     const told = {
       type: 'realm_user',
@@ -114,7 +116,7 @@ describe('an own address', () => {
     expect(await Promise.all(heard.map((events) => events()))).toEqual([[told], [], []]);
   });
 
-  test('is confirmed once: of two at once one is done, and afterwards none', async () => {
+  test('is confirmed only once, also by concurrent requests', async () => {
     const { member, anonymous } = await place();
     const token = tokenOf(await asked(member, 'once@new.example'));
     const results = await Promise.all([confirm(anonymous, token), confirm(anonymous, token)]);
@@ -125,7 +127,7 @@ describe('an own address', () => {
     expect([status, text.includes(BAD_LINK.message)]).toEqual([400, true]);
   });
 
-  test('goes by the newest link, within a day, and in its own organization', async () => {
+  test('is confirmed by the newest link only, within a day, in its own organization', async () => {
     const [{ member, anonymous }, other] = [await place(), await place()];
     const first = tokenOf(await asked(member, 'first@new.example'));
     const second = tokenOf(await asked(member, 'second@new.example'));
@@ -139,10 +141,10 @@ describe('an own address', () => {
     expect(await confirm(anonymous, second)).toEqual({ email: 'second@new.example' });
   });
 
-  test('is not used when it was taken, or is not allowed any more', async () => {
+  test('is not confirmed if it is now in use or not allowed', async () => {
     const { member, guest, owner, anonymous } = await place();
     const [one, two] = [await asked(member, 'both@new.example'), await asked(guest, 'BOTH@new.example')].map(tokenOf);
-    // Both at once: the database knows one address once.
+    // For concurrent requests, the unique index of the database decides.
     const results = await Promise.all([confirm(anonymous, one ?? ''), confirm(anonymous, two ?? '')]);
     expect(results.map(({ message }) => message)).toEqual(
       expect.arrayContaining([undefined, 'Email is already in use.']),
@@ -155,7 +157,7 @@ describe('an own address', () => {
     expect(await confirm(anonymous, late)).toEqual({ email: 'late@new.example' });
   });
 
-  test('is not used for somebody who may not sign in any more', async () => {
+  test('is not confirmed for a user who can no longer sign in', async () => {
     const { member, anonymous } = await place();
     const token = tokenOf(await asked(member, 'gone@new.example'));
     const where = { id: member.id };
@@ -164,7 +166,7 @@ describe('an own address', () => {
     expect(await emailOf(member)).toBe(member.email);
   });
 
-  test('has the form of one, is free, and is allowed', async () => {
+  test('must be valid, unused and allowed', async () => {
     const { member, guest, owner, administrator, bot } = await place();
     expect(await refusal(ask(bot, 'a@new.example'))).toEqual([
       ...[400, 'BAD_REQUEST', 'This endpoint does not accept bot requests.'],
@@ -180,31 +182,31 @@ describe('an own address', () => {
     await owner.ok('PATCH', '/realm', { emails_restricted_to_domains: false, email_changes_disabled: true });
     const disabled = [400, 'BAD_REQUEST', 'Email address changes are disabled in this organization.'];
     expect(await refusal(ask(member, 'a@new.example'))).toEqual(disabled);
-    // Equal is no change.
+    // The current address is not a change.
     expect((await ask(member, member.email)).status).toBe(200);
     await asked(administrator, 'admin@new.example');
     expect(await service.app.db.emailChange.count({ where: { userId: member.id } })).toBe(0);
   });
 
-  test('is as good as free when somebody has it who hides it: they alone are told, by a mail without a link', async () => {
+  test('that a hidden user has looks unused: only that user is notified, by an email without a link', async () => {
     const { member, guest, owner, anonymous } = await place();
     await guest.ok('PATCH', '/settings', { email_address_visibility: 3 });
     const free = await ask(member, 'free@new.example');
     const hidden = await ask(member, guest.email.toUpperCase());
     expect([hidden.status, hidden.body]).toEqual([free.status, free.body]);
     const [mail] = await mailsTo(guest.email.toUpperCase());
-    expect(mail?.body).toContain('where it is yours already');
+    expect(mail?.body).toContain('where you already use it');
     expect(mail?.body).not.toMatch(/token|@t\w+\.example/);
-    // What was asked for before is void, as after any other.
+    // The previous request is void, as after any other request.
     expect(await confirm(anonymous, tokenOf(await linkTo('free@new.example', member)))).toEqual(BAD_LINK);
     expect(await refusal(ask(owner, guest.email))).toEqual([400, 'BAD_REQUEST', 'Email is already in use.']);
-    // Whoever could make up the link would not get it either.
+    // Even a guessed link would not give the address to the member.
     const row = await service.app.db.emailChange.findFirstOrThrow({ where: { userId: member.id } });
     expect(row.newEmail).toBe(guest.email.toUpperCase());
     expect([await emailOf(guest), await emailOf(member)]).toEqual([guest.email, member.email]);
   });
 
-  test('may be asked for twice within an hour, taken ones included', async () => {
+  test('can be requested twice within an hour, including requests for addresses in use', async () => {
     const { member, guest, owner } = await place();
     await asked(member, 'one@new.example');
     await ask(member, owner.email);
@@ -213,11 +215,11 @@ describe('an own address', () => {
     expect(Number(headers['retry-after'])).toBeGreaterThan(3000);
     const typed = await member.tryMutation('updateSettings', { email: 'four@new.example' });
     expect(typed).toMatchObject({ __typename: 'RateLimitHitError', code: 'RATE_LIMIT_HIT' });
-    // Each has their own.
+    // Each user has a separate limit.
     await asked(guest, 'three@new.example');
   });
 
-  test('lies in the database as a hash of its link alone', async () => {
+  test('is stored with only a hash of its token', async () => {
     const { member } = await place();
     const token = tokenOf(await asked(member, 'hash@new.example'));
     const { tokenHash } = await service.app.db.emailChange.findFirstOrThrow({ where: { userId: member.id } });
@@ -226,13 +228,13 @@ describe('an own address', () => {
   });
 });
 
-describe('an own password', () => {
-  const signIn = async ({ anonymous, owner }: Organisation, password: string) =>
+describe("a user's own password", () => {
+  const signIn = async ({ anonymous, owner }: Organization, password: string) =>
     (await anonymous.rest('POST', '/fetch_api_key', { username: owner.email, password })).status;
   const change = (person: Person, old_password: string | undefined, new_password: string) =>
     person.rest('PATCH', '/settings', { old_password, new_password });
 
-  test('is another one for whoever knows the old one; the API key stays', async () => {
+  test('can be changed with the old one; the API key stays', async () => {
     const made = await place({ password: PASSWORD });
     const { owner } = made;
     await using stream = await owner.events('position');
@@ -241,31 +243,31 @@ describe('an own password', () => {
     const input = { oldPassword: 'a new password', newPassword: PASSWORD };
     await owner.mutate('updateSettings', input, 'user { databaseId }');
     expect(await signIn(made, PASSWORD)).toBe(200);
-    // With the same key, over the same connection.
+    // Requests with the same API key over the same connection still succeed.
     await owner.ok('PATCH', '/settings', { timezone: 'Europe/Kiev' });
     expect((await stream.next())['position']).toBeGreaterThan(0);
   });
 
-  test('is as it was when the old one is wrong or missing, or the new one is weak', async () => {
+  test('stays unchanged if the old one is wrong or missing, or the new one is weak', async () => {
     const made = await place({ password: PASSWORD });
     const { owner, member } = made;
     const wrong = [400, 'BAD_REQUEST', 'Wrong password!'];
     expect(await refusal(change(owner, undefined, 'a new password'))).toEqual(wrong);
     expect(await refusal(change(owner, `${PASSWORD}\0`, 'a new password'))).toEqual(wrong);
-    // Who has none cannot know it.
+    // A user without a password has no old one.
     expect(await refusal(change(member, '', 'a new password'))).toEqual(wrong);
     expect(await refusal(change(owner, PASSWORD, 'short'))).toEqual([400, 'BAD_REQUEST', 'New password is too weak!']);
     expect((await refusal(change(owner, PASSWORD, 'x'.repeat(101))))[1]).toBe('BAD_REQUEST');
-    // Nothing else of a refused change is done.
+    // Other fields of a refused request are not changed either.
     const both = { old_password: 'wrong', new_password: 'a new password', timezone: 'Europe/Kiev' };
     expect((await owner.rest('PATCH', '/settings', both)).status).toBe(400);
     expect((await owner.ok('GET', '/users/me')).timezone).toBe('');
-    // Alone it says nothing.
+    // Without a new password, the old one is ignored.
     await owner.ok('PATCH', '/settings', { old_password: 'wrong' });
     expect(await signIn(made, PASSWORD)).toBe(200);
   });
 
-  test('can be guessed at five times, signing in included', async () => {
+  test('can be guessed at five times, including attempts to sign in', async () => {
     const made = await place({ password: PASSWORD });
     const { owner } = made;
     for (let i = 1; i <= 3; i++) expect((await change(owner, 'wrong', 'a new password')).status).toBe(400);
@@ -274,7 +276,7 @@ describe('an own password', () => {
     expect(await signIn(made, PASSWORD)).toBe(429);
   });
 
-  test('may be changed under an idempotency key while others try it: nobody waits inside a transaction', async () => {
+  test('can be changed under an idempotency key during other attempts, without waits in a transaction', async () => {
     const made = await place({ password: PASSWORD });
     const { owner } = made;
     const keyed = (key: string, old_password: string) =>
@@ -298,7 +300,7 @@ describe('an own password', () => {
     expect(await signIn(made, 'a new password')).toBe(200);
   });
 
-  test('is one of two when two are set at once', async () => {
+  test('is set by one of two concurrent requests', async () => {
     const made = await place({ password: PASSWORD });
     const replies = await Promise.all(
       ['the first one', 'the second one'].map((next) => change(made.owner, PASSWORD, next)),
@@ -307,7 +309,7 @@ describe('an own password', () => {
   });
 });
 
-describe('the address of somebody else', () => {
+describe('the address of another user', () => {
   async function granted() {
     const made = await place();
     const { administrator, realm } = made;
@@ -316,9 +318,9 @@ describe('the address of somebody else', () => {
     return made;
   }
 
-  test('is changed at once by an administrator with the right to, over both doors', async () => {
+  test('is changed immediately by an administrator with the permission, in both APIs', async () => {
     const { administrator, member, owner, anonymous } = await granted();
-    const heard = await owner.hearing({ event_types: ['realm_user'] });
+    const heard = await owner.receiving({ event_types: ['realm_user'] });
     await asked(member, 'own@new.example');
     await administrator.ok('PATCH', `/users/${member.id}`, { new_email: 'new@new.example' });
     await administrator.ok('PATCH', '/users/new@new.example', { new_email: 'newer@new.example' });
@@ -331,11 +333,11 @@ describe('the address of somebody else', () => {
     ];
     const addresses = ['new@new.example', 'newer@new.example', 'newest@new.example'];
     expect(await heard()).toEqual(addresses.flatMap(told));
-    // What the user had begun is void.
+    // The pending change of the user is void.
     expect(await confirm(anonymous, tokenOf(await linkTo('own@new.example', member)))).toEqual(BAD_LINK);
   });
 
-  test('is refused without the right, and when it is none or taken', async () => {
+  test('is not changed without the permission, or to an invalid or used address', async () => {
     const { administrator, moderator, member, owner, guest } = await granted();
     const give = (person: Person, new_email: string) =>
       refusal(person.rest('PATCH', `/users/${member.id}`, { new_email, full_name: 'Changed' }));

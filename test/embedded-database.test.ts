@@ -15,11 +15,11 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** Statements the database itself says it keeps. */
+/** Returns the number of prepared statements that the database reports. */
 const kept = async () =>
   (await database.query<{ n: number }>('SELECT count(*)::int AS n FROM pg_prepared_statements')).rows[0]?.n ?? 0;
 
-test('takes and gives values as its own query does, and reads a statement once', async () => {
+test('converts parameters and results like PGlite itself, and prepares a statement once', async () => {
   const insert = 'INSERT INTO thing VALUES ($1, $2, $3, $4)';
   const before = await kept();
   for (const id of [1, 2, 3]) {
@@ -35,14 +35,14 @@ test('takes and gives values as its own query does, and reads a statement once',
   expect((await database.query(one, [9])).rows).toEqual([]);
 });
 
-test('goes on after a statement that fails, whether it is read or executed', async () => {
+test('continues after a statement that fails, in preparation or in execution', async () => {
   await expect(database.query('SELECT * FROM nothing')).rejects.toMatchObject({ code: '42P01' });
   const divide = 'SELECT 10 / $1::int AS quotient';
   await expect(database.query(divide, [0])).rejects.toMatchObject({ code: '22012' });
   expect((await database.query(divide, [5])).rows).toEqual([{ quotient: 2 }]);
 });
 
-test('undoes a transaction that fails, and keeps what it read in it', async () => {
+test('rolls back a failed transaction, and keeps the statements prepared in it', async () => {
   const insert = 'INSERT INTO thing (id) SELECT $1::int + 0';
   const failing = database.transaction(async (tx) => {
     await tx.query(insert, [100]);
@@ -53,7 +53,7 @@ test('undoes a transaction that fails, and keeps what it read in it', async () =
   expect((await database.query('SELECT id FROM thing WHERE id >= 100')).rows).toEqual([{ id: 101 }]);
 });
 
-test('lets a transaction finish before it takes what comes beside it', async () => {
+test('completes a transaction before it runs other statements', async () => {
   const order: string[] = [];
   let beside: Promise<unknown> = Promise.resolve();
   await database.transaction(async (tx) => {
@@ -65,7 +65,7 @@ test('lets a transaction finish before it takes what comes beside it', async () 
   expect(order).toEqual(['within', 'beside']);
 });
 
-test('keeps so many statements, and executes the others all the same', async () => {
+test('caches a limited number of statements, and also runs others', async () => {
   for (let i = 0; i < 520; i++) expect((await database.query(`SELECT ${i} AS i`)).rows).toEqual([{ i }]);
   expect(await kept()).toBeLessThanOrEqual(501);
   expect((await database.query('SELECT 1000 + $1::int AS i', [7])).rows).toEqual([{ i: 1007 }]);

@@ -12,17 +12,17 @@ import {
 
 const table = Object.entries(emojiTable().code_to_names);
 
-/** What the data say of each emoji: its characters with all their selectors, and the same with a skin tone. */
+/** The data set: the characters of each emoji with all variation selectors, and with skin tones. */
 const data = JSON.parse(
   readFileSync(createRequire(import.meta.url).resolve('emojibase-data/en/data.json'), 'utf8'),
 ) as { emoji: string; hexcode: string; group?: number; skins?: { emoji: string }[] }[];
 const listed = data.filter(({ group }) => group !== undefined && group !== 2);
 
-/** What a renderer finds in `text`. */
+/** Returns the names of the emoji that a renderer finds in `text`. */
 const found = (text: string) =>
   [...text.matchAll(emojiPattern)].flatMap(([characters]) => emojiOf(characters)?.name ?? []);
 
-test('gives every emoji a code, a canonical name, and names that are its alone', () => {
+test('every emoji has a code, a canonical name, and unique names', () => {
   expect(table.length).toBeGreaterThan(1850);
   const names = table.flatMap(([, own]) => own);
   expect(new Set(names).size).toBe(names.length);
@@ -36,7 +36,7 @@ test('gives every emoji a code, a canonical name, and names that are its alone',
   }
 });
 
-test('knows the names that emoticons stand for, and their like', () => {
+test('names for emoticons exist', () => {
   const codes = {
     slight_smile: '1f642',
     frown: '1f641',
@@ -58,7 +58,7 @@ test('knows the names that emoticons stand for, and their like', () => {
   }
 });
 
-test('knows what clients call emoji, whatever the data sets call so', () => {
+test('emoji have the names that clients use, whatever the data sets say', () => {
   const aliases: Readonly<Record<string, readonly string[]>> = JSON.parse(
     readFileSync(new URL('../src/markdown/emoji-aliases.json', import.meta.url), 'utf8'),
   );
@@ -67,14 +67,14 @@ test('knows what clients call emoji, whatever the data sets call so', () => {
   expect(pairs.filter(([name, code]) => emojiNamed(name)?.code !== code)).toEqual([]);
   const others = { smile: '1f642', big_smile: '1f604', calendar: '1f4c5', date: '1f4c6', cat: '1f408', ok: '1f44c' };
   for (const [name, code] of Object.entries(others)) expect([name, emojiNamed(name)?.code]).toEqual([name, code]);
-  // Canonical names stay those of the data sets, and what an emoji was called before it still is.
+  // The data sets still define the canonical names, and earlier names of an emoji stay valid.
   expect(emojiWithCode('1f642')?.names.slice(0, 1)).toEqual(['slight_smile']);
   expect(emojiWithCode('1f604')?.names[0]).toBe('big_smile');
   expect(emojiWithCode('1f44d')?.names.slice(0, 3)).toEqual(['thumbs_up', '+1', 'like']);
   expect(emojiNamed('tears')).toEqual({ name: 'joy', code: '1f602' });
 });
 
-test('takes a code with U+FE0F for the same without it', () => {
+test('a code with U+FE0F equals the code without it', () => {
   expect(normalEmojiCode('2764-fe0f')).toBe('2764');
   expect(normalEmojiCode('1f3f3-fe0f-200d-1f308')).toBe('1f3f3-200d-1f308');
   expect(normalEmojiCode('0031-fe0f-20e3')).toBe('0031-20e3');
@@ -82,7 +82,7 @@ test('takes a code with U+FE0F for the same without it', () => {
   expect(normalEmojiCode('fe0f')).toBe('fe0f');
 });
 
-test('finds every emoji of the data in a text, whole, and none of its skin-tone variants', () => {
+test('every emoji of the data set is found in a text, but none of its skin-tone variants', () => {
   const misread = listed.filter(({ emoji }) => {
     const shown = emoji.endsWith('\uFE0F') ? emoji : emoji.replace(/^(.)$/u, '$1\uFE0F');
     const known = emojiOf(shown);
@@ -94,7 +94,7 @@ test('finds every emoji of the data in a text, whole, and none of its skin-tone 
   expect(toned.filter(({ emoji }) => found(`a ${emoji} b`).length > 0)).toEqual([]);
 });
 
-test('takes what is text by default for an emoji only with its selector', () => {
+test('characters that are text by default count as emoji only with a variation selector', () => {
   expect(emojiOf('❤')).toBeUndefined();
   expect(emojiOf('❤\uFE0F')).toEqual({ name: 'heart', code: '2764' });
   expect(emojiOf('1\u20E3')).toBeUndefined();
@@ -106,7 +106,7 @@ test('takes what is text by default for an emoji only with its selector', () => 
   expect(found('© 1 # → 2⃣ ❤ 👍🏽 🐱\u200D👤 🇩🇪🇫🇷 ok👍🐙')).toEqual(['flag_de', 'flag_fr', 'thumbs_up', 'octopus']);
 });
 
-test('reads a text of any kind in one pass', () => {
+test('every text is matched in one pass', () => {
   expect(found(`🏴${'\u{E0061}'.repeat(10_000)}`)).toEqual(['flag_black']);
   expect(found('🏴\u200D'.repeat(10_000))).toEqual([]);
   expect(found('🇦'.repeat(9_999))).toEqual([]);

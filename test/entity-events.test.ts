@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Deliveries } from '../src/api/graphql/deliveries.ts';
-import { EntityFacts } from '../src/api/graphql/entity-facts.ts';
-import { channelReference } from '../src/channels/entity-facts.ts';
-import { messageReference } from '../src/messages/entity-facts.ts';
+import { EventProjection } from '../src/api/graphql/event-projections.ts';
+import { channelReference } from '../src/channels/event-projections.ts';
+import { messageReference } from '../src/messages/event-projections.ts';
 import { channels } from './entity-events/channels.ts';
 import { groups } from './entity-events/groups.ts';
 import { messagesAndWhatIsDone } from './entity-events/messages.ts';
@@ -10,18 +10,17 @@ import { thingsOfTheOrganization } from './entity-events/organization.ts';
 import { ownThings } from './entity-events/own-things.ts';
 import { people } from './entity-events/people.ts';
 import { subscriptions } from './entity-events/subscriptions.ts';
-import { notAsked, notThere, watchFacts } from './helpers/entity-events.ts';
+import { notAsked, notThere, watchProjections } from './helpers/entity-events.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
-import { IS_WHOLE } from './helpers/part.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { channelOf, say } from './helpers/talk.ts';
 
-/** A service of this file's own, so that its statements can be counted. */
+/** A service for this file only, so that its statements can be counted. */
 let service: InProcess;
 beforeAll(async () => {
   service = await startInProcess();
-  watchFacts();
+  watchProjections();
 });
 afterAll(async () => {
   vi.restoreAllMocks();
@@ -36,43 +35,46 @@ subscriptions(() => service);
 groups(() => service);
 people(() => service);
 
-describe('what events know', () => {
-  test('is of fields that are there', () => {
+describe('event projections', () => {
+  test('contain only existing fields', () => {
     expect(notThere()).toEqual([]);
   });
 
-  test('is no address: whoever hides theirs hides it from who has not read the event, too', () => {
-    const known = EntityFacts.all.flatMap(({ typename, known }) => known.map((field) => `${typename}.${field}`));
+  test('contain no address, so that a user who hides theirs also hides it in events not read yet', () => {
+    const known = EventProjection.all.flatMap(({ typename, known }) => known.map((field) => `${typename}.${field}`));
     expect(known.filter((field) => /^User\..*email/i.test(field))).toEqual([]);
   });
 
-  test.runIf(IS_WHOLE)('was asked of them here, all of it', () => {
-    // No event tells of these by the id alone.
+  test('were read completely by these tests', () => {
+    // No event contains only the id of these.
     expect(notAsked([messageReference, channelReference])).toEqual([]);
   });
 });
 
-test('an event that fails to say what it should know is read instead, and stops nobody', async () => {
-  const { owner, member } = await organisation({}, { on: service });
+test('an event whose projection fails is read from the database, and delays no other event', async () => {
+  const { owner, member } = await organization({}, { on: service });
   const channel = await channelOf(owner, 'general', [owner, member]);
   const { queue_id: queueId } = await member.register({ event_types: ['message'] });
   await using stream = await member.events('... on MessageSentEvent { message { said: content } }', { queueId });
-  const { answer } = EntityFacts.prototype;
-  const spy = vi.spyOn(EntityFacts.prototype, 'answer').mockImplementation(function (this: EntityFacts, ...asked) {
+  const { answer } = EventProjection.prototype;
+  const spy = vi.spyOn(EventProjection.prototype, 'answer').mockImplementation(function (
+    this: EventProjection,
+    ...asked
+  ) {
     if (asked[1] === 'content') throw new Error('It is not known after all');
     return answer.apply(this, asked);
   });
   await say(owner, channel, 'lunch', 'first');
   expect(await stream.next()).toEqual({ message: { said: 'first' } });
   spy.mockRestore();
-  watchFacts();
+  watchProjections();
   await say(owner, channel, 'lunch', 'second');
   expect(await stream.next()).toEqual({ message: { said: 'second' } });
 });
 
 describe('what takes reading', () => {
-  test('is read for all who hear an event in as many statements as for one', async () => {
-    const { owner, member, guest, moderator, administrator } = await organisation({}, { on: service });
+  test('takes as many statements for all recipients of an event as for one', async () => {
+    const { owner, member, guest, moderator, administrator } = await organization({}, { on: service });
     const channel = await channelOf(owner, 'general', [owner, member, guest, moderator, administrator]);
     const statements = async (readers: readonly Person[]): Promise<readonly string[]> => {
       const streams = await Promise.all(
@@ -89,7 +91,7 @@ describe('what takes reading', () => {
       await say(owner, channel, 'lunch');
       await Promise.all(streams.map((stream) => stream.next()));
       const runs: string[][] = [];
-      // What was done before may still be on its way to others, by statements of its own.
+      // Earlier events may still be in delivery to other readers, with statements of their own.
       for (let i = 0; i < 3; i++) {
         const run = await service.queriesOf(async () => {
           await say(owner, channel, 'lunch');
@@ -105,9 +107,9 @@ describe('what takes reading', () => {
     expect(many.length, many.join('\n')).toBeLessThanOrEqual(few.length);
   });
 
-  test('is read in as many statements for twenty as for two, what each has not read, and what each received', async () => {
+  test('takes as many statements for twenty readers as for two, with the messages of each reader', async () => {
     const names = Array.from({ length: 20 }, (_, i) => [`reader${i}`, 'member'] as const);
-    const place = await organisation(Object.fromEntries(names), { on: service });
+    const place = await organization(Object.fromEntries(names), { on: service });
     const { owner } = place;
     const readers = names.map(([name]) => place[name] as Person);
     const channel = await channelOf(owner, 'guarded', [owner], {
@@ -133,7 +135,7 @@ describe('what takes reading', () => {
       );
       const runs: string[][] = [];
       let muted = 0;
-      // What was done before may still be on its way to others, by statements of its own.
+      // Earlier events may still be in delivery to other readers, with statements of their own.
       for (let i = 0; i < 3; i++) {
         const run = await service.queriesOf(async () => {
           await say(owner, channel, 'Dinner', `now ${++said}`);
@@ -159,10 +161,10 @@ describe('what takes reading', () => {
     expect(many.length, many.join('\n')).toBeLessThanOrEqual(few.length);
   });
 
-  test('is read for each in their own organization, of which several may have events at the same moment', async () => {
+  test('is read for each organization, several of which can have events concurrently', async () => {
     const places = await Promise.all(
       [1, 2].map(async () => {
-        const { owner, member } = await organisation({}, { on: service });
+        const { owner, member } = await organization({}, { on: service });
         const channel = await channelOf(owner, 'general', [owner, member]);
         const stream = await member.events(
           '... on MessageSentEvent { message { content reactionGroups { count } channel { id description } sender { id joinedAt profileData { value } } } }',
@@ -185,8 +187,8 @@ describe('what takes reading', () => {
     }
   });
 
-  test('is held for a reader a part at a time, and comes whole and in order', async () => {
-    const { owner, member } = await organisation({}, { on: service });
+  test('is buffered for a reader in parts, and delivered completely and in order', async () => {
+    const { owner, member } = await organization({}, { on: service });
     const channel = await channelOf(owner, 'general', [owner, member]);
     const { queue_id: queueId } = await member.register({ event_types: ['message'] });
     const long = 'word '.repeat(1_900);

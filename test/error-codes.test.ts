@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openSession } from '../src/access/sessions.ts';
+import { sessionCookie } from '../src/api/sessions.ts';
 import { ERROR_CODES, type ErrorCode } from '../src/platform/errors.ts';
 import { globalId } from './helpers/global-ids.ts';
 import { type Json, send } from './helpers/http.ts';
@@ -6,37 +8,37 @@ import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { type Integrated, startIntegrated } from './helpers/integrations.ts';
 import { multipart, multipartOperation, PREFLIGHT } from './helpers/multipart.ts';
 import { basic, type Parameters, type Person, type RestReply, Visitor } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 import { failure, integer } from './helpers/shapes.ts';
 import { channelOf, say, toTopic } from './helpers/talk.ts';
 
-// Every code: its HTTP status and its fields over REST, and the same code over GraphQL.
+// Checks each error code: its HTTP status and fields over REST, and the equal code over GraphQL.
 
 const NOBODY = 2_000_000_000;
 const LATER = { scheduled_delivery_timestamp: 4_102_444_800 };
 const NO_QUEUE = 'f3a2c1d0-0000-4000-8000-000000000000';
 
-/** An organization with a channel of the owner's and the member's, and a message of the owner's in it. */
-interface World extends Organisation {
+/** An organization with a channel of the owner and the member, and a message of the owner in it. */
+interface World extends Organization {
   readonly general: number;
   readonly message: number;
-  /** A channel of many, who all take part in its topic "large". */
+  /** A channel with many users who all take part in its topic "large". */
   readonly crowded: number;
-  /** Of all members. */
+  /** The group of all members. */
   readonly membersGroup: number;
 }
 
-/** One way to meet a code, at each door. */
+/** One way to get an error code from each API. */
 interface Case {
   readonly status: number;
-  /** The fields of the error besides. */
+  /** Additional fields of the error. */
   readonly fields?: object;
   readonly rest: (world: World) => Promise<RestReply>;
-  /** What it ends in there; undefined where that door cannot be asked so. */
+  /** Returns the error code. Undefined if GraphQL cannot send such a request. */
   readonly graphql: ((world: World) => Promise<unknown>) | undefined;
 }
 
-/** The code that a mutation ends in, in its union or above it. */
+/** Runs a mutation. @returns The error code of its union or of the response. */
 async function mutate(by: Visitor, name: string, input?: Parameters): Promise<unknown> {
   const type = `${name[0]?.toUpperCase()}${name.slice(1)}`;
   const [variables, args] = input === undefined ? ['', ''] : [`($input: ${type}Input!)`, '(input: $input)'];
@@ -48,7 +50,7 @@ async function mutate(by: Visitor, name: string, input?: Parameters): Promise<un
 const asked = async (by: Visitor, query: string): Promise<unknown> =>
   (await by.graphql(query)).errors?.[0].extensions.code;
 
-/** The code that an avatar of these bytes ends in. */
+/** Uploads an avatar. @returns The error code. */
 async function uploading(by: Visitor, image: Uint8Array): Promise<unknown> {
   const query = `mutation ($input: SetAvatarInput!) { setAvatar(input: $input) { ... on ServiceError { code } } }`;
   const { type, content } = multipartOperation({ query, variables: { input: { image } } });
@@ -64,22 +66,46 @@ const viewer = (by: Visitor) => asked(by, '{ viewer { fullName } }');
 const elsewhere = ({ member }: World) =>
   new Visitor({ url: member.url, host: 'nowhere.localhost', authorization: member.authorization });
 
-/** The key of somebody who is gone. */
+/** Returns a deactivated user with their key. */
 async function leaver({ signUp, owner }: World): Promise<Person> {
   const person = await signUp(`leaver ${Math.random()}`);
   await owner.ok('DELETE', `/users/${person.id}`);
   return person;
 }
 
-/** Somebody of an organization that is closed. */
+/** Returns the owner in a session that started long ago. */
+async function inOldSession({ owner }: World): Promise<Visitor> {
+  const { app } = integrated.service;
+  const user = await app.db.user.findFirstOrThrow({ where: { id: owner.id } });
+  const given = await openSession(app, user, { userAgent: undefined, networkAddress: '' });
+  await app.db.session.updateMany({ where: { id: given.session.id }, data: { createdAt: new Date('2020-01-01') } });
+  const [cookie = ''] = sessionCookie(app, () => undefined, given).split(';');
+  return new Browser(owner, cookie);
+}
+
+/** A client with a session cookie and without an API key. */
+class Browser extends Visitor {
+  readonly #cookie: string;
+
+  constructor({ url, host }: Visitor, cookie: string) {
+    super({ url, host });
+    this.#cookie = cookie;
+  }
+
+  override get headers(): Record<string, string> {
+    return { ...super.headers, cookie: this.#cookie };
+  }
+}
+
+/** Returns a user of a deactivated organization. */
 async function closed(): Promise<Person> {
-  const { member, realm } = await organisation({}, { on: integrated.service });
+  const { member, realm } = await organization({}, { on: integrated.service });
   const data = { deactivatedAt: new Date() };
   await integrated.service.app.db.realm.update({ where: { id: realm.id }, data });
   return member;
 }
 
-/** A topic of three messages, the last two of which may still be moved: what is over is moved back in time. */
+/** Creates a topic of three messages, of which the last two can still be moved. The first one is dated back. */
 async function halfMovable({ owner, member, general }: World): Promise<number> {
   const topic = `long ${Math.random()}`;
   const old = await say(owner, general, topic);
@@ -89,7 +115,7 @@ async function halfMovable({ owner, member, general }: World): Promise<number> {
   return say(member, general, topic);
 }
 
-/** A group that another holds. */
+/** Creates a group that is a subgroup of another. */
 async function heldGroup({ owner }: World): Promise<number> {
   const create = async (name: string, more: object = {}) =>
     (await owner.ok('POST', '/user_groups/create', { name, description: '', members: [], ...more })).group_id;
@@ -98,14 +124,14 @@ async function heldGroup({ owner }: World): Promise<number> {
   return held;
 }
 
-/** What the database refuses a change with: no lock in time, no room, and what nobody expects. */
+/** SQLSTATE codes of a failed change: lock timeout, disk full, and an internal error. */
 const [BUSY, FULL, FAULT] = ['55P03', '53100', 'XX000'];
 const SECRET = 'a secret of the inside';
 
-/** Does something while the database takes no change. @param code Why, as the database says it. */
+/** Runs `work` while the database refuses all changes. @param code SQLSTATE of the refusals. */
 async function refusing<T>(code: string, work: () => Promise<T>): Promise<T> {
   const { database } = integrated.service.app;
-  // Whatever changes moves the log on.
+  // Every change updates the event counter.
   await database.runScript(`
     CREATE FUNCTION trip() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION '${SECRET}' USING ERRCODE = '${code}'; END $$;
@@ -118,7 +144,7 @@ async function refusing<T>(code: string, work: () => Promise<T>): Promise<T> {
 }
 
 const NO_IMAGE = Buffer.from('no image');
-/** Five guesses fail; the next is not tried. */
+/** Makes five failed attempts, and a sixth one that is refused without a check. */
 async function guess<T>(account: string, attempt: (login: { username: string; password: string }) => Promise<T>) {
   const login = { username: account, password: 'a wrong guess' };
   for (let i = 0; i < 5; i++) await attempt(login);
@@ -161,7 +187,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       status: 400,
       fields: { var_name: 'to' },
       rest: ({ member }) => member.rest('POST', '/typing', { op: 'start', type: 'direct' }),
-      // The types ask for it.
+      // The schema requires the field.
       graphql: undefined,
     },
   ],
@@ -171,7 +197,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       status: 400,
       fields: { var_name1: expect.any(String), var_name2: expect.any(String) },
       rest: ({ owner }) => owner.rest('GET', '/streams', { include_all: true, include_all_active: true }),
-      // Fields have one name.
+      // A field has only one name.
       graphql: undefined,
     },
   ],
@@ -247,6 +273,14 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       rest: ({ anonymous }) =>
         anonymous.rest('POST', '/fetch_api_key', { username: 'nobody@a.example', password: 'x' }),
       graphql: ({ anonymous }) => mutate(anonymous, 'fetchApiKey', { username: 'nobody@a.example', password: 'x' }),
+    },
+  ],
+  'a session of long ago that asks for a key': [
+    'PASSWORD_REQUIRED',
+    {
+      status: 403,
+      rest: async (world) => (await inOldSession(world)).rest('POST', '/users/me/api_key/regenerate'),
+      graphql: async (world) => mutate(await inOldSession(world), 'regenerateApiKey', {}),
     },
   ],
   'an account that is deactivated': [
@@ -440,7 +474,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
   ],
 };
 
-/** Codes no door sends: of the operator's socket. */
+/** Codes that neither API sends, but the control socket of the operator. */
 const ELSEWHERE: readonly ErrorCode[] = ['INVALID_JSON'];
 
 let integrated: Integrated<InProcess>;
@@ -459,12 +493,12 @@ beforeAll(async () => {
 });
 afterAll(() => integrated[Symbol.asyncDispose]());
 
-test('every code there is has its case', () => {
+test('every error code has a case', () => {
   const covered = new Set(Object.values(CASES).map(([code]) => code));
   expect(ERROR_CODES.filter((code) => !covered.has(code))).toEqual(ELSEWHERE);
 });
 
-// A case may keep the others from working while it lasts: one after the other.
+// A case can block other requests while it runs, so the cases run one after another.
 test.for(Object.entries(CASES).map(([when, [code, one]]) => [code, when, one] as const))(
   '%s: %s',
   async ([code, , { status, fields = {}, rest, graphql }]) => {
@@ -474,7 +508,7 @@ test.for(Object.entries(CASES).map(([when, [code, one]]) => [code, when, one] as
   },
 );
 
-test('INTERNAL_SERVER_ERROR: a fault of the service itself, of which nothing is told', async () => {
+test('INTERNAL_SERVER_ERROR: an internal error, without details', async () => {
   const { owner, member } = world;
   const { status, body } = await refusing(FAULT, () =>
     owner.rest('POST', '/saved_snippets', { title: 't', content: 'c' }),

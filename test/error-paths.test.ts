@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { channelOf, say } from './helpers/talk.ts';
 
-/** What a mutation of one input that is refused says of the input. */
+/** Runs a mutation with one input. @returns The code and path of its error. */
 async function refusal(person: Person, name: string, input: Json): Promise<Json> {
   const type = `${name[0]?.toUpperCase()}${name.slice(1)}Input`;
   const query = `mutation ($input: ${type}!) { renamed: ${name}(input: $input) { ... on ServiceError { code path } } }`;
@@ -13,8 +13,8 @@ async function refusal(person: Person, name: string, input: Json): Promise<Json>
 
 const draft = (content: string) => ({ content });
 
-test.concurrent('an error says which part of the input it is about', async () => {
-  const { owner, member } = await organisation();
+test.concurrent('an error contains the path of the input field that it concerns', async () => {
+  const { owner, member } = await organization();
   const channelId = await channelOf(owner, 'general', [owner, member]);
   const messageId = await say(member, channelId, 'topic');
   const { saved_snippet_id: savedSnippetId } = await member.ok('POST', '/saved_snippets', { title: 'a', content: 'b' });
@@ -24,7 +24,7 @@ test.concurrent('an error says which part of the input it is about', async () =>
     ['createSavedSnippet', { title: 'a', content: 'x'.repeat(10_001) }, 'BAD_REQUEST', ['input', 'content']],
     ['updateSavedSnippet', { savedSnippetId, content: '\0' }, 'BAD_REQUEST', ['input', 'content']],
     ['createReminder', reminder(messageId, 'x'.repeat(501)), 'BAD_REQUEST', ['input', 'note']],
-    // In a list, by its place; in another object, by what it is in.
+    // List elements by index, and fields of nested objects by their parents.
     ['createDrafts', { drafts: [draft('a'), draft(' ')] }, 'BAD_REQUEST', ['input', 'drafts', '1', 'content']],
     ['updateDraft', { draftId: ids[0], draft: draft(' ') }, 'BAD_REQUEST', ['input', 'draft', 'content']],
     [
@@ -41,8 +41,8 @@ test.concurrent('an error says which part of the input it is about', async () =>
   }
 });
 
-test.concurrent('an error that is about no single part of the input has no path', async () => {
-  const { member } = await organisation();
+test.concurrent('an error that concerns no single input field has no path', async () => {
+  const { member } = await organization();
   const nothing = { code: 'BAD_REQUEST', path: null };
   expect(await refusal(member, 'deleteSavedSnippet', { savedSnippetId: 0 })).toEqual(nothing);
   expect(await refusal(member, 'removeReaction', { messageId: 0, emoji: { name: 'car' } })).toEqual(nothing);

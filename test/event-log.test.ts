@@ -11,7 +11,7 @@ import { BadRequestError } from '../src/platform/errors.ts';
 import { KeyVault } from '../src/platform/key-vault.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const noted = defineEvent('test_note', undefined, (text: string) => ({ text }));
 const pieced = defineEvent('test_pieces', undefined, (texts: readonly string[]) => ({ texts }), {
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]());
 
 let realms = 0;
-/** An organisation of the test's own, and its owner. */
+/** Creates an organization with an owner for one test. */
 async function realm(): Promise<Scope & { ownerId: number }> {
   const subdomain = `log${++realms}`;
   const owner = { email: `owner@${subdomain}.example`, fullName: 'Owner' };
@@ -40,7 +40,7 @@ const log = async ({ realmId }: Scope, after = 0) =>
   (await readLogAfter(app.db, realmId, { after, limit: 1000, maxBytes: Number.MAX_SAFE_INTEGER })).events;
 const texts = (events: readonly { payload: unknown }[]) => events.map(({ payload }) => (payload as Json).text);
 
-test('commits a change and its events together, or neither', async () => {
+test('commits a change and its events in one transaction', async () => {
   const scope = await realm();
   const { lastId } = await readCounter(app.db, scope.realmId);
   const failing = transact(scope, async (tx, emit) => {
@@ -59,7 +59,7 @@ test('commits a change and its events together, or neither', async () => {
 test.for([
   { meanwhile: 'test_note', times: 2 },
   { meanwhile: 'test_pieces', times: 1 },
-])('what a change tells is read $times time(s) when $meanwhile was logged meanwhile', async ({ meanwhile, times }) => {
+])('computes events of a change $times time(s) if $meanwhile was logged meanwhile', async ({ meanwhile, times }) => {
   const scope = await realm();
   const { lastId } = await readCounter(app.db, scope.realmId);
   let reads = 0;
@@ -75,14 +75,14 @@ test.for([
   expect(texts(await log(scope, lastId)).at(-1)).toBe(`read ${times}`);
 });
 
-/** As what another node commits meanwhile is seen: the embedded database has one connection, on which nobody else can. */
+/** Simulates a concurrent commit of another node. The embedded database has only one connection. */
 async function logAsAnother(tx: Tx, { realmId }: Scope, type: string): Promise<void> {
   await tx.$executeRaw`
     WITH counter AS (UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${realmId} RETURNING last_id)
     INSERT INTO event (realm_id, id, type, payload, max_role) SELECT ${realmId}, last_id, ${type}, '{}', 600 FROM counter`;
 }
 
-test('gives ids in the order of commits to changes made at once', async () => {
+test('concurrent changes get ids in the order of their commits', async () => {
   const scope = await realm();
   const { lastId } = await readCounter(app.db, scope.realmId);
   const names = Array.from({ length: 30 }, (_, i) => `${i}`);
@@ -92,7 +92,7 @@ test('gives ids in the order of commits to changes made at once', async () => {
   expect(events.map(({ id }) => id)).toEqual(names.map((_, i) => lastId + 1 + i));
 });
 
-test('reserves as many ids as the widest rendering of an event has pieces', async () => {
+test('reserves as many ids as the longest rendering of an event needs', async () => {
   const scope = await realm();
   const { lastId } = await readCounter(app.db, scope.realmId);
   const ids: number[] = [];
@@ -107,22 +107,22 @@ test('reserves as many ids as the widest rendering of an event has pieces', asyn
   ]);
 });
 
-test('refuses a query beside the transaction instead of waiting for itself for ever', async () => {
+test('refuses a query outside the transaction instead of deadlocking', async () => {
   const scope = await realm();
   const astray = transact(scope, async () => app.db.user.count());
-  await expect(astray).rejects.toThrow('must query its own transaction');
+  await expect(astray).rejects.toThrow('must use its transaction');
 });
 
-/** The scope's owner asks for something under a key. */
+/** Returns an idempotency key of the owner for an input. */
 const keyed = (scope: Scope & { ownerId: number }, key: string, input = 'same') =>
   idempotencyKey({ app, viewer: { id: scope.ownerId, realm: { id: scope.realmId } } }, key, [input]);
 
-test('answers once under an idempotency key, and gives the reply to every repetition', async () => {
+test('runs once under an idempotency key, and repeats the reply for every repetition', async () => {
   const scope = await realm();
   let runs = 0;
   const answer = (key: string, input?: string) =>
     withIdempotencyKey(app, keyed(scope, key, input), async (app) => {
-      // Several changes, and a read that sees them, are one act.
+      // Several changes, and a read that sees them, are one unit.
       for (const part of ['first', 'second']) {
         await transact({ app, realmId: scope.realmId }, async (tx, emit) => {
           const mine = { realmId: scope.realmId, authorId: scope.ownerId };
@@ -142,7 +142,7 @@ test('answers once under an idempotency key, and gives the reply to every repeti
   expect(await log(scope, lastId)).toHaveLength(4);
 });
 
-test('keeps no failure under an idempotency key: nothing is done, and the next try runs', async () => {
+test('stores no failure under an idempotency key: changes are rolled back, and a retry runs again', async () => {
   const scope = await realm();
   const { lastId } = await readCounter(app.db, scope.realmId);
   const noting = (app: App) =>
@@ -157,7 +157,7 @@ test('keeps no failure under an idempotency key: nothing is done, and the next t
   expect(await log(scope, lastId)).toHaveLength(1);
 });
 
-test('a change that fails inside an act under a key leaves the rest of the act whole', async () => {
+test('a failed change within a keyed request does not affect its other changes', async () => {
   const scope = await realm();
   const { lastId } = await readCounter(app.db, scope.realmId);
   const reply = await withIdempotencyKey(app, keyed(scope, 'partly'), async (app) => {
@@ -183,11 +183,11 @@ test('a key is short printable text', async () => {
     Buffer.from(idempotencyKey({ app: { keys }, viewer }, 'k', input).inputHash).toString('hex');
   expect(hash([new Uint8Array([1])])).not.toBe(hash([new Uint8Array([2])]));
   expect(hash([['a', 'b']])).not.toBe(hash([['ab']]));
-  // Who reads the table cannot try passwords on it.
+  // Readers of the table cannot test passwords against the hash.
   expect(hash(['a password'])).not.toBe(hash(['a password'], new KeyVault('another secret')));
 });
 
-test('what takes long is done outside the transaction of an act under a key, once, and the act begins anew', async () => {
+test('slow work runs once, outside the transaction of a keyed request, which then starts again', async () => {
   const scope = await realm();
   const { lastId } = await readCounter(app.db, scope.realmId);
   const done: string[] = [];
@@ -196,14 +196,14 @@ test('what takes long is done outside the transaction of an act under a key, onc
     await transact(place, async (_tx, emit) => emit(noted('before'), everyone()));
     const users = await runOutsideTransaction(inner, 'counting', async ({ db }) => {
       done.push('counted');
-      // Beside the transaction this would fail, or hang.
+      // Inside the transaction this would fail or hang.
       return db.user.count({ where: { id: scope.ownerId } });
     });
     const refused = runOutsideTransaction(inner, 'refusing', async () => {
       done.push('refused');
       throw new BadRequestError('no');
     });
-    // `try` would keep what the request begins anew with.
+    // `try` would also catch the exception that starts the request again.
     const why = await refused.catch((error: unknown) => {
       if (error instanceof BadRequestError) return error.message;
       throw error;
@@ -218,13 +218,13 @@ test('what takes long is done outside the transaction of an act under a key, onc
   expect(await act(app)).toEqual(expected);
 });
 
-test('passes over an event whose rendering fails, and holds nothing else up for it', async () => {
+test('skips an event whose rendering fails, and delivers the other events', async () => {
   const broken = defineEvent('test_broken', undefined, () => ({}), {
     render: () => {
       throw new Error('a bug in a rendering');
     },
   });
-  const { member, realm } = await organisation({}, { on: service });
+  const { member, realm } = await organization({}, { on: service });
   const scope: Scope = { app, realmId: realm.id };
   const { queue_id, last_event_id } = await member.register({ fetch_event_types: [] });
   const waiting = member.poll(queue_id, last_event_id);

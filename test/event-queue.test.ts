@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { runCommand } from './helpers/control.ts';
 import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation, serverOf, startServer } from './helpers/server.ts';
+import { organization, serverOf, startServer } from './helpers/server.ts';
 
 const SELECTION = `position __typename ... on DraftsAddedEvent { drafts { content } }
   ... on SavedSnippetAddedEvent { savedSnippet { title } } ... on ChannelFolderAddedEvent { channelFolder { name } }`;
@@ -14,11 +14,11 @@ const newQueue = async (person: Person, parameters: Json = {}): Promise<{ id: st
   const { queue_id, last_event_id } = await person.register({ fetch_event_types: [], ...parameters });
   return { id: queue_id, lastEventId: last_event_id };
 };
-/** What one event says, whichever door it came through. */
+/** Returns the content of each event, whichever API it came from. */
 const contents = (events: Json[]) => events.map((event) => event.drafts[0].content);
 
-test.concurrent('shows a draft made over REST and one made over GraphQL on both transports, with the same ids', async () => {
-  const { member } = await organisation();
+test.concurrent('drafts created over REST and GraphQL arrive over both transports, with the same ids', async () => {
+  const { member } = await organization();
   const [polled, subscribed] = [await newQueue(member), await newQueue(member)];
   await using live = await member.events(SELECTION, { queueId: subscribed.id });
   const waiting = member.poll(polled.id, polled.lastEventId);
@@ -38,9 +38,9 @@ test.concurrent('shows a draft made over REST and one made over GraphQL on both 
 });
 
 test.concurrent.for(['ws', 'sse'] as const)(
-  'completes an older reader over %s when a newer one takes the queue',
+  'completes an older reader over %s when a newer one claims the queue',
   async (transport) => {
-    const { member } = await organisation();
+    const { member } = await organization();
     const queue = await newQueue(member);
     await using older = await member.events(SELECTION, { queueId: queue.id, transport });
     await saveDraft(member, 'one');
@@ -52,8 +52,8 @@ test.concurrent.for(['ws', 'sse'] as const)(
   },
 );
 
-test.concurrent('answers an older poll with nothing when a newer one takes the queue', async () => {
-  const { member } = await organisation();
+test.concurrent('answers an older poll with no events when a newer one claims the queue', async () => {
+  const { member } = await organization();
   const queue = await newQueue(member);
   const older = member.poll(queue.id, queue.lastEventId);
   await sleep(100);
@@ -63,8 +63,8 @@ test.concurrent('answers an older poll with nothing when a newer one takes the q
   expect(contents(await newer)).toEqual(['for the newer']);
 });
 
-test.concurrent('gives the same events again until they are acknowledged, and older ones while the log has them', async () => {
-  const { member } = await organisation();
+test.concurrent('repeats events until they are acknowledged, and older ones while the log contains them', async () => {
+  const { member } = await organization();
   const { id, lastEventId } = await newQueue(member);
   for (const text of ['a', 'b', 'c']) await saveDraft(member, text);
   const all = await member.poll(id, -1, { dontBlock: true });
@@ -76,7 +76,7 @@ test.concurrent('gives the same events again until they are acknowledged, and ol
 });
 
 test.concurrent('hears heartbeats in silence whose ids rise and are acknowledged like any event', async () => {
-  const { member } = await organisation();
+  const { member } = await organization();
   const { id, lastEventId } = await newQueue(member);
   const [first] = await member.poll(id, lastEventId);
   expect(first).toEqual({ type: 'heartbeat', id: expect.any(Number) });
@@ -89,8 +89,8 @@ test.concurrent('hears heartbeats in silence whose ids rise and are acknowledged
   expect(await stream.next()).toMatchObject({ drafts: [{ content: 'after the silence' }] });
 });
 
-test.concurrent('loses nothing between a heartbeat and the next poll', async () => {
-  const { member, administrator } = await organisation();
+test.concurrent('loses no event between a heartbeat and the next poll', async () => {
+  const { member, administrator } = await organization();
   const { id, lastEventId } = await newQueue(member, { event_types: ['channel_folder'] });
   const seen: Json[] = [];
   let last = lastEventId;
@@ -109,13 +109,13 @@ test.concurrent('loses nothing between a heartbeat and the next poll', async () 
   expect(seen.map((event) => event.channel_folder.name)).toEqual(names);
 });
 
-test.concurrent('resumes a socket whose client resends its first variables from what arrived before', async () => {
-  const { member } = await organisation();
+test.concurrent('resumes after the received events if a socket client resends its first variables', async () => {
+  const { member } = await organization();
   const queue = await newQueue(member);
   const first = await member.events(SELECTION, { queueId: queue.id });
   await saveDraft(member, 'arrived');
   await first.next();
-  // The server asks within a second of an event whether it arrived, and writes the position down a second later.
+  // The server checks within a second whether an event has arrived, and stores the position a second later.
   await sleep(1_500);
   first.cut();
   await saveDraft(member, 'missed');
@@ -124,7 +124,7 @@ test.concurrent('resumes a socket whose client resends its first variables from 
 });
 
 test.concurrent('resumes an event stream after Last-Event-ID', async () => {
-  const { member } = await organisation();
+  const { member } = await organization();
   const queue = await newQueue(member);
   const first = await member.events(SELECTION, { queueId: queue.id, transport: 'sse' });
   await saveDraft(member, 'one');
@@ -136,8 +136,8 @@ test.concurrent('resumes an event stream after Last-Event-ID', async () => {
   expect(await again.next()).toMatchObject({ drafts: [{ content: 'two' }] });
 });
 
-test.concurrent('reads events over a query without acknowledging them or taking the queue', async () => {
-  const { member } = await organisation();
+test.concurrent('reads events in a query without acknowledging them or claiming the queue', async () => {
+  const { member } = await organization();
   const queue = await newQueue(member);
   await using live = await member.events(SELECTION, { queueId: queue.id });
   await saveDraft(member, 'seen twice');
@@ -150,8 +150,8 @@ test.concurrent('reads events over a query without acknowledging them or taking 
   expect(await live.next()).toMatchObject({ drafts: [{ content: 'still live' }] });
 });
 
-test.concurrent('acknowledges by mutation for a reader that names no position', async () => {
-  const { member } = await organisation();
+test.concurrent('acknowledges by mutation for a reader without a position', async () => {
+  const { member } = await organization();
   const queue = await newQueue(member);
   await saveDraft(member, 'old');
   const [old] = await member.poll(queue.id, -1, { dontBlock: true });
@@ -165,8 +165,8 @@ test.concurrent('acknowledges by mutation for a reader that names no position', 
   expect(await stream.next()).toMatchObject({ drafts: [{ content: 'new' }] });
 });
 
-test.concurrent('tells one code for every loss, with its reason, on both doors', async () => {
-  const { member, guest } = await organisation();
+test.concurrent('returns one code for every loss, with its reason, in both APIs', async () => {
+  const { member, guest } = await organization();
   const queue = await newQueue(member);
   const gone = await newQueue(member);
   await member.ok('DELETE', '/events', { queue_id: gone.id });
@@ -200,8 +200,8 @@ test.concurrent('tells one code for every loss, with its reason, on both doors',
   }
 });
 
-test.concurrent("leaves a queue's reader alone when somebody else names the queue", async () => {
-  const { member, guest } = await organisation();
+test.concurrent('requests of other users for a queue do not affect its reader', async () => {
+  const { member, guest } = await organization();
   const queue = await newQueue(member);
   await using live = await member.events(SELECTION, { queueId: queue.id });
   await saveDraft(member, 'one');
@@ -216,7 +216,7 @@ test.concurrent("leaves a queue's reader alone when somebody else names the queu
 });
 
 test.concurrent('ends the wait of a reader whose queue is deleted', async () => {
-  const { member } = await organisation();
+  const { member } = await organization();
   const [polled, subscribed] = [await newQueue(member), await newQueue(member)];
   const waiting = member.poll(polled.id, polled.lastEventId);
   await using stream = await member.events(SELECTION, { queueId: subscribed.id });
@@ -231,8 +231,8 @@ test.concurrent('ends the wait of a reader whose queue is deleted', async () => 
   expect(await stream.ended).toEqual({ how: 'complete' });
 });
 
-test.concurrent('hears only the event types asked for, and heartbeats in any case', async () => {
-  const { member } = await organisation();
+test.concurrent('delivers only the requested event types, and always heartbeats', async () => {
+  const { member } = await organization();
   const none = await newQueue(member, { event_types: [] });
   const snippets = await newQueue(member, { event_types: ['saved_snippets', 'no_such_type'] });
   await saveDraft(member, 'not heard');
@@ -242,8 +242,8 @@ test.concurrent('hears only the event types asked for, and heartbeats in any cas
   expect(await member.poll(none.id, none.lastEventId)).toMatchObject([{ type: 'heartbeat' }]);
 });
 
-test.concurrent("shows each viewer of one document only what they may see: two roles, one subscription's text", async () => {
-  const { owner, member } = await organisation();
+test.concurrent('each viewer of one document receives only what they can see', async () => {
+  const { owner, member } = await organization();
   const selection = `... on UserAddedEvent { user { fullName } } ${SELECTION}`;
   await using ofOwner = await owner.events(selection);
   await using ofMember = await member.events(selection);
@@ -253,8 +253,8 @@ test.concurrent("shows each viewer of one document only what they may see: two r
   expect(await ofMember.next()).toMatchObject({ drafts: [{ content: "the member's secret" }] });
 });
 
-test.concurrent('registers a queue by GET /events when none is named', async () => {
-  const { member } = await organisation();
+test.concurrent('GET /events without a queue registers one', async () => {
+  const { member } = await organization();
   const { events, queue_id } = await member.ok('GET', '/events', { dont_block: true, event_types: ['drafts'] });
   expect(events).toEqual([]);
   await saveDraft(member, 'into the new queue');
@@ -263,8 +263,8 @@ test.concurrent('registers a queue by GET /events when none is named', async () 
   expect({ status, code: body.code }).toEqual({ status: 400, code: 'BAD_REQUEST' });
 });
 
-test.concurrent('takes the idle time-out the client asks for, within its bounds', async () => {
-  const { member } = await organisation();
+test.concurrent('accepts the requested idle timeout, within its limits', async () => {
+  const { member } = await organization();
   const effective = async (idle_queue_timeout?: unknown) =>
     (await member.register({ fetch_event_types: [], idle_queue_timeout })).idle_queue_timeout_secs;
   expect(await effective()).toBe(600);
@@ -277,8 +277,8 @@ test.concurrent('takes the idle time-out the client asks for, within its bounds'
   }
 });
 
-test.concurrent('refuses registrations that cannot work', async () => {
-  const { guest, member } = await organisation();
+test.concurrent('refuses invalid registrations', async () => {
+  const { guest, member } = await organization();
   const refusals: [Person, Json][] = [
     [guest, { all_public_streams: true }],
     [member, { narrow: [['near', '5']] }],
@@ -294,8 +294,8 @@ test.concurrent('refuses registrations that cannot work', async () => {
   }
 });
 
-test.concurrent('returns the groups asked for and leaves out those it has no room for', async () => {
-  const { member } = await organisation();
+test.concurrent('returns the requested data groups and no others', async () => {
+  const { member } = await organization();
   const always = ['result', 'msg', 'queue_id', 'last_event_id', 'idle_queue_timeout_secs'];
   const versions = ['service_feature_level', 'service_version', 'service_merge_base'];
   const some = await member.register({ fetch_event_types: ['drafts', 'no_such_group'] });
@@ -312,8 +312,8 @@ test.concurrent('returns the groups asked for and leaves out those it has no roo
   });
 });
 
-test('ends open streams within seconds when the key they were opened with is changed', async () => {
-  const { member } = await organisation();
+test('closes streams within seconds when the API key that opened them is changed', async () => {
+  const { member } = await organization();
   const queue = await newQueue(member);
   await using socket = await member.events(SELECTION);
   await using stream = await member.events(SELECTION, { transport: 'sse' });
@@ -333,9 +333,9 @@ test('ends open streams within seconds when the key they were opened with is cha
   expect({ status, code: body.code }).toEqual({ status: 401, code: 'INVALID_API_KEY' });
 });
 
-test('keeps queues and positions over a stop, and sends clients away to come back', { timeout: 60_000 }, async () => {
+test('keeps queues and positions over a stop, and tells clients to reconnect', { timeout: 60_000 }, async () => {
   await using server = await startServer();
-  const { member } = await organisation({}, { on: server });
+  const { member } = await organization({}, { on: server });
   const queue = await newQueue(member);
   const socketQueue = await newQueue(member);
   const socket = await member.events(SELECTION, { queueId: socketQueue.id });
@@ -360,8 +360,8 @@ test('keeps queues and positions over a stop, and sends clients away to come bac
 
 test('tells every queue that takes it that the service has started', { timeout: 60_000 }, async () => {
   await using server = await startServer();
-  const { member, guest, owner } = await organisation({}, { on: server });
-  const unconcerned = await organisation({}, { on: server });
+  const { member, guest, owner } = await organization({}, { on: server });
+  const unconcerned = await organization({}, { on: server });
   const register = (person: Person, event_types?: readonly string[]) =>
     person.register({ fetch_event_types: ['realm'], ...(event_types !== undefined && { event_types }) });
   const [all, named, others] = [

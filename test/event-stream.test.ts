@@ -3,18 +3,18 @@ import { type Client, type ClientOptions, createClient, type NetworkError } from
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Json, open, send } from './helpers/http.ts';
 import type { Person, Visitor } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
-// GraphQL over SSE, in distinct connections mode: by its protocol, and with the client that everybody uses.
+// GraphQL over SSE in distinct connections mode: by its protocol, and with the graphql-sse client.
 
 const EVENTS = `subscription ($queueId: String!) {
   events(queueId: $queueId) { __typename ... on SavedSnippetAddedEvent { savedSnippet { title } } } }`;
 const SAVE = 'mutation ($title: String!) { createSavedSnippet(input: { title: $title, content: "c" }) { __typename } }';
 
-let house: Organisation;
+let house: Organization;
 let member: Person;
 beforeAll(async () => {
-  house = await organisation();
+  house = await organization();
   ({ member } = house);
 });
 const clients: Client[] = [];
@@ -29,7 +29,7 @@ interface Operation {
   readonly extensions?: Readonly<Record<string, unknown>>;
 }
 
-/** An answer as a browser reads it: the frames that hold something, of an event stream. */
+/** Sends an operation. Returns the non-empty frames of an event stream. */
 async function ask(who: Visitor, operation: Operation | string, headers: Readonly<Record<string, string>> = {}) {
   const reply = await send(who.url, {
     method: 'POST',
@@ -41,7 +41,7 @@ async function ask(who: Visitor, operation: Operation | string, headers: Readonl
   return { ...reply, frames };
 }
 
-/** The client as it comes, told only where, as whom, and not to wait long. */
+/** Creates a client with default settings, except the address, the credentials and fast retries. */
 function clientOf(who: Visitor, options: Partial<ClientOptions<boolean>> = {}): Client {
   const client = createClient({
     url: `${who.url}/graphql`,
@@ -55,7 +55,7 @@ function clientOf(who: Visitor, options: Partial<ClientOptions<boolean>> = {}): 
   return client;
 }
 
-/** `fetch`, but for the Host header, which names the organisation and which that one does not let its callers set. */
+/** `fetch` with a Host header, which selects the organization. The built-in one does not let callers set it. */
 const fetchFn = async (url: string, { method = 'GET', headers, body, signal }: RequestInit): Promise<Response> => {
   const { origin, pathname, search } = new URL(url);
   const sent = { method, headers: headers as Record<string, string>, body: body as string | undefined };
@@ -64,7 +64,7 @@ const fetchFn = async (url: string, { method = 'GET', headers, body, signal }: R
   return new Response(Readable.toWeb(incoming) as ReadableStream, init);
 };
 
-/** What a client's sink gets of an operation, to its end. */
+/** Runs an operation. @returns All results and the error that the client's sink received. */
 async function outcomeOf(client: Client, operation: { query: string; variables?: Record<string, unknown> }) {
   const results: Json[] = [];
   const { promise, resolve } = Promise.withResolvers<{ results: Json[]; error?: Json }>();
@@ -76,8 +76,8 @@ async function outcomeOf(client: Client, operation: { query: string; variables?:
   return promise;
 }
 
-describe('the stock client', () => {
-  test('reads and changes', async () => {
+describe('the graphql-sse client', () => {
+  test('runs queries and mutations', async () => {
     const client = clientOf(member);
     const read = await outcomeOf(client, { query: '{ viewer { fullName } }' });
     expect(read).toMatchObject({ results: [{ data: { viewer: { fullName: 'member' } } }] });
@@ -85,7 +85,7 @@ describe('the stock client', () => {
     expect(changed.results[0].data.createSavedSnippet.__typename).toBe('CreateSavedSnippetPayload');
   });
 
-  test('listens', async () => {
+  test('receives events', async () => {
     const { queue_id: queueId } = await member.register({ fetch_event_types: [], event_types: ['saved_snippets'] });
     const heard = clientOf(member).iterate<Json>({ query: EVENTS, variables: { queueId } });
     for (const title of ['one', 'two']) {
@@ -96,7 +96,7 @@ describe('the stock client', () => {
     await heard.return?.();
   });
 
-  test('is told what is wrong with an operation, at once', async () => {
+  test('gets the errors of an operation immediately, without a retry', async () => {
     let connections = 0;
     const client = clientOf(member, { on: { connecting: () => connections++ } });
     const { results, error } = await outcomeOf(client, { query: '{ nothing }' });
@@ -107,14 +107,14 @@ describe('the stock client', () => {
     ]);
   });
 
-  test('finds the single connection mode refused', async () => {
+  test('is refused in single connection mode', async () => {
     const { error } = await outcomeOf(clientOf(member, { singleConnection: true }), { query: '{ __typename }' });
     const { response } = error as NetworkError<Response>;
     expect([response?.status, response?.headers.get('allow')]).toEqual([405, 'GET, POST']);
   });
 });
 
-describe('what is wrong with an operation comes as a result, and then the end', () => {
+describe('errors of an operation are sent as a result, followed by the end', () => {
   const wrong: readonly [string, Operation, string][] = [
     ['no document', { query: '{' }, 'GRAPHQL_PARSE_FAILED'],
     ['a field that is not there', { query: '{ nothing }' }, 'GRAPHQL_VALIDATION_FAILED'],
@@ -137,14 +137,14 @@ describe('what is wrong with an operation comes as a result, and then the end', 
     expect([errors[0].extensions.code, data]).toEqual([code, undefined]);
   });
 
-  test('a stranger listening', async () => {
+  test('a subscription without credentials', async () => {
     const { status, frames } = await ask(house.anonymous, { query: EVENTS, variables: { queueId: 'x' } });
     expect([status, frames.length]).toEqual([200, 2]);
     expect(frames[0]).toContain('"UNAUTHORIZED"');
   });
 });
 
-describe('the status says', () => {
+describe('the status reports', () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   const refused: readonly [string, number, Operation | string, Readonly<Record<string, string>>?][] = [
     ['that a body is no JSON', 400, '{'],
@@ -161,14 +161,14 @@ describe('the status says', () => {
     expect(JSON.parse(text).errors[0].message).toBeTypeOf('string');
   });
 
-  test('that a mutation does not come by GET: 405', async () => {
+  test('that a mutation was sent by GET: 405', async () => {
     const query = new URLSearchParams({ query: SAVE, variables: '{"title":"by GET"}' });
     const headers = { ...member.headers, accept: 'text/event-stream' };
     const reply = await send(member.url, { method: 'GET', path: `/graphql?${query}`, headers });
     expect([reply.status, reply.headers['allow']]).toEqual([405, 'POST']);
   });
 
-  test('that operations are not begun and ended apart from their streams: 405', async () => {
+  test('that operations were started or ended apart from their streams: 405', async () => {
     for (const [method, path] of [
       ['PUT', '/graphql'],
       ['DELETE', '/graphql?operationId=7'],

@@ -2,16 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { isGroupPicked } from './helpers/part.ts';
 import type { Person } from './helpers/person.ts';
 import type { ServerProcess } from './helpers/process.ts';
-import { type Organisation, organisation, startServer } from './helpers/server.ts';
+import { type Organization, organization, startServer } from './helpers/server.ts';
 
 const PYTHON = ['/usr/bin/python3', '/usr/local/bin/python3'].find(existsSync);
 const FOLDER = join(import.meta.dirname, 'examples');
 const PATIENCE = { timeout: 20_000, interval: 50 };
 
-/** An example as somebody runs it, and what it has said. */
+/** A running example with its output. */
 class Running implements Disposable {
   readonly #child: ChildProcess;
   #said = '';
@@ -34,14 +33,14 @@ class Running implements Disposable {
   }
 }
 
-describe.runIf(isGroupPicked('examples.test.ts'))('the example clients', () => {
+describe('the example clients', () => {
   let server: ServerProcess;
-  let people: Organisation;
+  let people: Organization;
   const running = new DisposableStack();
 
   beforeAll(async () => {
     server = await startServer({ env: { DATABASE_URL: undefined } });
-    people = await organisation({}, { on: server, subdomain: '' });
+    people = await organization({}, { on: server, subdomain: '' });
     const everyone = [people.owner, people.member, people.bot].map(({ id }) => id);
     await people.owner.ok('POST', '/channels/create', { name: 'harbour', subscribers: everyone });
   }, 60_000);
@@ -53,7 +52,7 @@ describe.runIf(isGroupPicked('examples.test.ts'))('the example clients', () => {
   const say = (content: string): Promise<{ id: number }> =>
     people.owner.ok('POST', '/messages', { type: 'channel', to: 'harbour', topic: 'hello', content });
 
-  test('miss nothing while the server is killed and comes back, and show nothing twice', async () => {
+  test('miss and repeat no event while the server is killed and restarted', async () => {
     const { owner, member, bot } = people;
     const script = running.use(new Running(process.execPath, 'client.mjs', member));
     const python = PYTHON === undefined ? undefined : running.use(new Running(PYTHON, 'client.py', member));

@@ -4,9 +4,9 @@ import { send } from './helpers/http.ts';
 import { type InProcess, shareInProcess, startInProcess } from './helpers/in-process.ts';
 import type { Visitor } from './helpers/person.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
-// What a service tells those who are not signed in of itself: its metrics and its schema.
+// Metrics and schema for clients without credentials.
 
 const metricsOf = async (url: string, headers: Record<string, string> = {}) => {
   const reply = await send(url, { method: 'GET', path: '/metrics', headers: { host: 'localhost', ...headers } });
@@ -23,14 +23,14 @@ afterAll(() => closed[Symbol.asyncDispose]());
 describe('metrics', () => {
   const TOKEN = 'a token of sixteen characters or more';
 
-  test('are open where the service is tried out, and nowhere else unless the operator says where', async () => {
+  test('are public in a trial setup, and otherwise only if the operator configures it', async () => {
     await using open = await shareInProcess();
     expect(await metricsOf(open.url)).toMatchObject({ status: 200, isMetrics: true });
     await using named = await startInProcess({ env: { EXTERNAL_HOST: 'localhost' } });
     expect(await metricsOf(named.url)).toMatchObject({ status: 404, isMetrics: false });
   });
 
-  test('ask for the token that is set', async () => {
+  test('require the configured token', async () => {
     await using service = await startInProcess({ env: { EXTERNAL_HOST: 'localhost', METRICS_TOKEN: TOKEN } });
     for (const authorization of [
       '',
@@ -54,7 +54,7 @@ describe('metrics', () => {
     });
   });
 
-  test('are at the address that is set, with nothing else, and no more at the public one', async () => {
+  test('are served at the configured address only, and nothing else is served there', async () => {
     expect(await metricsOf(closed.url)).toMatchObject({ status: 404, isMetrics: false });
     const reply = await metricsOf(`http://${METRICS_ADDRESS}`);
     expect(reply).toMatchObject({ status: 200, isMetrics: true, headers: { 'x-content-type-options': 'nosniff' } });
@@ -64,20 +64,20 @@ describe('metrics', () => {
     }
   });
 
-  test('are not configured by half', () => {
+  test('need a complete configuration', () => {
     expect(readConfig({ METRICS_ADDRESS: '[::1]:9090' }).metricsAddress).toEqual({ host: '::1', port: 9090 });
     expect(() => readConfig({ METRICS_ADDRESS: '9090' })).toThrow(/^METRICS_ADDRESS: must be an address/);
     expect(() => readConfig({ PORT: '9090', METRICS_ADDRESS: '127.0.0.1:9090' })).toThrow(
-      /^METRICS_ADDRESS: must be another/,
+      /^METRICS_ADDRESS: must differ from/,
     );
-    expect(() => readConfig({ METRICS_TOKEN: 'short' })).toThrow(/^METRICS_TOKEN: must hold at least 16/);
+    expect(() => readConfig({ METRICS_TOKEN: 'short' })).toThrow(/^METRICS_TOKEN: must have at least 16/);
   });
 });
 
-describe('the schema, where strangers are not told it', () => {
-  let people: Organisation;
+describe('the schema, if introspection requires authentication', () => {
+  let people: Organization;
   beforeAll(async () => {
-    people = await organisation({}, { on: closed });
+    people = await organization({}, { on: closed });
   });
 
   const INTROSPECTION = [
@@ -87,7 +87,7 @@ describe('the schema, where strangers are not told it', () => {
     'query A { __typename } query B { __schema { queryType { name } } }',
   ];
 
-  test.for(INTROSPECTION)('answers %s to those who are signed in alone, over every transport', async (query) => {
+  test.for(INTROSPECTION)('%s is answered only with credentials, over every transport', async (query) => {
     const operationName = query.includes('query B') ? 'B' : undefined;
     const over = async (by: Visitor, accept: string) => {
       const headers = { ...by.headers, accept, 'content-type': 'application/json' };
@@ -96,7 +96,7 @@ describe('the schema, where strangers are not told it', () => {
     };
     for (const accept of ['application/json', 'text/event-stream']) {
       const refused = await over(people.anonymous, accept);
-      // On an event stream what is wrong with an operation is a result.
+      // On an event stream, errors of an operation are results.
       const status = accept === 'text/event-stream' ? 200 : 401;
       expect([refused.status, refused.text]).toEqual([status, expect.stringContaining('"UNAUTHORIZED"')]);
       expect(refused.text).not.toContain('"name"');
@@ -109,7 +109,7 @@ describe('the schema, where strangers are not told it', () => {
     expect((await socket.next('error')).payload).toMatchObject([{ extensions: { code: 'UNAUTHORIZED' } }]);
   });
 
-  test('is not found out by mistakes: no name is suggested', async () => {
+  test('cannot be guessed from errors: no name is suggested', async () => {
     const mistakes: [string, object?][] = [
       ['{ viewr { fullName } }'],
       ['{ viewer { fullNam } }'],
@@ -135,7 +135,7 @@ describe('the schema, where strangers are not told it', () => {
     expect(JSON.stringify(await socket.next('error'))).not.toMatch(/did you mean/i);
   });
 
-  test('is not told as a file either, and not linked to', async () => {
+  test('is not available as a file either, and not linked', async () => {
     const ask = (by: Visitor, path: string) => send(by.url, { method: 'GET', path, headers: by.headers });
     const refused = await ask(people.anonymous, '/schema.graphql');
     expect([refused.status, refused.text]).toEqual([401, expect.not.stringContaining('type')]);
@@ -145,7 +145,7 @@ describe('the schema, where strangers are not told it', () => {
     expect((await ask(people.anonymous, '/developers')).text).not.toContain('/schema.graphql');
   });
 
-  test('is a setting, off by default on a database of its own', () => {
+  test('is a setting, off by default with an external database', () => {
     const database = { DATABASE_URL: 'postgres://localhost/chat', SECRET_KEY: 'x'.repeat(32) };
     const told = (env: Record<string, string>) => readConfig(env).anonymousIntrospection;
     expect([told({}), told(database), told({ ANONYMOUS_INTROSPECTION: 'off' })]).toEqual([true, false, false]);

@@ -10,22 +10,22 @@ import { differencesOf, signInTimingTrial, spreadOf } from './faults/sign-in.ts'
 import { steadyTrial } from './faults/steady.ts';
 import { heldCounterTrial, pausedNodeTrial } from './faults/stuck.ts';
 
-// Small samples of `npm run test:faults`, on the database the tests run on.
+// Small samples of `npm run test:faults`, on the database of the run.
 
 const databaseServer = process.env['DATABASE_URL'];
 const seed = 1;
-/** How often a server is killed; each time it takes a second or two to come back. */
+/** Number of kills. The server takes a second or two to restart. */
 const SAMPLE = databaseServer === undefined ? 1 : 2;
 const PATIENCE_MS = 240_000;
 
-describe('nothing acknowledged is lost, and every event is heard once and in order', () => {
+describe('no acknowledged change is lost, and every event is delivered once and in order', () => {
   test('when the server is killed while clients write and listen', { timeout: PATIENCE_MS }, async () => {
     const { violations, facts } = await killTrial({ databaseServer, kills: SAMPLE, seed });
     expect(violations).toEqual([]);
     expect(facts['acknowledged']).toBeGreaterThan(0);
   });
 
-  test('when connections are cut off at many bytes', { timeout: PATIENCE_MS }, async () => {
+  test('when connections are closed after various numbers of bytes', { timeout: PATIENCE_MS }, async () => {
     const { violations, facts } = await cutTrial({ databaseServer, positions: 8, seed });
     expect(violations).toEqual([]);
     expect(facts['cuts']).toBeGreaterThanOrEqual(3 * 8);
@@ -40,7 +40,7 @@ describe('nothing acknowledged is lost, and every event is heard once and in ord
   describe.runIf(databaseServer !== undefined)('on PostgreSQL', () => {
     const server = databaseServer ?? '';
 
-    test('when eight processes commit at once', { timeout: PATIENCE_MS }, async () => {
+    test('when eight processes commit concurrently', { timeout: PATIENCE_MS }, async () => {
       const { violations, facts } = await eightWritersTrial({ databaseServer: server, events: 500, seed });
       expect(violations).toEqual([]);
       expect(facts['heard']).toBeGreaterThanOrEqual(500);
@@ -51,14 +51,14 @@ describe('nothing acknowledged is lost, and every event is heard once and in ord
       expect(violations).toEqual([]);
     });
 
-    test('when the database ends all connections', { timeout: PATIENCE_MS }, async () => {
+    test('when the database closes all connections', { timeout: PATIENCE_MS }, async () => {
       const { violations } = await lossTrial({ databaseServer: server, losses: 2, seed });
       expect(violations).toEqual([]);
     });
 
     const note = hasPostgresPrograms ? '' : ': skipped, for initdb is in none of its usual places';
     test.runIf(hasPostgresPrograms)(
-      `when the primary database is lost, and its standby promoted${note}`,
+      `when the primary database is lost and its standby is promoted${note}`,
       {
         timeout: PATIENCE_MS,
       },
@@ -69,7 +69,7 @@ describe('nothing acknowledged is lost, and every event is heard once and in ord
       },
     );
 
-    test('when two nodes send and edit at a steady pace: no stream is closed, until the log really went back', {
+    test('when two nodes send and edit steadily: streams stay open until the log really goes back', {
       timeout: PATIENCE_MS,
     }, async () => {
       const { violations, facts } = await steadyTrial({ databaseServer: server, perSecond: 200, seconds: 5 });
@@ -77,14 +77,14 @@ describe('nothing acknowledged is lost, and every event is heard once and in ord
       expect(facts['changes']).toBeGreaterThan(50);
     });
 
-    test('when a node is paused in the middle of a change: its organisation is written to again, others do not wait', {
+    test('when a node is paused in the middle of a change: writes to its organization continue, others do not wait', {
       timeout: PATIENCE_MS,
     }, async () => {
       const { violations } = await pausedNodeTrial({ databaseServer: server, seconds: 1, isTimed: false });
       expect(violations).toEqual([]);
     });
 
-    test('when thirty wait for one organisation: others on the node do not wait, and it is ready', {
+    test('when thirty requests wait for one organization: the node is ready, and others do not wait', {
       timeout: PATIENCE_MS,
     }, async () => {
       const { violations } = await heldCounterTrial({ databaseServer: server, seconds: 8, isTimed: false });
@@ -93,8 +93,8 @@ describe('nothing acknowledged is lost, and every event is heard once and in ord
   });
 });
 
-describe('how long a sign-in takes that fails', () => {
-  test('is told apart where one kind is quicker, however much both together scatter', () => {
+describe('the duration of a failed sign-in', () => {
+  test('counts as different if one kind is faster, whatever the variance of both', () => {
     const around = (center: number) => spreadOf(Array.from({ length: 21 }, (_, i) => center + (i - 10)));
     const differences = (center: number) =>
       differencesOf(
@@ -108,9 +108,9 @@ describe('how long a sign-in takes that fails', () => {
     expect(differences(2)).toHaveLength(1);
   });
 
-  test('does not tell why', { timeout: PATIENCE_MS }, async () => {
+  test('does not reveal why a sign-in failed by its duration', { timeout: PATIENCE_MS }, async () => {
     const { violations, facts } = await signInTimingTrial({ attempts: 5, seed });
-    // So few are too few to compare what scatters; a hash that is left out shows all the same.
+    // Too few attempts to compare varying times, but enough to detect a missing hash.
     const [slowest, quickest] = [Math.max, Math.min].map((of) => of(...Object.values(facts).map(medianIn)));
     expect(violations.filter((violation) => !violation.includes('ms apart'))).toEqual([]);
     expect(quickest).toBeGreaterThan(Number(slowest) / 3);

@@ -4,24 +4,24 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { signedIn } from '../src/access/context.ts';
 import { signIn } from '../src/access/sign-in.ts';
 import { readAtOnce } from '../src/access/snapshot.ts';
-import { placesOf } from '../src/platform/db/turns.ts';
+import { permitsOf } from '../src/platform/db/permits.ts';
 import { buildSchema } from '../src/server/registries/schema.ts';
 import { documentOf, GRAPHQL_CALLS, type GraphQLCall } from './helpers/graphql-calls.ts';
 import { type Json, send } from './helpers/http.ts';
 import type { InProcess } from './helpers/in-process.ts';
 import { operationBody, type Parameters, type Person } from './helpers/person.ts';
 import { makeScene, type Scene } from './helpers/scene.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 import { startOnDatabaseOfRun } from './helpers/service.ts';
 import { channelOf, say, toTopic } from './helpers/talk.ts';
 
-// State and position in one request: a queue, and what can be read where it begins.
+// State and position in one request: a queue, and the state at its start position.
 
 const schema = buildSchema();
-/** Our choice: many times what any of it takes, and less than a transaction that nobody answers in. */
+/** Timeout in milliseconds: many times the usual duration, and shorter than the timeout of an idle transaction. */
 const PATIENCE_MS = 8_000;
 
-/** An operation that registers a queue and asks for the state. */
+/** Returns an operation that registers a queue and queries the state. */
 const registering = (selection: string, definitions = '') => `mutation ${definitions} {
   registerEventQueue(input: {}) {
     __typename
@@ -33,17 +33,17 @@ const registering = (selection: string, definitions = '') => `mutation ${definit
 let service: InProcess;
 let scene: Scene;
 beforeAll(async () => {
-  // It fails whatever reads beside the transaction.
+  // This service fails on reads outside the transaction.
   service = await startOnDatabaseOfRun();
   scene = await makeScene({ on: service });
 }, 60_000);
 afterAll(() => service[Symbol.asyncDispose]());
 
-const here = () => organisation({}, { on: service });
+const here = () => organization({}, { on: service });
 const queuesOf = ({ id }: { readonly id: number }) =>
   service.app.db.eventQueue.count({ where: { userId: id, endedAt: null } });
 
-/** What a queue holds from its start, in however many pages. */
+/** Returns all events of a queue from its start, over all pages. */
 async function heardIn(person: Person, queueId: string): Promise<Json[]> {
   const heard: Json[] = [];
   for (let after = -1, hasMore = true; hasMore; ) {
@@ -57,8 +57,8 @@ async function heardIn(person: Person, queueId: string): Promise<Json[]> {
   return heard;
 }
 
-describe('a registration that asks for the state', () => {
-  test('answers with it, and its queue begins there', async () => {
+describe('a registration that selects the state', () => {
+  test('returns the state, and its queue starts there', async () => {
     const { owner, member } = await here();
     const channelId = await channelOf(owner, 'deck', [owner, member]);
     await say(member, channelId, 'words', 'before');
@@ -73,7 +73,7 @@ describe('a registration that asks for the state', () => {
     expect(await heardIn(owner, first.queueId)).toMatchObject([{ position: sent.position }]);
   });
 
-  test('answers the same over a socket', async () => {
+  test('returns the same over a socket', async () => {
     const { owner } = await here();
     const { data } = await owner.graphqlOverSocket(registering('viewer { databaseId }'));
     expect(data.registerEventQueue).toMatchObject({ query: { viewer: { databaseId: owner.id } } });
@@ -84,7 +84,7 @@ describe('a registration that asks for the state', () => {
     ['an alias', 'mutation { queue: registerEventQueue(input: {}) { ...Q } }'],
     ['fragments', 'mutation { ...M } fragment M on Mutation { registerEventQueue(input: {}) { ...Q } }'],
     ['two halves', 'mutation { registerEventQueue(input: {}) { __typename } registerEventQueue(input: {}) { ...Q } }'],
-  ])('may be written with %s', async ([, document]) => {
+  ])('can be written with %s', async ([, document]) => {
     const { owner } = await here();
     const fragment =
       'fragment Q on RegisterEventQueuePayload { place: position world: query { viewer { databaseId } } }';
@@ -94,7 +94,7 @@ describe('a registration that asks for the state', () => {
     expect(await queuesOf(owner)).toBe(1);
   });
 
-  test('is the only field of its operation, or nothing is done', async () => {
+  test('is the only field of its operation, or the operation has no effect', async () => {
     const { owner } = await here();
     const beside = (directive: string) => `mutation ($with: Boolean!) {
       addAlertWords(input: { words: ["argo"] }) { __typename }
@@ -108,7 +108,7 @@ describe('a registration that asks for the state', () => {
     expect([await queuesOf(owner), (await owner.query('{ alertWords }')).alertWords]).toEqual([1, ['argo']]);
   });
 
-  test('has no queue where it is refused, or cannot be answered', async () => {
+  test('creates no queue if it is refused or cannot be answered', async () => {
     const { owner, anonymous } = await here();
     const { data } = await owner.graphql(
       `mutation { registerEventQueue(input: { idleTimeoutSeconds: 0 }) { __typename
@@ -126,14 +126,14 @@ describe('a registration that asks for the state', () => {
       data: { registerEventQueue: { query: { events: null, viewer: { id: expect.any(String) } } } },
       errors: [{ path: ['registerEventQueue', 'query', 'events'], extensions: { code: 'BAD_REQUEST' } }],
     });
-    expect(paged.errors?.[0]?.message).toMatch(/no part of the state/);
-    // What is refused of the state leaves the queue.
+    expect(paged.errors?.[0]?.message).toMatch(/not part of the snapshot/);
+    // Refused fields of the state do not affect the queue.
     expect(await queuesOf(owner)).toBe(3);
     const strange = await anonymous.graphql(registering('serverSettings { __typename }'));
     expect(strange.errors).toMatchObject([{ extensions: { code: 'UNAUTHORIZED' } }]);
   });
 
-  test('is made each time, whatever its idempotency key', async () => {
+  test('runs each time, whatever its idempotency key', async () => {
     const { owner } = await here();
     const operation = { query: registering('viewer { id }'), variables: {}, extensions: { idempotencyKey: 'once' } };
     const { headers, body } = operationBody(operation);
@@ -145,21 +145,21 @@ describe('a registration that asks for the state', () => {
     expect(await queuesOf(owner)).toBe(2);
   });
 
-  /** Has requests for the state wait, as behind others, while something is done. */
+  /** Blocks requests for the state, as other requests can do, while `act` runs. */
   async function whileWaiting<T>(
-    { realm }: Organisation,
+    { realm }: Organization,
     asking: () => Promise<T>,
     act: () => Promise<unknown>,
   ): Promise<T> {
     const { database, config } = service.app;
     const held = Promise.withResolvers<void>();
-    const places = placesOf(config.databasePoolSize).each;
+    const places = permitsOf(config.databasePoolSize).each;
     const holding = Array.from({ length: places }, () => database.snapshots.take(realm.id, () => held.promise));
     let isAnswered = false;
     const answering = asking().finally(() => {
       isAnswered = true;
     });
-    // Until they are signed in and wait.
+    // Waits until the requests are authenticated and queued.
     await sleep(500);
     await act();
     expect(isAnswered).toBe(false);
@@ -168,7 +168,7 @@ describe('a registration that asks for the state', () => {
     return answering;
   }
 
-  test('shows the state to the viewer as they are in it, not as they signed in', async () => {
+  test('shows the state that the viewer can access when it is read, not when they were authenticated', async () => {
     const org = await here();
     const { owner, member } = org;
     const hidden = await channelOf(owner, 'hidden', [owner], { invite_only: true });
@@ -185,7 +185,7 @@ describe('a registration that asks for the state', () => {
     expect(registerEventQueue.query).toMatchObject({ viewer: { role: 'ADMINISTRATOR' }, channel: { name: 'hidden' } });
   });
 
-  test('is refused to whom was deactivated meanwhile', async () => {
+  test('is refused if the user was deactivated meanwhile', async () => {
     const org = await here();
     const { owner, member } = org;
     const asking = () => member.graphql(registering('viewer { id }'));
@@ -196,25 +196,25 @@ describe('a registration that asks for the state', () => {
 });
 
 describe('every field of the root, within a registration', () => {
-  /** The same document, at the root and under `query`. */
+  /** Returns the same selection below `query` of a registration. */
   function within(call: GraphQLCall): string {
     const [, definitions = '', selection = ''] =
       /^query (\([^)]*\))? \{ (.*) \}$/s.exec(documentOf(schema, call)) ?? [];
     return registering(selection, definitions);
   }
 
-  /** What changes from one moment to the next, or says what was asked. */
+  /** Fields that change over time, or that describe the request itself. */
   const WITHOUT = ['remaining', 'resetAt', 'cost', 'serverTimestamp'];
   const lasting = (value: unknown) =>
     JSON.parse(JSON.stringify(value, (key, inner) => (WITHOUT.includes(key) ? null : inner)) ?? 'null');
 
   const queries = Object.entries(GRAPHQL_CALLS).filter(([name]) => name.startsWith('Query.'));
-  test('is tried', () => {
+  test('is tested', () => {
     const fields = Object.keys(schema.getQueryType()?.getFields() ?? {});
     expect(queries.map(([name]) => name.slice('Query.'.length)).sort()).toEqual(fields.sort());
   });
 
-  test.for(queries)('%s is answered as at the root, or refused at once', async ([name, make]) => {
+  test.for(queries)('%s returns the same as at the root, or is refused immediately', async ([name, make]) => {
     for (const call of make(scene.names)) {
       const said = JSON.stringify(call);
       const ask = (document: string, variables: Parameters) => scene.owner.graphql(document, variables);
@@ -243,7 +243,7 @@ describe('every field of the root, within a registration', () => {
   }
 });
 
-test('60 registrations while messages are sent: all up to the position is in the state, all after it in the queue', {
+test('60 registrations while messages are sent: the state ends at the position, and the queue starts there', {
   timeout: 120_000,
 }, async () => {
   const SENDS = 90;
@@ -289,13 +289,13 @@ test('60 registrations while messages are sent: all up to the position is in the
     return between;
   };
   const between = await Promise.all([tryIn(), tryIn()]);
-  // Most of them were made while something was sent.
+  // Most of the registrations ran while messages were being sent.
   for (const count of between) expect(count).toBeGreaterThan(REGISTRATIONS / 3);
 });
 
 const { DATABASE_URL } = process.env;
 describe.runIf(DATABASE_URL !== undefined && DATABASE_URL !== '')('on PostgreSQL', () => {
-  test('reading at one moment neither waits for changes nor holds them up', async () => {
+  test('reading a snapshot neither waits for changes nor blocks them', async () => {
     const { owner, member, realm } = await here();
     const channelId = await channelOf(owner, 'deck', [owner, member]);
     const { host, authorization } = owner;
@@ -324,7 +324,7 @@ describe.runIf(DATABASE_URL !== undefined && DATABASE_URL !== '')('on PostgreSQL
     }
   });
 
-  test('what asks for the state fails as a whole where a part of it cannot be read in time', async () => {
+  test('a registration that selects the state fails as a whole if a part cannot be read in time', async () => {
     const { owner } = await here();
     const other = new pg.Client({ connectionString: service.app.config.databaseUrl });
     await other.connect();

@@ -1,17 +1,17 @@
 import { describe, expect, test, vi } from 'vitest';
-import { Room } from '../src/platform/db/room.ts';
+import { DiskSpace } from '../src/platform/db/disk-space.ts';
 import { explain } from '../src/server/failures.ts';
 import { fullTrial } from './faults/full.ts';
 import { startInProcess } from './helpers/in-process.ts';
 import { postgresCommands } from './helpers/private-postgres.ts';
 import { mayMount } from './helpers/small-disk.ts';
 
-// A disk that is full to the last byte takes a file system of the test's own, which not everybody may mount.
+// A disk that is full to the last byte requires a separate file system. Mounting one requires permission.
 
 const PATIENCE_MS = 240_000;
 const isOnPostgres = process.env['DATABASE_URL'] !== undefined;
 
-describe.runIf(mayMount())('what was acknowledged stays, and the service goes on when there is room', () => {
+describe.runIf(mayMount())('what was acknowledged stays, and the service continues when space is available', () => {
   test.skipIf(isOnPostgres)('on the embedded database', { timeout: PATIENCE_MS }, async () => {
     const { violations, facts } = await fullTrial({ on: 'embedded', fills: 1, seed: 1 });
     expect(violations).toEqual([]);
@@ -25,23 +25,23 @@ describe.runIf(mayMount())('what was acknowledged stays, and the service goes on
   });
 });
 
-test('a node that has found no room says so until there is some', { timeout: 30_000 }, async () => {
+test('a node that ran out of disk space is not ready until space is available', { timeout: 30_000 }, async () => {
   await using service = await startInProcess();
   const readiness = async () => {
     const response = await fetch(`${service.url}/readyz`);
     return [response.status, await response.text()];
   };
   expect(await readiness()).toEqual([200, 'ready\n']);
-  service.app.database.room.noteLack();
-  expect(await readiness()).toEqual([503, "not ready: room on the database's disk\n"]);
+  service.app.database.diskSpace.noteLack();
+  expect(await readiness()).toEqual([503, 'not ready: disk space of the database\n']);
   await expect.poll(readiness, { timeout: 20_000, interval: 200 }).toEqual([200, 'ready\n']);
 });
 
-test('a full disk is looked at once at a time, and not at all any more once the database is closed', async () => {
+test('a full disk is checked by one request at a time, and no longer after the database is closed', async () => {
   vi.useFakeTimers();
   try {
     const looks: PromiseWithResolvers<void>[] = [];
-    const room = new Room(() => {
+    const room = new DiskSpace(() => {
       const look = Promise.withResolvers<void>();
       looks.push(look);
       return look.promise;
@@ -49,7 +49,7 @@ test('a full disk is looked at once at a time, and not at all any more once the 
     const heard = vi.fn();
     room.onMade(heard);
     for (let i = 0; i < 3; i++) room.noteLack();
-    // A look may wait for a connection for longer than the time between two.
+    // A check can wait for a connection longer than the interval between two checks.
     await vi.advanceTimersByTimeAsync(60_000);
     expect(looks).toHaveLength(1);
     looks[0]?.reject(new Error('none'));
@@ -62,7 +62,7 @@ test('a full disk is looked at once at a time, and not at all any more once the 
     room.noteLack();
     await vi.advanceTimersByTimeAsync(5_000);
     room.stop();
-    // A statement that was under way fails as the database is closed.
+    // A running statement fails when the database is closed.
     room.noteLack();
     looks[2]?.reject(new Error('closed'));
     await vi.advanceTimersByTimeAsync(60_000);
@@ -72,18 +72,18 @@ test('a full disk is looked at once at a time, and not at all any more once the 
   }
 });
 
-test('a start that a full disk keeps from is told in a sentence', () => {
+test('a start that fails on a full disk prints a clear message', () => {
   const full = Object.assign(new Error('could not extend file "base/5/1": No space left on device'), { code: '53100' });
-  const sentence = 'The disk of the database is full. Make room there, and start again.';
+  const sentence = 'The disk of the database is full. Free some disk space, and start again.';
   expect(explain(full)).toBe(sentence);
-  // As the engine that applies migrations has it, and as the ORM does.
+  // The errors of the migration engine and of the ORM.
   expect(explain({ code: 'P1000', meta: { code: '53100' } })).toBe(sentence);
   expect(explain(Object.assign(new Error('of the ORM'), { cause: { originalCode: '53100' } }))).toBe(sentence);
   expect(explain(new Error('FATAL: could not write init file'))).toBe(sentence);
   const file = Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', path: '/data/secret-key' });
-  expect(explain(file)).toBe('The disk of /data/secret-key is full. Make room there.');
+  expect(explain(file)).toBe('The disk of /data/secret-key is full. Free some disk space.');
 });
 
-test('what is thrown and is no error is told as what it says', () => {
+test('an exception that is not an Error is reported by its message', () => {
   expect(explain({ message: 'of the engine', code: 'X' })).toBe('of the engine');
 });

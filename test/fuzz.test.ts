@@ -6,7 +6,7 @@ import { socketKind } from './fuzz/sockets.ts';
 import { uploadKind } from './fuzz/uploads.ts';
 import { serverOf } from './helpers/server.ts';
 
-// A small sample of `npm run test:fuzz`: that looks at the server's memory, its log and its speed, too.
+// A small sample of `npm run test:fuzz`, which also checks the server's memory, log and speed.
 
 const KINDS: Readonly<Record<string, (url: string) => Kind | Promise<Kind>>> = {
   REST: restKind,
@@ -15,7 +15,7 @@ const KINDS: Readonly<Record<string, (url: string) => Kind | Promise<Kind>>> = {
   uploads: uploadKind,
 };
 
-describe('whatever is sent is answered as described, and ends no account of those who send', () => {
+describe('any input is answered as documented, and leaves the accounts of the senders active', () => {
   test.concurrent.for(Object.entries(KINDS))('over %s', async ([, make]) => {
     const target = serverOf();
     const { violations, facts } = await runCampaign({ kind: await make(target.url), target, inputs: 80, seed: 1 });

@@ -6,9 +6,9 @@ import { readRows } from '../src/platform/db/rows.ts';
 import { globalId } from './helpers/global-ids.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
-// One statement is shared by requests that ask at the same time. None may tell by what it is answered.
+// Batched reads: concurrent requests share one statement. The result must be the same as without batching.
 
 let server: InProcess;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const REALM = 1;
 
-/** Doubles numbers, by a statement that fails for 13, and tells of each statement. */
+/** Returns batched reads that double numbers, with a list of their statements. The statement fails for 13. */
 function reading(at = { ms: 0 }) {
   const statements: (readonly number[])[] = [];
   const reads = new GatheredReads<number, number>(async ({ db }, ids) => {
@@ -33,27 +33,27 @@ function reading(at = { ms: 0 }) {
   return { statements, of: (...ids: number[]) => reads.of({ db: server.app.db, realmId: REALM }, ids) };
 }
 
-describe('reads that are gathered', () => {
-  test('give each who asks what they asked for, in its order', async () => {
+describe('batched reads', () => {
+  test('return to each caller the requested results, in their order', async () => {
     const { statements, of } = reading();
     const answers = await Promise.all([of(1, 2, 3), of(), of(5), of(3, 1)]);
     expect(answers).toEqual([[2, 4, 6], [], [10], [6, 2]]);
     expect(statements).toEqual([[1, 2, 3, 5, 3, 1]]);
   });
 
-  test('are one statement for all who ask while another is under way, and begun after they asked', async () => {
+  test('share one statement while another runs, and start it after all callers have called', async () => {
     const { statements, of } = reading({ ms: 10 });
     const first = of(1);
     await sleep(5);
     expect(statements).toEqual([[1]]);
     const later = Promise.all([of(2), of(3), of(1)]);
-    // Not the one under way, which may have been before what they are to see.
+    // The reads must not join the running statement, which may have started before a change that the callers must see.
     await first;
     expect(await later).toEqual([[4], [6], [2]]);
     expect(statements).toEqual([[1], [2, 3, 1]]);
   });
 
-  test('wait a little for another statement, and not until it is over', async () => {
+  test('wait a limited time for another statement, not until it ends', async () => {
     const at = { ms: 600 };
     const { of } = reading(at);
     const stuck = of(1);
@@ -65,7 +65,7 @@ describe('reads that are gathered', () => {
     expect(await stuck).toEqual([2]);
   });
 
-  test('fail for nobody but who asked for what cannot be read', async () => {
+  test('fail only for the caller whose input cannot be read', async () => {
     const { of } = reading();
     const [good, bad, other] = await Promise.allSettled([of(1), of(13), of(2)]);
     expect(good).toEqual({ status: 'fulfilled', value: [2] });
@@ -78,7 +78,7 @@ describe('reads that are gathered', () => {
     ['a connection was lost', '57P01'],
     ['all connections are taken', '53300'],
     ['a race was lost', '40001'],
-  ])('are not made by each alone where %s: the database has enough to do', async ([, code]) => {
+  ])('are not repeated separately if %s: the database is already overloaded', async ([, code]) => {
     let statements = 0;
     const reads = new GatheredReads<number, number>(() => {
       statements++;
@@ -92,7 +92,7 @@ describe('reads that are gathered', () => {
     expect(statements).toBe(1);
   });
 
-  test('that throw at once fail who asked, and nobody else', async () => {
+  test('that throw synchronously fail only for their callers', async () => {
     const reads = new GatheredReads<number, number>(() => {
       throw new TypeError('thrown');
     });
@@ -100,7 +100,7 @@ describe('reads that are gathered', () => {
     for (let i = 0; i < 2; i++) await expect(Promise.all([ask(), ask()])).rejects.toThrow('thrown');
   });
 
-  test('are never more at once than a statement takes quickly', async () => {
+  test('are limited to a batch size that a statement handles quickly', async () => {
     const { statements, of } = reading();
     const many = Array.from({ length: 1_500 }, (_, i) => i + 100);
     const answers = await Promise.all([of(...many), of(...many), of(...many)]);
@@ -108,7 +108,7 @@ describe('reads that are gathered', () => {
     expect(statements.map((ids) => ids.length)).toEqual([3_000, 1_500]);
   });
 
-  test('of a transaction are its own', async () => {
+  test('in a transaction use that transaction', async () => {
     const { db } = server.app;
     const own = Prisma.sql`SELECT txid_current()::text AS of`;
     const [inside, outside] = await db.$transaction(async (tx) => {
@@ -127,8 +127,8 @@ const CHANNELS = `{ channels(first: 50) { nodes { name subscriberCount viewerSub
   folder { name } creator { fullName } messages(first: 5) { nodes { content flags sender { fullName } } } } } }`;
 
 describe('requests that ask at the same time', () => {
-  test('are each shown what is theirs to see, as if they had asked alone', async () => {
-    const { owner, administrator, moderator, member, guest, signUp } = await organisation();
+  test('each return what their viewer can see, as if sent separately', async () => {
+    const { owner, administrator, moderator, member, guest, signUp } = await organization();
     const create = async (name: string, subscribers: readonly Person[], more: object = {}) =>
       (await owner.ok('POST', '/channels/create', { name, subscribers: subscribers.map(({ id }) => id), ...more })).id;
     const channels = [

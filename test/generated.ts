@@ -1,4 +1,4 @@
-// Generated files are checked, not trusted: the Prisma client, the migrations and schema.graphql all follow their sources.
+// Checks that generated files match their sources: the Prisma client, the migrations and schema.graphql.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,12 +1,12 @@
-// The form of `schema.graphql` and of the documents of the page, part of `npm run check`. What these rules cannot say of it is
-// counted in `contract.ts`. The documents of `clients/` are texts put together from parts, or in the form that
-// relay-compiler wants and checks: the service and the compiler are their judges.
+// Rules for `schema.graphql` and for the documents of the web page, part of `npm run check`. `contract.ts` counts the criteria
+// that these rules cannot express. The documents of `clients/` are not checked here: some are assembled from parts, and
+// the service validates them. Others have the form that relay-compiler requires, and the compiler checks them.
 import plugin from '@graphql-eslint/eslint-plugin';
 
 const SCHEMA = 'schema.graphql';
 const DOCUMENTS = 'src/web/**/*.graphql';
 
-/** Values: parts of what has an id, and what there is nothing more to ask of. */
+/** Types without an id: parts of an object that has an id, and complete values, for which nothing more can be loaded. */
 const WITHOUT_ID = {
   suffixes: ['Payload', 'Error', 'Event', 'Connection', 'Edge', 'Outcome', 'Permissions'],
   types: [
@@ -52,7 +52,7 @@ export default [
         'error',
         {
           ...names,
-          // What something is meant by is called so: ChannelRef, MessageTarget, MessageAnchor.
+          // Inputs that identify an object end in Ref, Target or Anchor: ChannelRef, MessageTarget, MessageAnchor.
           InputObjectTypeDefinition: { style: 'PascalCase', requiredSuffixes: ['Input', 'Ref', 'Target', 'Anchor'] },
         },
       ],
@@ -67,7 +67,7 @@ export default [
         },
       ],
       '@graphql-eslint/strict-id-in-types': ['error', { exceptions: WITHOUT_ID }],
-      // Lists that are short are no connections; and an old version of a message has no id.
+      // Short lists are not connections. Edges of old versions of a message have nodes without an id.
       '@graphql-eslint/relay-edge-types': ['error', { listTypeCanWrapOnlyEdgeType: false, shouldImplementNode: false }],
       '@graphql-eslint/input-name': ['error', { checkInputType: true, caseSensitiveInputType: false }],
       '@graphql-eslint/no-scalar-result-type-on-mutation': 'error',
@@ -80,16 +80,16 @@ export default [
           message: 'A mutation needs its input',
         },
       ],
-      // `Reaction.reactionType` is called as in the inputs that add and remove one.
+      // `Reaction.reactionType` has the same name as in the inputs that add and remove a reaction.
       '@graphql-eslint/no-typename-prefix': 'off',
-      // The others that the plugin has are left off:
-      // - alphabetize: the file is printed in an order of its own, small letters after capitals;
-      // - no-root-type: there are all three;
-      // - require-nullable-result-in-root: a mutation always ends in one of its union; of queries, `contract.ts` counts it;
-      // - require-field-of-type-query-in-mutation-result: state at one moment is what a registration alone answers with;
-      // - require-type-pattern-with-oneof: of objects with `@oneOf`, which there are none of;
-      // - require-deprecation-date: it wants an argument of `@deprecated` that GraphQL does not have;
-      // - no-unused-fields: clients other than the page use them.
+      // Rules of the plugin that are not enabled:
+      // - alphabetize: the file is printed in a different order, lower case after upper case;
+      // - no-root-type: the schema has all three root types;
+      // - require-nullable-result-in-root: a mutation always returns a member of its union. `contract.ts` counts queries;
+      // - require-field-of-type-query-in-mutation-result: only a registration returns the state at one position of the log;
+      // - require-type-pattern-with-oneof: applies to object types with `@oneOf`. The schema has none;
+      // - require-deprecation-date: requires an argument of `@deprecated` that GraphQL does not define;
+      // - no-unused-fields: clients other than the web page use these fields.
     },
   },
   {
@@ -101,17 +101,17 @@ export default [
         'error',
         {
           ...operationNames,
-          // A subscription is what somebody has to a channel, too: UpdateSubscription.
+          // "Subscription" is a permitted suffix, because users also have subscriptions to channels: UpdateSubscription.
           OperationDefinition: { ...operationNames.OperationDefinition, forbiddenSuffixes: ['Query', 'Mutation'] },
         },
       ],
-      // The service refuses by what a document costs, however deep.
+      // The service itself limits the depth and the cost of documents.
       '@graphql-eslint/selection-set-depth': 'off',
-      // The others that the plugin has are left off:
-      // - alphabetize: fields stand as they are shown;
-      // - lone-executable-definition, match-document-filename: a file is all that a feature asks for;
-      // - require-import-fragment: all documents are made into one module;
-      // - no-one-place-fragments: a fragment is what a component shows, wherever it stands.
+      // Rules of the plugin that are not enabled:
+      // - alphabetize: fields are in the order in which the page shows them;
+      // - lone-executable-definition, match-document-filename: a file contains all documents of a feature;
+      // - require-import-fragment: all documents are compiled into one module;
+      // - no-one-place-fragments: a fragment contains the fields that a component shows, even if it is used only once.
     },
   },
 ];

@@ -9,19 +9,19 @@ import { documentOf, type Limit, nested } from './helpers/documents.ts';
 import { globalId } from './helpers/global-ids.ts';
 import { type Json, type Sent, send } from './helpers/http.ts';
 import { basic, type Visitor } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const SPEC_FORM = { accept: 'application/graphql-response+json' };
 
-interface Answer {
+interface HttpReply {
   readonly status: number;
   readonly headers: Sent['headers'];
   readonly body: Json;
 }
 
-/** One request to /graphql, as it stands. */
-async function ask(visitor: Visitor, sent: Partial<Sent>): Promise<Answer> {
+/** Sends one request to /graphql without changes. */
+async function ask(visitor: Visitor, sent: Partial<Sent>): Promise<HttpReply> {
   const { method = 'POST', path = '/graphql', body } = sent;
   const headers = { ...visitor.headers, ...sent.headers };
   const reply = await send(visitor.url, { method, path, headers, body });
@@ -41,7 +41,7 @@ const CREATE = 'mutation { createSavedSnippet(input: { title: "t", content: "c" 
 const snippetsOf = async (visitor: Visitor) => (await visitor.ok('GET', '/saved_snippets')).saved_snippets;
 
 test.concurrent('passes every audit of GraphQL over HTTP', async () => {
-  const { member } = await organisation();
+  const { member } = await organization();
   const fetchFn = async (url: string, { method = 'GET', headers = {}, body }: Partial<Sent> = {}) => {
     const { pathname, search } = new URL(url);
     const path = pathname + search;
@@ -54,7 +54,7 @@ test.concurrent('passes every audit of GraphQL over HTTP', async () => {
   expect(results.length).toBeGreaterThanOrEqual(60);
 });
 
-describe('what any page could make a browser send', () => {
+describe('a request that any page can make a browser send', () => {
   test.concurrent.for<[string, Partial<Sent>]>([
     ['a mutation by GET', { method: 'GET', path: `/graphql?${new URLSearchParams({ query: CREATE })}` }],
     [
@@ -85,15 +85,15 @@ describe('what any page could make a browser send', () => {
       },
     ],
   ])('is refused: %s', async ([, sent]) => {
-    const { member } = await organisation();
+    const { member } = await organization();
     const { status, body } = await ask(member, sent);
     expect([400, 405, 415]).toContain(status);
     expect(body.errors[0].message).toBeTypeOf('string');
     expect(await snippetsOf(member)).toEqual([]);
   });
 
-  test.concurrent('gets no leave to read the answer', async () => {
-    const { member } = await organisation();
+  test.concurrent('gets no CORS permission to read the reply', async () => {
+    const { member } = await organization();
     const origin = { origin: 'https://elsewhere.example' };
     const preflight = await ask(member, {
       method: 'OPTIONS',
@@ -111,8 +111,8 @@ function form(type: string, body: string): Partial<Sent> {
   return { headers: { 'content-type': type }, body };
 }
 
-test.concurrent('takes one operation at a time: no batch', async () => {
-  const { member } = await organisation();
+test.concurrent('accepts one operation in a request: no batches', async () => {
+  const { member } = await organization();
   const batch = JSON.stringify([{ query: CREATE }, { query: CREATE }]);
   const { status, body } = await ask(member, { headers: JSON_TYPE, body: batch });
   expect(status).toBe(400);
@@ -120,10 +120,10 @@ test.concurrent('takes one operation at a time: no batch', async () => {
   expect(await snippetsOf(member)).toEqual([]);
 });
 
-/** Who names an encoding of text is answered by the server that answers all, everybody else by the short way. */
+/** Values of `Accept`. Requests with a charset are answered by Yoga, others by the direct path. */
 const WAYS = ['application/json', 'application/json; charset=utf-8'];
 
-describe('is answered alike on the short way and on the long one:', () => {
+describe('has the same reply on the direct path and from Yoga:', () => {
   test.concurrent.for<[string, unknown]>([
     ['a query', { query: '{ viewer { fullName role } }', extensions: {} }],
     ['variables', { query: 'query ($n: Int!) { users(first: $n) { nodes { role } } }', variables: { n: 2 } }],
@@ -145,7 +145,7 @@ describe('is answered alike on the short way and on the long one:', () => {
     ['a list', []],
     ['nothing', null],
   ])('%s', async ([, operation]) => {
-    const { guest } = await organisation();
+    const { guest } = await organization();
     const body = JSON.stringify(operation);
     const [short, long] = await Promise.all(
       WAYS.map((accept) => ask(guest, { headers: { ...JSON_TYPE, accept, 'accept-encoding': 'gzip' }, body })),
@@ -158,8 +158,8 @@ describe('is answered alike on the short way and on the long one:', () => {
   });
 });
 
-test.concurrent('makes a change once, also where a part of its answer is refused', async () => {
-  const { member, owner } = await organisation();
+test.concurrent('makes a change once, even if a part of its reply is refused', async () => {
+  const { member, owner } = await organization();
   const to = globalId('User', owner.id);
   const query = `mutation { sendMessage(input: { to: { direct: ["${to}"] }, content: "once" }) {
     ... on SendMessagePayload { sentMessage { content readReceipts(first: 1, after: "nonsense") { totalCount } } } } }`;
@@ -171,8 +171,8 @@ test.concurrent('makes a change once, also where a part of its answer is refused
   expect(next.body.data.messages.nodes).toEqual([{ content: 'once' }]);
 });
 
-test.concurrent('is answered at one address alone, and makes no change at others', async () => {
-  const { member } = await organisation();
+test.concurrent('serves one path only, and makes no changes at others', async () => {
+  const { member } = await organization();
   const at = (path: string, sent: Partial<Sent>) => ask(member, { ...sent, path });
   const body = JSON.stringify({ query: CREATE });
   const below = await Promise.all([
@@ -187,8 +187,8 @@ test.concurrent('is answered at one address alone, and makes no change at others
   expect((await at('/graphql/?below', { headers: JSON_TYPE, body })).status).toBe(200);
 });
 
-test.concurrent('takes JSON with its encoding named, and gives no answer to a cache', async () => {
-  const { member, anonymous } = await organisation();
+test.concurrent('accepts JSON with a charset, and forbids caching of the reply', async () => {
+  const { member, anonymous } = await organization();
   const answers = await Promise.all([
     post(member, { query: '{ viewer { fullName } }' }, { 'content-type': 'application/json; charset=utf-8' }),
     post(member, { query: '{' }),
@@ -210,9 +210,9 @@ test.concurrent('takes JSON with its encoding named, and gives no answer to a ca
 
 describe('a document', () => {
   test.concurrent.for(Object.keys(DOCUMENT_LIMITS) as Limit[])(
-    'is answered at the limit of %s, not beyond',
+    'is answered at the limit of %s, and refused beyond',
     async (limit) => {
-      const { member } = await organisation();
+      const { member } = await organization();
       const max = DOCUMENT_LIMITS[limit];
       const at = await post(member, { query: documentOf[limit](max) });
       expect(at.body.errors).toBeUndefined();
@@ -228,8 +228,8 @@ describe('a document', () => {
     },
   );
 
-  test.concurrent('has no way around the limits by what its parts are named', async () => {
-    const { member } = await organisation();
+  test.concurrent('cannot avoid the limits by the names of its parts', async () => {
+    const { member } = await organization();
     const deep = nested(DOCUMENT_LIMITS.depth + 1);
     const half = Math.ceil(DOCUMENT_LIMITS.depth / 2);
     const codes = await Promise.all(
@@ -239,7 +239,7 @@ describe('a document', () => {
         `{ ... on Query { ${deep} } }`,
         `query one { __typename } query two { ${deep} }`,
         `{ ...a } fragment a on Query { ${deep.replace(/__typename/, '__typename')} }`,
-        // No part alone is too deep.
+        // No part is too deep by itself.
         `{ ${nested(half).replace('id ', '...rest ')} } fragment rest on User { ${nested(half + 2).replace('viewer', 'botOwner')} }`,
         `query __schema { ${Array.from({ length: 51 }, (_, i) => `a${i}: __typename`).join(' ')} }`,
       ].map(async (query) => (await post(member, { query, operationName: null })).body.errors?.[0].extensions.code),
@@ -247,8 +247,8 @@ describe('a document', () => {
     expect(codes).toEqual(codes.map(() => 'DOCUMENT_LIMIT_EXCEEDED'));
   });
 
-  test.concurrent('is refused at once, however much it makes of little', async () => {
-    const { member } = await organisation();
+  test.concurrent('is refused quickly, however much it expands', async () => {
+    const { member } = await organization();
     const bomb = (levels: number, width: number) => {
       const at = (i: number) => (i === levels ? 'id' : `...f${i}`);
       const level = (i: number) => `fragment f${i} on User { ${`botOwner { ${at(i + 1)} } `.repeat(width)} }`;
@@ -260,7 +260,7 @@ describe('a document', () => {
     expect(text.body.errors[0].extensions.code).toBe('DOCUMENT_LIMIT_EXCEEDED');
     const huge = await ask(member, { headers: JSON_TYPE, body: `{"query":"${' '.repeat(4 * 1024 * 1024)}"}` });
     expect(huge.status).toBe(413);
-    // Read to its end, or the connection's next request would wait for ever.
+    // The body must be read to its end. Otherwise the next request on the connection waits forever.
     const streamed = await ask(member, {
       headers: { ...JSON_TYPE, accept: 'text/event-stream' },
       body: `{"query":"${' '.repeat(2 * 1024 * 1024)}"}`,
@@ -268,8 +268,8 @@ describe('a document', () => {
     expect([streamed.status, streamed.body.errors[0].extensions.code]).toEqual([413, 'BAD_REQUEST']);
   });
 
-  test.concurrent('that goes in circles is refused', async () => {
-    const { member } = await organisation();
+  test.concurrent('with circular fragments is refused', async () => {
+    const { member } = await organization();
     for (const query of [
       '{ ...a } fragment a on Query { ...a }',
       '{ ...a } fragment a on Query { __typename ...b } fragment b on Query { ...c } fragment c on Query { ...a }',
@@ -295,7 +295,7 @@ describe('a document', () => {
     ['variables that are text', { query: '{ __typename }', variables: '{}' }],
     ['a subscription', { query: 'subscription { events(queueId: "x") { position } }' }],
   ])('is refused with status 400 and no data: %s', async ([, operation]) => {
-    const { member } = await organisation();
+    const { member } = await organization();
     const { status, body } = await post(member, operation);
     expect(status).toBe(400);
     expect('data' in body).toBe(false);
@@ -303,8 +303,8 @@ describe('a document', () => {
   });
 });
 
-test.concurrent('answers documents made at random with their errors, and shows nothing of its inside', async () => {
-  const { member } = await organisation();
+test.concurrent('answers documents made at random with their errors, without internal details', async () => {
+  const { member } = await organization();
   const word = fc.constantFrom(
     ...[
       '{',
@@ -363,7 +363,7 @@ test.concurrent('answers documents made at random with their errors, and shows n
     '{ users(first: 2) { edges { node { id } } } }',
     '{ node(id: "x") { id } }',
   ];
-  /** Words in a row, or a good document with some words of it put elsewhere. */
+  /** A sequence of words, or a valid document with some words replaced. */
   const document = fc.oneof(
     fc.array(word, { maxLength: 30 }).map((words) => words.join(' ')),
     fc
@@ -390,16 +390,16 @@ test.concurrent('answers documents made at random with their errors, and shows n
   );
 });
 
-test.concurrent('tells its schema to whoever asks, as it stands in schema.graphql', async () => {
-  const { anonymous } = await organisation();
+test.concurrent('returns the schema without credentials, equal to schema.graphql', async () => {
+  const { anonymous } = await organization();
   const query = getIntrospectionQuery({ specifiedByUrl: true, inputValueDeprecation: true, oneOf: true });
   const { data } = await anonymous.graphql(query);
   const printed = `${printSchema(lexicographicSortSchema(buildClientSchema(data)))}\n`;
   expect(printed).toBe(readFileSync(join(import.meta.dirname, '../schema.graphql'), 'utf8'));
 });
 
-test('a list of which each item fails, some at once and some later on, ends no process', async () => {
-  const { owner } = await organisation();
+test('a list whose items all fail, some synchronously and some later, does not end the process', async () => {
+  const { owner } = await organization();
   for (const name of ['first', 'second']) {
     await owner.ok('POST', '/user_groups/create', { name, description: '', members: [owner.id] });
   }
@@ -414,8 +414,8 @@ test('a list of which each item fails, some at once and some later on, ends no p
 });
 
 describe('credentials', () => {
-  test.concurrent('that are no good are refused with status 401 and the code of REST', async () => {
-    const { member, administrator } = await organisation();
+  test.concurrent('that are wrong are refused with status 401 and the code of REST', async () => {
+    const { member, administrator } = await organization();
     for (const [authorization, code] of [
       ['Basic nonsense', 'UNAUTHORIZED'],
       ['Digest x', 'UNAUTHORIZED'],
@@ -433,15 +433,15 @@ describe('credentials', () => {
     }
   });
 
-  test.concurrent('are not asked for by what is public, and missed field by field by what is not', async () => {
-    const { anonymous } = await organisation();
+  test.concurrent('are not required by public fields, and other fields fail one by one without them', async () => {
+    const { anonymous } = await organization();
     const { data, errors } = await anonymous.graphql('{ serverSettings { featureLevel } node(id: "x") { id } }');
     expect(data).toEqual({ serverSettings: { featureLevel: 496 }, node: null });
     expect(errors).toMatchObject([{ path: ['node'], extensions: { code: 'UNAUTHORIZED' } }]);
   });
 
-  test.concurrent('may be the key alone', async () => {
-    const { member } = await organisation();
+  test.concurrent('can be the API key alone', async () => {
+    const { member } = await organization();
     const { body } = await post(member.as(`Bearer ${member.apiKey}`), { query: '{ viewer { databaseId } }' });
     expect(body.data).toEqual({ viewer: { databaseId: member.id } });
   });

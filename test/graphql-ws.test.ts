@@ -5,7 +5,7 @@ import { open } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person, Visitor } from './helpers/person.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 let service: InProcess;
 let member: Person;
@@ -13,7 +13,7 @@ let anonymous: Visitor;
 
 beforeAll(async () => {
   service = await startInProcess({ env: { EVENT_HEARTBEAT_SECONDS: '2', EVENT_QUEUE_WRITE_SECONDS: '1' } });
-  ({ member, anonymous } = await organisation({}, { on: service }));
+  ({ member, anonymous } = await organization({}, { on: service }));
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
@@ -23,7 +23,7 @@ const note = (content: string) => ({ type: '', to: [], topic: '', content });
 const save = (person: Person, ...contents: string[]) => person.ok('POST', '/drafts', { drafts: contents.map(note) });
 const newQueue = async (person: Person): Promise<string> => (await person.register({ fetch_event_types: [] })).queue_id;
 
-/** How the server closes a socket that has said all this. */
+/** Sends messages over a socket. @returns The code with which the server closes it. */
 async function closing(...messages: (object | string | Buffer)[]): Promise<number> {
   await using socket = await RawSocket.open(member);
   for (const message of messages) socket.send(message);
@@ -38,7 +38,7 @@ describe('the protocol', () => {
     expect(await socket.closed).toEqual({ code: 4408, reason: 'Connection initialisation timeout' });
   });
 
-  test.concurrent('closes a socket that introduces itself twice with 4429', async () => {
+  test.concurrent('closes a socket that sends connection_init twice with 4429', async () => {
     expect(await closing(init(), init())).toBe(4429);
   });
 
@@ -77,7 +77,7 @@ describe('the protocol', () => {
     ['a payload that is text', { type: 'subscribe', id: '1', payload: 'x' }],
     ['an id that is a number', { type: 'complete', id: 1 }],
     ['a payload of an introduction that is text', { type: 'connection_init', payload: 'x' }],
-  ])('closes a socket that says %s with 4400', async ([, message]) => {
+  ])('closes a socket that sends %s with 4400', async ([, message]) => {
     expect(await closing(message)).toBe(4400);
     if (typeof message === 'object' && 'type' in message && message.type === 'connection_init') return;
     await using socket = await RawSocket.connected(member);
@@ -85,8 +85,8 @@ describe('the protocol', () => {
     expect((await socket.closed).code).toBe(4400);
   });
 
-  test.concurrent('does nothing for a socket that it has sent away', async () => {
-    const { member: sender } = await organisation({}, { on: service });
+  test.concurrent('ignores messages of a socket that it has closed', async () => {
+    const { member: sender } = await organization({}, { on: service });
     await using socket = await RawSocket.connected(sender);
     socket.send('no message');
     const save = 'mutation { createSavedSnippet(input: { title: "late", content: "c" }) { __typename } }';
@@ -95,31 +95,31 @@ describe('the protocol', () => {
     expect((await sender.ok('GET', '/saved_snippets')).saved_snippets).toEqual([]);
   });
 
-  test.concurrent('closes a socket that says too much at once with 1009', async () => {
+  test.concurrent('closes a socket that sends too large a message with 1009', async () => {
     await using socket = await RawSocket.connected(member);
     socket.send(`{"type":"ping","payload":{"x":"${'x'.repeat(300 * 1024)}"}}`);
     expect((await socket.closed).code).toBe(1009);
   });
 
-  test.concurrent('closes a socket that does not say it speaks the protocol with 4406', async () => {
+  test.concurrent('closes a socket that does not request the subprotocol with 4406', async () => {
     await using socket = await RawSocket.open(member, []);
     expect((await socket.closed).code).toBe(4406);
   });
 
-  test.concurrent('closes a socket whose credentials are no good with 4403', async () => {
+  test.concurrent('closes a socket with wrong credentials with 4403', async () => {
     for (const authorization of ['Basic nonsense', `Bearer ${'x'.repeat(32)}`, 'Digest x']) {
       expect(await closing({ type: 'connection_init', payload: { authorization } })).toBe(4403);
     }
   });
 
-  test.concurrent('closes a socket at the address of no organization with 4403', async () => {
+  test.concurrent('closes a socket for an unknown organization with 4403', async () => {
     const nowhere = { url: service.url, host: 'nowhere.localhost' } as Visitor;
     await using socket = await RawSocket.open(nowhere);
     socket.send({ type: 'connection_init' });
     expect((await socket.closed).code).toBe(4403);
   });
 
-  test.concurrent('takes a stranger in, for what is public', async () => {
+  test.concurrent('accepts a socket without credentials, for public fields', async () => {
     for (const payload of [
       undefined,
       {},
@@ -140,7 +140,7 @@ describe('the protocol', () => {
     }
   });
 
-  test.concurrent('answers pings at any time, with their payload, and takes pongs and ends it did not ask for', async () => {
+  test.concurrent('answers pings at any time with their payload, and accepts unsolicited pongs and completions', async () => {
     await using socket = await RawSocket.open(member);
     socket.send({ type: 'ping', payload: { early: true } });
     expect(await socket.next()).toEqual({ type: 'pong', payload: { early: true } });
@@ -152,7 +152,7 @@ describe('the protocol', () => {
     expect(await socket.next()).toEqual({ type: 'pong' });
   });
 
-  test.concurrent('serves only its own address', async () => {
+  test.concurrent('serves only its own path', async () => {
     const response = await open(service.url, {
       method: 'GET',
       path: '/api/v1/events',
@@ -164,7 +164,7 @@ describe('the protocol', () => {
 });
 
 describe('an operation over a socket', () => {
-  test.concurrent('may be a query, a mutation, or several at once', async () => {
+  test.concurrent('can be a query, a mutation, or several concurrent ones', async () => {
     await using socket = await RawSocket.connected(member);
     socket.subscribe('q', '{ viewer { fullName } }');
     expect(await socket.next()).toMatchObject({
@@ -184,7 +184,7 @@ describe('an operation over a socket', () => {
     });
   });
 
-  test.concurrent('fails alone: the socket stays open', async () => {
+  test.concurrent('fails without closing the socket', async () => {
     await using socket = await RawSocket.connected(member);
     for (const [query, code] of [
       ['{', 'GRAPHQL_PARSE_FAILED'],
@@ -207,22 +207,22 @@ describe('an operation over a socket', () => {
   });
 
   test.concurrent('is one of at most a hundred', async () => {
-    // All the queues that one account may have: those of others here would go for them.
-    const { member } = await organisation();
+    // Uses the maximum number of queues of one account, so it needs an account of its own.
+    const { member } = await organization();
     await using socket = await RawSocket.connected(member);
     const queues = await Promise.all(Array.from({ length: 100 }, () => newQueue(member)));
     for (const [i, queueId] of queues.entries()) socket.subscribe(String(i), EVENTS, { queueId });
     socket.subscribe('100', EVENTS, { queueId: queues[0] });
     const { id, payload } = await socket.next('error');
-    expect([id, payload[0].message]).toEqual(['100', 'At most 100 operations may run on one socket']);
+    expect([id, payload[0].message]).toEqual(['100', 'At most 100 operations can run on one socket']);
     socket.send({ type: 'complete', id: '0' });
     socket.subscribe('again', '{ __typename }');
     expect((await socket.next('complete')).id).toBe('again');
   });
 
-  test.concurrent('ends without a word when the client has enough of it', async () => {
-    // Others' drafts come and go meanwhile.
-    const { member } = await organisation();
+  test.concurrent('ends silently when the client completes it', async () => {
+    // A separate account, because other tests create drafts concurrently.
+    const { member } = await organization();
     await using socket = await RawSocket.connected(member);
     const queueId = await newQueue(member);
     socket.subscribe('1', EVENTS, { queueId });
@@ -267,7 +267,7 @@ test.concurrent('survives whatever is said to it, and closes with a code of the 
     fc.asyncProperty(conversation, async (messages) => {
       await using socket = await RawSocket.connected(member);
       for (const said of messages) socket.send(sendable(said));
-      // Something that surely ends it.
+      // A message that certainly closes the socket.
       socket.send('end');
       expect([4400, 4401, 4409, 4429]).toContain((await socket.closed).code);
     }),
@@ -281,10 +281,10 @@ function sendable(message: unknown): string | Buffer {
   return JSON.stringify(message, (_, value) => (typeof value === 'bigint' ? String(value) : value)) ?? 'undefined';
 }
 
-test.concurrent('closes the socket of a client that stops reading with a code to come back on, and nothing is lost', async () => {
-  const { member: slow } = await organisation({}, { on: service });
+test.concurrent('closes the socket of a client that stops reading with a retryable code, without losing events', async () => {
+  const { member: slow } = await organization({}, { on: service });
   const queueId = await newQueue(slow);
-  // Each event goes out five times as long as it is.
+  // Each event is sent at five times its size.
   const again = Array.from({ length: 4 }, (_, i) => `a${i}: content`).join(' ');
   const query = EVENTS.replace('content', `content ${again}`);
   await using socket = await RawSocket.connected(slow);
@@ -292,11 +292,11 @@ test.concurrent('closes the socket of a client that stops reading with a code to
   await save(slow, 'the first');
   await socket.next('next');
   socket.stopReading();
-  // More than the service and the network stacks between will hold.
+  // The events are more data than the buffers of the service and the network stacks hold.
   const rounds = [...'0123456789ab'];
   for (const round of rounds) {
     await save(slow, ...Array.from({ length: 45 }, () => round + 'x'.repeat(9_990)));
-    // So that there is room for as many again, with no event of it.
+    // Frees space below the limit of drafts, without events.
     await service.app.db.draft.deleteMany({ where: { authorId: slow.id } });
   }
   await save(slow, 'the last');
@@ -313,7 +313,7 @@ test.concurrent('closes the socket of a client that stops reading with a code to
   expect(inOrder.slice(inOrder.indexOf('0'))).toEqual([...rounds, 'the last']);
 });
 
-/** Each message makes the service say as much: of the protocol, of WebSocket itself, of a query. */
+/** Each message causes a response of about the same size: pongs of the subprotocol, pongs of WebSocket, and results. */
 const UNREAD: Readonly<Record<string, (socket: RawSocket, size: number) => void>> = {
   'pongs of the protocol': (socket, size) => socket.send({ type: 'ping', payload: { x: 'x'.repeat(size) } }),
   'pongs of WebSocket': (socket, size) => {
@@ -328,15 +328,15 @@ const UNREAD: Readonly<Record<string, (socket: RawSocket, size: number) => void>
 test.concurrent.for(Object.keys(UNREAD))(
   'keeps no more than 8 MiB of %s for a client that never reads',
   async (what) => {
-    const { member } = await organisation({}, { on: service });
+    const { member } = await organization({}, { on: service });
     await using socket = await RawSocket.connected(member);
     socket.stopReading();
-    // Several times what the service and the network stacks between will hold.
+    // Several times as much data as the buffers of the service and the network stacks hold.
     for (let i = 0; i < 130; i++) {
       UNREAD[what]?.(socket, 200_000);
       await socket.written();
     }
-    // Operations of an account take turns: this one's comes after all that were sent before it.
+    // Operations of an account run in order, so this operation runs after all previous ones.
     await member.graphql('{ viewer { id } }');
     socket.readOn();
     socket.send({ type: 'ping', payload: { is: 'last' } });
@@ -347,10 +347,10 @@ test.concurrent.for(Object.keys(UNREAD))(
   },
 );
 
-test('keeps nothing of clients that came, listened and went', async () => {
-  const { member: person } = await organisation({}, { on: service });
+test('releases the memory of clients that connected, subscribed and disconnected', async () => {
+  const { member: person } = await organization({}, { on: service });
   const queues = await Promise.all(Array.from({ length: 20 }, () => newQueue(person)));
-  /** Breaks off at every stage: before the answer, when it runs, and after the first event. */
+  /** Disconnects at different stages: before the response, while the operation runs, and after the first event. */
   const visit = async (queueId: string, i: number): Promise<void> => {
     const socket = await RawSocket.connected(person);
     socket.subscribe('1', EVENTS, { queueId });

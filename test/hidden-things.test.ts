@@ -8,18 +8,22 @@ import { Person } from './helpers/person.ts';
 import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
 import { makeScene, type Names, nothing, type Scene } from './helpers/scene.ts';
 
-// What somebody may not see of their own organisation is like what is not there: by whatever name, at whatever door.
+// Objects of the organization that a user cannot see have the same results as nonexistent objects, by every name and in both
+// APIs.
 
 const schema = buildSchema();
 
-/** Of what only the owner sees. */
+/** Names and ids of objects that only the owner can see. */
 type Hidden = Pick<
   Names,
   | ('channelId' | 'channelName' | 'archivedId' | 'moderationChannelId' | 'messageId' | 'directMessageId')
   | ('draftId' | 'snippetId' | 'fragment' | 'navigationViewId' | 'scheduledMessageId' | 'reminderId' | 'queueId')
 >;
 
-/** Where it is told that there is such a channel, because no two may have one name: to those alone who may create one. */
+/**
+ * Calls that reveal the existence of a channel, because channel names are unique. Only users who can create channels
+ * can use them.
+ */
 const TOLD_AS_TAKEN = ['POST /users/me/subscriptions', 'PATCH /users/me/subscriptions', 'Mutation.subscribe'];
 
 let scene: Scene;
@@ -36,7 +40,7 @@ beforeAll(async () => {
   hidden = await hide(scene);
 });
 
-/** One of everything that people do not see of each other. */
+/** Creates one object of each kind that users cannot see of each other. */
 async function hide({ owner, moderator, names }: Scene): Promise<Hidden> {
   const channel = (name: string) =>
     owner.ok('POST', '/channels/create', { name, subscribers: [owner.id], invite_only: true });
@@ -54,7 +58,7 @@ async function hide({ owner, moderator, names }: Scene): Promise<Hidden> {
   };
 }
 
-/** The bot has an owner who sees none of it either. */
+/** The bot's owner cannot see the objects either. */
 const VIEWERS = ['member', 'guest', 'bot'] as const;
 type Viewer = (typeof VIEWERS)[number];
 
@@ -72,7 +76,7 @@ const expectLikeNothing = async <C>(
   );
 };
 
-describe.for(VIEWERS)('what a %s may not see is like what is not there', (viewer) => {
+describe.for(VIEWERS)('objects that a %s cannot see behave like objects that do not exist', (viewer) => {
   test.for(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
     'for %s',
     async ([name, { method, path }]) => {
@@ -91,14 +95,14 @@ describe.for(VIEWERS)('what a %s may not see is like what is not there', (viewer
   });
 });
 
-test('and it is all there for whoever may see it', async () => {
+test('and all of it is visible to users with access', async () => {
   const { owner } = scene;
   for (const path of [`/streams/${hidden.channelId}`, `/messages/${hidden.messageId}`]) {
     expect((await owner.rest('GET', path)).status, path).toBe(200);
   }
 });
 
-test('what is hidden or not there is null in GraphQL, without an error, and leaves its neighbours', async () => {
+test('a hidden or nonexistent object is null in GraphQL, without an error and without effect on other fields', async () => {
   const lookups = (names: Pick<Names, 'channelId' | 'channelName' | 'messageId' | 'userId' | 'email' | 'groupId'>) => `{
     byId: channel(by: { id: "${globalId('Channel', names.channelId)}" }) { id }
     byName: channel(by: { name: "${names.channelName}" }) { id }
@@ -121,9 +125,9 @@ test('what is hidden or not there is null in GraphQL, without an error, and leav
     ...none,
     ...nobody,
   });
-  // Of what is there some is not for guests.
+  // Some existing objects are not visible to guests.
   const { userGroup, user } = await guest.query(lookups({ ...nothing(), ...scene.names }));
   expect([userGroup, user]).toEqual([null, { id: expect.any(String) }]);
-  // What is asked for in no way that could be meant is an error.
+  // A lookup without any key is an error.
   expect((await member.graphql('{ channel { id } viewer { fullName } }')).errors).toHaveLength(1);
 });

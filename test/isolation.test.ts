@@ -4,7 +4,6 @@ import { buildSchema } from '../src/server/registries/schema.ts';
 import { expectAlike, type Outcome } from './helpers/alike.ts';
 import { documentOf, GRAPHQL_CALLS, nodeIds } from './helpers/graphql-calls.ts';
 import type { Json } from './helpers/http.ts';
-import { isGroupPicked } from './helpers/part.ts';
 import type { Person } from './helpers/person.ts';
 import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
 import { contentsOf, makeScene, type Names, nothing, type Scene } from './helpers/scene.ts';
@@ -14,21 +13,24 @@ const KINDS = Object.keys(nothing()) as Kind[];
 const schema = buildSchema();
 
 const endpoints = routes.map((route) => [`${route.method} ${route.path}`, route] as const);
-/** A channel of the other organisation for each, because some of them make a channel of the name they are given. */
+/**
+ * Returns the name of a channel in the other organization. Each call has its own, because some create a channel with
+ * the given name.
+ */
 const channelFor = (call: string) => `the other's channel for ${call}`.slice(0, 60);
 
-/** Two organisations of one server, alike. The calls are made in `own`. */
+/** Two equivalent organizations on one server. The calls are made in `own`. */
 let own: Scene;
 let other: Scene;
 let before: Json;
 
-/** Checks that calls with a name of the other organisation's come to what they come to with names of nothing. */
+/** Checks that names of the other organization have the same outcome as names of nonexistent objects. */
 const expectAbsent = <C>(title: string, calls: (names: Names) => readonly C[], make: (call: C) => Promise<Outcome>) => {
   const foreign = { ...other.names, channelName: channelFor(title) };
   return expectAlike({ own: own.names, foreign, kinds: KINDS }, calls, make);
 };
 
-describe.runIf(isGroupPicked('isolation.test.ts'))('what belongs to another organization is not there', () => {
+describe('objects of another organization behave like objects that do not exist', () => {
   beforeAll(async () => {
     [own, other] = await Promise.all([makeScene(), makeScene()]);
     const names = [...endpoints.map(([name]) => name), ...Object.keys(GRAPHQL_CALLS)].map(channelFor);
@@ -58,7 +60,7 @@ describe.runIf(isGroupPicked('isolation.test.ts'))('what belongs to another orga
       const found = await Promise.all(
         ids.map(async (id) => (await person.query('query ($id: ID!) { node(id: $id) { id } }', { id })).node),
       );
-      // The same, asked for at once.
+      // Loads the same objects in one batch.
       expect((await person.query('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids })).nodes).toEqual(found);
       return found;
     };
@@ -67,7 +69,7 @@ describe.runIf(isGroupPicked('isolation.test.ts'))('what belongs to another orga
     expect(await seen(own.guest, { ...own.names, ...nothing() })).toEqual(nodeIds(nothing()).map(() => null));
   });
 
-  test('for its credentials: each is good in its own organization alone', async () => {
+  test('for its credentials, which are valid only in its own organization', async () => {
     for (const path of ['/users/me', '/register'] as const) {
       const { status, body } = await own.anonymous
         .as(other.owner.authorization)

@@ -9,9 +9,9 @@ import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { RestReply } from './helpers/person.ts';
 import { basic } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
-// The 53 cases are those of RFC 8725's rules.
+// The 53 cases follow the rules of RFC 8725.
 
 const SECRET = 'a shared secret of more than 32 bytes';
 const OTHER_SECRET = 'another shared secret, of 32 and more';
@@ -19,7 +19,7 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }).toString();
 const PUBLIC_KEY = pem(rsa.publicKey);
 
-/** By subdomain. */
+/** Keyed by subdomain. */
 const KEYS = {
   plain: { key: SECRET, algorithms: ['HS256'] },
   other: { key: OTHER_SECRET, algorithms: ['HS256'] },
@@ -32,7 +32,7 @@ type Place = keyof typeof KEYS;
 const NOW = Date.UTC(2026, 0, 1) / 1000;
 let clock = NOW;
 let service: InProcess;
-let at: Record<Place, Organisation>;
+let at: Record<Place, Organization>;
 
 beforeAll(async () => {
   service = await startInProcess({
@@ -41,7 +41,7 @@ beforeAll(async () => {
   });
   at = {} as typeof at;
   for (const subdomain of Object.keys(KEYS) as Place[]) {
-    at[subdomain] = await organisation({}, { on: service, subdomain });
+    at[subdomain] = await organization({}, { on: service, subdomain });
   }
 });
 afterAll(() => service[Symbol.asyncDispose]());
@@ -57,7 +57,7 @@ interface Signing {
   readonly privateKey?: KeyObject;
 }
 
-/** Makes a token by hand: no library stands between the test and what is wrong with it. */
+/** Builds a token without a library, so that it can contain any fault. */
 function tokenOf(
   claims: object | string | Buffer,
   header: object = {},
@@ -100,12 +100,12 @@ const good = (place: Place, more: object = {}, header: object = {}) => tokenOf(c
 const STRICT = { iss: 'https://id.example', aud: 'chat' };
 const strict = (more: object = {}, header: object = { typ: 'chat+jwt' }) =>
   good('strict', { ...STRICT, ...more }, header);
-/** One that lacks a claim. */
+/** Returns a token without one claim. */
 const strictWithout = (name: string) => strict({ [name]: undefined });
 
 const unsigned = (alg: string) => `${encode({ alg })}.${encode(claimsFor('plain'))}.`;
 
-/** The token with one bit of one part another. */
+/** Returns a token with one changed bit in one part. */
 function flipped(part: number): string {
   const parts = good('plain').split('.');
   const bytes = Buffer.from(parts[part] ?? '', 'base64url');
@@ -113,7 +113,7 @@ function flipped(part: number): string {
   return parts.with(part, bytes.toString('base64url')).join('.');
 }
 
-/** Starts a server that counts who asks it for a key. */
+/** Starts a server that counts requests for keys. */
 async function keyServer() {
   let asked = 0;
   const server = createServer((_request, response) => {
@@ -177,7 +177,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     ],
     [
       'a key of another kind than its algorithm',
-      () => refusedAtStart({ key: PUBLIC_KEY, algorithms: ['RS256', 'HS256'] }, /HS256 needs a key of another kind/),
+      () => refusedAtStart({ key: PUBLIC_KEY, algorithms: ['RS256', 'HS256'] }, /HS256 needs another type of key/),
     ],
   ],
   'all of the token is checked': [
@@ -312,7 +312,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       async () => {
         const person = await addUser('plain', 'zoe@bücher.example');
         expect((await offer('plain', tokenOf({ email: 'zoe@bücher.example' }))).body.api_key).toBe(person.apiKey);
-        // With a Cyrillic "е".
+        // The address contains a Cyrillic "е".
         await expectRefused('plain', tokenOf({ email: 'zoe@büchеr.example' }), NOBODY);
       },
     ],
@@ -365,7 +365,7 @@ describe.for(Object.entries(CASES))('%s', ([, cases]) => {
   });
 });
 
-/** Beyond the rules: what else such tokens are known to be tried with. */
+/** Known attacks beyond these rules. */
 test.for<Case>([
   [
     'a key in the header itself',
@@ -434,18 +434,18 @@ test.for<Case>([
       return expectRefused('plain', `${header}.${encode(claimsFor('plain', { admin: true }))}.${signature}`);
     },
   ],
-])('besides: %s', async ([, run]) => {
+])('also checks: %s', async ([, run]) => {
   await run();
 });
 
-test('the cases are as many as the rules have', () => {
+test('the number of cases matches the rules', () => {
   const counts = Object.values(CASES).map(({ length }) => length);
   expect(counts).toEqual([8, 3, 8, 3, 4, 3, 5, 3, 6, 8, 2]);
   expect(counts.reduce((a, b) => a + b)).toBe(53);
 });
 
 describe('POST /jwt/fetch_api_key', () => {
-  test('gives the key and the address, over both doors, and the user when asked', async () => {
+  test('returns the API key and the address in both APIs, and the user on request', async () => {
     const { member, anonymous } = at.signed;
     const token = tokenOf(claimsFor('signed'), { alg: 'RS256' }, rsa);
     const { body } = await offer('signed', token);
@@ -463,7 +463,7 @@ describe('POST /jwt/fetch_api_key', () => {
     expect(await graphql('nonsense', anonymous)).toMatchObject({ code: 'BAD_REQUEST', message: 'Bad JSON web token' });
   });
 
-  async function graphql(token: string, visitor: Organisation['anonymous']): Promise<Json> {
+  async function graphql(token: string, visitor: Organization['anonymous']): Promise<Json> {
     const query = `mutation ($input: FetchApiKeyByJwtInput!) { fetchApiKeyByJwt(input: $input) { __typename
       ... on FetchApiKeyByJwtPayload { apiKey email userId }
       ... on ServiceError { code message } } }`;
@@ -481,7 +481,7 @@ describe('POST /jwt/fetch_api_key', () => {
     const port = anonymous.host.split(':')[1];
     expect((await post('', `nobody.localhost:${port}`)).body.code).toBe('NONEXISTENT_SUBDOMAIN');
     expect((await post('', `127.0.0.1:${port}`)).body.code).toBe('NONEXISTENT_SUBDOMAIN');
-    const unconfigured = await organisation({}, { on: service });
+    const unconfigured = await organization({}, { on: service });
     expect(await told(post('', unconfigured.realm.host))).toEqual([
       ...[400, 'BAD_REQUEST', 'JWT authentication is not enabled for this organization'],
     ]);
@@ -492,7 +492,7 @@ describe('POST /jwt/fetch_api_key', () => {
     expect((await post(tokenOf({ email: 'nobody@acme.example' }))).body.code).toBe('AUTHENTICATION_FAILED');
   });
 
-  test('answers 401 for an organization that is deactivated', async () => {
+  test('answers 401 for a deactivated organization', async () => {
     const { db } = service.app;
     const where = { id: at.other.realm.id };
     await db.realm.update({ where, data: { deactivatedAt: new Date() } });
@@ -502,10 +502,10 @@ describe('POST /jwt/fetch_api_key', () => {
     await expectTaken('other', token);
   });
 
-  test("counts as a login: an imported stub's first one is told by two events, and changes the date", async () => {
+  test('counts as a sign-in: the first one of an imported stub sends two events and changes the date', async () => {
     const { owner } = at.plain;
     const stub = await addUser('plain', 'stub@acme.example', { isImportedStub: true });
-    const heard = await owner.hearing({ event_types: ['realm_user'] });
+    const heard = await owner.receiving({ event_types: ['realm_user'] });
     clock += 86_400;
     const token = tokenOf({ email: 'stub@acme.example' });
     const { user } = (await offer('plain', token, { include_profile: true })).body;
@@ -518,7 +518,7 @@ describe('POST /jwt/fetch_api_key', () => {
     ]);
   });
 
-  test('takes a token once when it is shown many times at once, and forgets it when it is over', async () => {
+  test('accepts a token once among concurrent requests, and deletes its record after it expires', async () => {
     const token = good('once', { jti: 'many', exp: NOW + 60 });
     const replies = await Promise.all(Array.from({ length: 10 }, () => offer('once', token)));
     expect(replies.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 9 }, () => 400)]);
@@ -527,7 +527,7 @@ describe('POST /jwt/fetch_api_key', () => {
       service.app.db.usedToken.count({ where: { realmId, expiresAt: { lt: new Date((NOW + 200) * 1000) } } });
     expect(await kept()).toBeGreaterThan(0);
     clock = NOW + 600;
-    // Of an account that may not sign in, it is not used up.
+    // A token of an account that cannot sign in is not consumed.
     const { id } = await addUser('once', 'late@acme.example', { isActive: false });
     const late = tokenOf({ email: 'late@acme.example', jti: 'late', exp: NOW + 900 });
     expect((await offer('once', late)).body.code).toBe('USER_DEACTIVATED');
@@ -544,19 +544,19 @@ describe('JWT_AUTH_KEYS', () => {
   const privatePem = rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
   test.for([
-    ['the algorithm "none"', { key: SECRET, algorithms: ['none'] }, /"none" is not one of those taken/],
-    ['an unknown algorithm', { key: SECRET, algorithms: ['HS257'] }, /"HS257" is not one of those taken/],
-    ['the name of something else', { key: SECRET, algorithms: ['constructor'] }, /is not one of those taken/],
+    ['the algorithm "none"', { key: SECRET, algorithms: ['none'] }, /"none" is not supported/],
+    ['an unknown algorithm', { key: SECRET, algorithms: ['HS257'] }, /"HS257" is not supported/],
+    ['the name of something else', { key: SECRET, algorithms: ['constructor'] }, /is not supported/],
     ['no algorithm', { key: SECRET, algorithms: [] }, /acme.algorithms: Too small/],
-    ['a secret for RS256', { key: SECRET, algorithms: ['RS256'] }, /RS256 needs a key of another kind/],
+    ['a secret for RS256', { key: SECRET, algorithms: ['RS256'] }, /RS256 needs another type of key/],
     ['a secret of 32 bytes for HS512', { key: 'x'.repeat(32), algorithms: ['HS512'] }, /at least 64 bytes/],
-    ['a private key', { key: privatePem, algorithms: ['RS256'] }, /must be the public one/],
-    ['a broken PEM', { key: '-----BEGIN PUBLIC KEY-----\nx', algorithms: ['RS256'] }, /holds no public key/],
+    ['a private key', { key: privatePem, algorithms: ['RS256'] }, /must be a public key/],
+    ['a broken PEM', { key: '-----BEGIN PUBLIC KEY-----\nx', algorithms: ['RS256'] }, /contains no public key/],
     ['a key on another curve', { key: pem(ec.publicKey), algorithms: ['ES384'] }, /on another curve/],
     ['an unknown field', { key: SECRET, algorithms: ['HS256'], jwksUri: 'x' }, /jwksUri/],
   ] as const)('refuses %s at the start', ([, entry, reason]) => refusedAtStart(entry, reason));
 
-  test('names the variable, and never shows a key', () => {
+  test('an error names the variable, and contains no key', () => {
     const failure = (text: string) => {
       try {
         readConfig({ JWT_AUTH_KEYS: text });
@@ -567,12 +567,12 @@ describe('JWT_AUTH_KEYS', () => {
     };
     expect(failure('{')).toBe('JWT_AUTH_KEYS: is not valid JSON');
     expect(failure(JSON.stringify({ 'no.subdomain': { key: SECRET, algorithms: ['HS256'] } }))).toMatch(
-      /"no.subdomain" is no subdomain/,
+      /"no.subdomain" is not a valid subdomain/,
     );
     expect(failure(JSON.stringify({ acme: { key: SECRET, algorithms: ['none'] } }))).not.toContain(SECRET);
   });
 
-  test('takes keys of every kind', () => {
+  test('accepts keys of every kind', () => {
     const keys = {
       '': { key: 'x'.repeat(64), algorithms: ['HS256', 'HS384', 'HS512'] },
       rsa: { key: PUBLIC_KEY, algorithms: ['RS256', 'PS512'] },

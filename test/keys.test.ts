@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { doEverything } from './helpers/everything.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
-import { isGroupPicked } from './helpers/part.ts';
 import { makeScene } from './helpers/scene.ts';
 
-// An organisation's rows can only be kept apart from those of others, on a server of their own, where nothing is unique
-// across organisations: whoever writes a row would have to ask all servers. See src/platform/db/README.md.
+// Organizations can be placed on separate database servers only if no index is unique across organizations. Otherwise
+// each write would have to ask all servers. See src/platform/db/README.md.
 
-/** What is unique in the whole service, and why it must be. */
+/** Indexes that are unique across the whole service, with the reason. */
 const DIRECTORY: Readonly<Record<string, string>> = {
   realm_pkey: "an organisation's own number, which all others begin with",
   realm_subdomain_key: 'by it the organisation of a request is found',
@@ -18,7 +17,7 @@ const DIRECTORY: Readonly<Record<string, string>> = {
   email_change_token_hash_key: 'what leads from a mail to the change: nobody is signed in there',
 };
 
-/** What is not of organisations: whatever database a node works on has its own. */
+/** Indexes that do not belong to organizations. Each database has its own. */
 const OF_THE_DATABASE: Readonly<Record<string, string>> = {
   log_epoch_pkey: 'since when the logs of this database go on without a break',
   log_epoch_only: 'that there is one such row',
@@ -37,7 +36,7 @@ interface UniqueIndex {
   readonly first: string | null;
 }
 
-/** Every primary key and every unique index of the service's tables, as the database has them. */
+/** Returns every primary key and unique index of the service's tables from the catalog. */
 const uniqueIndexes = () => service.app.db.$queryRaw<UniqueIndex[]>`
   SELECT i.relname AS name, x.indisprimary AS "isPrimary", a.attname AS first
   FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
@@ -45,14 +44,14 @@ const uniqueIndexes = () => service.app.db.$queryRaw<UniqueIndex[]>`
   WHERE t.relnamespace = current_schema()::regnamespace AND x.indisunique AND t.relname <> '_prisma_migrations'
   ORDER BY i.relname`;
 
-test('every primary key and every unique index begins with the organization, but for those of a directory', async () => {
+test('every primary key and unique index starts with the organization, except those of the directory', async () => {
   const indexes = await uniqueIndexes();
   expect(indexes.filter(({ isPrimary }) => isPrimary).length).toBeGreaterThan(40);
   const others = indexes.filter(({ first }) => first !== 'realm_id').map(({ name }) => name);
   expect(others).toEqual([...Object.keys(DIRECTORY), ...Object.keys(OF_THE_DATABASE)].sort());
 });
 
-test('every reference begins with the organization, but for that to the organization itself', async () => {
+test('every foreign key starts with the organization, except that to the organization itself', async () => {
   const references = await service.app.db.$queryRaw<{ name: string; first: string; target: string }[]>`
     SELECT c.conname AS name, a.attname AS first, c.confrelid::regclass::text AS target
     FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
@@ -61,7 +60,7 @@ test('every reference begins with the organization, but for that to the organiza
   expect(references.filter(({ first }) => first !== 'realm_id')).toEqual([]);
 });
 
-/** A step of a statement's plan. */
+/** A step of a query plan. */
 interface Step {
   readonly 'Index Name'?: string;
   readonly 'Index Cond'?: string;
@@ -70,7 +69,7 @@ interface Step {
 
 const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)];
 
-/** How the database looks rows up for a statement, whatever it is asked for, and however few there are. */
+/** Returns the plan of a statement, independently of its parameters and of the number of rows. */
 async function planOf(statement: string): Promise<Step[]> {
   const count = Math.max(0, ...[...statement.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
   const values = count === 0 ? '' : `(${Array(count).fill('NULL').join()})`;
@@ -88,8 +87,8 @@ async function planOf(statement: string): Promise<Step[]> {
   });
 }
 
-describe.runIf(isGroupPicked('keys.test.ts > what requests ask'))('what requests ask the database', () => {
-  test('gives the organization wherever an index begins with it', async () => {
+describe('what requests ask the database', () => {
+  test('contains the organization wherever an index starts with it', async () => {
     const scene = await makeScene({ on: service });
     const made = await service.queriesOf(() => doEverything(scene));
     const statements = [...new Set(made)].filter((one) => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(one));

@@ -2,17 +2,17 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { parseSync } from 'vite';
 
-/** Not written by anybody. */
+/** The folder of generated files. */
 const GENERATED = 'generated';
 
 /**
- * The floors of `src`, from the ground up: what stands on one imports what stands below it, or on the same entry. The
- * longest name that a file's path begins with is its entry.
+ * The floors of `src`, from bottom to top. A module imports only modules on lower floors, or in the same entry. The
+ * entry of a file is the first part of its path.
  *
  * @see src/README.md
  */
 export const FLOORS: readonly (readonly string[])[] = [
-  [GENERATED],
+  [GENERATED, 'contract'],
   ['platform', 'markdown'],
   ['events'],
   ['access'],
@@ -23,30 +23,34 @@ export const FLOORS: readonly (readonly string[])[] = [
   ['administration'],
   ['server'],
   ['main.ts', 'cli.ts'],
+  ['start.ts'],
   ['web'],
 ];
 
-/** Runs in browsers: it knows the service by its contract alone, and nothing of the service knows it. */
+/** Runs in browsers. It shares only its contract with the service, and the service does not import it. */
 const APART = 'web';
 
-/** Fewer mean that the check looks at the wrong folder, or reads no imports. */
+/** Rules that the page and the service share. */
+const SHARED = 'contract';
+
+/** Fewer files mean that the check reads the wrong folder, or finds no imports. */
 const FEWEST_FILES = 300;
 
-/** One import, of types alone or not, between two files of `src`: paths from there. */
+/** One import between two files of `src`, including imports of types only. Paths are relative to `src`. */
 export interface Import {
   readonly from: string;
   readonly to: string;
-  /** Whether it is imported only when it comes to that: circles of such wait for nobody. */
+  /** Whether the import is dynamic. Circular dynamic imports are harmless. */
   readonly isLate?: boolean;
 }
 
-/** What a tree of modules is made of. */
+/** The files of a module tree and their imports. */
 export interface Tree {
   readonly files: readonly string[];
   readonly imports: readonly Import[];
 }
 
-/** Reads every module below a folder, and what it imports of the others. */
+/** Reads every module below a folder, and its imports within the folder. */
 export function readTree(root: string): Tree {
   const files = globSync('**/*.{ts,tsx}', { cwd: root, exclude: [GENERATED, `${APART}/${GENERATED}`] }).map((file) =>
     file.replaceAll('\\', '/'),
@@ -63,7 +67,7 @@ export function readTree(root: string): Tree {
   return { files, imports };
 }
 
-/** Of a module: what it imports and exports from, types included, and what it imports when it gets there. */
+/** Returns the static imports and re-exports of a module, including types, and its dynamic imports. */
 function specifiersOf(file: string, text: string): { readonly specifier: string; readonly isLate: boolean }[] {
   const { module, errors } = parseSync(file, text);
   if (errors.length > 0) throw new Error(`${file}: ${errors[0]?.message}`);
@@ -77,13 +81,34 @@ function specifiersOf(file: string, text: string): { readonly specifier: string;
   ];
 }
 
+/** The part of a package.json that names other packages. */
+export type Manifest = Readonly<Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>>>>;
+
+/** Returns the packages that the modules below a folder import, each with the first importing file. */
+export function packagesOf(root: string): ReadonlyMap<string, string> {
+  const packages = new Map<string, string>();
+  for (const file of globSync('**/*.{ts,tsx}', { cwd: root, exclude: ['**/generated/**'] })) {
+    for (const { specifier } of specifiersOf(file, readFileSync(join(root, file), 'utf8'))) {
+      const name = /^(?![.]|node:)(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0];
+      if (name !== undefined && !packages.has(name)) packages.set(name, file);
+    }
+  }
+  return packages;
+}
+
+/** Returns packages that the service imports, but that are missing in an install without development packages. */
+export const missingPackages = (packages: ReadonlyMap<string, string>, { dependencies }: Manifest): string[] =>
+  [...packages]
+    .filter(([name]) => !(name in dependencies))
+    .map(([name, file]) => `${file} imports ${name}, which is not in the dependencies of package.json`);
+
 const entryOf = (file: string): string => file.split('/')[0] ?? '';
 const floorOf = (file: string): number => FLOORS.findIndex((floor) => floor.includes(entryOf(file)));
 
 /**
- * What is wrong with a tree: files that stand on no floor, imports that go up or across a floor, and circles of files.
+ * Checks a tree for files on no floor, imports of the same or a higher floor, and circular imports.
  *
- * @returns One line each; none when all is well.
+ * @returns One line for each fault.
  */
 export function faultsOf({ files, imports }: Tree): string[] {
   const few = files.length < FEWEST_FILES ? [`only ${files.length} files were seen`] : [];
@@ -94,7 +119,7 @@ export function faultsOf({ files, imports }: Tree): string[] {
     )
     .map(({ from, to }) => `${from} imports ${to}, which does not stand below it`);
   const across = imports
-    .filter(({ from, to }) => (entryOf(from) === APART) !== (entryOf(to) === APART))
+    .filter(({ from, to }) => entryOf(to) !== SHARED && (entryOf(from) === APART) !== (entryOf(to) === APART))
     .map(({ from, to }) => `${from} imports ${to}: ${APART} stands apart`);
   const circles = circlesOf(imports.filter(({ isLate }) => isLate !== true)).map(
     (circle) => `a circle of ${circle.length} files: ${circle.join(' → ')}`,
@@ -102,7 +127,7 @@ export function faultsOf({ files, imports }: Tree): string[] {
   return [...few, ...homeless, ...upward, ...across, ...circles];
 }
 
-/** The strongly connected parts of more than one file, by Tarjan's algorithm. */
+/** Returns the strongly connected components with more than one file, by Tarjan's algorithm. */
 function circlesOf(imports: readonly Import[]): string[][] {
   const next = Map.groupBy(imports, ({ from }) => from);
   const order = new Map<string, number>();
@@ -129,9 +154,11 @@ function circlesOf(imports: readonly Import[]): string[][] {
   return circles;
 }
 
-// As a script: part of `npm run check`.
+// Runs as a script as part of `npm run check`.
 if (import.meta.main) {
-  const faults = faultsOf(readTree(join(import.meta.dirname, '../src')));
+  const source = join(import.meta.dirname, '../src');
+  const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as Manifest;
+  const faults = [...faultsOf(readTree(source)), ...missingPackages(packagesOf(source), manifest)];
   for (const fault of faults) console.error(fault);
   process.exit(faults.length > 0 ? 1 : 0);
 }

@@ -1,13 +1,14 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect, createServer as createTcpServer } from 'node:net';
 import { platform } from 'node:os';
 import { expect, test } from 'vitest';
-import { listen } from '../src/server/listen.ts';
+import { freePort, listen } from '../src/server/listen.ts';
 
 const HOST = '127.0.0.1';
 
-test('listens at no port that something else has, be it another of our own servers', async () => {
+test('refuses a port that is in use, also by another server of this project', async () => {
   const other = createTcpServer();
   other.listen(0, HOST);
   await once(other, 'listening');
@@ -21,8 +22,56 @@ test('listens at no port that something else has, be it another of our own serve
   await (await listen(createServer(), port, HOST)).close();
 });
 
-// Elsewhere a port has one socket.
-test.runIf(platform() === 'linux')('takes many connections in a turn of the event loop', async () => {
+test.for([
+  ['127.0.0.1', '0.0.0.0', 'EADDRINUSE'],
+  ['0.0.0.0', '127.0.0.1', 'EADDRINUSE'],
+  ['127.0.0.1', '::', 'EADDRINUSE'],
+  ['127.0.0.1', 'localhost', 'EADDRINUSE'],
+  ['127.0.0.1', '127.0.0.1', 'EADDRINUSE'],
+] as const)(
+  'reports that a port is in use before it listens: used at %s, wanted at %s',
+  async ([used, wanted, code]) => {
+    for (const reusePort of [false, true]) {
+      const other = createTcpServer();
+      other.listen({ port: 0, host: used, reusePort });
+      await once(other, 'listening');
+      const { port } = other.address() as { port: number };
+      await expect(freePort(port, wanted), `reusePort ${reusePort}`).rejects.toMatchObject({ code, port });
+      other.close();
+      await once(other, 'close');
+      await expect(freePort(port, wanted)).resolves.toBe(port);
+    }
+  },
+);
+
+/** Connects to a port again and again, and prints each new outcome. */
+const KNOCK = `const [port, seen] = [Number(process.argv[1]), new Set()];
+  const note = (outcome) => seen.has(outcome) || (seen.add(outcome), console.log(outcome));
+  const knock = () => require('node:net').connect(port, '127.0.0.1')
+    .on('connect', () => note('accepted')).on('error', ({ code }) => note(code)).on('close', knock);
+  for (let i = 0; i < 8; i++) knock();`;
+
+test('does not accept connections while it checks the port', async () => {
+  const port = await freePort(0, HOST);
+  const clients = spawn(process.execPath, ['-e', KNOCK, String(port)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let outcomes = '';
+  clients.stdout.on('data', (chunk: Buffer) => {
+    outcomes += chunk.toString();
+  });
+  await expect.poll(() => outcomes).toBe('ECONNREFUSED\n');
+  for (let i = 0; i < 300; i++) await freePort(port, HOST);
+  clients.kill();
+  await once(clients, 'exit');
+  expect(outcomes).toBe('ECONNREFUSED\n');
+});
+
+test('rejects an address of another machine, and an unknown name', async () => {
+  await expect(freePort(4_000, '203.0.113.9')).rejects.toMatchObject({ code: 'EADDRNOTAVAIL' });
+  await expect(freePort(4_000, 'unknown.invalid')).rejects.toThrow(/ENOTFOUND|EAI_AGAIN/);
+});
+
+// On other systems a port has only one listening socket.
+test.runIf(platform() === 'linux')('accepts many connections in one turn of the event loop', async () => {
   const COUNT = 320;
   const server = createServer();
   const taken = Promise.withResolvers<void>();
@@ -40,7 +89,7 @@ test.runIf(platform() === 'linux')('takes many connections in a turn of the even
   setImmediate(turn);
   await taken.promise;
   turning = false;
-  // With one a turn it would be as many as connections.
+  // With one connection in each turn, the number of turns would equal that of connections.
   expect(turns).toBeLessThan(COUNT / 4);
   for (const socket of sockets) socket.destroy();
   await close();

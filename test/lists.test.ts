@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
-let people: Organisation;
+let people: Organization;
 
 beforeAll(async () => {
-  people = await organisation();
+  people = await organization();
   const { owner, member } = people;
   for (const name of ['a', 'b', 'c']) await owner.ok('POST', '/channels/create', { name, subscribers: [owner.id] });
   await owner.ok('POST', '/channels/create', { name: 'secret', subscribers: [owner.id], invite_only: true });
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 describe('a list', () => {
-  test('is there as its edges, and as its nodes alone', async () => {
+  test('is available as edges, and as nodes only', async () => {
     const { member } = people;
     const { savedSnippets } = await member.query(
       '{ savedSnippets(first: 2) { totalCount nodes { id title } edges { node { id title } } pageInfo { hasNextPage } } }',
@@ -25,7 +25,7 @@ describe('a list', () => {
     expect([totalCount, pageInfo.hasNextPage]).toEqual([3, true]);
   });
 
-  test('counts what the viewer sees of it, whatever the page and whoever asks', async () => {
+  test('counts the items that the viewer can see, on every page and for every viewer', async () => {
     const { owner, member } = people;
     const query = '{ channels(first: 1, isSubscribed: null) { totalCount nodes { name } } }';
     const [all, some] = [(await owner.query(query)).channels, (await member.query(query)).channels];
@@ -35,7 +35,7 @@ describe('a list', () => {
     expect(mine.channels.totalCount).toBe(mine.channels.nodes.length);
   });
 
-  test('of what is nobody’s to count has no total, and one that is empty has none in it', async () => {
+  test('without a countable total returns null, and an empty one returns 0', async () => {
     const { owner, guest } = people;
     expect((await owner.query('{ messages { totalCount } }')).messages).toEqual({ totalCount: null });
     expect((await guest.query('{ savedSnippets { totalCount nodes { id } } }')).savedSnippets).toEqual({
@@ -44,7 +44,7 @@ describe('a list', () => {
     });
   });
 
-  test('within a list counts for each', async () => {
+  test('within another list is counted for each item', async () => {
     const { owner } = people;
     const { channels } = await owner.query('{ channels(first: 50) { nodes { name subscribers { totalCount } } } }');
     const counts = Object.fromEntries(
@@ -56,8 +56,8 @@ describe('a list', () => {
     expect(counts).toMatchObject({ a: 1, secret: 1 });
   });
 
-  test('counts whoever is in each group of a list, directly or however deep, and nobody who is deactivated', async () => {
-    const { owner, member, moderator, ada } = (await organisation({ ada: 'member' })) as Organisation & { ada: Person };
+  test('counts the members of each group, direct or nested, without deactivated users', async () => {
+    const { owner, member, moderator, ada } = (await organization({ ada: 'member' })) as Organization & { ada: Person };
     const make = async (name: string, members: readonly number[], subgroups: readonly number[] = []) =>
       (await owner.ok('POST', '/user_groups/create', { name, description: '', members, subgroups })).group_id;
     const inner = await make('inner', [member.id, ada.id]);
@@ -75,7 +75,7 @@ describe('a list', () => {
   });
 
   test('counts the channels of each user and the readers of each message', async () => {
-    const { owner, member } = await organisation();
+    const { owner, member } = await organization();
     const subscribers = [owner.id, member.id];
     const { id } = await owner.ok('POST', '/channels/create', { name: 'b', subscribers });
     await owner.ok('PATCH', '/realm', { enable_read_receipts: true });
@@ -94,7 +94,7 @@ describe('a list', () => {
   });
 });
 
-test('objects of many types are found by their ids, in the order asked for, and 100 at a time', async () => {
+test('objects of many types are found by their ids, in the given order, and at most 100 at a time', async () => {
   const { member } = people;
   const { viewer, savedSnippets } = await member.query('{ viewer { id } savedSnippets { nodes { id } } }');
   const ids = [savedSnippets.nodes[2].id, 'nonsense', viewer.id, savedSnippets.nodes[0].id, viewer.id];
@@ -108,10 +108,10 @@ test('objects of many types are found by their ids, in the order asked for, and 
   ]);
   const tooMany = Array.from({ length: 101 }, () => viewer.id);
   const { errors } = await member.graphql('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: tooMany });
-  expect(errors).toMatchObject([{ message: '"ids" can hold 100 at most', extensions: { code: 'BAD_REQUEST' } }]);
+  expect(errors).toMatchObject([{ message: '"ids" can contain at most 100 ids', extensions: { code: 'BAD_REQUEST' } }]);
 });
 
-test('a list that is refused leaves its neighbours', async () => {
+test('a refused list does not affect other fields', async () => {
   const { guest } = people;
   const { data, errors } = await guest.graphql(
     '{ userGroups { totalCount } channels { totalCount } viewer { fullName } }',

@@ -8,21 +8,21 @@ import { newDataDir } from './helpers/data-dir.ts';
 import { createDatabase } from './helpers/database.ts';
 import { Person } from './helpers/person.ts';
 import type { ServerProcess } from './helpers/process.ts';
-import { organisation, startServer } from './helpers/server.ts';
+import { organization, startServer } from './helpers/server.ts';
 
 const { DATABASE_URL } = process.env;
 
 const SELECTION = 'position ... on DraftsAddedEvent { drafts { content } }';
 const RESTORED = { code: 'BAD_EVENT_QUEUE_ID', reason: 'restored' };
-const BEGINS = 'a new epoch of the event log begins';
+const BEGINS = 'new event log epoch';
 
 const saveDraft = (person: Person, content: string) =>
   person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
 const register = (person: Person) => person.register({ fetch_event_types: [], idle_queue_timeout: 3_600 });
-/** How often a node said that it begins an epoch. */
+/** Returns how often a node logged the start of an epoch. */
 const begunBy = (server: ServerProcess) => server.log().split(BEGINS).length - 1;
 
-/** What a client is told that comes back with its queue, over each way in. */
+/** Returns the errors of a client that returns with its queue, over each transport. */
 async function answersTo(person: Person, queueId: string, position: number): Promise<object[]> {
   const { body } = await person.rest('GET', '/events', { queue_id: queueId, last_event_id: position });
   const { errors } = await person.graphql(
@@ -37,7 +37,7 @@ async function answersTo(person: Person, queueId: string, position: number): Pro
   return [body, errors?.[0]?.extensions, end.errors?.[0]?.extensions].map(({ code, reason }) => ({ code, reason }));
 }
 
-describe('whether a log goes on where it was', () => {
+describe('whether a log continues', () => {
   const place: LogPlace = { tables: '5/16400', cluster: '7711', copy: '12/34', timeline: '00000001' };
   const unknown: LogPlace = { tables: null, cluster: null, copy: null, timeline: null };
   const later = { timeline: '00000002' };
@@ -99,9 +99,9 @@ describe('on the embedded database', () => {
   afterAll(() => stack.disposeAsync());
   const ENV = { DATABASE_URL: undefined, REDIS_URL: undefined };
 
-  test('a copy of the data begins a new epoch, a start on the same does not', { timeout: 120_000 }, async () => {
+  test('a copy of the data starts a new epoch, a restart on the same data does not', { timeout: 120_000 }, async () => {
     const server = stack.use(await startServer({ env: ENV }));
-    const { member, realm } = await organisation({}, { on: server });
+    const { member, realm } = await organization({}, { on: server });
     const { queue_id: queueId } = await register(member);
     await saveDraft(member, 'in the back-up');
     await server.stop();
@@ -125,11 +125,11 @@ describe('on the embedded database', () => {
     for (const content of ['one', 'two', 'three']) await saveDraft(again, content);
     expect(await answersTo(again, queueId, position)).toEqual([RESTORED, RESTORED, RESTORED]);
     const { body } = await again.rest('GET', '/events', { queue_id: queueId, last_event_id: position });
-    expect(body.msg).toContain('restored from a back-up');
+    expect(body.msg).toContain('restored from a backup');
 
     const fresh = await register(again);
     expect(fresh.last_event_id).toBeGreaterThan(position);
-    // A position of before, with a queue of now: what was between them nobody can tell.
+    // A position of the previous epoch with a queue of this one: the events between them are unknown.
     const { body: mixed } = await again.rest('GET', '/events', { queue_id: fresh.queue_id, last_event_id: position });
     expect(mixed).toMatchObject({ code: 'BAD_EVENT_QUEUE_ID', reason: 'pruned' });
     await saveDraft(again, 'heard');
@@ -138,11 +138,11 @@ describe('on the embedded database', () => {
     expect(begunBy(restored)).toBe(1);
   });
 
-  test('the operator begins a new epoch, and every reader is told', async () => {
+  test('the operator starts a new epoch, and every reader is notified', async () => {
     const server = stack.use(await startServer({ env: ENV }));
     const [{ member }, { owner }] = await Promise.all([
-      organisation({}, { on: server }),
-      organisation({}, { on: server }),
+      organization({}, { on: server }),
+      organization({}, { on: server }),
     ]);
     const queue = await register(owner);
     await using live = await member.events(SELECTION);
@@ -181,10 +181,10 @@ describe.skipIf(DATABASE_URL === undefined)('on PostgreSQL', () => {
   const begun = () => nodes.map(begunBy).reduce((a, b) => a + b, 0);
   const epochOf = async () => (await database.query('SELECT * FROM log_epoch')).rows[0];
 
-  /** Somebody who hears at both nodes, with something that was heard. */
+  /** Creates a user with a stream at both nodes, and delivers one event. */
   async function somebody() {
     const [a, b] = nodes;
-    const { member, realm } = await organisation({}, { on: a });
+    const { member, realm } = await organization({}, { on: a });
     const atB = new Person({ url: b.url, host: `${realm.subdomain}.localhost:${b.port}` }, member);
     const streams = [await member.events(SELECTION), await atB.events(SELECTION)];
     await saveDraft(member, 'before');
@@ -192,7 +192,7 @@ describe.skipIf(DATABASE_URL === undefined)('on PostgreSQL', () => {
     return { member, realm, streams };
   }
 
-  test('two nodes that find their tables elsewhere begin one epoch, and each ends what it serves', async () => {
+  test('two nodes that find their tables moved start one epoch, and each ends its streams', async () => {
     const { streams } = await somebody();
     const [count, { id }] = [begun(), await epochOf()];
     await database.query(`UPDATE log_epoch SET tables = '1/1'`);
@@ -204,7 +204,7 @@ describe.skipIf(DATABASE_URL === undefined)('on PostgreSQL', () => {
     expect(await epochOf()).not.toMatchObject({ id });
   });
 
-  test('nodes that have seen the log take another timeline for a promotion, and streams go on', async () => {
+  test('nodes that have read the log treat another timeline as a promotion, and streams continue', async () => {
     const { member, streams } = await somebody();
     const [count, { id, timeline }] = [begun(), await epochOf()];
     await database.query(`UPDATE log_epoch SET timeline = '0000FFFF'`);
@@ -217,7 +217,7 @@ describe.skipIf(DATABASE_URL === undefined)('on PostgreSQL', () => {
     }
   });
 
-  test('a log that is shorter than a node has seen begins a new epoch, whoever reads it', async () => {
+  test('a log that is shorter than a node has read starts a new epoch, whoever reads it', async () => {
     const { member, realm, streams } = await somebody();
     const lastId = streams[0]?.lastId ?? 0;
     const count = begun();
@@ -233,7 +233,7 @@ describe.skipIf(DATABASE_URL === undefined)('on PostgreSQL', () => {
     expect((await register(member)).last_event_id).toBeGreaterThan(lastId);
   });
 
-  test('with no node that has seen the log, another timeline begins a new epoch: one, of two that start', {
+  test('if no node has read the log, another timeline starts one new epoch, even if two nodes start', {
     timeout: 120_000,
   }, async () => {
     const { member, streams } = await somebody();

@@ -4,12 +4,12 @@ import type { Prisma } from '../src/generated/prisma/client.ts';
 import { knowDriver } from '../src/platform/db/rows.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const SELECTION = 'position ... on DraftsAddedEvent { drafts { content } }';
 const saveDraft = (person: Person, content: string) =>
   person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
-/** How a stream ends whose queue was lost with the log that it read. */
+/** The end of a stream whose queue was lost together with the end of its log. */
 const LOST = { how: 'errors', errors: [{ extensions: { code: 'BAD_EVENT_QUEUE_ID', reason: 'restored' } }] };
 
 let server: InProcess;
@@ -18,21 +18,21 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-test('closes no stream when something is committed while the log is read', async () => {
-  const { member, realm } = await organisation({}, { on: server });
+test('no stream is closed if an event is committed while the log is read', async () => {
+  const { member, realm } = await organization({}, { on: server });
   await using live = await member.events(SELECTION);
   await saveDraft(member, 'one');
   expect(await live.next()).toMatchObject({ drafts: [{ content: 'one' }] });
   const { db, hub } = server.app;
-  // Statements go by the client, where they can be held up.
-  knowDriver(db, { reader: () => undefined, heard: () => {}, took: () => {} });
+  // Makes statements go through the client, where they can be delayed.
+  knowDriver(db, { reader: () => undefined, onStatement: () => {}, took: () => {} });
   const ask = db.$queryRaw.bind(db);
   let isLate = false;
   const late = async (...query: Parameters<typeof ask>): Promise<unknown> => {
     const answer = await ask(...query);
     if (!(query[0] as Prisma.Sql).text?.includes('FROM event_counter c')) return answer;
     isLate = true;
-    // Once, and not in the transaction that begins here.
+    // The replacement is used once, and not in the transaction that starts here.
     Reflect.deleteProperty(db, '$queryRaw');
     await saveDraft(member, 'two');
     return answer;
@@ -46,8 +46,8 @@ test('closes no stream when something is committed while the log is read', async
   expect(await live.next()).toMatchObject({ drafts: [{ content: 'three' }] });
 });
 
-test('ends the queues of an organization whose log went back, though nobody writes', async () => {
-  const { member, realm } = await organisation({}, { on: server });
+test('the queues of an organization end if its log went back, even without new events', async () => {
+  const { member, realm } = await organization({}, { on: server });
   await using live = await member.events(SELECTION);
   for (const content of ['one', 'two', 'three']) {
     await saveDraft(member, content);
@@ -56,12 +56,12 @@ test('ends the queues of an organization whose log went back, though nobody writ
   const { lastId = 0 } = live;
   await putBack(realm.id, lastId - 2);
   expect(await live.ended).toMatchObject(LOST);
-  // What comes next has an id that nobody has seen.
+  // The next event has an id that was never used.
   expect((await server.app.hub.window(realm.id)).through).toBeGreaterThan(lastId);
 });
 
-test('ends the queue of a stream for which something is read at that moment', async () => {
-  const { member, realm } = await organisation({}, { on: server });
+test('the queue of a stream ends while entities are read for it', async () => {
+  const { member, realm } = await organization({}, { on: server });
   await using live = await member.events(`${SELECTION} ... on DraftsAddedEvent { read: drafts { channel { name } } }`);
   await saveDraft(member, 'one');
   await live.next();
@@ -83,8 +83,8 @@ test('ends the queue of a stream for which something is read at that moment', as
   expect(await live.ended).toMatchObject(LOST);
 });
 
-test('ends the queues of an organization whose log went back while nobody read it, when somebody comes to', async () => {
-  const { member, realm } = await organisation({}, { on: server });
+test('the queues of an organization whose log went back without readers end at the next read', async () => {
+  const { member, realm } = await organization({}, { on: server });
   const { queue_id, last_event_id } = await member.register({ fetch_event_types: [] });
   for (const content of ['one', 'two', 'three']) await saveDraft(member, content);
   await putBack(realm.id, last_event_id + 1);
@@ -94,7 +94,7 @@ test('ends the queues of an organization whose log went back while nobody read i
   expect(await comeBack()).toMatchObject({ code: 'BAD_EVENT_QUEUE_ID', reason: 'restored' });
 });
 
-/** Has the log end at an earlier event. */
+/** Resets the end of the log to an earlier event. */
 async function putBack(realmId: number, lastId: number): Promise<void> {
   const { db } = server.app;
   await db.$transaction([

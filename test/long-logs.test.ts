@@ -6,20 +6,20 @@ import { readLogFor } from '../src/events/log-reads.ts';
 import type { Json } from './helpers/http.ts';
 import { shareInProcess } from './helpers/in-process.ts';
 import { lengthenLog } from './helpers/long-log.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
-/** More than a window holds, so that the first of them are read from the table. */
+/** More events than the in-memory log tail holds, so that the first ones are read from the table. */
 const EVENTS = 12_000;
 
-test('a queue that wants one type reads past all others in a few steps, and hears each of its own once', async () => {
+test('a queue for one type skips all others in a few statements, and receives each of its events once', async () => {
   await using server = await shareInProcess({ counts: true });
-  const { member, realm } = await organisation({}, { on: server });
+  const { member, realm } = await organization({}, { on: server });
   const saved = async (content: string) => {
     await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
     return content;
   };
   const { db } = server.app;
-  /** As many events for the member as there are, in one step: each a draft of theirs. */
+  /** Appends many draft events of the member in one statement. */
   const fillLog = async () => {
     const { id } = await db.event.findFirstOrThrow({
       where: { realmId: realm.id, type: 'drafts' },
@@ -32,7 +32,7 @@ test('a queue that wants one type reads past all others in a few steps, and hear
   await saved('to be copied');
   const queueOf = (type: string) => member.register({ event_types: [type], fetch_event_types: [] });
   const [statuses, drafts] = [await queueOf('user_status'), await queueOf('drafts')];
-  /** All that a client hears who asks until there is nothing more. */
+  /** Polls until no more events follow. @returns All of them. */
   const all = async ({ queue_id, last_event_id }: Json) => {
     const events: Json[] = [];
     for (;;) {
@@ -50,7 +50,7 @@ test('a queue that wants one type reads past all others in a few steps, and hear
     const events = await all(statuses);
     expect(events.map(({ status_text }) => status_text)).toEqual(['before', 'after']);
   });
-  // With all that is for the member, a thousand at once, there would be more than seven.
+  // If all events of the member were read, a thousand at a time, there would be more than seven statements.
   expect(queries.filter((sql) => sql.includes('AS concerned')).length).toBeLessThanOrEqual(4);
 
   const ids = (await all(drafts)).map(({ id }) => Number(id));
@@ -58,9 +58,9 @@ test('a queue that wants one type reads past all others in a few steps, and hear
   expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
 });
 
-test('a queue with a narrow reads past all other messages in a few steps, and hears each of its own once', async () => {
+test('a queue with a narrow skips other messages in a few statements, and receives each of its own once', async () => {
   await using server = await shareInProcess({ counts: true });
-  const { owner, member, realm } = await organisation({}, { on: server });
+  const { owner, member, realm } = await organization({}, { on: server });
   const { id: to } = await owner.ok('POST', '/channels/create', {
     name: 'long',
     subscribers: [owner.id, member.id],
@@ -75,7 +75,7 @@ test('a queue with a narrow reads past all other messages in a few steps, and he
     orderBy: { id: 'asc' },
   });
   const [wanted, other, status] = logged.map(({ id }) => Number(id)) as [number, number, number];
-  // At the edges of what is read at once, and in the middle.
+  // At the edges of a batch, and in the middle.
   const of = Array.from({ length: 4_000 }, (_, i) =>
     [0, 998, 999, 1_000, 3_998, 3_999].includes(i) ? wanted : i === 2_000 ? status : other,
   );
@@ -96,13 +96,13 @@ test('a queue with a narrow reads past all other messages in a few steps, and he
   });
   const heard = events.filter(({ type }) => ['message', 'user_status'].includes(type));
   expect(heard.map(({ id }) => id)).toEqual(due.map(({ id }) => Number(id)));
-  // A thousand messages at once, there would be nine.
+  // A thousand messages at a time would take nine statements.
   expect(queries.filter((sql) => sql.includes('AS concerned')).length).toBeLessThanOrEqual(4);
 });
 
-test('of long events few are read at once, and each is heard once all the same', async () => {
+test('batches of long events are short, and each event is received once', async () => {
   await using server = await shareInProcess();
-  const { member, realm } = await organisation({}, { on: server });
+  const { member, realm } = await organization({}, { on: server });
   const { db } = server.app;
   const { queue_id, last_event_id } = await member.register({ event_types: ['drafts'], fetch_event_types: [] });
   await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'x'.repeat(9_999) }] });
@@ -118,7 +118,7 @@ test('of long events few are read at once, and each is heard once all the same',
       { after: last_event_id, through: Number.MAX_SAFE_INTEGER, limit: 1_000, maxBytes },
     );
   const { events, isWhole } = await read(25_000);
-  // The one with which there are so many bytes is the last.
+  // The batch ends with the event that reaches the limit in bytes.
   expect({ ids: events.map((event) => event.id - Number(id)), isWhole }).toEqual({ ids: [0, 1, 2], isWhole: false });
   const all = await read(Number.MAX_SAFE_INTEGER);
   expect({ count: all.events.length, isWhole: all.isWhole }).toEqual({ count: 901, isWhole: true });
@@ -132,9 +132,9 @@ test('of long events few are read at once, and each is heard once all the same',
   expect(heard).toEqual(all.events.map((event) => event.id));
 });
 
-test('whoever waits for their turn to read what is far back, and goes, is not read for', async () => {
+test('no events are read for clients that disconnect while they wait for old events', async () => {
   await using server = await shareInProcess({ counts: true });
-  const { owner, member, realm } = await organisation({}, { on: server });
+  const { owner, member, realm } = await organization({}, { on: server });
   const { db, database } = server.app;
   const queues = await Promise.all([1, 2, 3].map(() => member.register({ fetch_event_types: [] })));
   await owner.ok('POST', '/users/me/status', { status_text: 'told' });
@@ -159,21 +159,21 @@ test('whoever waits for their turn to read what is far back, and goes, is not re
     await Promise.all(others);
     const [{ statusCode }] = (await answered) as [{ statusCode: number }];
     expect(statusCode).toBe(200);
-    // Behind those who are gone.
+    // Queued behind the clients that disconnected.
     await database.catchUps.take(realm.id, async () => {});
   });
   expect(reads.filter((sql) => sql.includes('AS concerned'))).toHaveLength(1);
 });
 
-test('what was committed unheard is read in parts where it is long, and each event heard once', async () => {
+test('a long range of committed events is read in parts, and each event is received once', async () => {
   await using server = await shareInProcess({ counts: true });
-  const { owner, member, realm } = await organisation({}, { on: server });
+  const { owner, member, realm } = await organization({}, { on: server });
   const { id: to } = await owner.ok('POST', '/channels/create', { name: 'long', subscribers: [owner.id, member.id] });
   const say = (content: string) => owner.ok('POST', '/messages', { type: 'channel', to, topic: 'a', content });
   const { queue_id, last_event_id } = await member.register({ fetch_event_types: [] });
   const { id } = await say('**long** '.repeat(1_100));
   const { db } = server.app;
-  // Somebody who waits keeps the log's end in memory.
+  // A waiting poll keeps the end of the log in memory.
   const first = await member.poll(queue_id, last_event_id);
   expect(first.map(({ message }) => message.id)).toEqual([id]);
   const waiting = member.poll(queue_id, first.at(-1)?.id);

@@ -10,7 +10,7 @@ import { isBusy, isCertainlyNotDone } from '../src/platform/db/errors.ts';
 import { rowReader } from '../src/platform/db/pg-rows.ts';
 import { createDatabase } from './helpers/database.ts';
 
-/** What reading fails with where every connection ends as the system says. */
+/** Returns the error of a read if every connection ends with a system error. */
 async function failing(code: string, syscall: string): Promise<unknown> {
   const error = Object.assign(new Error(`${syscall} ${code}`), { code, syscall, errno: -1 });
   const stream = () => {
@@ -30,7 +30,7 @@ test.each([
   ['ECONNREFUSED', 'connect', true],
   ['ECONNRESET', 'read', false],
   ['ETIMEDOUT', 'read', false],
-])('a database that cannot be reached is busy: %s', async (code, syscall, isNotDone) => {
+])('an unreachable database is reported as unavailable: %s', async (code, syscall, isNotDone) => {
   const error = await failing(code, syscall);
   expect(error).toMatchObject({ code });
   expect(isBusy(error)).toBe(true);
@@ -39,7 +39,7 @@ test.each([
 
 const { DATABASE_URL: databaseServer = '' } = process.env;
 
-/** The address of a way to the database on which the first connection that is asked for wake-ups is cut. */
+/** Starts a proxy that closes the first connection that executes LISTEN. @returns The database URL through the proxy. */
 async function cutAtFirstListen(databaseUrl: string): Promise<string> {
   const target = new URL(databaseUrl);
   let isCut = false;
@@ -62,7 +62,7 @@ async function cutAtFirstListen(databaseUrl: string): Promise<string> {
     .href;
 }
 
-test.skipIf(databaseServer === '')('a node whose connection for wake-ups was cut makes one in its place', async () => {
+test.skipIf(databaseServer === '')('a node whose LISTEN connection was closed opens another one', async () => {
   await using database = await createDatabase(databaseServer);
   const bus = openBus({ databaseUrl: await cutAtFirstListen(database.url) } as Config, pino({ level: 'silent' }));
   await sleep(2_500);
@@ -76,13 +76,13 @@ test.skipIf(databaseServer === '')('a node whose connection for wake-ups was cut
   expect(rows).toHaveLength(1);
 });
 
-test.skipIf(databaseServer === '')('wake-ups that end before there is a connection for them leave none', async () => {
+test.skipIf(databaseServer === '')('a bus closed before its connection is open leaves no connection', async () => {
   await using database = await createDatabase(databaseServer);
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   const ended = Date.now();
   await openBus({ databaseUrl: database.url } as Config, pino({ level: 'silent' })).close();
-  // A command of the operator's would wait for it for ever.
+  // An operator command would wait for the connection forever.
   await expect
     .poll(async () => {
       const { rows } = await client.query(

@@ -5,13 +5,13 @@ import { type Mail, queueMail } from '../src/platform/mail/outbox.ts';
 import { MailWorker } from '../src/platform/mail/worker.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { type Mailbox, openMailbox } from './helpers/mailbox.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** One clock for all of these, so that they come one after the other. */
-describe('queued mail', () => {
+/** The tests share a clock, so they run one after another. */
+describe('queued email', () => {
   let clock = Date.now();
   let mailbox: Mailbox;
   let service: InProcess;
@@ -21,12 +21,12 @@ describe('queued mail', () => {
     mailbox = await openMailbox();
     const env = { SMTP_URL: mailbox.url, MAIL_FROM: 'Acme chat <chat@acme.example>' };
     service = await startInProcess({ env, now: () => new Date(clock) });
-    realmId = (await organisation({}, { on: service })).realm.id;
+    realmId = (await organization({}, { on: service })).realm.id;
   });
   beforeEach(async () => {
     mailbox.answer = undefined;
     await service.app.db.outgoingMail.deleteMany();
-    // What is queued is stamped by the database's clock.
+    // The database's clock sets the time at which an email is queued.
     clock = Date.now() + 1;
   });
   afterAll(async () => {
@@ -38,7 +38,7 @@ describe('queued mail', () => {
     transact({ app: service.app, realmId }, (tx) =>
       queueMail(tx, { realmId, to: 'ada@acme.example', subject: 'Hello', body: 'Good day.\n', ...mail }),
     );
-  /** Lets time pass, and all be sent that is due by then. @returns What arrived meanwhile. */
+  /** Advances the clock and sends all emails that are due. @returns The emails that arrived. */
   async function pass(ms: number) {
     const before = mailbox.mails.length;
     clock = Math.max(clock + ms, Date.now());
@@ -61,7 +61,7 @@ describe('queued mail', () => {
     expect(await pass(DAY)).toEqual([]);
   });
 
-  test('is not sent when the change fails', async () => {
+  test('is not sent if the change fails', async () => {
     const change = transact({ app: service.app, realmId }, async (tx) => {
       await queueMail(tx, { realmId, to: 'ada@acme.example', subject: 'Hello', body: 'Good day.' });
       throw new Error('No');
@@ -70,7 +70,7 @@ describe('queued mail', () => {
     expect(await pass(DAY)).toEqual([]);
   });
 
-  test.each(['RCPT', 'DATA'] as const)('is tried again, after longer each time, when %s is put off', async (at) => {
+  test.each(['RCPT', 'DATA'] as const)('is retried at increasing intervals if %s is deferred', async (at) => {
     await queue();
     mailbox.answer = { at, code: 451 };
     expect(await pass(0)).toEqual([]);
@@ -85,7 +85,7 @@ describe('queued mail', () => {
     expect(await row()).toMatchObject({ attempts: 3, lastError: null, sentAt: new Date(clock) });
   });
 
-  test('is given up after days, with the reason kept', async () => {
+  test('fails after days, with the reason stored', async () => {
     await queue();
     mailbox.answer = { at: 'RCPT', code: 451 };
     for (let hours = 0; hours < 5 * 24; hours += 6) await pass(DAY / 4);
@@ -96,14 +96,14 @@ describe('queued mail', () => {
     expect(await pass(DAY)).toEqual([]);
   });
 
-  test('is given up at once when the server refuses it for good', async () => {
+  test('fails immediately if the server refuses it permanently', async () => {
     await queue();
     mailbox.answer = { at: 'RCPT', code: 550 };
     await pass(0);
     expect(await row()).toMatchObject({ attempts: 1, nextAttemptAt: null, lastError: expect.stringContaining('550') });
   });
 
-  test('does not hold up others while one is put off', async () => {
+  test('does not delay others while it is deferred', async () => {
     await queue();
     mailbox.answer = { at: 'RCPT', code: 451 };
     await pass(0);
@@ -112,20 +112,20 @@ describe('queued mail', () => {
     expect((await pass(1)).map(({ to }) => to)).toEqual([['bob@acme.example']]);
   });
 
-  test('cannot be made to carry other headers, or to go to somebody else', async () => {
+  test('cannot get other headers or recipients from its subject or body', async () => {
     await queue({ subject: 'Hello\r\nBcc: eve@evil.example\n\nboo', body: '.\r\nRCPT TO:<eve@evil.example>\r\n' });
     const [mail] = await pass(0);
     expect(mail?.to).toEqual(['ada@acme.example']);
     expect(mail?.raw).toMatch(/^Subject: Hello Bcc: eve@evil\.example boo\r$/m);
     expect(mail?.raw).not.toMatch(/^Bcc/im);
     for (const to of ['a@b.example\r\nBcc: c@d.example', 'a@b.example, c@d.example', 'A <a@b.example>', 'nobody']) {
-      await expect(queue({ to })).rejects.toThrow('one address');
+      await expect(queue({ to })).rejects.toThrow('one valid address');
     }
   });
 
-  test('is taken over, with the same Message-ID, from a node that died in the midst of it', async () => {
+  test('is sent by another node, with the same Message-ID, if the first node died meanwhile', async () => {
     await queue();
-    // As the other node left it.
+    // The state that the other node left.
     await service.app.db.$executeRaw`
       UPDATE outgoing_mail SET attempts = 1, next_attempt_at = ${new Date(clock + 5 * MINUTE)}`;
     expect(await pass(5 * MINUTE - 1000)).toEqual([]);
@@ -133,7 +133,7 @@ describe('queued mail', () => {
     expect(mail?.raw).toMatch(new RegExp(`^Message-ID: <mail\\.${realmId}\\.\\d+@localhost>\\r$`, 'm'));
   });
 
-  test('is sent once by two nodes that look at the same time', async () => {
+  test('is sent once by two nodes that poll at the same time', async () => {
     const other = new MailWorker(service.app);
     for (let i = 0; i < 10; i++) await queue({ subject: `Mail ${i}` });
     const before = mailbox.mails.length;
@@ -144,7 +144,7 @@ describe('queued mail', () => {
     await other.stop();
   });
 
-  test('is forgotten 30 days after it was sent', async () => {
+  test('is deleted 30 days after it was sent', async () => {
     await queue();
     await pass(0);
     await pass(30 * DAY - 1);
@@ -153,7 +153,7 @@ describe('queued mail', () => {
     expect(await service.app.db.outgoingMail.count()).toBe(0);
   });
 
-  test('is begun no more once the service stops', async () => {
+  test('is not started once the service stops', async () => {
     const worker = new MailWorker(service.app);
     await worker.stop();
     await queue();
@@ -162,8 +162,8 @@ describe('queued mail', () => {
   });
 });
 
-/** What people can make others' mail say of them. */
-describe('mail about people and organizations of hostile names', () => {
+/** Names that try to inject content into emails to others. */
+describe('emails with hostile names of people and organizations', () => {
   const HEADERS = [
     ...['Auto-Submitted', 'From', 'To', 'Subject', 'Message-ID', 'Date', 'MIME-Version'],
     ...['Content-Type', 'Content-Transfer-Encoding'],
@@ -195,7 +195,7 @@ describe('mail about people and organizations of hostile names', () => {
     await mailbox[Symbol.asyncDispose]();
   });
 
-  /** The headers of a mail, continuation lines with them, and its body. */
+  /** Splits an email into its headers, with continuation lines joined, and its body. */
   function partsOf(raw: string) {
     const end = raw.indexOf('\r\n\r\n');
     const fields = raw
@@ -205,8 +205,8 @@ describe('mail about people and organizations of hostile names', () => {
     return { fields: fields.map((field) => field.split(':')[0]), body: raw.slice(end + 4) };
   }
 
-  test('has these headers alone, goes to one person, and ends where it ends', async () => {
-    const made = await organisation({}, { on: service });
+  test('has only these headers, goes to one recipient, and ends at its own end', async () => {
+    const made = await organization({}, { on: service });
     const { owner, realm } = made;
     let taken = 0;
     for (const [i, name] of NAMES.entries()) {
@@ -220,26 +220,28 @@ describe('mail about people and organizations of hostile names', () => {
       const before = mailbox.mails.length;
       await service.mail.sendDue();
       const mails = mailbox.mails.slice(before);
-      expect(mails.map(({ to }) => to)).toEqual([[wanted], [leaver.email]]);
+      expect(mails.map(({ to }) => to)).toEqual([[leaver.email], [wanted], [leaver.email]]);
       for (const { raw } of mails) {
         const { fields, body } = partsOf(raw);
         expect(fields.toSorted(), name).toEqual(HEADERS.toSorted());
-        // What ends a mail early, or a line by half of a line's end, would have ended it before its own end.
+        // A bare CR, a bare LF or a null byte would end a line or the email early.
         expect(raw, name).not.toMatch(/[^\r]\n|\r[^\n]|\0/);
         const text = body.replaceAll('=\r\n', '');
-        expect(text, name).toMatch(/has been deactivated|the address is then not used/);
-        // An administrator's comment may have lines; a name is none.
+        expect(text, name).toMatch(
+          /has been deactivated|takes effect when the new address is confirmed|contact the administrators of|The address is then not used/,
+        );
+        // The comment of an administrator can contain lines, a name cannot.
         const [withoutComment = ''] = text.split('have added this comment:');
         expect(withoutComment, name).not.toMatch(/^(Bcc|MAIL|RCPT|\.)/m);
       }
     }
-    expect(taken).toBeGreaterThan(8);
+    expect(taken).toBeGreaterThan(5);
     expect(realm.name).not.toBe('');
     expect(mailbox.mails.some(({ to }) => to.some((address) => address.includes('evil')))).toBe(false);
   });
 
-  test('is refused for an address that is several, or that ends a line', async () => {
-    const { member } = await organisation({}, { on: service });
+  test('is refused for an address list, or an address with a line break', async () => {
+    const { member } = await organization({}, { on: service });
     for (const email of [
       ...[
         'a@b.example\r\nBcc: c@d.example',
@@ -262,7 +264,7 @@ describe('mail about people and organizations of hostile names', () => {
   });
 });
 
-test('refuses what is no mail server, and a sender of two lines', () => {
+test('the configuration refuses an invalid server URL, and a sender with a line break', () => {
   expect(() => readConfig({ SMTP_URL: 'http://mail.example' })).toThrow('SMTP_URL');
   expect(() => readConfig({ MAIL_FROM: 'a@b.example\nBcc: c@d.example' })).toThrow('MAIL_FROM');
 });

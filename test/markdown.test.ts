@@ -5,13 +5,13 @@ import { parseTime } from '../src/markdown/times.ts';
 import type { RenderOptions } from '../src/markdown/types.ts';
 import { markdownTrial } from './faults/markdown.ts';
 import { directory, GOLDEN, type Golden, REPORT } from './helpers/markdown-golden.ts';
-import { PATHOLOGICAL } from './helpers/pathological-markup.ts';
+import { PATHOLOGICAL, REPEATED } from './helpers/pathological-markup.ts';
 import { violationsOf } from './helpers/safe-html.ts';
 
 const render = (source: string, options: RenderOptions = {}) => renderMessage(source, directory, options);
 const htmlOf = (source: string, options: RenderOptions = {}) => render(source, options).html;
 
-describe('renders as the tables of the document say', () => {
+describe('renders as documented', () => {
   const nothing = {
     channelWildcard: false,
     topicWildcard: false,
@@ -29,27 +29,31 @@ describe('renders as the tables of the document say', () => {
     }
   });
 
-  test('a description shows no mentions, links to no channels and previews nothing', () => {
+  test('a description contains no mentions, channel links or previews', () => {
     expect(renderMarkdown('*All* of @**Full Name**, @**all**, @*group*, #**channel**')).toBe(
       '<p><em>All</em> of @**Full Name**, @**all**, @*group*, #**channel**</p>',
     );
     expect(renderMarkdown('https://u.org/a.png')).toBe('<p><a href="https://u.org/a.png">https://u.org/a.png</a></p>');
   });
 
-  test('a message that begins "/me " is of its sender', () => {
+  test('a pipe within a formula does not end a cell', () => {
+    expect(htmlOf('|a|b|\n|-|-|\n|$$|x|$$|z|')).toMatch(/class="katex".*\|x\|.*<\/td>\n<td>z<\/td>/s);
+  });
+
+  test('a message that starts with "/me " is an action of its sender', () => {
     expect(['/me waves', '/me', '/men wave', ' /me waves', 'a\n/me b'].map(isMeMessage)).toEqual([
       ...[true, false, false, false, false],
     ]);
   });
 
-  test('more than 24 images of a message are not shown, and 24 are', () => {
+  test('a message shows at most 24 images', () => {
     const images = (count: number) => Array.from({ length: count }, (_, i) => `[a](https://u.org/${i}.png)`).join(' ');
     const options = { imagePreviews: true };
     expect(htmlOf(images(24), options).match(/<img/g)).toHaveLength(24);
     expect(render(images(25), options)).toEqual({ ...render(images(25)), hasImage: false });
   });
 
-  test('times are read in many forms, and what is no date is none', () => {
+  test('times are parsed in many formats, and an invalid date is text', () => {
     const at = '2024-01-02T15:04:05.000Z';
     const forms = [
       ...[
@@ -60,7 +64,9 @@ describe('renders as the tables of the document say', () => {
         '2024-01-02t15:04:05.123z',
       ],
       ...['2 Jan 2024 15:04:05', 'January 2nd, 2024 at 3:04:05 p.m.', 'Tue Jan 02 2024 16:04:05 GMT+0100 (CET)'],
-      ...['1/2/2024 10:04:05 AM EST', 'Tuesday, 2 January 2024 15:04:05 UTC'],
+      ...['1/2/2024 10:04:05 AM EST', 'Tuesday, 2 January 2024 15:04:05 UTC', '2024-01-02 3:04:05 PM'],
+      ...['Tues 2024-01-02 15:04:05', 'Wed, 3 Jan 2024 00:04:05 +0900'],
+      ...['2024 Jan 2 at 15:04:05', '2024/1/2 20:34:05 +0530', '3:04:05 pm, 2 Jan 2024'],
     ];
     for (const form of forms) expect(parseTime(form)?.toISOString(), form).toBe(at);
     const others = [
@@ -73,6 +79,17 @@ describe('renders as the tables of the document say', () => {
       'foo 2024-01-02',
       '9'.repeat(13),
       '2024 <b>',
+      ...['Feb 30, 2024', '31 April 2024', '29 Feb 2023', '2/30/2024', '13/1/2024', '11-26-2026', '2024-02-30T10:00Z'],
+      ...[
+        '2 Jan 2024 24:00',
+        '2 Jan 2024 10:60',
+        '2 Jan 2024 13 pm',
+        '2 Jan 2024 0 am',
+        '2024-01-02 24:00',
+        '2 Jan 24',
+      ],
+      ...['Mon, 2 Jan 2024', 'Wednesday 1/2/2024', 'Tue 2024-01-03', 'Wed Jan 02 2024 23:30 -0500'],
+      ...['2 Jan 2024 10:00 11:00', '2 Jan 2024 3 Feb 2024', '2024-01-02T15:04:60Z', 'Jan 2024'],
     ];
     for (const other of others) expect(parseTime(other), other).toBeUndefined();
   });
@@ -85,7 +102,7 @@ describe('renders as the tables of the document say', () => {
     expect(topicLinks('nothing here')).toEqual([]);
   });
 
-  test('what is to be looked up is known before, and is nothing for most texts', () => {
+  test('references are known before rendering, and most texts have none', () => {
     const nobody = { userNames: [], userIds: [], groupNames: [], channelNames: [], topics: [], wildcards: [] };
     const none = { ...nobody, emojiNames: [] };
     expect(referencesIn('*plain* text, a@b.org #1, at https://u.org :)')).toEqual(none);
@@ -102,7 +119,7 @@ describe('renders as the tables of the document say', () => {
     expect(referencesIn(source)).toEqual({
       userNames: ['A B'],
       userIds: [5, 6],
-      groupNames: ['g'],
+      groupNames: ['g', 'g* #'],
       channelNames: ['c', 'd', 'e'],
       topics: [
         { channel: 'c', topic: 't' },
@@ -111,17 +128,37 @@ describe('renders as the tables of the document say', () => {
       wildcards: ['all', 'topic'],
       emojiNames: [],
     });
+    // Block marks, which are not part of the text, can precede a mention or stand within a name.
+    const marked = [
+      '>@**A**',
+      '|@**A**|',
+      '|@**B\\|4**|',
+      'a@**x @**A**',
+      '>#**c**',
+      '|#**c>t**|',
+      '>@*g*',
+      '|#**c\\|d**|',
+    ];
+    expect(referencesIn(marked.join('\n'))).toEqual({
+      userNames: ['A', 'x @'],
+      userIds: [4],
+      groupNames: ['g'],
+      channelNames: ['c', 'c\\|d', 'c|d'],
+      topics: [{ channel: 'c', topic: 't' }],
+      wildcards: [],
+      emojiNames: [],
+    });
   });
 });
 
-describe('nothing of the source becomes markup of its own', () => {
-  test('600 hostile texts render to HTML that a browser reads as what it is', async () => {
+describe('no source text becomes markup of its own', () => {
+  test('600 hostile texts render to safe HTML that a parser reads unchanged', async () => {
     const { violations, facts } = await markdownTrial({ texts: 600, seed: 1 });
     expect(violations).toEqual([]);
     expect(facts['without any markup']).toBeLessThan(200);
   });
 
-  test('the reader that judges this knows what must not be', () => {
+  test('the checker detects forbidden markup', () => {
     const bad = [
       ...[
         '<script>x</script>',
@@ -143,7 +180,7 @@ describe('nothing of the source becomes markup of its own', () => {
     for (const html of bad) expect(violationsOf(html), html).not.toEqual([]);
   });
 
-  test('halves of characters, null bytes and marks of the renderer itself do no harm', () => {
+  test('lone surrogates, null bytes and markers of the renderer are harmless', () => {
     const html = htmlOf('\ud800\ud800 `a` \udfff\0 \ud800\ud801 **\0b** $$\\char"D800$$ $$\\char0$$');
     expect(html.isWellFormed()).toBe(true);
     expect(html).not.toContain('\0');
@@ -151,8 +188,8 @@ describe('nothing of the source becomes markup of its own', () => {
   });
 });
 
-describe('hostile texts are rendered within bounds', () => {
-  // Far more than any takes: what looks at its characters over and over again takes minutes.
+describe('hostile texts render within limits', () => {
+  // Far more time than any of them takes. A parser that reads its characters repeatedly takes minutes.
   test.each(Object.entries(PATHOLOGICAL))('%s', { timeout: 20_000 }, (_, source) => {
     const options = { translateEmoticons: true, imagePreviews: true, defaultCodeLanguage: 'python' };
     const startedAt = performance.now();
@@ -161,13 +198,30 @@ describe('hostile texts are rendered within bounds', () => {
     expect(html.length).toBeLessThan(1_000_000);
   });
 
-  test('a table of more cells than a message has room for is text', () => {
+  // For 10,000 characters, a parser that reads them repeatedly takes a thousand times as long as for words.
+  test.each(Object.entries(REPEATED))('not much slower than words: %s', (_, texts) => {
+    const options = { translateEmoticons: true, imagePreviews: true };
+    const fastest = (source: string, tries: number) =>
+      Math.min(
+        ...Array.from({ length: tries }, () => {
+          const startedAt = performance.now();
+          render(source, options);
+          return performance.now() - startedAt;
+        }),
+      );
+    const words = 'See the report at https://u.org/a. '.padEnd(10_000, 'Some words of a long text, ');
+    const limit = 200 * fastest(words, 10);
+    const slow = texts.filter((text) => fastest(text, 1) > limit && fastest(text, 3) > limit);
+    expect(slow.map((text) => `${text.slice(0, 10)}…${text.slice(-10)}`)).toEqual([]);
+  });
+
+  test('a table with more cells than a message can contain is text', () => {
     const table = (rows: number) => `${'|a'.repeat(100)}|\n${'|-'.repeat(100)}|\n${'b\n'.repeat(rows)}`;
     expect(htmlOf(table(90)).match(/<td>/g)).toHaveLength(9_000);
     expect(htmlOf(table(1_000))).not.toContain('<table>');
   });
 
-  test('what nests too deep is text, and none of it is lost', () => {
+  test('blocks nested too deeply are text, and nothing is lost', () => {
     for (const mark of ['> ', '* ', '1. ']) {
       const html = htmlOf(`${mark.repeat(200)}end`);
       expect(html.match(/<(?:blockquote|ul|ol)/g)?.length).toBeLessThan(30);
@@ -175,7 +229,7 @@ describe('hostile texts are rendered within bounds', () => {
     }
   });
 
-  test('code that is too much is not highlighted, and formulas that are too much are shown as their source', () => {
+  test('long code is not highlighted, and long formulas are shown as source', () => {
     const code = (length: number) => `\`\`\`js\n${'let x;\n'.repeat(length / 7)}\`\`\``;
     expect(htmlOf(code(4_900))).toContain('class="k"');
     expect(htmlOf(code(5_600))).toContain('data-code-language="JavaScript"><pre><span></span><code>let x;\nlet');
@@ -186,7 +240,7 @@ describe('hostile texts are rendered within bounds', () => {
     expect(many.endsWith('<span class="tex-error">$$x$$</span> </p>')).toBe(true);
   });
 
-  test('a formula defines no names, writes nowhere and goes nowhere', () => {
+  test('a formula cannot define names, write files or open addresses', () => {
     for (const formula of [
       '\\def\\a{x}\\a',
       '\\let\\a=x',
@@ -201,7 +255,7 @@ describe('hostile texts are rendered within bounds', () => {
     expect(htmlOf('$$\\begin{matrix}a\\\\let\\end{matrix}$$')).toContain('class="katex"');
   });
 
-  test('when the time is up the text is shown without highlighting and formulas', () => {
+  test('after the time limit, the text is rendered without highlighting and formulas', () => {
     const source = `**a** @**Full Name**\n\n${'$$x^2$$ '.repeat(500)}\n${'```js\nlet x = "a"\n```\n'.repeat(100)}`;
     const { html } = render(source, { milliseconds: 1 });
     expect(html).not.toContain('katex');

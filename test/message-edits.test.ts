@@ -6,7 +6,7 @@ import { shownIds } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { type Parameters, Person } from './helpers/person.ts';
-import { type Organisation, type OrganisationOptions, organisation, type RoleName } from './helpers/server.ts';
+import { type Organization, type OrganizationOptions, organization, type RoleName } from './helpers/server.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
@@ -18,14 +18,14 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-// One clock for all: one test after the other.
+// The tests share a clock, so they run one after another.
 
 const MODERN = {
   client_capabilities: { notification_settings_null: true, bulk_message_deletion: true, empty_topic_name: true },
 };
 
 const place = <const P extends Readonly<Record<string, RoleName>>>(people: P = {} as P) =>
-  organisation(people, { on: service } as OrganisationOptions);
+  organization(people, { on: service } as OrganizationOptions);
 
 const channel = async (by: Person, name: string, subscribers: readonly Person[], fields: Parameters = {}) =>
   (await by.ok('POST', '/channels/create', { name, subscribers: subscribers.map(({ id }) => id), ...fields })).id;
@@ -41,25 +41,25 @@ const direct = async (by: Person, to: readonly Person[], content = 'hello'): Pro
 
 const patch = (by: Person, id: number, parameters: Parameters) => by.rest('PATCH', `/messages/${id}`, parameters);
 const edit = (by: Person, id: number, parameters: Parameters) => by.ok('PATCH', `/messages/${id}`, parameters);
-/** Without a word in the topics. */
+/** Parameters that prevent notices in the topics. */
 const QUIET = { send_notification_to_new_thread: false };
 
 const history = async (by: Person, id: number, parameters: Parameters = {}) =>
   (await by.ok('GET', `/messages/${id}/history`, parameters)).message_history;
 
-const set = (org: Organisation, settings: Json) =>
+const set = (org: Organization, settings: Json) =>
   service.app.db.realm.update({ where: { id: org.realm.id }, data: { settings } });
 
 const row = (id: number) => service.app.db.message.findFirstOrThrow({ where: { id } });
 
-/** A permission that nobody holds, as the organisation's settings have it. */
-async function nobody(org: Organisation) {
+/** Returns a permission that no user holds, in the form of the organization's settings. */
+async function nobody(org: Organization) {
   const where = { realmId: org.realm.id, name: 'role:nobody' };
   const { id } = await service.app.db.userGroup.findFirstOrThrow({ where });
   return { members: [], groups: [id] };
 }
 
-/** An edit that is refused on both doors, as far as both have it. @returns What REST answered. */
+/** Expects a refused edit in both APIs, as far as each has the parameters. @returns The REST response. */
 async function refuse(
   by: Person,
   id: number,
@@ -82,18 +82,18 @@ async function refuse(
   return body;
 }
 
-/** A bot of somebody's. */
-async function ownBot({ realm, ...org }: Organisation, owner: Person): Promise<Person> {
+/** Creates a bot of a user. */
+async function ownBot({ realm, ...org }: Organization, owner: Person): Promise<Person> {
   const command = { org: realm.subdomain, owner: owner.email, name: 'beeper', shortName: 'beeper' };
   const { user_id: id, email, api_key: apiKey } = await runCommand(service.dataDir, 'bot create', command);
   const { url, host } = org.owner;
   return new Person({ url, host }, { id, name: 'beeper', email, apiKey, role: 400 });
 }
 
-/** Nobody else hears of it, and everybody can. */
+/** An event that any user can create and that only that user receives. */
 const MARK = { drafts: [{ type: '', to: [], topic: '', content: 'mark' }] };
 
-/** Everything one queue hears up to the mark. */
+/** Returns all events of a queue before the mark. */
 async function upToMark(person: Person, queueId: string, from: number, first: Promise<Json[]>): Promise<Json[]> {
   const events = await first;
   while (events.at(-1)?.type !== 'drafts') {
@@ -102,13 +102,16 @@ async function upToMark(person: Person, queueId: string, from: number, first: Pr
   return events.slice(0, -1).map(({ id: _, ...event }) => event);
 }
 
-/** What each hears of an act: the same live, while they wait for it, as when they come for it later. */
+/**
+ * Returns the events that an act causes for each user. They must be the same live, in a waiting poll, as in a later
+ * poll.
+ */
 async function heardBy(people: readonly Person[], act: () => Promise<unknown>, client: Parameters = MODERN) {
   const parameters = { fetch_event_types: [], ...client };
   const live = await Promise.all(
     people.map(async (person) => {
       const { queue_id, last_event_id } = await person.register(parameters);
-      // In an object: a promise would be waited for.
+      // Wrapped in an object, because a promise would be awaited.
       return { person, queue_id, last_event_id, first: { poll: person.poll(queue_id, last_event_id) } };
     }),
   );
@@ -129,7 +132,7 @@ async function heardBy(people: readonly Person[], act: () => Promise<unknown>, c
 }
 
 describe('PATCH /messages/{message_id}', () => {
-  test('edits content for its sender, on both doors, and tells each subscriber once', async () => {
+  test('edits content for its sender, in both APIs, with one event for each subscriber', async () => {
     const { owner, member, guest } = await place();
     const general = await channel(owner, 'general', [owner, member, guest]);
     const id = await send(member, general, 'greetings', 'hello');
@@ -158,6 +161,8 @@ describe('PATCH /messages/{message_id}', () => {
         },
       ]);
     }
+    // Edits within a minute are one version.
+    clock += MINUTE;
     const { editedMessage } = await member.mutate(
       'editMessage',
       { messageId: id, content: ' \n ' },
@@ -176,7 +181,7 @@ describe('PATCH /messages/{message_id}', () => {
     });
   });
 
-  test('names those anew who received the message, and shows each their own flags', async () => {
+  test('updates mentions for the recipients of the message, and shows each their own flags', async () => {
     const { owner, member, guest, moderator, realm } = await place();
     const general = await channel(owner, 'general', [owner, member, guest]);
     const id = await send(member, general, 'greetings');
@@ -203,7 +208,7 @@ describe('PATCH /messages/{message_id}', () => {
     expect(rows.map(({ userId }) => userId)).toEqual([owner.id]);
   });
 
-  test('refuses in the order of the document, on both doors', async () => {
+  test('refuses in the documented order, in both APIs', async () => {
     const org = await place();
     const { owner, administrator, member, moderator, guest } = org;
     const general = await channel(owner, 'general', [owner, member, moderator, guest]);
@@ -269,14 +274,14 @@ describe('PATCH /messages/{message_id}', () => {
     const noTopics = 'You do not have permission to create new topics in this channel.';
     await refuse(member, mine, { topic: 'b' }, noTopics);
     expect(await history(member, mine)).toHaveLength(1);
-    // Not so for a topic that is there, nor for a mark on one; and organization administrators may always move.
+    // Existing topics, with or without the mark, are allowed. Organization administrators can always move messages.
     await edit(member, mine, { topic: '✔ a', ...QUIET });
     await edit(member, mine, { topic: 'A', ...QUIET });
     await refuse(administrator, mine, { stream_id: named }, 'You do not have permission to post in this channel.');
     expect((await history(member, mine)).map(({ topic }: Json) => topic)).toEqual(['a', '✔ a', 'A']);
   });
 
-  test('keeps to the time limits, moderators exempt, and says how much of a topic is young enough', async () => {
+  test('applies time limits, except to moderators, and reports how much of a topic can still be moved', async () => {
     const org = await place();
     const { owner, moderator, member } = org;
     const general = await channel(owner, 'general', [owner, moderator, member]);
@@ -303,7 +308,7 @@ describe('PATCH /messages/{message_id}', () => {
     await set(org, { move_messages_between_streams_limit_seconds: null });
     await refuse(member, young, { topic: 'b', stream_id: other, ...all }, message, code);
     await edit(member, young, { stream_id: other, ...all, ...QUIET });
-    // Each keeps its topic as it is written.
+    // Each message keeps the spelling of its topic.
     const topics = (await Promise.all([old, young, younger].map(row))).map(({ topic }) => topic);
     expect(topics).toEqual(['a', 'a', 'A']);
     const [[heard]] = (await heardBy([moderator], () => edit(moderator, young, { topic: 'b', ...all, ...QUIET }))) as [
@@ -320,7 +325,7 @@ describe('PATCH /messages/{message_id}', () => {
   });
 });
 
-/** An event in a few words. */
+/** Summarizes an event. */
 const brief = ({ type, message_ids, flags, message, ...event }: Json) => {
   if (type === 'update_message') return { moved: message_ids, flags, ...(event.content && { says: event.content }) };
   if (type === 'delete_message') return { gone: message_ids, from: event.topic };
@@ -329,14 +334,14 @@ const brief = ({ type, message_ids, flags, message, ...event }: Json) => {
   return { [type]: message?.content };
 };
 
-/** Without what sending does to the sender's policies. */
+/** Summarizes events, without those about policies that sending sets for the sender. */
 const briefly = (heard: readonly Json[][]) =>
   heard.map((events) => events.filter(({ type }) => type !== 'user_topic').map(brief));
 
 const leave = (person: Person, name: string) =>
   person.ok('DELETE', '/users/me/subscriptions', { subscriptions: [name] });
 describe('moving', () => {
-  test('takes one message, the later ones or the whole topic, and writes it into the history of each', async () => {
+  test('applies to one message, later ones or the whole topic, and is recorded in the history of each', async () => {
     const org = await place({ reader: 'member' });
     const { owner, member, reader } = org;
     const general = await channel(owner, 'general', [owner, member, reader]);
@@ -402,7 +407,7 @@ describe('moving', () => {
     ]);
     expect(await history(owner, one)).toHaveLength(1);
 
-    // Where only moves may be seen, nothing tells what was written before.
+    // If only moves are visible, previous content is omitted.
     await set(org, { message_edit_history_visibility_policy: 'moves' });
     await edit(member, two, { content: 'deux' });
     const { prev_content, prev_rendered_content, content_html_diff, ...first } = snapshots[1] as Json;
@@ -411,14 +416,14 @@ describe('moving', () => {
     await set(org, { message_edit_history_visibility_policy: 'none' });
     const { body } = await owner.rest('GET', `/messages/${two}/history`);
     expect(body.msg).toBe('Message edit history is disabled in this organization');
-    // Whoever may not read the message may not read its history.
+    // Users who cannot read a message cannot read its history.
     await set(org, {});
     const note = await direct(member, [owner]);
     expect(await history(owner, note)).toMatchObject([{ topic: '', content: 'hello', user_id: member.id }]);
     expect((await reader.rest('GET', `/messages/${note}/history`)).body.msg).toBe('Invalid message(s)');
   });
 
-  test('tells in the topics where messages went, and takes policies along when nothing stays behind', async () => {
+  test('posts notices in the topics, and moves policies if no message stays behind', async () => {
     const { owner, member, moderator } = await place();
     const general = await channel(owner, 'general', [owner, member, moderator]);
     const other = await channel(owner, 'other', [owner, member, moderator]);
@@ -433,6 +438,10 @@ describe('moving', () => {
     }
     const toldOld = { send_notification_to_old_thread: true };
     const [here, by] = ['moved here from', `by @_**member|${member.id}**.`];
+    // Another spelling of the same topic is not a move.
+    const [spelled] = await heardBy([moderator], () => edit(member, one, { topic: 'Breakfast', ...toldOld }));
+    expect((spelled ?? []).map(brief)).toEqual([{ moved: [one], flags: [] }]);
+    await edit(member, one, { topic: 'breakfast', ...toldOld });
     const [part] = await heardBy([moderator], () => edit(member, one, { topic: 'tea', ...toldOld }));
     expect((part ?? []).map(brief)).toEqual([
       { moved: [one], flags: [] },
@@ -461,7 +470,7 @@ describe('moving', () => {
     ]);
   });
 
-  test('shows moved messages to nobody who may not read them, and is gone for those who could', async () => {
+  test('shows moved messages only to users who can read them, and deletes them for users who could', async () => {
     const { owner, member, moderator, administrator, guest, bot, ...org } = await place({
       newcomer: 'member',
       reactor: 'member',
@@ -477,7 +486,7 @@ describe('moving', () => {
     const people = [owner, member, guest, moderator, reactor, administrator, newcomer, bot];
     const said = await heardBy(people, () => edit(member, first, { content: 'secret' }));
     const edited = { moved: [first], flags: [], says: 'secret' };
-    // Who took it up, or received it, hears of it for as long as they may read it.
+    // Users who received the message or have flags on it get its events as long as they can read it.
     expect(briefly(said)).toEqual([
       [edited],
       [{ ...edited, flags: expect.any(Array) }],
@@ -497,13 +506,13 @@ describe('moving', () => {
       ...[administrator, newcomer].map(() => [arrived]),
       [],
     ]);
-    // Not to be read: not to be edited, deleted, or moved back.
+    // Users who cannot read the message cannot edit, delete or move it either.
     for (const person of [member, guest, moderator])
       await refuse(person, first, { content: 'x' }, 'Invalid message(s)');
     expect((await member.rest('DELETE', `/messages/${first}`)).body.msg).toBe('Invalid message(s)');
     const hidden = await heardBy(people, () => edit(owner, second, { content: 'for us', topic: 'more', ...QUIET }));
     expect(briefly(hidden).map((events) => events.length)).toEqual([1, 0, 0, 0, 0, 1, 1, 0]);
-    // And back into the open, for everybody who is there.
+    // The message moves back to the public channel, and all users there receive it.
     const back = await heardBy(people, () => edit(owner, first, { stream_id: open, ...QUIET }));
     expect(briefly(back).map((events) => events.map(({ moved }) => moved))).toEqual([
       ...[[[first]], [[first]], [[first]], [[first]], [[first]]],
@@ -511,7 +520,7 @@ describe('moving', () => {
     ]);
   });
 
-  test('shows of a protected history to each what they received, and no word of the rest', async () => {
+  test('shows each user only what they received in a protected history', async () => {
     const { owner, member, moderator, administrator } = await place();
     const guarded = await channel(owner, 'guarded', [owner, member], GUARDED);
     const before = await send(owner, guarded, 'plans', 'before');
@@ -534,7 +543,7 @@ describe('moving', () => {
       [],
     ]);
     expect(renamed[2]?.[0].message_id).toBe(after);
-    // A member of the other channel sees what comes; who leaves something behind loses it.
+    // Members of the target channel receive the moved messages. Users outside it lose them.
     const shared = await channel(owner, 'shared', [owner, administrator, moderator], SHARED);
     const all = { propagate_mode: 'change_all', ...QUIET };
     const went = await heardBy(people, () => edit(owner, before, { stream_id: shared, ...all }));
@@ -548,7 +557,7 @@ describe('moving', () => {
     expect(briefly(back).map((events) => events.map(({ flags: _, ...event }) => event))).toEqual([
       [{ moved: ids }],
       [{ moved: ids }],
-      // What was never sent to them is gone again.
+      // Messages that were never sent to them are removed again.
       [{ moved: [after] }, { gone: [before], from: 'schemes' }],
       [{ gone: ids, from: 'schemes' }],
     ]);
@@ -561,7 +570,7 @@ describe('moving', () => {
 });
 
 describe('resolving a topic', () => {
-  test('is told in the topic, unread by those who follow it alone, and leaves no trace when undone in a minute', async () => {
+  test('posts a notice, unread only for followers, which is deleted if undone within a minute', async () => {
     const org = await place();
     const { owner, member, moderator, guest } = org;
     const general = await channel(owner, 'general', [owner, member, moderator, guest]);
@@ -591,7 +600,7 @@ describe('resolving a topic', () => {
     expect((await row(id)).lastMovedAt).toBeNull();
     const notice = Number((await service.app.db.message.findFirst({ orderBy: { id: 'desc' } }))?.id);
     clock += 60_000;
-    // By the notice itself, as clients do that name a topic by its last message.
+    // Undone by the id of the notice, as by clients that identify a topic by its last message.
     const undone = await told(() => edit(owner, notice, { topic: 'lunch', ...all }));
     expect(undone).toEqual(people.map(() => [[[notice]], [ids]]));
     expect(await service.app.db.message.count({ where: { id: notice } })).toBe(0);
@@ -601,7 +610,7 @@ describe('resolving a topic', () => {
     clock += 61_000;
     const later = await told(() => resolve(owner, 'lunch'));
     expect(later[1]?.at(-1)).toEqual([`${who} has marked this topic as unresolved.`]);
-    // Moved away with its mark, it is a move like any other.
+    // Moving a topic together with its mark is an ordinary move.
     const other = await channel(owner, 'other', [owner, guest]);
     const moved = await told(() => edit(owner, id, { topic: '✔ lunch', stream_id: other, ...all }));
     expect(moved[1]?.at(-1)).toEqual([`This topic was moved here from #**general>lunch** by ${who}.`]);
@@ -610,7 +619,7 @@ describe('resolving a topic', () => {
 });
 
 describe('DELETE /messages/{message_id}', () => {
-  test('deletes for those who may, on both doors, once, and keeps the message for 30 days', async () => {
+  test('deletes for permitted users, in both APIs, once, and keeps the message for 30 days', async () => {
     const org = await place();
     const { owner, administrator, member, moderator, guest, realm } = org;
     const general = await channel(owner, 'general', [owner, member, moderator]);
@@ -639,7 +648,7 @@ describe('DELETE /messages/{message_id}', () => {
     clock += 601_000;
     await refused(member, mine, 'The time limit for deleting this message has passed');
     await set(org, { message_content_delete_limit_seconds: null });
-    // The administrator reads along without being subscribed.
+    // The administrator receives events without a subscription.
     const heard = await heardBy([owner, member, administrator, guest], async () => {
       expect(await remove(member, ofBot)).toBe('deleted');
       expect(await administrator.mutate('deleteMessage', { messageId: mine }, 'messageId')).toEqual(
@@ -671,7 +680,7 @@ describe('DELETE /messages/{message_id}', () => {
     expect(await service.app.db.deletedMessage.count(kept)).toBe(0);
   });
 
-  test('tells clients without the capability of each message by itself', async () => {
+  test('sends one event for each message to clients without the capability', async () => {
     const { owner, member } = await place();
     const open = await channel(owner, 'open', [owner, member]);
     const closed = await channel(owner, 'closed', [owner], SHARED);
@@ -681,7 +690,7 @@ describe('DELETE /messages/{message_id}', () => {
     const gone = { type: 'delete_message', message_type: 'stream', stream_id: open, topic: 'general chat' };
     expect(heard[0]?.slice(2)).toMatchObject([{ message_ids: ids, orig_subject: 'general chat', subject: 'b' }]);
     expect(heard[1]).toEqual(ids.map((message_id) => ({ ...gone, message_id })));
-    // Nobody of those who are not in the conversation hears of a direct message.
+    // Users outside the conversation receive no events of a direct message.
     const note = await direct(owner, [owner]);
     const alone = await heardBy([owner, member], async () => {
       await edit(owner, note, { content: '/me thinks' });

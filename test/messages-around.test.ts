@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
-let people: Organisation;
+let people: Organization;
 let channelId: number;
 const ids: number[] = [];
 
 beforeAll(async () => {
-  people = await organisation();
+  people = await organization();
   const { owner, member } = people;
   channelId = (await owner.ok('POST', '/channels/create', { name: 'general', subscribers: [owner.id, member.id] })).id;
   for (let i = 0; i < 9; i++) {
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 const PAGE = 'nodes { databaseId } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }';
 
-/** A page around an anchor: places in the row of messages, the newest first, and what lies beyond. */
+/** Reads a page around an anchor. @returns Indexes of messages, newest first, and whether older or newer ones follow. */
 async function around(anchor: object, page: object): Promise<{ places: number[]; older: boolean; newer: boolean }> {
   const query = `query ($anchor: MessageAnchor, $first: Int, $last: Int, $narrow: MessageNarrowInput) {
     messages(anchor: $anchor, first: $first, last: $last, narrow: $narrow) { ${PAGE} } }`;
@@ -60,7 +60,7 @@ describe('messages around an anchor', () => {
     expect(await around(anchor(), page)).toEqual({ places: [...places], older, newer });
   });
 
-  test('are those that REST has', async () => {
+  test('are the same as in REST', async () => {
     const { member } = people;
     const range = {
       anchor: 'first_unread',
@@ -73,7 +73,7 @@ describe('messages around an anchor', () => {
     expect(places.toReversed().map((place) => ids[place])).toEqual(messages.map(({ id }: Json) => id));
   });
 
-  test('go on by their cursors in both directions', async () => {
+  test('can be paginated by cursor in both directions', async () => {
     const { member } = people;
     const query = `query ($id: ID!) { messages(anchor: { messageId: $id }, first: 1, last: 1) { ${PAGE} } }`;
     const { messages } = await member.query(query, { id: globalId('Message', ids[4] ?? 0) });
@@ -86,7 +86,7 @@ describe('messages around an anchor', () => {
     expect(await read(`last: 2, before: "${startCursor}"`)).toEqual([7, 6]);
   });
 
-  test('are refused where an anchor says nothing, two things, or comes with a cursor', async () => {
+  test('are refused if the anchor is empty, ambiguous, or combined with a cursor', async () => {
     const { member } = people;
     const refusal = async (query: string, variables = {}) =>
       (await member.graphql(query, variables)).errors?.[0]?.extensions.code;

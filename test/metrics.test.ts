@@ -3,16 +3,16 @@ import { databaseErrorKind } from '../src/platform/db/errors.ts';
 import { globalId } from './helpers/global-ids.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { Visitor } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
-// What an operator reads in /metrics, and that what reads it for them can.
+// Content of /metrics for operators, and its format for Prometheus.
 
 let service: InProcess;
-let house: Organisation;
+let house: Organization;
 
 beforeAll(async () => {
   service = await startInProcess();
-  house = await organisation({}, { on: service });
+  house = await organization({}, { on: service });
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
@@ -24,7 +24,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** Values as Go reads them, in whatever case. */
+/** Values as Go parses them, in any case. */
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (-?[\d.e+-]+|nan|[+-]inf)$/i;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\n"])*)"(?:,|$)/y;
 
@@ -47,14 +47,14 @@ const samplesIn = (text: string): Sample[] =>
     return [{ name, labels: labelsIn(labels), value: Number(value) }];
   });
 
-/** What is counted under some labels. */
+/** Returns the sum of the samples with these labels. */
 async function count(name: string, wanted: Readonly<Record<string, string>>): Promise<number> {
   const samples = samplesIn(await readMetrics());
   const fits = ({ labels }: Sample) => Object.entries(wanted).every(([label, value]) => labels[label] === value);
   return samples.filter((sample) => sample.name === name && fits(sample)).reduce((sum, { value }) => sum + value, 0);
 }
 
-/** By how much a count is more after something. */
+/** Returns the increase of a sum while `act` runs. */
 async function growth(name: string, labels: Readonly<Record<string, string>>, act: () => Promise<unknown>) {
   const before = await count(name, labels);
   await act();
@@ -65,7 +65,7 @@ const OPERATIONS = 'graphql_operation_duration_seconds_count';
 const REFUSALS = 'requests_refused_total';
 const DATABASE_ERRORS = 'database_errors_total';
 
-test('what the database does not do is counted by its kind', async () => {
+test('database errors are counted by kind', async () => {
   const { db } = service.app;
   const divide = () => db.$queryRaw`SELECT 1 / 0`.catch(() => {});
   expect(await growth(DATABASE_ERRORS, { kind: 'value' }, divide)).toBe(1);
@@ -88,7 +88,7 @@ test('what the database does not do is counted by its kind', async () => {
   expect(databaseErrorKind(new Error('Connection terminated unexpectedly'))).toBe('connection');
 });
 
-test('GraphQL is counted by the name of the operation', async () => {
+test('GraphQL operations are counted by name', async () => {
   const { member } = house;
   const ask = (name: string) => () => member.graphql(`query ${name} { viewer { fullName } }`);
   expect(await growth(OPERATIONS, { operation: 'WhoAmI', type: 'query' }, ask('WhoAmI'))).toBe(1);
@@ -98,7 +98,7 @@ test('GraphQL is counted by the name of the operation', async () => {
   expect(await growth(OPERATIONS, { operation: 'Save', type: 'mutation' }, save)).toBe(1);
 });
 
-test('a stranger can name no operation, and all others together a hundred', async () => {
+test('operations without credentials count without a name, and others under at most a hundred names', async () => {
   const { member } = house;
   const stranger = new Visitor({ url: member.url, host: member.host });
   const askAs = (who: Visitor, name: string) => () => who.graphql(`query ${name} { __typename }`);
@@ -113,7 +113,7 @@ test('a stranger can name no operation, and all others together a hundred', asyn
   expect(await growth(OPERATIONS, { operation: 'Name1' }, askAs(stranger, 'Name1'))).toBe(1);
 });
 
-test('what is refused is counted by its code, once', async () => {
+test('refusals are counted once, by code', async () => {
   const { member } = house;
   const missing = { api: 'rest', code: 'REQUEST_VARIABLE_MISSING' };
   expect(await growth(REFUSALS, missing, () => member.rest('POST', '/saved_snippets', {}))).toBe(1);
@@ -124,7 +124,7 @@ test('what is refused is counted by its code, once', async () => {
   expect(await growth(REFUSALS, { api: 'graphql', code: 'STREAM_DOES_NOT_EXIST' }, inUnion)).toBe(1);
   expect(await growth(REFUSALS, { api: 'graphql' }, inUnion)).toBe(1);
   const bad = { api: 'graphql', code: 'BAD_REQUEST' };
-  // The second time it is known.
+  // The second attempt finds the document in the cache.
   for (const [document, code] of [
     ['{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
     ['{', 'GRAPHQL_PARSE_FAILED'],
@@ -144,7 +144,7 @@ test('what is refused is counted by its code, once', async () => {
   expect(await growth(REFUSALS, { api: 'rest' }, () => wrong.rest('GET', '/users/me'))).toBe(1);
 });
 
-test('the page is in the format that it says: named, explained and typed once, counters and units by their names', async () => {
+test('the page follows its format: one name, help and type each, and names with suffix and unit', async () => {
   const { headers } = await fetch(`${service.url}/metrics`);
   expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   const text = await readMetrics();

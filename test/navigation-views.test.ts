@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const VIEW = { fragment: 'narrow/channel/7-general', is_pinned: true, name: 'General' };
 
-test.concurrent('keeps built-in and custom views, each of their own user, over both doors', async () => {
-  const { member, guest } = await organisation();
-  const heard = await member.hearing();
+test.concurrent('stores built-in and custom views for each user, in both APIs', async () => {
+  const { member, guest } = await organization();
+  const heard = await member.receiving();
   await member.ok('POST', '/navigation_views', { fragment: ' inbox ', is_pinned: false });
   await member.ok('POST', '/navigation_views', VIEW);
   const { navigation_views } = await member.ok('GET', '/navigation_views');
   expect(navigation_views).toEqual([{ fragment: 'inbox', is_pinned: false, name: null }, VIEW]);
   expect((await guest.ok('GET', '/navigation_views')).navigation_views).toEqual([]);
-  // The path holds slashes, encoded or not.
+  // The path contains slashes, encoded or not.
   await member.ok('PATCH', `/navigation_views/${VIEW.fragment}`, { name: 'Other' });
   await member.ok('PATCH', `/navigation_views/${encodeURIComponent(VIEW.fragment)}`, { is_pinned: true });
   const payload = await member.mutate(
@@ -32,8 +32,8 @@ test.concurrent('keeps built-in and custom views, each of their own user, over b
   ]);
 });
 
-test.concurrent('refuses views that cannot be, or are there already', async () => {
-  const { member, guest } = await organisation();
+test.concurrent('refuses invalid and duplicate views', async () => {
+  const { member, guest } = await organization();
   await member.ok('POST', '/navigation_views', VIEW);
   await member.ok('POST', '/navigation_views', { fragment: 'feed', is_pinned: true });
   for (const [method, path, parameters, expected] of [

@@ -3,7 +3,7 @@ import { parseJson } from '../src/platform/json.ts';
 import { type Json, send } from './helpers/http.ts';
 import { multipart, PREFLIGHT } from './helpers/multipart.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const DEEP = 5_000;
 const arrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
@@ -11,7 +11,7 @@ const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)
 const TOO_DEEP = /nested too deep \(limit: 64\)$/;
 const QUERY = 'mutation ($input: AddAlertWordsInput!) { addAlertWords(input: $input) { __typename } }';
 
-describe('JSON of clients', () => {
+describe('JSON from clients', () => {
   test.for([
     ['arrays', arrays],
     ['objects', objects],
@@ -19,21 +19,21 @@ describe('JSON of clients', () => {
       'both, with texts full of brackets and quotes',
       (n: number) => `${'[{"a\\"[[":'.repeat(n / 2)}"]]\\\\"${'}]'.repeat(n / 2)}`,
     ],
-  ] as const)('is read 64 deep, and no deeper: %s', ([, nested]) => {
+  ] as const)('is parsed to a depth of 64, and refused beyond: %s', ([, nested]) => {
     expect(parseJson(nested(64), 'it')).toBeDefined();
     expect(() => parseJson(nested(66), 'it')).toThrow('it is nested too deep (limit: 64)');
   });
 
-  test('is not taken for deep because much stands side by side, or within a text', () => {
+  test('does not count as deep because of long lists or text content', () => {
     const wide = JSON.stringify([Array.from({ length: 1_000 }, () => [{}]), '[{'.repeat(1_000), '\\"[[', '\\']);
     expect(parseJson(`${wide}`, 'it')).toEqual(JSON.parse(wide));
   });
 });
 
 test.for(['variables', 'extensions', 'other'])(
-  'GraphQL under an idempotency key refuses a body with deep %s, and does not fail of it',
+  'GraphQL under an idempotency key refuses a body with deep %s without failing',
   async (name) => {
-    const { member } = await organisation();
+    const { member } = await organization();
     for (const nested of [arrays(DEEP), objects(DEEP)]) {
       const input = name === 'variables' ? nested : '{"words":["ahoy"]}';
       const besides = name === 'variables' ? '' : `,"${name}":{"deep":${nested}}`;
@@ -66,7 +66,7 @@ test.concurrent.for<[string, string, string, Record<string, string>, string?]>([
     { accept: 'text/event-stream' },
   ],
 ])('GraphQL refuses deep JSON in %s', async ([, method, path, headers, body]) => {
-  const { member } = await organisation();
+  const { member } = await organization();
   const all = { ...member.headers, ...headers };
   const reply = await send(member.url, { method, path: encodeURI(path), headers: all, body });
   expect(reply.status).toBe(400);
@@ -74,7 +74,7 @@ test.concurrent.for<[string, string, string, Record<string, string>, string?]>([
 });
 
 test.concurrent.for(['operations', 'map'])('GraphQL refuses deep JSON in the %s of an upload', async (name) => {
-  const { member } = await organisation();
+  const { member } = await organization();
   const fields = { operations: '{"query":"{ viewer { id } }"}', map: '{}', [name]: `{"a":${arrays(DEEP)}}` };
   const { type, content } = multipart(Object.entries(fields));
   const headers = { ...member.headers, ...PREFLIGHT, 'content-type': type };
@@ -95,7 +95,7 @@ test.concurrent.for([
     { type: 'direct', content: 'hello', scheduled_delivery_timestamp: 4_102_444_800 },
   ],
 ] as const)('REST refuses a deep parameter: %s %s', async ([method, path, name, others]) => {
-  const { member } = await organisation();
+  const { member } = await organization();
   for (const nested of [arrays(1_000), objects(1_000)]) {
     const parameters = { ...others, [name]: nested };
     expect(await member.rest(method, path, parameters, { headers: { 'idempotency-key': 'k' } })).toMatchObject({
@@ -105,8 +105,8 @@ test.concurrent.for([
   }
 });
 
-test.concurrent.for(['ping', 'subscribe', 'pong'])('a socket is closed that sends a deep %s', async (type) => {
-  const { member } = await organisation();
+test.concurrent.for(['ping', 'subscribe', 'pong'])('a socket that sends a deeply nested %s is closed', async (type) => {
+  const { member } = await organization();
   await using socket = await RawSocket.connected(member);
   socket.send(`{"type":"${type}","id":"1","payload":${objects(DEEP)}}`);
   expect((await socket.closed).code).toBe(4400);

@@ -4,10 +4,10 @@ import { Prisma } from '../src/generated/prisma/client.ts';
 import { compileNarrow } from '../src/messages/narrow/narrow.ts';
 import { type Range, selectIds } from '../src/messages/narrow/narrow-select.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
-import { fillOrganisation, LARGE } from './helpers/large-organisation.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { fillOrganization, LARGE } from './helpers/large-organization.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
-/** A node of what EXPLAIN tells. */
+/** A node of an EXPLAIN plan. */
 interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
@@ -19,16 +19,16 @@ interface PlanNode {
 }
 
 let service: InProcess;
-let people: Organisation;
+let people: Organization;
 
 beforeAll(async () => {
   service = await startInProcess();
-  people = await organisation({}, { on: service });
+  people = await organization({}, { on: service });
   const { member, owner, realm } = people;
-  await fillOrganisation((sql, parameters) => service.app.db.$executeRawUnsafe(sql, ...parameters), {
+  await fillOrganization((sql, parameters) => service.app.db.$executeRawUnsafe(sql, ...parameters), {
     ...{ realmId: realm.id, readerId: member.id, senderId: owner.id },
   });
-  // Some channels are long; all of it is of one time, so that the newest are of many.
+  // Some channels are long. All messages have the same age, so the newest ones are in many channels.
   await service.app.db.$executeRaw`
     INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content, client_name,
                          sent_at, sent_event_id, send_token)
@@ -39,7 +39,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => service[Symbol.asyncDispose]());
 
-/** How the database goes about it, as it does for a statement that it has not seen often. */
+/** Returns the plans of a range, as for statements that the database has rarely executed. */
 async function plansOf(range: Range): Promise<PlanNode[]> {
   const { app } = service;
   const { member, realm } = people;
@@ -63,13 +63,13 @@ async function plansOf(range: Range): Promise<PlanNode[]> {
 
 const nodesIn = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesIn)];
 
-test('the newest messages of all that somebody received are read in order, and little else', async () => {
+test('the newest received messages are read in order, with few other rows', async () => {
   const [plan] = await plansOf({ anchor: 'newest', numBefore: 50, numAfter: 0, includeAnchor: true });
   const scans = nodesIn(plan as PlanNode).filter(
     (node) => node['Index Name']?.startsWith('message_') === true || node['Relation Name'] === 'message',
   );
   expect(scans.length).toBeGreaterThan(3);
-  // From an index that has them by id, and not by topic: all of a channel would be looked through.
+  // Uses indexes by id and not by topic, which would read the whole channel.
   const kinds = scans
     .filter((node) => node['Actual Loops'] > 0)
     .map((node) => `${node['Node Type']} ${node['Index Name']}`);
@@ -80,6 +80,6 @@ test('the newest messages of all that somebody received are read in order, and l
     (sum, node) => sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
     0,
   );
-  // Some times as many as are wanted, of 40,000; and what is rounded up for each channel.
+  // A few times the requested number, of 40,000, plus rounding for each channel.
   expect(rows).toBeLessThan(2_000 + LARGE.channels);
 });

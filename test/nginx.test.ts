@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type Agent, request as requestPlain } from 'node:http';
@@ -7,15 +8,17 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../src/platform/config.ts';
 import { urlOf } from '../src/platform/hosts.ts';
-import { isGroupPicked } from './helpers/part.ts';
+import { createDatabase } from './helpers/database.ts';
+import { send } from './helpers/http.ts';
 import { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization, startServer } from './helpers/server.ts';
 import { type Served, startService } from './helpers/service.ts';
 
-// The configuration that is documented for nginx, run by a real one: what of it is changed here are ports and paths.
+// Runs the documented configuration in a real nginx. Only ports and paths are changed.
 
 const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx'].find(existsSync);
 const NOTE = NGINX === undefined ? ': skipped, for there is no nginx' : '';
@@ -42,9 +45,19 @@ const answers = async (port: number): Promise<boolean> => {
   return isOpen;
 };
 
-/** The documented file at other ports, over TLS and without, and a proxy that does nothing but `proxy_pass`. */
-function configuration(folder: string, { port, plain, tls, bare }: Readonly<Record<string, number>>): string {
-  const changed = DOCUMENTED.replace('server 127.0.0.1:4000;', `server 127.0.0.1:${port};`)
+interface Ports {
+  /** Ports of the nodes. */
+  readonly nodes: readonly number[];
+  readonly plain: number;
+  readonly tls: number;
+  readonly bare: number;
+}
+
+/** Returns the documented file with other ports, with and without TLS, and a second server with only `proxy_pass`. */
+function configuration(folder: string, { nodes, plain, tls, bare }: Ports): string {
+  const changed = DOCUMENTED.replace(/server 127\.0\.0\.1:4000(.*;)/, (_, parameters) =>
+    nodes.map((port) => `server 127.0.0.1:${port}${parameters}`).join('\n'),
+  )
     .replace('listen 443 ssl;', `listen 127.0.0.1:${tls} ssl; listen 127.0.0.1:${plain};`)
     .replace('/etc/ssl/chat.example.pem', join(folder, 'cert.pem'))
     .replace('/etc/ssl/chat.example.key', join(folder, 'key.pem'));
@@ -57,75 +70,79 @@ function configuration(folder: string, { port, plain, tls, bare }: Readonly<Reco
     http {
       access_log off; ${temporary}
       ${changed}
-      server { listen 127.0.0.1:${bare}; location / { proxy_pass http://127.0.0.1:${port}; } }
+      server { listen 127.0.0.1:${bare}; location / { proxy_pass http://127.0.0.1:${nodes[0]}; } }
     }`;
 }
 
-describe.runIf(NGINX !== undefined && isGroupPicked('nginx.test.ts'))(`behind nginx${NOTE}`, () => {
+/** Starts nginx with the documented file in front of nodes. */
+async function startNginx(stack: AsyncDisposableStack, urls: readonly string[]): Promise<Ports> {
+  const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
+  stack.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const certificate = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  const files = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'cert.pem')];
+  execFileSync('openssl', [...certificate, ...files, '-days', '2', '-subj', `/CN=${HOST}`], { stdio: 'ignore' });
+  const nodes = urls.map((url) => Number(new URL(url).port));
+  const ports = { nodes, plain: await freePort(), tls: await freePort(), bare: await freePort() };
+  writeFileSync(join(folder, 'nginx.conf'), configuration(folder, ports));
+  const nginx = spawn(NGINX ?? '', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'inherit' });
+  stack.defer(async () => {
+    nginx.kill('SIGTERM');
+    if (nginx.exitCode === null) await once(nginx, 'exit');
+  });
+  await vi.waitFor(async () => expect(await answers(ports.plain)).toBe(true), { timeout: PATIENCE_MS });
+  return ports;
+}
+
+describe.runIf(NGINX !== undefined)(`behind nginx${NOTE}`, () => {
   const stack = new AsyncDisposableStack();
   let service: Served;
   let owner: Person;
-  let ports: { readonly plain: number; readonly tls: number; readonly bare: number };
+  let ports: Ports;
 
   beforeAll(async () => {
     service = stack.use(
       await startService({ env: { EXTERNAL_HOST: HOST, TRUST_PROXY: '1', EVENT_HEARTBEAT_SECONDS: '2' } }),
     );
-    const made = await organisation({}, { on: service, password: PASSWORD, subdomain: '' });
-    const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
-    stack.defer(() => rmSync(folder, { recursive: true, force: true }));
-    const certificate = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-    const files = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'cert.pem')];
-    execFileSync('openssl', [...certificate, ...files, '-days', '2', '-subj', `/CN=${HOST}`], { stdio: 'ignore' });
-    ports = { plain: await freePort(), tls: await freePort(), bare: await freePort() };
-    writeFileSync(
-      join(folder, 'nginx.conf'),
-      configuration(folder, { port: Number(new URL(service.url).port), ...ports }),
-    );
-    const nginx = spawn(NGINX ?? '', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'inherit' });
-    stack.defer(async () => {
-      nginx.kill('SIGTERM');
-      if (nginx.exitCode === null) await once(nginx, 'exit');
-    });
-    await vi.waitFor(async () => expect(await answers(ports.plain)).toBe(true), { timeout: PATIENCE_MS });
+    const made = await organization({}, { on: service, password: PASSWORD, subdomain: '' });
+    ports = await startNginx(stack, [service.url]);
     owner = new Person({ url: `http://127.0.0.1:${ports.plain}`, host: HOST }, made.owner);
   });
   afterAll(() => stack.disposeAsync());
 
-  test('REST and GraphQL are what they are', async () => {
+  test('REST and GraphQL work unchanged', async () => {
     expect((await owner.ok('GET', '/users/me')).user_id).toBe(owner.id);
     expect((await owner.query('{ viewer { databaseId } }')).viewer.databaseId).toBe(owner.id);
     const { realm_url } = await owner.ok('GET', '/server_settings');
     expect(realm_url).toBe(`https://${HOST}`);
   });
 
-  test('sockets and event streams bring events at once', async () => {
+  test('sockets and event streams deliver events immediately', async () => {
     for (const transport of ['ws', 'sse'] as const) {
       const { queue_id: queueId } = await owner.register({ fetch_event_types: [] });
       await using stream = await owner.events('position', { queueId, transport });
       const since = performance.now();
       await owner.ok('POST', '/users/me/status', { status_text: transport });
       await stream.next();
-      // Held back, it would come with a heartbeat two seconds later, or never.
+      // A buffered event would arrive with a heartbeat two seconds later, or never.
       expect(performance.now() - since).toBeLessThan(1_500);
     }
   });
 
-  test('a long poll waits for its heartbeat, which comes before nginx gives up', async () => {
+  test('the heartbeat of a long poll arrives before the timeout of nginx', async () => {
     const { queue_id, last_event_id } = await owner.register({ fetch_event_types: [] });
     expect(await owner.poll(queue_id, last_event_id)).toEqual([expect.objectContaining({ type: 'heartbeat' })]);
     const patience = Number(/proxy_read_timeout (\d+)s/.exec(DOCUMENTED)?.[1]);
     expect(patience * 1000).toBeGreaterThan(2 * readConfig({}).heartbeatMs);
   });
 
-  test('files pass as large as the service takes them', async () => {
+  test('files up to the limit of the service pass', async () => {
     const file = (mebibytes: number) => ({ file: Buffer.alloc(mebibytes * 1024 * 1024) });
     const { status, body } = await owner.rest('POST', '/users/me/avatar', file(5));
     expect([status, body.code]).toEqual([400, 'BAD_IMAGE']);
     await expect(owner.rest('POST', '/users/me/avatar', file(7))).rejects.toThrow(/<html>|EPIPE|ECONNRESET/);
   });
 
-  /** Signs in, from an address of the test's own. */
+  /** Signs in from a particular client address. */
   async function signIn(scheme: 'http' | 'https', headers: Readonly<Record<string, string>> = {}) {
     const body = new URLSearchParams({ username: owner.email, password: PASSWORD }).toString();
     const options = {
@@ -150,27 +167,103 @@ describe.runIf(NGINX !== undefined && isGroupPicked('nginx.test.ts'))(`behind ng
     return { cookie: answer.headers['set-cookie']?.[0] as string, address: session.network_address };
   }
 
-  test('a cookie is for https where the browser came over it', async () => {
+  test('a cookie is secure if the browser uses https', async () => {
     expect((await signIn('https')).cookie).toMatch(/^__Host-chat-session=.*; Secure;/);
     expect((await signIn('http')).cookie).not.toMatch(/Secure/);
   });
 
-  test("the client's address is the one that nginx saw, whatever the client says", async () => {
+  test("the client's address is the one that nginx sees, whatever the client claims", async () => {
     expect((await signIn('https')).address).toBe('127.0.0.3');
     expect((await signIn('http', { 'x-forwarded-for': '203.0.113.9' })).address).toBe('127.0.0.3');
   });
 
-  test('a proxy that does not pass on the name is told what to set', async () => {
+  test('nginx generates the request id, whatever the client sends', async () => {
+    const ask = (id?: string) =>
+      send(`http://127.0.0.1:${ports.plain}`, {
+        ...{ method: 'GET', path: '/api/v1/server_settings' },
+        headers: { host: HOST, ...(id !== undefined && { 'x-request-id': id }) },
+      });
+    for (const id of [undefined, 'chosen-by-a-stranger', 'x'.repeat(128), `${'0'.repeat(31)}1`]) {
+      const { headers } = await ask(id);
+      expect(headers['x-request-id']).toMatch(/^[0-9a-f]{32}$/);
+      expect(headers['x-request-id']).not.toBe(id);
+    }
+  });
+
+  test('the error behind a proxy that does not forward the host names the missing setting', async () => {
     const lost = new Person({ url: `http://127.0.0.1:${ports.bare}`, host: HOST }, owner);
     const { status, body } = await lost.rest('GET', '/users/me');
     expect([status, body.code]).toEqual([404, 'NONEXISTENT_SUBDOMAIN']);
     expect(body.msg).toMatch(
-      /does not go by the name "127\.0\.0\.1": its operator sets EXTERNAL_HOST .* pass on the Host/,
+      /^Unknown host name "127\.0\.0\.1"\. The operator must set EXTERNAL_HOST .* forward the Host header$/,
     );
   });
 });
 
-test('the address that people are told has the scheme that is configured', () => {
+const { DATABASE_URL } = process.env;
+const hasTwoNodes = NGINX !== undefined && DATABASE_URL !== undefined;
+
+describe.runIf(hasTwoNodes)(`two nodes behind nginx${NOTE}`, () => {
+  test('restarting one node after the other under load fails no request', { timeout: 120_000 }, async () => {
+    await using stack = new AsyncDisposableStack();
+    const database = stack.use(await createDatabase(DATABASE_URL ?? ''));
+    const env = {
+      ...{ DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') },
+      ...{ EXTERNAL_HOST: HOST, TRUST_PROXY: '1' },
+    };
+    const nodes = await Promise.all([startServer({ env }), startServer({ env })]);
+    for (const node of nodes) stack.use(node);
+    const made = await organization({}, { on: nodes[0] as Served, password: PASSWORD, subdomain: '' });
+    const { plain } = await startNginx(
+      stack,
+      nodes.map(({ url }) => url),
+    );
+    const member = new Person({ url: `http://127.0.0.1:${plain}`, host: HOST }, made.member);
+    const { queue_id, last_event_id } = await member.register({ fetch_event_types: [] });
+
+    let isOver = false;
+    const outcomes = new Map<string, number>();
+    const load = async (kind: string, request: () => Promise<{ status: number }>) => {
+      while (!isOver) {
+        const outcome = await request().then(
+          ({ status }) => String(status),
+          (error: unknown) => String(error),
+        );
+        outcomes.set(`${kind} ${outcome}`, (outcomes.get(`${kind} ${outcome}`) ?? 0) + 1);
+        // The rate of clients that wait for each response.
+        await setTimeout(10);
+      }
+    };
+    let last = last_event_id;
+    const poll = async () => {
+      const reply = await member.rest('GET', '/events', { queue_id, last_event_id: last });
+      for (const { id } of reply.body.events ?? []) last = Math.max(last, id);
+      return reply;
+    };
+    const clients = Array.from({ length: 4 }, (_, i) => [
+      load('read', () => member.rest('GET', '/users/me')),
+      load('change', () => member.rest('POST', '/users/me/status', { status_text: `change ${i} ${Math.random()}` })),
+      load('graphql', () => send(member.url, graphqlRequest(member))),
+    ]).flat();
+    clients.push(load('poll', poll));
+    for (const node of nodes) {
+      await setTimeout(500);
+      await node.restart();
+    }
+    await setTimeout(500);
+    isOver = true;
+    await Promise.all(clients);
+    expect([...outcomes.keys()].toSorted()).toEqual(['change 200', 'graphql 200', 'poll 200', 'read 200']);
+    for (const count of outcomes.values()) expect(count).toBeGreaterThan(4);
+  });
+});
+
+const graphqlRequest = ({ authorization = '' }: Person) => ({
+  ...{ method: 'POST', path: '/graphql', body: '{"query":"{ viewer { databaseId } }"}' },
+  headers: { host: HOST, authorization, 'content-type': 'application/json' },
+});
+
+test('the public address has the configured scheme', () => {
   const at = (EXTERNAL_HOST: string) => urlOf(readConfig({ EXTERNAL_HOST }), 'acme');
   expect(at('chat.example')).toBe('https://acme.chat.example');
   expect(at('https://Chat.Example')).toBe('https://acme.chat.example');

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase } from './helpers/database.ts';
+import { type Reply, send } from './helpers/http.ts';
 import { Person } from './helpers/person.ts';
 import type { ServerProcess } from './helpers/process.ts';
-import { organisation, startServer } from './helpers/server.ts';
+import { organization, startServer } from './helpers/server.ts';
 
 const { DATABASE_URL } = process.env;
 const SELECTION = 'position ... on DraftsAddedEvent { drafts { content } }';
 
-/** The embedded database belongs to one process: several nodes take PostgreSQL. */
+/** Several nodes require PostgreSQL, because an embedded database belongs to one process. */
 describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () => {
   const stack = new AsyncDisposableStack();
   let nodes: [ServerProcess, ServerProcess];
@@ -16,23 +17,23 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
   beforeAll(async () => {
     const database = stack.use(await createDatabase(DATABASE_URL ?? ''));
     const env = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };
-    // At once, on an empty database: one migrates, the other waits for it.
+    // Both nodes start on an empty database: one migrates, the other waits for it.
     nodes = await Promise.all([startServer({ env }), startServer({ env })]);
     for (const node of nodes) stack.use(node);
   }, 90_000);
   afterAll(() => stack.disposeAsync());
 
-  /** The same person, at both nodes. */
+  /** Creates a user, and returns a client at each node. */
   async function somebody(): Promise<[Person, Person]> {
     const [a, b] = nodes;
-    const { member, realm } = await organisation({}, { on: a });
+    const { member, realm } = await organization({}, { on: a });
     const host = `${realm.subdomain}.localhost:${b.port}`;
     return [member, new Person({ url: b.url, host }, member)];
   }
   const saveDraft = (person: Person, content: string) =>
     person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
 
-  test('tells a client of one node what happens on the other', async () => {
+  test('deliver events of one node to clients of the other', async () => {
     const [atA, atB] = await somebody();
     const { queue_id, last_event_id } = await atA.register({ fetch_event_types: [] });
     await using live = await atA.events(SELECTION);
@@ -42,7 +43,7 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
     expect(await live.next()).toMatchObject({ drafts: [{ content: 'from B' }] });
   });
 
-  test('registers with what another node has changed since somebody registered here', async () => {
+  test('include changes made on the other node in a registration', async () => {
     const [atA, atB] = await somebody();
     const people = { fetch_event_types: ['realm_user'] };
     for (const change of [{ full_name: 'At B' }, { email_address_visibility: 5 }, { full_name: 'At B again' }]) {
@@ -57,7 +58,7 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
     }
   });
 
-  test('serves a queue on whichever node the client comes to, from where it was', async () => {
+  test('serve a queue on any node, from its position', async () => {
     const [atA, atB] = await somebody();
     const { queue_id, last_event_id } = await atA.register({ fetch_event_types: [] });
     let last = last_event_id;
@@ -73,7 +74,7 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
     expect(heard).toEqual(Array.from({ length: 20 }, (_, i) => `draft ${i}`));
   });
 
-  test('lets a newer reader on one node take the queue from a reader on the other', async () => {
+  test('let a newer reader on one node claim the queue from a reader on the other', async () => {
     const [atA, atB] = await somebody();
     const { queue_id } = await atA.register({ fetch_event_types: [] });
     await using older = await atA.events(SELECTION, { queueId: queue_id });
@@ -82,9 +83,66 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
     await using newer = await atB.events(SELECTION, { queueId: queue_id, after: older.lastId });
     await saveDraft(atA, 'two');
     expect(await newer.next()).toMatchObject({ drafts: [{ content: 'two' }] });
-    // Told at the next write of queue positions.
+    // The older reader ends at the next write of queue positions.
     expect(await older.ended).toEqual({ how: 'complete' });
     await saveDraft(atA, 'three');
     expect(await newer.next()).toMatchObject({ drafts: [{ content: 'three' }] });
+  });
+});
+
+/** A browser that reaches both nodes at one address. */
+class Browser {
+  #cookies = new Map<string, string>();
+  readonly #host: string;
+
+  constructor(host: string) {
+    this.#host = host;
+  }
+
+  async ask(
+    { url }: ServerProcess,
+    method: string,
+    path: string,
+    form?: Readonly<Record<string, string>>,
+  ): Promise<Reply> {
+    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const reply = await send(url, {
+      ...{ method, path },
+      headers: {
+        host: this.#host,
+        ...(cookie !== '' && { cookie }),
+        ...(form !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+      },
+      body: form && new URLSearchParams(form).toString(),
+    });
+    for (const line of reply.headers['set-cookie'] ?? []) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      this.#cookies.set(name, value);
+    }
+    return reply;
+  }
+}
+
+describe.skipIf(DATABASE_URL === undefined)('two nodes behind one address without TLS', () => {
+  const PASSWORD = 'correct horse battery';
+
+  test('accept the cookies that the other has set', async () => {
+    await using stack = new AsyncDisposableStack();
+    const database = stack.use(await createDatabase(DATABASE_URL ?? ''));
+    const env = {
+      ...{ DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') },
+      ...{ EXTERNAL_HOST: 'http://chat.lan:8080' },
+    };
+    const nodes = await Promise.all([startServer({ env }), startServer({ env })]);
+    for (const node of nodes) stack.use(node);
+    const [a, b] = nodes;
+    const { owner, realm } = await organization({}, { on: a, password: PASSWORD });
+    const browser = new Browser(`${realm.subdomain}.chat.lan:8080`);
+    const form = { username: owner.email, password: PASSWORD };
+    expect((await browser.ask(a, 'POST', '/api/v1/sessions', form)).status).toBe(200);
+    expect((await browser.ask(b, 'GET', '/api/v1/users/me')).status).toBe(200);
+    expect((await browser.ask(b, 'POST', '/api/v1/users/me/status', { status_text: 'at B' })).status).toBe(200);
+    expect((await browser.ask(b, 'DELETE', '/api/v1/sessions/current')).status).toBe(200);
+    expect((await browser.ask(a, 'GET', '/api/v1/users/me')).status).toBe(401);
   });
 });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { channelOf } from './helpers/talk.ts';
 
-/** What is refused before it runs, by what is known of the document alone. */
+/** Error code of documents refused by validation, before execution. */
 const INVALID = 'GRAPHQL_VALIDATION_FAILED';
 const REFUSED = 'BAD_REQUEST';
 
@@ -16,23 +16,23 @@ test.for<[string, string, unknown, string]>([
   ['null, as a literal', '{ direct: null }', undefined, INVALID],
   ['null, in a variable', '$it', { direct: null }, REFUSED],
   ['two ways to name one thing', '$it', { topic: { channel: { id: 'a', name: 'b' }, name: 'c' } }, REFUSED],
-])('one of several things is refused where it is %s', async ([, to, it, code]) => {
-  const { member } = await organisation();
+])('an input of several alternatives is refused if it is %s', async ([, to, it, code]) => {
+  const { member } = await organization();
   const query = `mutation ${it === undefined ? '' : '($it: MessageTarget!)'} {
     sendMessage(input: { to: ${to}, content: "x" }) { __typename } }`;
   const { data, errors } = await member.graphql(query, it === undefined ? {} : { it });
   expect([data ?? null, errors?.[0]?.extensions.code]).toEqual([null, code]);
 });
 
-/** Executed by graphql-js, and by a plan: a place that is not null lets such a variable pass before it runs. */
+/** Executed by graphql-js, and by a plan: at a non-null position, validation accepts such a variable. */
 test.for([
   [
     'mutation',
     'sendMessage(input: { to: { topic: { channel: { id: $id }, name: "a" } }, content: "x" }) { __typename }',
   ],
   ['query', 'channel(by: { id: $id }) { id }'],
-])('one of several things is refused where it is a variable that is null inside it: of a %s', async ([kind, field]) => {
-  const { member } = await organisation();
+])('an input of alternatives is refused if it contains a null variable: of a %s', async ([kind, field]) => {
+  const { member } = await organization();
   for (const variables of [{ id: null }, {}]) {
     const { data, errors } = await member.graphql(`${kind} ($id: ID) { viewer: __typename ${field} }`, variables);
     expect(errors).toMatchObject([{ extensions: { code: REFUSED } }]);
@@ -40,8 +40,8 @@ test.for([
   }
 });
 
-test('takes a variable inside it that may not be null, and a channel by its name in whatever case', async () => {
-  const { owner, member } = await organisation();
+test('accepts a non-null variable within the input, and a channel name in any case', async () => {
+  const { owner, member } = await organization();
   const channelId = await channelOf(owner, 'General', [owner, member]);
   const send = `mutation ($channel: ChannelRef!, $name: String!) {
     sendMessage(input: { to: { topic: { channel: $channel, name: $name } }, content: "here" }) { __typename } }`;
@@ -51,8 +51,8 @@ test('takes a variable inside it that may not be null, and a channel by its name
   }
 });
 
-test('a name of a channel is read alike wherever it may stand for the id, without the spaces around it', async () => {
-  const { owner, member } = await organisation();
+test('a channel name has the same meaning wherever it can replace the id, ignoring spaces around it', async () => {
+  const { owner, member } = await organization();
   const channelId = await channelOf(owner, 'General', [owner, member]);
   const channel = { name: ' gENERAL ' };
   const to = { topic: { channel, name: 'a' } };
@@ -78,8 +78,8 @@ test('a name of a channel is read alike wherever it may stand for the id, withou
   expect(done.unsubscribe.outcomes).toEqual([{ channel: { databaseId: channelId } }]);
 });
 
-test('what is wrong with drafts, or with whose they are, is told before a channel is looked for by its name', async () => {
-  const { owner, member } = await organisation();
+test('errors about drafts or their owner are reported before a channel is looked up by name', async () => {
+  const { owner, member } = await organization();
   const { ids } = await owner.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'own' }] });
   const draft = { to: { topic: { channel: { name: 'nowhere' }, name: 'a' } }, content: 'x' };
   const create = `mutation ($drafts: [DraftInput!]!) {

@@ -6,16 +6,17 @@ import { freePort } from '../src/server/listen.ts';
 import { runCommand } from './helpers/control.ts';
 import { send } from './helpers/http.ts';
 import { openMailbox } from './helpers/mailbox.ts';
+import { basic } from './helpers/person.ts';
 import { METRICS } from './helpers/process.ts';
-import { organisation, serverOf } from './helpers/server.ts';
+import { organization, serverOf } from './helpers/server.ts';
 import { startOnDatabaseOfRun } from './helpers/service.ts';
 
-// What the server's operator does with people, at the command line of a server that runs.
+// Operator commands for users, at the command line of a running server.
 
 const PASSWORD = 'correct horse battery';
 
 async function ground() {
-  const { owner, realm, signUp } = await organisation();
+  const { owner, realm, signUp } = await organization();
   const member = await signUp('Mara', 'member', PASSWORD);
   const command = (name: string, args: object) =>
     runCommand(serverOf().dataDir, name, { org: realm.subdomain, ...args });
@@ -24,16 +25,16 @@ async function ground() {
   return { owner, member, command, signIn };
 }
 
-test.concurrent('gives a role, and everybody is told', async () => {
+test.concurrent('changes a role, and notifies other users', async () => {
   const { owner, member, command } = await ground();
-  const heard = await owner.hearing();
+  const heard = await owner.receiving();
   expect(await command('user role', { user: member.email, role: 'moderator' })).toMatchObject({ role: 'moderator' });
   const told = (await heard()).find(({ type, op }) => type === 'realm_user' && op === 'update');
   expect(told?.person).toEqual({ user_id: member.id, role: 300 });
   await expect(command('user role', { user: owner.email, role: 'member' })).rejects.toThrow(/only organization owner/);
 });
 
-test.concurrent('gives a password, which takes the place of the one that was lost', async () => {
+test.concurrent('sets a password, which replaces a lost one', async () => {
   const { member, command, signIn } = await ground();
   await expect(command('user password', { user: member.email, password: 'short' })).rejects.toThrow(/BAD_REQUEST/);
   expect(await signIn(PASSWORD)).toBe(200);
@@ -42,17 +43,20 @@ test.concurrent('gives a password, which takes the place of the one that was los
   expect((await member.rest('GET', '/users/me')).status).toBe(200);
 });
 
-test.concurrent('deactivates somebody, and lets them in again', async () => {
+test.concurrent('deactivates and reactivates a user', async () => {
   const { owner, member, command } = await ground();
   const status = async () => (await member.rest('GET', '/users/me')).status;
   expect(await command('user deactivate', { user: member.email })).toMatchObject({ active: false });
   expect(await status()).toBe(401);
   expect(await command('user reactivate', { user: member.email })).toMatchObject({ active: true });
-  expect(await status()).toBe(200);
+  // The user has another API key.
+  expect(await status()).toBe(401);
+  const { api_key: key } = await command('key show', { user: member.email });
+  expect((await member.as(basic(member.email, key)).rest('GET', '/users/me')).status).toBe(200);
   await expect(command('user deactivate', { user: owner.email })).rejects.toThrow(/only organization owner/);
 });
 
-test.concurrent('lists the live event queues, and ends one, whose reader is told', async () => {
+test.concurrent('lists the live event queues, and ends one with an error to its reader', async () => {
   const { member, owner, command } = await ground();
   const { queue_id } = await member.register({ fetch_event_types: [] });
   const { queue_id: another } = await owner.register({ fetch_event_types: [] });
@@ -69,7 +73,7 @@ test.concurrent('lists the live event queues, and ends one, whose reader is told
   await expect(command('queue end', { queue: queue_id })).rejects.toThrow(/no live queue/);
 });
 
-test('the doctor looks at Redis, the mail server, the disk and the address', async () => {
+test('doctor checks Redis, the mail server, the disk and the address', async () => {
   const port = await freePort(0, '127.0.0.1');
   const closed = await freePort(0, '127.0.0.1');
   const examine = async (env: Record<string, string>) => {
@@ -83,7 +87,7 @@ test('the doctor looks at Redis, the mail server, the disk and the address', asy
     disk: [expect.any(Boolean), expect.stringContaining('GiB free')],
     redis: [true, expect.stringContaining('not set')],
     mail: [true, expect.stringContaining('not set')],
-    address: [true, `http://127.0.0.1:${port} is this service`],
+    address: [true, `http://127.0.0.1:${port} leads to this service`],
   });
   const other = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1');
   onTestFinished(() => void other.close());
@@ -95,13 +99,13 @@ test('the doctor looks at Redis, the mail server, the disk and the address', asy
     EXTERNAL_HOST: `http://127.0.0.1:${taken}`,
   };
   expect(await examine(away)).toMatchObject({
-    redis: [false, expect.stringContaining('does not answer')],
-    mail: [false, expect.stringContaining('does not take mail')],
-    address: [false, `at http://127.0.0.1:${taken} something else answers, with status 200`],
+    redis: [false, expect.stringContaining('no reply')],
+    mail: [false, expect.stringContaining('does not accept email')],
+    address: [false, `another server replies at http://127.0.0.1:${taken}, with status 200`],
   });
 });
 
-test('the doctor is told by a mail server and by Redis that they are there', async () => {
+test('doctor reports that a mail server and Redis are available', async () => {
   await using mailbox = await openMailbox();
   const { REDIS_URL } = process.env;
   await using service = await startOnDatabaseOfRun({
@@ -112,19 +116,22 @@ test('the doctor is told by a mail server and by Redis that they are there', asy
     return (check: string) => findings.find((finding) => finding.check === check);
   };
   const found = await look();
-  expect(found('mail')).toMatchObject({ ok: true, detail: expect.stringMatching(/^takes mail, after [\d.]+ ms$/) });
+  expect(found('mail')).toMatchObject({
+    ok: true,
+    detail: expect.stringMatching(/^accepts email, checked in [\d.]+ ms$/),
+  });
   if (REDIS_URL !== undefined) {
-    expect(found('redis')).toMatchObject({ ok: true, detail: expect.stringMatching(/^answers in [\d.]+ ms$/) });
+    expect(found('redis')).toMatchObject({ ok: true, detail: expect.stringMatching(/^replied in [\d.]+ ms$/) });
   }
-  // It was greeted, and given nothing.
+  // Doctor connected, but sent no email.
   expect([mailbox.mails, mailbox.attempts]).toEqual([[], 0]);
   await mailbox[Symbol.asyncDispose]();
-  expect((await look())('mail')).toMatchObject({ ok: false, detail: expect.stringContaining('does not take mail') });
+  expect((await look())('mail')).toMatchObject({ ok: false, detail: expect.stringContaining('does not accept email') });
 });
 
-test('metrics tell how far readers are behind, and what is due', async () => {
+test('metrics report how far readers are behind, and what is due', async () => {
   await using service = await startOnDatabaseOfRun({ env: { METRICS_TOKEN: METRICS.env.METRICS_TOKEN } });
-  const { member } = await organisation({}, { on: service });
+  const { member } = await organization({}, { on: service });
   await member.register({ fetch_event_types: [] });
   await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'one' }] });
   const { text } = await send(service.url, { method: 'GET', path: '/metrics', headers: METRICS.headers });

@@ -3,12 +3,12 @@ import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
 const LATER = 4_102_444_800;
 
 let service: InProcess;
-let people: Organisation;
+let people: Organization;
 let channelId: number;
 let groupId: number;
 let outerId: number;
@@ -16,11 +16,11 @@ let messageId: number;
 
 beforeAll(async () => {
   service = await shareInProcess({ counts: true });
-  people = await organisation({}, { on: service });
+  people = await organization({}, { on: service });
   const { realm, owner, member } = people;
   const run = (sql: string) => service.app.db.$executeRawUnsafe(sql);
   for (const name of ['ann', 'Ann Z', 'bob', 'Cyd']) await people.signUp(name);
-  // Names, and moments, that are alike but for what a cursor does not count.
+  // Names and times that differ only in details that a cursor ignores.
   await run(`UPDATE user_account SET full_name = 'Ann' WHERE realm_id = ${realm.id} AND full_name IN ('ann', 'bob')`);
   await run(
     `UPDATE user_account SET joined_at = '2026-01-01 00:00:00.0004' WHERE realm_id = ${realm.id} AND id % 2 = 0`,
@@ -72,10 +72,10 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]());
 
 interface List {
-  /** The document of a page, with its arguments for %. */
+  /** Returns the document of a page. % stands for its arguments. */
   readonly query: () => string;
   readonly of: (data: Json) => Json;
-  /** What is selected for each field, as it is compared. */
+  /** The selection for each sort field, for the comparison. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -85,7 +85,7 @@ const root = (name: string, fields: Readonly<Record<string, string>>): List => (
   of: (data) => data[name],
   fields,
 });
-/** A list of an object, which is found by its id. */
+/** Returns a list within an object, which is found by its id. */
 const within = (type: string, idOf: () => number, list: List): List => ({
   ...list,
   query: () => {
@@ -154,7 +154,7 @@ const LISTS: readonly (readonly [string, List])[] = [
 const page = async (who: Person, list: List, args: string): Promise<Json> =>
   list.of(await who.query(list.query().replace('%', args)));
 
-/** Reads a list two at a time. */
+/** Reads a list in pages of two. */
 async function walk(list: List, orderBy: string, { backward }: { readonly backward: boolean }): Promise<string[]> {
   const ids: string[] = [];
   let place = '';
@@ -172,7 +172,7 @@ async function walk(list: List, orderBy: string, { backward }: { readonly backwa
   throw new Error('The list has no end');
 }
 
-/** What a list is sorted by: numbers as they are, texts as they are compared, what there is not before all else. */
+/** Returns the sort key of a value: numbers unchanged, strings as they are compared, null before all others. */
 function keyOf(node: Json): string | number {
   if (node === null) return -1;
   if (typeof node === 'object') return keyOf(Object.values(node)[0]);
@@ -180,7 +180,7 @@ function keyOf(node: Json): string | number {
 }
 
 describe.for(LISTS)('%s', ([, list]) => {
-  test.for(Object.entries(list.fields))('are sorted by %s, and page by page the same', async ([field, selected]) => {
+  test.for(Object.entries(list.fields))('are sorted by %s, on one page and over several', async ([field, selected]) => {
     const [asc, desc] = [`{ field: ${field}, direction: ASC }`, `{ field: ${field}, direction: DESC }`];
     const whole = (await page(people.owner, list, `first: 100 orderBy: ${asc}`)).nodes;
     const ids = whole.map(({ id }: Json) => id);
@@ -197,7 +197,7 @@ describe.for(LISTS)('%s', ([, list]) => {
   });
 });
 
-test('a cursor is refused where the list is sorted by something else, and taken whichever way it is sorted', async () => {
+test('a cursor is refused with another sort field, and accepted in both directions', async () => {
   const { owner } = people;
   const list = root('channels', { NAME: 'name' });
   const names = (found: Json): string[] => found.nodes.map(({ name }: Json) => name);
@@ -206,7 +206,7 @@ test('a cursor is refused where the list is sorted by something else, and taken 
   for (const other of ['CREATED_AT', 'SUBSCRIBER_COUNT']) {
     const query = list.query().replace('%', `first: 3 ${after} orderBy: { field: ${other} }`);
     const { errors } = await owner.graphql(query);
-    const message = '"after" is not a cursor of this list, sorted as it is';
+    const message = '"after" is not a cursor of this list in this sort order';
     expect(errors).toMatchObject([{ message, extensions: { code: 'BAD_REQUEST' } }]);
   }
   const back = await page(owner, list, `first: 3 ${after} orderBy: { field: NAME, direction: DESC }`);
@@ -220,7 +220,7 @@ test.for([
   '["users by fullName","a"]',
   '{}',
   'nonsense',
-])('a cursor that nobody was given is refused: %s', async (text) => {
+])('a forged cursor is refused: %s', async (text) => {
   const after = Buffer.from(text).toString('base64url');
   const { errors } = await people.owner.graphql(
     `{ users(orderBy: { field: FULL_NAME }, after: "${after}") { nodes { id } } }`,
@@ -228,7 +228,7 @@ test.for([
   expect(errors).toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);
 });
 
-test('lists are narrowed by names, in whatever case and whatever stands there, and count so', async () => {
+test('lists can be filtered by name, in any case and with any characters, and count accordingly', async () => {
   const { owner } = people;
   const named = async (text: string) => {
     const query = `query ($text: String) {
@@ -246,7 +246,7 @@ test('lists are narrowed by names, in whatever case and whatever stands there, a
   for (const text of ['%', '_']) expect(await named(text)).toEqual([[], [], []]);
 });
 
-test('sorting by what is counted takes as many statements for many channels as for few', async () => {
+test('sorting by a count takes as many statements for many channels as for few', async () => {
   const { owner } = people;
   const query =
     '{ channels(first: 50, orderBy: { field: SUBSCRIBER_COUNT, direction: DESC }) { totalCount nodes { id } } }';

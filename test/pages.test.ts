@@ -15,12 +15,15 @@ import { routes } from '../src/server/registries/endpoints.ts';
 import { type Json, type Reply, send } from './helpers/http.ts';
 import { basic } from './helpers/person.ts';
 import type { ServerProcess } from './helpers/process.ts';
-import { organisation, serverOf, startServer } from './helpers/server.ts';
+import { organization, serverOf, startServer } from './helpers/server.ts';
 
 const PAGES = ['/developers', '/docs', '/docs/events', '/graphql'];
 const AS_BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
-/** Behind a proxy as nginx is with nothing but `proxy_pass`: it names the server itself as Host, and forwards nothing. */
+/**
+ * Host headers behind a proxy with only `proxy_pass`, as nginx sends by default: the server's own name, without
+ * forwarded headers.
+ */
 const PROXIED = ['127.0.0.1', 'localhost', '[::1]'];
 
 let demo: ServerProcess;
@@ -28,11 +31,11 @@ let proxy: Server;
 let proxyUrl: string;
 let secrets: string[];
 let startUrl: string;
-/** Of the browser that opened the start address. */
+/** The cookie of the browser that opened the start address. */
 let cookie: string;
 
 beforeAll(async () => {
-  // Reachable from outside, so that there can be visitors who are not on this machine.
+  // Listens on all interfaces, so that there can be visitors from other machines.
   demo = await startServer({ env: { DEMO: 'on', HOST: '0.0.0.0', DATABASE_URL: undefined } });
   proxy = createServer((incoming, outgoing) => {
     const { method, url: path } = incoming;
@@ -61,7 +64,7 @@ const get = (path: string, headers: Record<string, string> = {}, url = demo.url)
 
 const tokenOf = (url: string) => new URL(url).hash.slice('#start='.length);
 
-/** What the start page does with the token in its address. */
+/** Sends a token, as the start page does with that in its address. */
 const show = (token: string, headers: Record<string, string> = {}, url = demo.url): Promise<Reply> =>
   send(url, {
     method: 'POST',
@@ -72,14 +75,14 @@ const show = (token: string, headers: Record<string, string> = {}, url = demo.ur
 
 const cookieOf = ({ headers }: Reply) => headers['set-cookie']?.[0]?.split(';')[0] ?? '';
 
-/** Whether the page holds the demo owner's key, as it is or in a header. */
+/** Whether the page contains the demo owner's API key, plain or in a header. */
 const holdsKey = (page: Reply) => secrets.some((secret) => page.text.includes(secret));
 
-/** The page's own markup: what stands in its scripts is bound by its policy. */
+/** Returns the page without the content of scripts, which its policy restricts. */
 const markupOf = (page: Reply) => page.text.replaceAll(/(<script[^>]*>)[\s\S]*?<\/script>/g, '$1');
 
 describe.for(PAGES)('%s', (path) => {
-  test('is made of what it brings along: nothing comes from another host', async () => {
+  test('is self-contained: nothing is loaded from another host', async () => {
     const page = await get(path);
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     const markup = markupOf(page);
@@ -91,7 +94,7 @@ describe.for(PAGES)('%s', (path) => {
     expect(assets.filter((url) => !/^(data:|#|\/(?!\/))/.test(url))).toEqual([]);
   });
 
-  test('lets the browser load nothing else, run nothing else, and frame it nowhere', async () => {
+  test('prevents other resources, other scripts and framing', async () => {
     const { headers } = await get(path);
     const policy = new Map(
       String(headers['content-security-policy'])
@@ -106,34 +109,37 @@ describe.for(PAGES)('%s', (path) => {
     for (const source of [...policy.values()].flat()) expect(source).not.toMatch(/^(https?|wss?):|\*/);
     expect(headers['x-content-type-options']).toBe('nosniff');
     expect(headers['referrer-policy']).toBe('no-referrer');
-    expect(headers['cache-control']).toBe('private, no-store');
+    expect(headers['cache-control']).toBe(path === '/graphql' ? 'private, no-store' : 'private, no-cache');
   });
 
-  test('links only to pages that are there', async () => {
+  test('links only to existing pages', async () => {
     const links = [...markupOf(await get(path)).matchAll(/<a [^>]*href="([^"#]+)"/g)].map(([, link = '']) => link);
     for (const link of links) expect([link, (await get(link)).status]).toEqual([link, 200]);
   });
 
-  test('holds the key of the demo owner for the browser that opened the start address, and is not kept', async () => {
+  test('contains the key of the demo owner only for the browser that opened the start address, and is not cached', async () => {
     const page = await get(path, { cookie: `other=1; ${cookie}` });
     const isKeyed = path !== '/docs/events';
     expect([page.status, holdsKey(page)]).toEqual([200, isKeyed]);
-    // Nor compressed, even by a proxy: its length would tell of the key.
-    expect(page.headers['cache-control']).toBe(isKeyed ? 'private, no-store, no-transform' : 'private, no-store');
+    // The page is not compressed either, even by a proxy, because the length would reveal parts of the key.
+    expect(page.headers['cache-control']).toBe(isKeyed ? 'private, no-store, no-transform' : 'private, no-cache');
     expect(page.headers['cross-origin-resource-policy']).toBe('same-origin');
   });
 
-  test.for(PROXIED)('holds no key for a visitor behind a default proxy, who looks local as %s', async (name) => {
-    for (const [url, host] of [
-      [proxyUrl, 'chat.example'],
-      [demo.url, `${name}:${demo.port}`],
-    ] as const) {
-      const page = await get(path, { host }, url);
-      expect([page.status, holdsKey(page)]).toEqual([200, false]);
-    }
-  });
+  test.for(PROXIED)(
+    'contains no key if the visitor comes through a default proxy and looks local as %s',
+    async (name) => {
+      for (const [url, host] of [
+        [proxyUrl, 'chat.example'],
+        [demo.url, `${name}:${demo.port}`],
+      ] as const) {
+        const page = await get(path, { host }, url);
+        expect([page.status, holdsKey(page)]).toEqual([200, false]);
+      }
+    },
+  );
 
-  test('holds no key for a cookie that is not the one given', async () => {
+  test('holds no key for another cookie than the valid one', async () => {
     const [name = '', value = ''] = cookie.split('=');
     const others = [
       ...['', 'x', value.slice(1), `${value}x`, value.toUpperCase(), tokenOf(startUrl), '%', '"', 'null', 'true'],
@@ -147,7 +153,7 @@ describe.for(PAGES)('%s', (path) => {
     .flat()
     .find((known) => known?.family === 'IPv4' && !known.internal)?.address;
   test.skipIf(address === undefined)(
-    'holds no key for a visitor from elsewhere, whatever the visitor says',
+    'holds no key for a visitor from another machine, whatever the headers claim',
     async () => {
       const url = `http://${address}:${demo.port}`;
       for (const headers of [{}, { host: '127.0.0.1' }, { 'x-forwarded-for': '127.0.0.1' }]) {
@@ -157,7 +163,7 @@ describe.for(PAGES)('%s', (path) => {
     },
   );
 
-  test('holds placeholders where there is no demo', async () => {
+  test('contains placeholders if there is no demo', async () => {
     const page = await get(path, { host: 'localhost' }, serverOf().url);
     expect(page.status).toBe(200);
     expect(/Basic [\w+/]{20}|-u [^\s']+@/.test(page.text)).toBe(false);
@@ -165,7 +171,7 @@ describe.for(PAGES)('%s', (path) => {
 });
 
 describe('the start address', () => {
-  test('has its token in the fragment, where no server, proxy or log sees it, and gives a cookie for it', async () => {
+  test('has its token in the fragment, invisible to servers, proxies and logs, and sets a cookie for it', async () => {
     const { origin, pathname, search, hash } = new URL(startUrl);
     expect([origin, pathname, search]).toEqual([demo.url, '/', '']);
     expect(hash).toMatch(/^#start=[\w-]{43}$/);
@@ -190,7 +196,7 @@ describe('the start address', () => {
     expect(holdsKey(await get('/developers', { cookie }))).toBe(true);
   });
 
-  test('gives nothing for another token', async () => {
+  test('refuses another token', async () => {
     const token = tokenOf(startUrl);
     for (const wrong of ['', 'x', token.slice(1), `${token}x`, token.toLowerCase(), cookie.split('=')[1] ?? '', 'é']) {
       const { status, headers } = await show(wrong);
@@ -204,7 +210,7 @@ describe('the start address', () => {
     expect([huge.status, huge.headers['set-cookie']]).toEqual([413, undefined]);
   });
 
-  test("is told on standard output with the path of demo.json, and nobody's key is", () => {
+  test('is printed with the path of demo.json, without API keys', () => {
     const log = demo.log();
     expect(log).toContain(startUrl);
     expect(log).toContain(join(demo.dataDir, 'demo.json'));
@@ -212,13 +218,13 @@ describe('the start address', () => {
     for (const { api_key } of users) expect(log).not.toContain(api_key);
   });
 
-  test('is off where the server has a name of its own, and that is said', async () => {
+  test('is off where the server has a name of its own, and the output says so', async () => {
     await using named = await startServer({
       env: { DEMO: 'on', DATABASE_URL: undefined, EXTERNAL_HOST: 'localhost', SECRET_KEY: 'x'.repeat(40) },
     });
     const file = JSON.parse(readFileSync(join(named.dataDir, 'demo.json'), 'utf8'));
     expect(file.start_url).toBeNull();
-    expect(named.log()).toContain('No page is opened signed in as the demo owner, because EXTERNAL_HOST is set.');
+    expect(named.log()).toContain('No page signs in as the demo owner, because EXTERNAL_HOST is set.');
     expect(named.log()).not.toContain(file.users[0].api_key);
     const headers = { host: 'localhost', 'content-type': 'application/x-www-form-urlencoded' };
     const reply = await send(named.url, { method: 'POST', path: '/start', headers, body: 'token=x' });
@@ -229,7 +235,7 @@ describe('the start address', () => {
     }
   });
 
-  test('is off with a database of its own address, too', () => {
+  test('is off with an external database, too', () => {
     const config = (env: Record<string, string>) => readConfig({ SECRET_KEY: 'x'.repeat(32), ...env });
     expect(hidesDemoKey(config({}))).toBeUndefined();
     expect(hidesDemoKey(config({ DATABASE_URL: 'postgres://localhost/chat' }))).toBe('DATABASE_URL');
@@ -237,7 +243,7 @@ describe('the start address', () => {
   });
 });
 
-test('a request without a Host gets no key', async () => {
+test('a request without a Host gets no API key', async () => {
   for (const head of [
     'GET /developers HTTP/1.0',
     'GET /docs HTTP/1.0\r\nHost:',
@@ -251,7 +257,7 @@ test('a request without a Host gets no key', async () => {
   }
 });
 
-test('a Host that is none is not shown, for the calls go into a shell', async () => {
+test('an invalid Host is not shown, because the calls are run in a shell', async () => {
   for (const host of ['x"><script>alert(1)</script>', "x';rm -rf ~;'", '$(reboot)', 'a b', `localhost\`id\``]) {
     const page = await get('/developers', { host });
     expect(page.text).not.toContain(host);
@@ -262,7 +268,7 @@ test('a Host that is none is not shown, for the calls go into a shell', async ()
 describe('the chat', () => {
   const chatPaths = ['/', '/inbox', '/channels/x/general/.a%20topic', '/direct/x', '/views/all', '/sign-in'];
 
-  test.for(chatPaths)('is at %s, asked for anew each time, and runs nothing of another host', async (path) => {
+  test.for(chatPaths)('is at %s, is revalidated each time, and runs nothing from another host', async (path) => {
     const { status, headers, text } = await get(path);
     expect([status, headers['content-type'], headers['cache-control']]).toEqual([
       200,
@@ -278,7 +284,7 @@ describe('the chat', () => {
     expect([again.status, again.text]).toEqual([304, '']);
   });
 
-  test('has assets that are kept for ever, and come compressed to who reads that', async () => {
+  test('has assets that are cached permanently, and compressed if the client accepts that', async () => {
     const { text } = await get('/');
     const script = /src="(\/assets\/[^"]+\.js)"/.exec(text)?.[1] ?? '';
     const plain = await get(script);
@@ -297,16 +303,16 @@ describe('the chat', () => {
   });
 });
 
-describe('an address where nothing is', () => {
-  test('is a page for a browser, which leads on', async () => {
+describe('an unknown address', () => {
+  test('returns a page with links to a browser', async () => {
     const page = await get('/nothing/"here"<script>');
     expect([page.status, page.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
     expect(page.headers['content-security-policy']).toContain("default-src 'none'");
-    expect(page.text).toContain('There is nothing here');
+    expect(page.text).toContain('Page not found');
     expect(page.text).not.toContain('"here"<script>');
   });
 
-  test('is JSON for programs, and below the addresses of the API for all', async () => {
+  test('returns JSON to programs, and to all clients below the paths of the API', async () => {
     for (const [path, accept] of [
       ['/nothing', '*/*'],
       ['/nothing', 'application/json'],
@@ -320,7 +326,7 @@ describe('an address where nothing is', () => {
   });
 });
 
-test('there is an icon, which is kept', async () => {
+test('an icon exists and is cached', async () => {
   for (const path of ['/favicon.svg', '/favicon.ico']) {
     const icon = await get(path);
     expect([icon.status, icon.headers['content-type']]).toEqual([200, 'image/svg+xml']);
@@ -333,7 +339,7 @@ describe('the files of GraphiQL', () => {
   const filesOf = (page: Reply) =>
     [...page.text.matchAll(/(?:src|href)="(\/graphiql\/[^"]+)"/g)].map(([, path = '']) => path);
 
-  test('come packed, once: the page names them by what is in them', async () => {
+  test('are compressed once, and their names contain a hash of their content', async () => {
     const page = await get('/graphql');
     expect(Buffer.byteLength(page.text)).toBeLessThan(10_000);
     const files = filesOf(page);
@@ -359,7 +365,7 @@ describe('the files of GraphiQL', () => {
     }
   });
 
-  test('are not there under another name', async () => {
+  test('do not exist under another name', async () => {
     const [path = ''] = filesOf(await get('/graphql'));
     for (const other of [
       path.replace(/[0-9a-f]{16}/, '0'.repeat(16)),
@@ -371,7 +377,7 @@ describe('the files of GraphiQL', () => {
   });
 });
 
-/** A file as it comes. */
+/** Returns a file without decompressing it. */
 async function rawOf(path: string, acceptEncoding: string): Promise<{ headers: IncomingHttpHeaders; bytes: Buffer }> {
   const asked = request(demo.url + path, { headers: { 'accept-encoding': acceptEncoding, connection: 'close' } }).end();
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
@@ -383,13 +389,13 @@ const NAMED = [
   ...['UserGroup', 'UserStatus', 'NavigationView', 'ChannelFolder', 'CustomEmoji', 'ProfileField', 'RealmDomain'],
 ];
 
-/** Every `$ref`, however deep. */
+/** Returns every `$ref`, at any depth. */
 function referencesIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => (key === '$ref' ? [String(inner)] : referencesIn(inner)));
 }
 
-/** Where success is, or may be, another address. */
+/** Paths whose success is or can be a redirect. */
 const SUCCESSES: ReadonlyMap<string, readonly string[]> = new Map([
   ['/calls/videoprovider/register', ['302']],
   ['/calls/videoprovider/complete', ['200', '302']],
@@ -405,14 +411,14 @@ describe('the OpenAPI file', () => {
       Object.entries<Json>(item).map(([method, operation]): [string, string, Json] => [method, path, operation]),
     );
 
-  test('lists every endpoint, once', () => {
+  test('lists every endpoint once', () => {
     const listed = operations().map(([method, path]) => `${method.toUpperCase()} ${path}`);
     expect(listed.toSorted()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).toSorted());
     const ids = operations().map(([, , { operationId }]) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('has the form of version 3.1', () => {
+  test('follows version 3.1', () => {
     expect(file).toMatchObject({
       openapi: expect.stringMatching(/^3\.1\.\d+$/),
       info: { title: expect.any(String), version: expect.any(String) },
@@ -444,7 +450,7 @@ describe('the OpenAPI file', () => {
       ).toBe(true);
       for (const { name, in: place, schema, content } of parameters) {
         expect([name, place], at).toEqual([expect.any(String), expect.stringMatching(/^(path|query|header)$/)]);
-        // One of the two, never both.
+        // Exactly one of the two.
         expect((schema === undefined) !== (content === undefined), `${at} ${name}`).toBe(true);
       }
       if (method === 'get') expect(requestBody, at).toBeUndefined();
@@ -456,7 +462,7 @@ describe('the OpenAPI file', () => {
     }
   });
 
-  test('refers to nothing that is not in it, and to nothing elsewhere', () => {
+  test('contains only references to itself, with existing targets', () => {
     for (const [, reference = ''] of JSON.stringify(file).matchAll(/"\$ref":"([^"]*)"/g)) {
       expect(reference).toMatch(/^#\//);
       const target = reference
@@ -467,8 +473,8 @@ describe('the OpenAPI file', () => {
     }
   });
 
-  test('says of each endpoint whether one must sign in, and what it takes', async () => {
-    const { anonymous } = await organisation();
+  test('contains for each endpoint whether it requires credentials, and its parameters', async () => {
+    const { anonymous } = await organization();
     for (const endpoint of routes) {
       const { method, path, auth, params } = endpoint;
       const operation = file.paths[path][method.toLowerCase()];
@@ -486,7 +492,7 @@ describe('the OpenAPI file', () => {
     expect((await anonymous.rest('GET', '/openapi.json')).status).toBe(200);
   });
 
-  test('says of every parameter what it is', () => {
+  test('describes every parameter', () => {
     const said = operations().flatMap(([method, path, { parameters, requestBody }]) => {
       const fields = requestBody?.content['multipart/form-data'].schema.properties ?? {};
       return [...parameters, ...Object.entries<Json>(fields).map(([name, field]) => ({ name, ...field }))].map(
@@ -497,7 +503,7 @@ describe('the OpenAPI file', () => {
     for (const { at, description } of said) expect(description, at).toMatch(/^\S.{5,}[.!…]$/s);
   });
 
-  test('has the shapes that replies share, by their names', () => {
+  test('contains the shapes that replies share, by name', () => {
     const { schemas } = file.components;
     for (const name of NAMED) expect(schemas[name]).toMatchObject({ type: 'object', properties: expect.any(Object) });
     const reply = (path: string) => file.paths[path].get.responses[200].content['application/json'].schema.properties;
@@ -508,7 +514,7 @@ describe('the OpenAPI file', () => {
     expect(reply('/events').events.items).toEqual({ $ref: '#/components/schemas/Event' });
   });
 
-  test('refers to nothing that is not there', () => {
+  test('contains only references with a target', () => {
     const references = referencesIn(file);
     expect(references.length).toBeGreaterThan(NAMED.length);
     for (const reference of references) {
@@ -520,7 +526,7 @@ describe('the OpenAPI file', () => {
     }
   });
 
-  test('is sent once: who has it is told so', async () => {
+  test('answers 304 if the client has it', async () => {
     for (const path of ['/api/v1/openapi.json', '/schema.graphql']) {
       const { headers } = await get(path);
       const again = await get(path, { 'if-none-match': String(headers.etag) });
@@ -530,13 +536,13 @@ describe('the OpenAPI file', () => {
   });
 });
 
-test('the schema file is the one in the repository', async () => {
+test('the schema file equals the one in the repository', async () => {
   expect((await get('/schema.graphql')).text).toBe(
     readFileSync(join(import.meta.dirname, '../schema.graphql'), 'utf8'),
   );
 });
 
-describe('signing in as one of the demo', () => {
+describe('signing in as a demo user', () => {
   const begin = (userId: number | string, headers: Record<string, string>) =>
     send(demo.url, {
       method: 'POST',
@@ -560,7 +566,7 @@ describe('signing in as one of the demo', () => {
     }
   });
 
-  test('is nothing for others, nor for pages of other sites, nor for people who are not of the demo', async () => {
+  test('is refused to other browsers, for pages of other sites, and for users outside the demo', async () => {
     expect(await people({})).toEqual([]);
     const [{ user_id }] = (await people({ cookie })) as [Json];
     for (const headers of [{}, { cookie: `${cookie}x` }, { cookie, origin: 'https://evil.example' }]) {

@@ -5,20 +5,20 @@ import * as params from '../src/api/rest/params.ts';
 import { type Params, readerOf } from '../src/api/rest/params.ts';
 import { ChatError } from '../src/platform/errors.ts';
 
-/** What a parameter of these tests is said to be: reading does not look at it. */
+/** The description of each parameter in these tests. Reading ignores it. */
 const SAID = { description: 'One of the tests.' };
 type Details = Partial<Parameters<typeof params.text>[1]>;
 const text = <S extends z.ZodType>(type: S, details: Details = {}) => params.text(type, { ...SAID, ...details });
 const json = <S extends z.ZodType>(type: S) => params.json(type, SAID);
 const inPath = <S extends z.ZodType<number> | z.ZodType<string>>(type: S) => params.inPath(type, SAID);
 
-/** Reads `sent` as the fields of a request to an endpoint that declares `params`. */
+/** Reads `sent` as the fields of a request to an endpoint with `params`. */
 function read(params: Params, sent: Record<string, string> | [string, string][], slots: Record<string, string> = {}) {
   const fields = new Map(Array.isArray(sent) ? sent : Object.entries(sent));
   return readerOf(params, Object.keys(slots))(Object.values(slots), fields);
 }
 
-/** What a client is told about `sent`. */
+/** Returns the error that a client gets for `sent`. */
 function refusal(params: Params, sent: Record<string, string>, slots: Record<string, string> = {}) {
   try {
     read(params, sent, slots);
@@ -67,7 +67,7 @@ describe('a value', () => {
       { v: '1.0 2e3' },
     ],
     ['trimmed text', text(z.string().trim().min(1)), '  x ', 'x'],
-  ])('takes %s', ([, param, raw, value]) => {
+  ])('is accepted as %s', ([, param, raw, value]) => {
     expect(read({ v: param }, { v: raw })).toEqual({ values: { v: value }, ignored: [] });
   });
 
@@ -118,16 +118,16 @@ describe('a value', () => {
     [json(z.array(z.int()).max(1)), '[1,2]', 'v is too long (limit: 1 items)'],
     [text(z.string().refine((v) => v !== 'q', { error: 'no q here' })), 'q', 'Invalid v: no q here'],
     [json(z.unknown()), '['.repeat(200_000), 'v is nested too deep (limit: 64)'],
-  ])('is refused with the words of the interface (%#)', ([param, raw, msg]) => {
+  ])('is refused with the documented message (%#)', ([param, raw, msg]) => {
     expect(refusal({ v: param }, { v: raw })).toEqual({ code: 'BAD_REQUEST', msg });
   });
 
-  test('shows only the beginning of an endless key', () => {
+  test('of a very long key is truncated in the message', () => {
     const { msg } = refusal({ v: flags }, { v: JSON.stringify({ a: true, ['k'.repeat(1e6)]: 1 }) });
     expect(msg.length).toBeLessThan(120);
   });
 
-  test('loses halves of surrogate pairs, which no column takes', () => {
+  test('loses lone surrogates, which no column can store', () => {
     expect(read({ v: json(z.array(z.string())) }, { v: '["\\ud83d", "\\uD83D\\uDC4B"]' }).values).toEqual({
       v: ['�', '👋'],
     });
@@ -141,7 +141,7 @@ describe('presence', () => {
     limit: json(z.int()).default(50),
   };
 
-  test('a required parameter that was not sent is named', () => {
+  test('a missing required parameter is named in the error', () => {
     expect(refusal(params, { limit: '3' })).toEqual({
       code: 'REQUEST_VARIABLE_MISSING',
       msg: "Missing 'name' argument",
@@ -149,17 +149,17 @@ describe('presence', () => {
     });
   });
 
-  test('an optional one is absent, and a default fills in', () => {
+  test('a missing optional parameter is absent, and a default applies', () => {
     expect(read(params, { name: '' }).values).toEqual({ name: '', limit: 50 });
     expect('is_archived' in read(params, { name: '' }).values).toBe(false);
   });
 
-  test('a default is not mixed up with a value that was sent', () => {
+  test('a default does not affect a value that was sent', () => {
     expect(read({ quiet: json(z.boolean()).default(true) }, { quiet: 'false' }).values).toEqual({ quiet: false });
     expect(read({ to: json(z.int().nullable()).default(3) }, { to: 'null' }).values).toEqual({ to: null });
   });
 
-  test('the first failure in the order declared wins', () => {
+  test('the first failure in declaration order is reported', () => {
     expect(refusal({ a: int, b: bool, c: int }, { a: '1', b: 'x', c: 'y' }).msg).toBe('b is not valid JSON');
     expect(refusal({ a: int, b: bool }, { b: 'x' }).code).toBe('REQUEST_VARIABLE_MISSING');
     expect(refusal({ b: bool, a: int }, { b: 'x' }).code).toBe('BAD_REQUEST');
@@ -169,12 +169,12 @@ describe('presence', () => {
 describe('aliases', () => {
   const params = { topic: text(z.string(), { alias: 'subject' }) };
 
-  test('either name will do, and neither is reported as ignored', () => {
+  test('both names are accepted, and neither is reported as ignored', () => {
     expect(read(params, { topic: 'x' })).toEqual({ values: { topic: 'x' }, ignored: [] });
     expect(read(params, { subject: 'x' })).toEqual({ values: { topic: 'x' }, ignored: [] });
   });
 
-  test('both names at once are refused', () => {
+  test('both names together are refused', () => {
     expect(refusal(params, { topic: 'x', subject: 'x' })).toMatchObject({
       code: 'REQUEST_CONFUSING_VAR',
       var_name1: 'topic',
@@ -182,26 +182,26 @@ describe('aliases', () => {
     });
   });
 
-  test('a missing one is named by its first name', () => {
+  test('a missing parameter is reported by its first name', () => {
     expect(refusal(params, {})).toMatchObject({ code: 'REQUEST_VARIABLE_MISSING', var_name: 'topic' });
   });
 
-  test('stay aliases of an optional parameter', () => {
+  test('also apply to optional parameters', () => {
     expect(read({ topic: params.topic.optional() }, { subject: 'x' }).values).toEqual({ topic: 'x' });
   });
 });
 
-describe('names the endpoint does not know', () => {
-  test('are listed, sorted and once, without `client`', () => {
+describe('unknown parameter names', () => {
+  test('are listed once, sorted, without `client`', () => {
     const sent = { zeta: '1', name: 'x', alpha: '', client: 'tests', method: 'PATCH' };
     expect(read({ name: text(z.string()) }, sent).ignored).toEqual(['alpha', 'method', 'zeta']);
   });
 
-  test('a slot of the path is not a field', () => {
+  test('include the name of a path slot', () => {
     expect(read({ id: inPath(z.int()) }, { id: '9' }, { id: '7' })).toEqual({ values: { id: 7 }, ignored: ['id'] });
   });
 
-  test('cannot reach a prototype', () => {
+  test('cannot access a prototype', () => {
     const sent: [string, string][] = [
       ['__proto__', '{"polluted":true}'],
       ['constructor', 'x'],
@@ -213,7 +213,7 @@ describe('names the endpoint does not know', () => {
     expect('polluted' in {}).toBe(false);
   });
 
-  test('nor can keys inside JSON', () => {
+  test('cannot do so as keys in JSON either', () => {
     const sent = { v: '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"a":true}' };
     expect(refusal({ v: flags }, sent).msg).toBe('Argument "__proto__" at v is unexpected');
     for (const type of [
@@ -230,11 +230,11 @@ describe('names the endpoint does not know', () => {
 });
 
 describe('slots of the path', () => {
-  test('hold text as it is', () => {
+  test('contain text unchanged', () => {
     expect(read({ email: inPath(z.string()) }, {}, { email: 'a@b.example' }).values).toEqual({ email: 'a@b.example' });
   });
 
-  test('hold numbers beyond any row, which services take for absent', () => {
+  test('can contain numbers beyond any row, which services treat as absent', () => {
     for (const id of ['2147483648', '9'.repeat(400)]) {
       const { id: read_id } = read({ id: inPath(z.int()) }, {}, { id }).values as { id: number };
       expect(read_id).toBeGreaterThan(2147483647);
@@ -244,12 +244,12 @@ describe('slots of the path', () => {
 });
 
 describe('an endpoint', () => {
-  test('gives its handler the types it declares', () => {
+  test('passes the declared types to its handler', () => {
     endpoint({
       method: 'PATCH',
       path: '/folders/{folder_id}',
       auth: 'basic',
-      twins: [],
+      equivalents: [],
       summary: 'For this test',
       params: {
         folder_id: inPath(z.int()),
@@ -268,10 +268,19 @@ describe('an endpoint', () => {
     });
   });
 
-  test('must declare exactly the slots its path has', () => {
+  test('must declare exactly the slots of its path', () => {
     const declare = (path: string, params: Params) => () =>
-      endpoint({ method: 'GET', path, auth: 'none', twins: [], summary: '', params, reply: {}, async handle() {} });
-    expect(declare('/folders/{id}', {})).toThrow('has the slots id');
+      endpoint({
+        method: 'GET',
+        path,
+        auth: 'none',
+        equivalents: [],
+        summary: '',
+        params,
+        reply: {},
+        async handle() {},
+      });
+    expect(declare('/folders/{id}', {})).toThrow('has the path parameters id');
     expect(declare('/folders', { id: inPath(z.int()) })).toThrow('declares id');
   });
 });

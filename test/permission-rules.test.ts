@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
-// server_supported_permission_settings: what clients are told of permissions is what the service then takes.
+// server_supported_permission_settings: the documented rules for permissions match the values that the service accepts.
 
 type Rules = Readonly<Record<string, Json>>;
 
-/** Groups of roles, by name, and all that registration tells of permissions. */
+/** Returns the role groups by name, and all data about permissions in a registration. */
 async function rulesFor(person: Person) {
   const state = await person.register({ fetch_event_types: ['realm', 'realm_user_groups'] });
   const roles: Json[] = state.realm_user_groups.filter((group: Json) => group.is_system_group);
@@ -16,16 +16,19 @@ async function rulesFor(person: Person) {
   return { state, roles, ids, rules };
 }
 
-/** The groups of roles that a rule lets hold the permission. */
+/** Returns the role groups that a rule permits to hold the permission. */
 const allowed = (rule: Json, names: readonly string[]) =>
   names.filter((name) => {
     if (rule.allowed_system_groups.length > 0) return rule.allowed_system_groups.includes(name);
     return rule[`allow_${name.slice('role:'.length)}_group`] ?? true;
   });
 
-/** Checks that each permission is taken for the groups its rule names and for no others, and for people where it says so. */
+/**
+ * Checks that each permission can be granted exactly to the groups that its rule permits, and to users if the rule
+ * does.
+ */
 async function expectRules(
-  { owner, member }: Organisation,
+  { owner, member }: Organization,
   rules: Rules,
   give: (parameters: Json) => Promise<{ status: number }>,
 ) {
@@ -43,8 +46,8 @@ async function expectRules(
 }
 
 describe.concurrent('server_supported_permission_settings', () => {
-  test('has every permission of the organization, to whom it may be given, and who holds it at first', async () => {
-    const house = await organisation();
+  test('contains every permission of the organization, its permitted holders and its default', async () => {
+    const house = await organization();
     const { state, ids, rules } = await rulesFor(house.owner);
     const names = Object.keys(state).filter((name) => /^realm_(can|create|direct)_.*_group(s)?$/.test(name));
     expect(names.length).toBeGreaterThan(20);
@@ -55,8 +58,8 @@ describe.concurrent('server_supported_permission_settings', () => {
     await expectRules(house, rules.realm, (parameters) => house.owner.rest('PATCH', '/realm', parameters));
   });
 
-  test('has every permission of a channel', async () => {
-    const house = await organisation();
+  test('contains every permission of a channel', async () => {
+    const house = await organization();
     const { owner } = house;
     const { ids, rules } = await rulesFor(owner);
     const { id } = await owner.ok('POST', '/channels/create', { name: 'open', subscribers: [] });
@@ -74,8 +77,8 @@ describe.concurrent('server_supported_permission_settings', () => {
     await expectRules(house, rules.stream, (parameters) => owner.rest('PATCH', `/streams/${id}`, parameters));
   });
 
-  test('has every permission of a group, and who holds it over groups of roles', async () => {
-    const house = await organisation();
+  test('contains every permission of a group, and its holders for role groups', async () => {
+    const house = await organization();
     const { owner } = house;
     const { roles, ids, rules } = await rulesFor(owner);
     const group = { name: 'crew', description: '', members: [] };
@@ -92,7 +95,7 @@ describe.concurrent('server_supported_permission_settings', () => {
   });
 });
 
-test('old clients are told that files for messages are not taken', async () => {
-  const { member } = await organisation();
+test('old clients are informed that file uploads for messages are disabled', async () => {
+  const { member } = await organization();
   expect((await member.register({ fetch_event_types: ['realm'] })).max_file_upload_size_mib).toBe(0);
 });

@@ -11,7 +11,7 @@ import { webSocketClient } from './helpers/events.ts';
 import { globalId } from './helpers/global-ids.ts';
 import { type Json, send } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { type Served, startService } from './helpers/service.ts';
 
 const ME = '{ viewer { fullName } }';
@@ -21,7 +21,7 @@ const SAVE = `mutation { createSavedSnippet(input: { title: "t", content: "c" })
 const idOf = (document: string) => createHash('sha256').update(document).digest('hex');
 const UNKNOWN = idOf('nothing');
 
-/** A file of documents by their ids. */
+/** Writes a file of documents by id. @returns Its path. */
 function fileOf(content: unknown): string {
   const path = join(newDataDir(), 'documents.json');
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
@@ -56,7 +56,7 @@ const get: Ask = async (who, operation) => {
   return JSON.parse(text);
 };
 
-/** The protocol asks for a `query`: an empty one says nothing. */
+/** The protocol requires a `query`. An empty one has no meaning. */
 const overSocket: Ask = async (who, operation) => {
   const client = webSocketClient(who);
   try {
@@ -77,16 +77,16 @@ const WAYS: readonly (readonly [string, Ask])[] = [
 ];
 const codeOf = ({ errors }: Json) => errors?.[0]?.extensions?.code;
 
-describe('beside other documents', () => {
+describe('together with other documents', () => {
   let server: Served;
   let member: Person;
   beforeAll(async () => {
     server = await startService({ env: { PERSISTED_DOCUMENTS: FILE() } });
-    ({ member } = await organisation({}, { on: server }));
+    ({ member } = await organization({}, { on: server }));
   }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test.for(WAYS)('a document is named by its hash %s', async ([, ask]) => {
+  test.for(WAYS)('a document can be referred to by its hash %s', async ([, ask]) => {
     const forms = [
       { documentId: idOf(ME) },
       { documentId: `sha256:${idOf(ME)}` },
@@ -104,7 +104,7 @@ describe('beside other documents', () => {
   });
 
   test.for(WAYS)(
-    'what a client names and sends %s is kept, when it is valid and the name its own',
+    'a document sent with its hash %s is stored, if it is valid and the hash matches',
     async ([way, ask]) => {
       const named = (query: string) => ({ persistedQuery: { version: 1, sha256Hash: idOf(query) } });
       const query = `query ${way.replace(/\W/g, '')} { viewer { fullName } }`;
@@ -127,7 +127,7 @@ describe('beside other documents', () => {
     },
   );
 
-  /** As each client sends a document that nobody knows yet, and once it is known. */
+  /** The requests of each client for a document that is not stored yet, and for a stored one. */
   const CLIENTS = {
     'Apollo Client': {
       accept: 'application/graphql-response+json,application/json;q=0.9',
@@ -175,7 +175,7 @@ describe('beside other documents', () => {
     }
   });
 
-  test('a subscription is named in the same way', async () => {
+  test('a subscription can be referred to in the same way', async () => {
     const { queue_id } = await member.register({ fetch_event_types: [] });
     await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'heard' }] });
     const variables = { queueId: queue_id };
@@ -184,7 +184,7 @@ describe('beside other documents', () => {
     });
   });
 
-  test.for(WAYS)('an id that is none finds nothing, whatever it is %s', async ([, ask]) => {
+  test.for(WAYS)('an invalid id finds nothing, whatever it is %s', async ([, ask]) => {
     const ids = [
       '__proto__',
       'constructor',
@@ -208,7 +208,7 @@ describe('beside other documents', () => {
     }
   });
 
-  test('a mutation is not made by GET because its document is known', async () => {
+  test('a stored mutation cannot run by GET', async () => {
     const snippets = async () => (await member.ok('GET', '/saved_snippets')).saved_snippets.length;
     const before = await snippets();
     const { errors, data } = await get(member, { documentId: idOf(SAVE) });
@@ -219,7 +219,7 @@ describe('beside other documents', () => {
     expect(await snippets()).toBe(before + 1);
   });
 
-  test('a document is executed with the rights of whoever names it', async () => {
+  test('a document runs with the permissions of the client that refers to it', async () => {
     const anonymous = member.as(undefined) as Person;
     const [, byPost] = WAYS[0] as (typeof WAYS)[number];
     const { data, errors } = await byPost(anonymous, {
@@ -229,22 +229,22 @@ describe('beside other documents', () => {
     expect([data?.user ?? null, errors?.[0]?.extensions.code]).toEqual([null, 'UNAUTHORIZED']);
   });
 
-  test('many operations in one request stay refused', async () => {
+  test('batched operations are still refused', async () => {
     const [, ask] = WAYS[0] as (typeof WAYS)[number];
     expect((await ask(member, [{ documentId: idOf(ME) }] as never)).errors).toHaveLength(1);
   });
 });
 
-describe('alone', () => {
+describe('exclusively', () => {
   let server: Served;
   let member: Person;
   beforeAll(async () => {
     server = await startService({ env: { PERSISTED_DOCUMENTS: FILE(), PERSISTED_DOCUMENTS_ONLY: 'on' } });
-    ({ member } = await organisation({}, { on: server }));
+    ({ member } = await organization({}, { on: server }));
   }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test.for(WAYS)('no other is executed %s', async ([, ask]) => {
+  test.for(WAYS)('no other document runs %s', async ([, ask]) => {
     expect((await ask(member, { documentId: idOf(ME) })).data).toEqual({ viewer: { fullName: 'member' } });
     const others = [
       { query: '{ viewer { email } }' },
@@ -259,19 +259,19 @@ describe('alone', () => {
       expect(codeOf(reply), JSON.stringify(other)).toBe('PERSISTED_QUERY_REQUIRED');
       expect(reply.data).toBeUndefined();
     }
-    // Which no client takes for an invitation to send the document.
+    // No client responds to this code by sending the document.
     expect(codeOf(await ask(member, { documentId: UNKNOWN }))).toBe('PERSISTED_QUERY_NOT_IN_LIST');
   });
 });
 
-describe('what clients have had kept', () => {
+describe('the documents stored for clients', () => {
   const documents = createDocuments(buildSchema());
   const { keep, find } = readPersistedDocuments(readConfig({}), documents);
   const text = (i: number, length = 0) => `${i} ${' '.repeat(length)}`;
   const held = (count: number) =>
     Array.from({ length: count }, (_, i) => i).filter((i) => find(`hash ${i}`) !== undefined);
 
-  test('is a thousand documents at the most, the last used', () => {
+  test('are at most a thousand, the most recently used', () => {
     for (let i = 0; i < 1_200; i++) {
       keep(`hash ${i}`, text(i));
       find('hash 0');
@@ -280,7 +280,7 @@ describe('what clients have had kept', () => {
     expect([find('hash 0'), find('hash 1'), find('hash 1199')]).toEqual([text(0), undefined, text(1199)]);
   });
 
-  test('is eight million characters at the most, and no document of more than a hundred thousand', () => {
+  test('have at most eight million characters, and no more than a hundred thousand each', () => {
     for (let i = 0; i < 200; i++) keep(`hash ${i}`, text(i, 99_000));
     expect(held(200).length * 99_000).toBeLessThanOrEqual(8 * 1024 * 1024);
     expect(held(200).length).toBeGreaterThan(50);
@@ -294,22 +294,19 @@ describe('the file', () => {
   const read = (content: unknown) =>
     readPersistedDocuments(readConfig({ PERSISTED_DOCUMENTS: fileOf(content) }), documents);
 
-  test('is refused at the start when something in it would not be executed', () => {
+  test('is refused at the start if it contains a document that would not run', () => {
     for (const key of [idOf(ME), `sha256:${idOf(ME)}`, idOf(ME).toUpperCase()]) {
       expect(read({ [key]: ME }).find(idOf(ME))).toBe(ME);
     }
     const wrong: [unknown, RegExp][] = [
       ['{', /JSON/],
-      [[ME], /must hold a JSON object/],
-      [{ [UNKNOWN]: ME }, /the SHA-256 of its document is/],
+      [[ME], /must contain a JSON object/],
+      [{ [UNKNOWN]: ME }, /is not the SHA-256 of its document/],
       [{ [idOf('7')]: 7 }, /must be the text of a document/],
       [{ [createHash('sha1').update(ME).digest('hex')]: ME }, /hashAlgorithm: 'sha256'/],
-      [
-        { [createHash('md5').update(ME).digest('hex')]: ME },
-        /must be the SHA-256 of its document .* "sha256:" before it/,
-      ],
+      [{ [createHash('md5').update(ME).digest('hex')]: ME }, /must be the SHA-256 of its document .* prefix "sha256:"/],
       [{ Me: ME }, /must be the SHA-256 of its document/],
-      [{ [`sha256:${UNKNOWN}`]: ME }, /the SHA-256 of its document is/],
+      [{ [`sha256:${UNKNOWN}`]: ME }, /is not the SHA-256 of its document/],
       [{ [idOf('{ nothing }')]: '{ nothing }' }, /Cannot query field "nothing"/],
     ];
     for (const [content, message] of wrong) {

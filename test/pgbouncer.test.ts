@@ -12,14 +12,14 @@ import { requireSessions } from '../src/platform/db/sessions.ts';
 import { createDatabase } from './helpers/database.ts';
 import { freePort } from './helpers/process.ts';
 import { runProgram } from './helpers/program.ts';
-import { organisation, startServer } from './helpers/server.ts';
+import { organization, startServer } from './helpers/server.ts';
 
 const { DATABASE_URL = '' } = process.env;
 const PGBOUNCER = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'].find(existsSync);
 const NOTE = PGBOUNCER === undefined ? ': skipped, for there is no PgBouncer' : '';
 const SECRET_KEY = randomBytes(32).toString('hex');
 
-/** A pooler before a database, until the test is over. @returns The database's address by way of it. */
+/** Starts a pooler in front of a database, until the end of the test. @returns The database URL through the pooler. */
 async function pooled(databaseUrl: string, mode: 'session' | 'transaction', settings = ''): Promise<string> {
   const { hostname, port, username, password } = new URL(databaseUrl);
   const folder = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
@@ -38,7 +38,7 @@ auth_type = any
 pool_mode = ${mode}
 ${settings}`,
   );
-  // It refuses to be run by root.
+  // PgBouncer refuses to run as root.
   const owner = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
   const pooler = spawn(PGBOUNCER ?? '', ['-q', ...owner, join(folder, 'pgbouncer.ini')], { stdio: 'ignore' });
   onTestFinished(async () => {
@@ -63,11 +63,11 @@ async function ask(connectionString: string, sql: string): Promise<unknown[]> {
 
 describe.runIf(PGBOUNCER !== undefined && DATABASE_URL !== '')(`behind PgBouncer${NOTE}`, () => {
   test.each(['', 'ignore_startup_parameters = options', 'server_round_robin = 1'])(
-    'one that shares connections by the transaction is refused at the start, in a sentence (%s)',
+    'the service refuses a pooler in transaction mode at the start, with a clear message (%s)',
     async (settings) => {
       await using database = await createDatabase(DATABASE_URL);
       const url = await pooled(database.url, 'transaction', settings);
-      // Connections that are there already, for it to choose from.
+      // Opens connections that the pooler can reuse.
       await Promise.all(Array.from({ length: 4 }, () => ask(url, 'SELECT pg_sleep(0.2)')));
       const { code, said } = await runProgram(['main.ts'], { DATABASE_URL: url, SECRET_KEY, PORT: '0' });
       expect([code, said]).toEqual([1, expect.stringMatching(/^DATABASE_URL leads to a connection pooler.*\.$/)]);
@@ -75,11 +75,13 @@ describe.runIf(PGBOUNCER !== undefined && DATABASE_URL !== '')(`behind PgBouncer
     },
   );
 
-  test('one in session mode is served through, with the settings that the log depends on', async () => {
+  test('the service works with a pooler in session mode, with the settings that the log needs', async () => {
     await using database = await createDatabase(DATABASE_URL);
+    const name = new URL(database.url).pathname.slice(1);
+    await ask(database.url, `ALTER DATABASE ${name} SET TimeZone = 'Asia/Tokyo'`);
     const url = await pooled(database.url, 'session');
     await using server = await startServer({ env: { DATABASE_URL: url, SECRET_KEY } });
-    const { member } = await organisation({}, { on: server });
+    const { member } = await organization({}, { on: server });
     await using live = await member.events('... on DraftsAddedEvent { drafts { content } }');
     await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'through it' }] });
     expect(await live.next()).toEqual({ drafts: [{ content: 'through it' }] });
@@ -87,13 +89,13 @@ describe.runIf(PGBOUNCER !== undefined && DATABASE_URL !== '')(`behind PgBouncer
     const opened = await openDatabase(readConfig({ DATABASE_URL: url, SECRET_KEY }));
     onTestFinished(() => opened.close());
     const shown = await opened.db.$queryRaw`SELECT current_setting('lock_timeout') AS lock,
-      current_setting('idle_in_transaction_session_timeout') AS idle`;
-    expect(shown).toEqual([{ lock: '4s', idle: '5s' }]);
+      current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('TimeZone') AS zone`;
+    expect(shown).toEqual([{ lock: '4s', idle: '5s', zone: 'UTC' }]);
   });
 });
 
-describe.runIf(DATABASE_URL !== '')('with nothing between', () => {
-  test('a database is never taken for a pooler', async () => {
+describe.runIf(DATABASE_URL !== '')('with a direct connection', () => {
+  test('a database is never mistaken for a pooler', async () => {
     await Promise.all(Array.from({ length: 20 }, () => requireSessions(DATABASE_URL)));
   });
 });

@@ -30,7 +30,7 @@ const SDL = `
   input Kind { word: String!, deep: [Int!] }
 `;
 
-/** Numbers that look like chance and are the same each time. */
+/** Returns a generator of pseudorandom numbers, the same for each seed. */
 function seeded(seed: number): (below: number) => number {
   let state = seed * 2654435761 + 1;
   return (below) => {
@@ -43,7 +43,10 @@ interface Thing {
   readonly seed: number;
 }
 
-/** What a resolver comes to is a matter of the object and the field alone, so that both executors meet the same. */
+/**
+ * Returns the outcome of a resolver, which depends only on the object and the field, so that it is equal for both
+ * executors.
+ */
 function outcome(seed: number, make: () => unknown, trouble: number): unknown {
   const chance = seeded(seed);
   chance(7);
@@ -60,10 +63,10 @@ function outcome(seed: number, make: () => unknown, trouble: number): unknown {
 const hash = (seed: number, text: string): number =>
   [...text].reduce((sum, char) => (Math.imul(sum, 31) + char.charCodeAt(0)) >>> 0, seed + 17) % 1_000_003;
 
-/** Of these, what all the objects of a list have is read at once. */
+/** Fields that are read in a batch for all objects of a list. */
 const READ_TOGETHER = new Set(['next', 'title', 'must', 'color']);
 
-/** What a resolver comes to for each of the objects, an error in the place of what it throws. */
+/** Returns the results of a resolver for each object. Exceptions are returned as errors. */
 const settled =
   (resolve: GraphQLFieldResolver<Thing | undefined, unknown>) => (sources: readonly (Thing | undefined)[]) =>
     Promise.all(
@@ -76,7 +79,11 @@ const settled =
       }),
     );
 
-/** @param trouble One in so many resolvers does each of what may go wrong. */
+/**
+ * Creates a schema whose resolvers sometimes fail.
+ *
+ * @param trouble On average, one in `trouble` resolvers fails in each possible way.
+ */
 function makeSchema(trouble: number) {
   const schema = buildSchema(SDL);
   for (const type of Object.values(schema.getTypeMap())) {
@@ -92,7 +99,7 @@ function makeSchema(trouble: number) {
         }
         return outcome(seed, () => madeOf(made, seed, trouble), trouble);
       };
-      // Most resolvers of the service take no more than they need.
+      // Most resolvers of the service declare only the parameters that they use.
       const { name } = field;
       if (name === 'place') field.resolve = resolve;
       else if (READ_TOGETHER.has(name)) field.resolve = together(settled(resolve));
@@ -124,7 +131,7 @@ function madeOf(type: string, seed: number, trouble: number): unknown {
   return `text ${seed}`;
 }
 
-/** A document of the schema: aliases, arguments, fragments, and selections that variables leave out. */
+/** Returns a document with aliases, arguments, fragments and selections that variables skip. */
 function documentOf(seed: number): string {
   const chance = seeded(seed);
   const fields = (depth: number): string => {
@@ -164,7 +171,7 @@ function documentOf(seed: number): string {
 
 const shown = ({ message, path, locations }: GraphQLError) => JSON.stringify({ message, path, locations });
 
-/** Whether something around the place became null: what else went wrong below is told or not, as it came. */
+/** Whether an enclosing value is null. Other errors below it are reported or not, depending on timing. */
 function isGone(data: unknown, path: GraphQLError['path'] = []): boolean {
   let at = data;
   for (const key of path.slice(0, -1)) {
@@ -175,7 +182,7 @@ function isGone(data: unknown, path: GraphQLError['path'] = []): boolean {
 }
 
 describe('plans', () => {
-  test.each([6, 40, 200])('answer as the general executor does, one in %i going wrong', async (trouble) => {
+  test.each([6, 40, 200])('give the same result as the general executor, with one failure in %i', async (trouble) => {
     const schema = makeSchema(trouble);
     const compared = { documents: 0, errors: 0, voids: 0 };
     for (let seed = 1; seed <= 200; seed++) {
@@ -185,7 +192,7 @@ describe('plans', () => {
       const general = (await execute(args)) as ExecutionResult;
       const planned = await executeDocument({ ...args, contextValue: {} });
       const around = `document ${seed}: ${documentOf(seed)}`;
-      // As text, because the order of the keys is part of it.
+      // Compared as text, so that the order of the keys is compared as well.
       expect(JSON.stringify(planned.data), around).toBe(JSON.stringify(general.data));
       const certain = (errors: readonly GraphQLError[] = []) =>
         errors
@@ -203,7 +210,7 @@ describe('plans', () => {
     if (trouble === 6) expect(compared.voids).toBeGreaterThan(5);
   });
 
-  test('fail for each object where what is read of all at once fails', async () => {
+  test('fail for each object if a batched read fails', async () => {
     const schema = buildSchema(SDL);
     const [query, thing] = [
       schema.getQueryType()?.getFields(),
@@ -222,7 +229,7 @@ describe('plans', () => {
     expect(JSON.stringify(planned)).toBe(JSON.stringify({ data, errors }));
   });
 
-  test('tell what is wrong with variables as the general executor does', async () => {
+  test('report the same errors of variables as the general executor', async () => {
     const schema = makeSchema(200);
     const document = parse('query ($n: Int!) { one { count(by: $n) } }');
     const args = { schema, document, variableValues: { n: 'many' } };
@@ -231,7 +238,7 @@ describe('plans', () => {
     );
   });
 
-  test('tell that a switch is null as the general executor does, whatever it was before', async () => {
+  test('report a null condition like the general executor, whatever its previous value', async () => {
     const schema = makeSchema(200);
     const document = parse('query ($yes: Boolean = true) { sure { id title @include(if: $yes) } }');
     for (const yes of [false, true, null]) {
@@ -242,7 +249,7 @@ describe('plans', () => {
     }
   });
 
-  /** Fragments that double each other: a short document of many fields. */
+  /** Returns fragments that double each other: a short document with many fields. */
   function doubled(times: number) {
     const names = Array.from({ length: times }, (_, i) => `F${i}`);
     const fragments = names.map((name, i) => `fragment ${name} on Thing { id ${below(names[i + 1])} }`);
@@ -257,14 +264,14 @@ describe('plans', () => {
     return compilePlan(schema, byName, operation as OperationDefinitionNode, {});
   };
 
-  test('are not made of more fields than are worth keeping', () => {
+  test('are not compiled for more fields than are worth caching', () => {
     const schema = makeSchema(200);
     expect(compiled(doubled(8), schema)?.size).toBeGreaterThan(500);
     expect(compiled(doubled(8), schema)?.size).toBeLessThan(MAX_PLANNED);
     expect(compiled(doubled(14), schema)).toBeUndefined();
   });
 
-  test('are forgotten where there are many', async () => {
+  test('are evicted if there are many', async () => {
     const schema = makeSchema(200);
     let documents = 0;
     for (let size = 0; size <= MAX_KEPT_FIELDS; documents++) {
@@ -276,7 +283,7 @@ describe('plans', () => {
     expect(keptPlans().plans).toBeLessThan(documents);
   });
 
-  test('are forgotten where there is much in their documents, too', async () => {
+  test('are evicted if their documents are large, too', async () => {
     const schema = makeSchema(200);
     const before = await heldBytes();
     for (let i = 0; i < 200; i++) {
@@ -286,7 +293,7 @@ describe('plans', () => {
     expect((await heldBytes()) - before).toBeLessThan(100_000_000);
   });
 
-  test('keep nothing of operations that are not there, whatever they are called', async () => {
+  test('retain nothing for unknown operations, whatever their names', async () => {
     const schema = makeSchema(200);
     const document = parse('query Known { one { id } }');
     const before = await heldBytes();

@@ -5,25 +5,24 @@ import { buildSchema } from '../src/server/registries/schema.ts';
 import { fieldOf, GRAPHQL_CALLS, type GraphQLCall, REFUSALS } from './helpers/graphql-calls.ts';
 import { type Json, send } from './helpers/http.ts';
 import type { InProcess } from './helpers/in-process.ts';
-import { IS_WHOLE } from './helpers/part.ts';
 import { operationBody, type Parameters, type Person } from './helpers/person.ts';
 import { makeScene, type Names, type Scene } from './helpers/scene.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { startOnDatabaseOfRun } from './helpers/service.ts';
 import { channelOf, toTopic } from './helpers/talk.ts';
 
-// Where a write stands in the log: what a mutation says of it, and what the log holds.
+// The log position of a write: in the payload of the mutation, and in the log.
 
 const schema = buildSchema();
 
-/** These tell nobody of anything: that a key or a session is void is for the service itself. */
+/** Mutations without events. Only the service needs to know of revoked keys and sessions. */
 const SILENT = [
   ...['acknowledgeEvents', 'deleteEventQueue', 'fetchApiKey', 'regenerateApiKey'],
   ...['signIn', 'revokeSession', 'revokeOtherSessions'],
 ];
-/** Answers with a position of its own. */
+/** Returns a position with another meaning. */
 const OTHER = 'registerEventQueue';
-/** What does something where calls made one after the other have nothing left to do. */
+/** Inputs with an effect, for mutations whose usual calls have none when made in order. */
 const IN_EARNEST: Readonly<Record<string, (names: Names) => Parameters>> = {
   markChannelAsRead: ({ channelId }) => ({ channelId }),
   markTopicAsRead: ({ channelId }) => ({ channelId, topic: 'unread' }),
@@ -31,12 +30,9 @@ const IN_EARNEST: Readonly<Record<string, (names: Names) => Parameters>> = {
   setTopicVisibility: ({ channelId }) => ({ channelId, topic: 'another', visibility: 'MUTED' }),
   updateUserSettingsDefaults: () => ({ twentyFourHourTime: true }),
 };
-/** What has nothing to do any more once the owner has left the channel, or is shown to nobody. */
+/** Mutations that must run before the owner leaves the channel or hides their presence. */
 const FIRST = [...Object.keys(IN_EARNEST), 'updateMessageFlagsInNarrow', 'recordPresence'];
-/** Our choice: of the many calls that differ in one field. */
-const MOST_CALLS = 6;
-
-/** The position under another name, in a fragment. */
+/** Returns a document with an alias for the position, in a fragment. */
 function documentOf(call: GraphQLCall): string {
   const field = fieldOf(schema, call);
   const payload = `${call.field[0]?.toUpperCase()}${call.field.slice(1)}Payload`;
@@ -57,7 +53,7 @@ async function ask(who: Person, call: GraphQLCall, idempotencyKey?: string): Pro
   return data.done;
 }
 
-/** What the owner hears in one queue, as far as it was read. */
+/** The events of one queue of the owner, up to the position that was read. */
 class Ear {
   readonly #owner: Person;
   #queueId = '';
@@ -73,8 +69,8 @@ class Ear {
     this.#position = last_event_id;
   }
 
-  /** The positions of what has come since. */
-  async heard(): Promise<number[]> {
+  /** Reads the positions of the events since the last call. */
+  async received(): Promise<number[]> {
     const events = await this.#owner.poll(this.#queueId, this.#position, { dontBlock: true });
     const positions: number[] = events.map(({ id }) => id);
     this.#position = positions.at(-1) ?? this.#position;
@@ -82,8 +78,8 @@ class Ear {
   }
 }
 
-/** Under a key, a mutation is made, and then told again. */
-const WAYS = IS_WHOLE ? ['without a key', 'under a key'] : ['under a key'];
+/** Under a key, each mutation runs once and is then repeated. */
+const WAYS = ['without a key', 'under a key'];
 
 describe('the position in the payload of a mutation', () => {
   let service: InProcess;
@@ -104,7 +100,7 @@ describe('the position in the payload of a mutation', () => {
     return Number(lastId);
   }
 
-  /** Of the last event since that there is somebody to hear. */
+  /** Returns the position of the last event with recipients. */
   async function lastEvent(realmId: number, since: number): Promise<number | null> {
     const [row] = await service.app.db.$queryRaw<{ last: bigint | null }[]>`
       SELECT max(id) AS last FROM event WHERE realm_id = ${realmId} AND id > ${since}
@@ -112,7 +108,7 @@ describe('the position in the payload of a mutation', () => {
     return row?.last == null ? null : Number(row.last);
   }
 
-  /** Something unread, and a word. */
+  /** Creates an unread message and an alert word. */
   async function toBeDone({ owner, member, names }: Scene): Promise<void> {
     const message = { type: 'channel', to: names.channelId, topic: 'unread', content: 'unread' };
     await member.ok('POST', '/messages', message);
@@ -122,7 +118,7 @@ describe('the position in the payload of a mutation', () => {
   const told = new Set<string>();
   const counts = { heard: 0, null: 0 };
 
-  /** Whoever is gone cannot ask again. */
+  /** A deactivated user cannot send the mutation again. */
   const LEAVES = 'deactivateOwnAccount';
   const isFirst = (name: string) => Number(FIRST.includes(name.slice('Mutation.'.length)));
   const mutations = Object.entries(GRAPHQL_CALLS)
@@ -133,8 +129,7 @@ describe('the position in the payload of a mutation', () => {
       const { scene, ear } = scenes[how] as { scene: Scene; ear: Ear };
       const field = name.slice('Mutation.'.length);
       const input = IN_EARNEST[field]?.(scene.names);
-      const usual = make(scene.names);
-      const calls = IS_WHOLE ? usual : usual.slice(0, MOST_CALLS);
+      const calls = make(scene.names);
       if (input !== undefined) await toBeDone(scene);
       for (const call of input === undefined
         ? calls
@@ -150,7 +145,7 @@ describe('the position in the payload of a mutation', () => {
         expect(result.at, said).toBe(last);
         if (last === null) counts.null++;
         else told.add(call.field);
-        const heard = await ear.heard();
+        const heard = await ear.received();
         if (heard.length > 0) expect(heard.at(-1), said).toBeLessThanOrEqual(last ?? 0);
         if (last !== null && heard.at(-1) === last) counts.heard++;
         if (key === undefined || ignoresIdempotencyKey(fieldOf(schema, call)) || field === LEAVES) continue;
@@ -161,7 +156,7 @@ describe('the position in the payload of a mutation', () => {
     });
   });
 
-  test.runIf(IS_WHOLE)('is there for all that tell of something, and mostly for those who did it', () => {
+  test('is returned by all mutations with events, and usually the user receives one', () => {
     const names = mutations.map(([name]) => name.slice('Mutation.'.length));
     const others = [...SILENT, OTHER, ...Object.keys(REFUSALS)];
     expect(names.filter((name) => !told.has(name) && !others.includes(name))).toEqual([]);
@@ -170,8 +165,8 @@ describe('the position in the payload of a mutation', () => {
     expect(counts.null).toBeGreaterThan(SILENT.length);
   });
 
-  test('is its own of each mutation of an operation', async () => {
-    const { member, realm } = await organisation({}, { on: service });
+  test('is separate for each mutation of an operation', async () => {
+    const { member, realm } = await organization({}, { on: service });
     const query = `mutation ($a: CreateSavedSnippetInput!, $b: CreateSavedSnippetInput!, $c: DeleteDraftInput!) {
       a: createSavedSnippet(input: $a) { ... on CreateSavedSnippetPayload { position } }
       b: createSavedSnippet(input: $b) { ... on CreateSavedSnippetPayload { position again: position } }
@@ -188,26 +183,26 @@ describe('the position in the payload of a mutation', () => {
   });
 
   test.for([undefined, 'sent once'])(
-    'is that of what a message does besides, where it does (under the key %s)',
+    'includes the further changes of a message, if there are any (under the key %s)',
     async (key) => {
-      const { owner } = await organisation({}, { on: service });
+      const { owner } = await organization({}, { on: service });
       const channelId = await channelOf(owner, 'deck', [owner]);
-      // To follow what one writes in.
+      // To follow topics in which the user writes.
       await owner.ok('PATCH', '/settings', { automatically_follow_topics_policy: 3 });
       const ear = new Ear(owner);
       await ear.open();
       const input = { to: toTopic(channelId, 'new'), content: 'hello' };
       const send = () => ask(owner, { operation: 'mutation', field: 'sendMessage', args: { input } }, key);
       const { at } = await send();
-      const heard = await ear.heard();
+      const heard = await ear.received();
       expect(heard).toHaveLength(2);
       expect(at).toBe(heard.at(-1));
       if (key !== undefined) expect((await send()).at).toBe(at);
     },
   );
 
-  test('takes a statement of the time in which the organisation waits, and only where it is asked for', async () => {
-    const { owner } = await organisation({}, { on: service });
+  test('takes one statement while the event counter is locked, only if it is selected', async () => {
+    const { owner } = await organization({}, { on: service });
     const statements = async (selection: string) => {
       const query = `mutation ($input: CreateSavedSnippetInput!) { createSavedSnippet(input: $input) {
         __typename ... on CreateSavedSnippetPayload { ${selection} } } }`;

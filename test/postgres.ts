@@ -1,9 +1,12 @@
-// The same tests on PostgreSQL and Redis, and those that need several server processes. Arguments go to vitest.
+// Runs the tests on PostgreSQL and Redis, including those that need several server processes. Arguments are passed to vitest.
 import { spawn } from 'node:child_process';
 
 const { DATABASE_URL_FOR_TESTS, DATABASE_URL, REDIS_URL } = process.env;
-/** The chat in browsers has a script of its own: it is the same on any database, and slow beside other tests. */
-const args = ['run', '--config', 'test/vitest.config.ts', '--exclude', 'web/**', ...process.argv.slice(2)];
+/**
+ * Excludes the tests of the chat in browsers, which have their own script: they do not depend on the database and are
+ * slow.
+ */
+const args = ['run', '--config', 'test/vitest.config.ts', ...process.argv.slice(2)];
 const child = spawn('vitest', args, {
   stdio: 'inherit',
   env: {

@@ -1,9 +1,9 @@
-/** Calls every endpoint as the references print it, on a fresh demo, and keeps replies and events for them to show. */
+/** Calls every endpoint as printed in the references, on a fresh demo, and stores responses and events for the references. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { CAPABILITIES } from '../src/events/view.ts';
-import { toldEvents } from '../src/events/wire.ts';
+import { documentedEvents } from '../src/events/wire.ts';
 import '../src/server/registries/schema.ts';
 import { demoCallOf, nameOf, printedCall } from '../src/server/pages/calls/all.ts';
 import { routes } from '../src/server/registries/endpoints.ts';
@@ -40,7 +40,7 @@ const listening = await Promise.all(
   ].map(async ([visitor, options]) => listen(visitor as Visitor, options as Parameters)),
 );
 
-/** A queue of somebody's. @returns What reads one event of each type out of it. */
+/** Registers a queue. @returns A function that reads one event of each type from it. */
 async function listen(visitor: Visitor, options: Parameters) {
   const { queue_id, last_event_id } = await visitor.ok('POST', '/register', { fetch_event_types: '[]', ...options });
   return async (): Promise<Json[]> => {
@@ -53,7 +53,7 @@ async function listen(visitor: Visitor, options: Parameters) {
   };
 }
 
-/** The replies that take more than a demo. */
+/** Collects the responses that need more than a demo. */
 async function setUp(): Promise<Readonly<Record<string, unknown>>> {
   const browser = new SomebodysBrowser(server.url);
   const at = `${server.url}/api/v1/calls/videoprovider`;
@@ -68,7 +68,7 @@ async function setUp(): Promise<Readonly<Record<string, unknown>>> {
   };
 }
 
-/** What a browser is told that leaves: one that signed in by a password before. */
+/** Returns the response to a browser that signs out after a sign-in by password. */
 async function signOut(): Promise<unknown> {
   const login = { username: 'leaving@example.com', password: 'correct horse battery staple' };
   await owner.ok('POST', '/users', { email: login.username, password: login.password, full_name: 'Leo Ving' });
@@ -78,13 +78,13 @@ async function signOut(): Promise<unknown> {
   return (await fetch(`${url}/current`, { method: 'DELETE', headers: { cookie: cookie.join('; ') } })).json();
 }
 
-/** What comes when nothing does. */
+/** Returns the events of a long poll without changes. */
 async function silence(): Promise<Json[]> {
   const { queue_id, last_event_id } = await owner.ok('POST', '/register', { event_types: ['drafts'] });
   return (await owner.ok('GET', '/events', { queue_id, last_event_id })).events;
 }
 
-/** What no call of the reference does. */
+/** Makes changes that no call of the reference makes. */
 async function actOn(): Promise<void> {
   const bot = await bela.ok('POST', '/bots', { full_name: 'Tide', short_name: 'tide' });
   await bela.ok('PATCH', `/bots/${bot.user_id}`, { default_all_public_streams: true });
@@ -112,11 +112,11 @@ for (const endpoint of routes.filter((endpoint) => demoCallOf(endpoint).refused 
 const all = { ...replies, ...(shownReply(await setUp()) as object) };
 keep('example-replies.json', all);
 await actOn();
-// What is told when the service starts.
+// The events of a service start.
 await server.restart();
 const heard = (await Promise.all(listening.map((read) => read()))).flat();
 heard.push(...(await silence()));
-const kinds = toldEvents().flatMap(({ type, op }): [string, unknown][] => {
+const kinds = documentedEvents().flatMap(({ type, op }): [string, unknown][] => {
   const event = heard.find((event) => event.type === type && event.op === op);
   const name = op === undefined ? type : `${type}/${op}`;
   if (event === undefined) console.log(`nobody heard ${name}`);

@@ -9,35 +9,33 @@ import { registeredEventTypes } from '../src/api/graphql/event-types.ts';
 import type { Endpoint } from '../src/api/rest/endpoint.ts';
 import { replyCheckOf } from '../src/api/rest/reply-check.ts';
 import { definedEvents } from '../src/events/define.ts';
-import { toldEvents } from '../src/events/wire.ts';
+import { documentedEvents } from '../src/events/wire.ts';
 import '../src/server/registries/schema.ts';
 import { postMessage } from '../src/messages/rest.ts';
 import { demoCallOf, nameOf, printedCall } from '../src/server/pages/calls/all.ts';
 import exampleEvents from '../src/server/pages/example-events.json' with { type: 'json' };
 import exampleReplies from '../src/server/pages/example-replies.json' with { type: 'json' };
+import { graphiqlTabs } from '../src/server/pages/graphiql-tabs.ts';
 import { routes } from '../src/server/registries/endpoints.ts';
 import type { Json } from './helpers/http.ts';
-import { IS_WHOLE, isGroupPicked } from './helpers/part.ts';
+import { Person } from './helpers/person.ts';
 import { PrintedCalls, replyOf } from './helpers/printed-calls.ts';
 import type { ServerProcess } from './helpers/process.ts';
-import { startServer } from './helpers/server.ts';
+import { ROLES, startServer } from './helpers/server.ts';
 
 const README = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
 const TOUR = README.split(/^## /m).find((chapter) => chapter.startsWith('Five-minute tour')) ?? '';
 const COMMANDS = [...TOUR.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block).join('');
 
-/** As when somebody types: comments are none, `!` recalls, and nothing of their own start files changes it. */
+/** Interactive shells: comments are not supported, `!` expands history, and no start files are read. */
 const SHELLS = { bash: ['--norc', '--noprofile', '-i'], zsh: ['-f', '-i'] } as const;
 
 let demo: ServerProcess;
 let calls: PrintedCalls;
-/** What each call of a page is said to do, and the call. */
+/** The calls of a page, by their description. */
 let printed: Readonly<Record<'/docs' | '/developers', ReadonlyMap<string, string>>>;
 
-const isMade = isGroupPicked('printed.test.ts > what runs on a demo');
-
 beforeAll(async () => {
-  if (!isMade) return;
   demo = await startServer({ env: { DEMO: 'on', DATABASE_URL: undefined } });
   calls = new PrintedCalls(demo);
   printed = { '/docs': await callsOn('/docs'), '/developers': await callsOn('/developers') };
@@ -47,7 +45,7 @@ afterAll(async () => {
   await demo?.[Symbol.asyncDispose]();
 });
 
-/** The calls of a page, as the browser that opened the start address is shown them. */
+/** Returns the calls of a page, as shown to the browser that opened the start address. */
 async function callsOn(path: string): Promise<Map<string, string>> {
   const { start_url } = JSON.parse(readFileSync(join(demo.dataDir, 'demo.json'), 'utf8'));
   const body = new URLSearchParams({ token: new URL(start_url).hash.slice('#start='.length) });
@@ -55,6 +53,14 @@ async function callsOn(path: string): Promise<Map<string, string>> {
   const cookie = letIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
   const page = parse(await (await fetch(demo.url + path, { headers: { cookie } })).text());
   return new Map(snippetsIn(page));
+}
+
+/** Returns the owner of the demo's organization. */
+function demoOwner(): Person {
+  const { users } = JSON.parse(readFileSync(join(demo.dataDir, 'demo.json'), 'utf8'));
+  const { user_id: id, email, api_key: apiKey } = users.find(({ role }: { role: string }) => role === 'owner');
+  const account = { id, name: 'Iris Haddad', email, apiKey, role: ROLES.owner };
+  return new Person({ url: demo.url, host: new URL(demo.url).host }, account);
 }
 
 type Node = DefaultTreeAdapterTypes.Node;
@@ -73,19 +79,16 @@ const textOf = (node: Node | undefined): string => {
   return 'childNodes' in node ? node.childNodes.map(textOf).join('') : '';
 };
 
-/** In every shell that is here, but for the calls of which there are many: these in one, and in all where all is tried. */
-const shells = (isOne: boolean) =>
-  Object.keys(SHELLS)
-    .filter(isInstalled)
-    .slice(0, isOne && !IS_WHOLE ? 1 : undefined);
+/** Returns the installed shells. */
+const shells = () => Object.keys(SHELLS).filter(isInstalled);
 
 const isInstalled = (shell: string) => existsSync(`/usr/bin/${shell}`) || existsSync(`/bin/${shell}`);
 
-// In another order each time: none needs another.
+// In random order, because no call depends on another.
 describe.shuffle('a call of the REST reference', () => {
-  test.runIf(isMade).for(routes.map((endpoint) => [nameOf(endpoint), endpoint] as const))('%s', ([name, endpoint]) => {
-    const code = `${printed['/docs'].get('Set the variables the calls use')}\n${printed['/docs'].get(`A call of ${name}`)}`;
-    for (const shell of shells(true)) {
+  test.for(routes.map((endpoint) => [nameOf(endpoint), endpoint] as const))('%s', ([name, endpoint]) => {
+    const code = `${printed['/docs'].get('Set the variables of the calls')}\n${printed['/docs'].get(`Example call of ${name}`)}`;
+    for (const shell of shells()) {
       const reply = replyOf(calls.run(code, [shell, '-c']));
       const { refused } = demoCallOf(endpoint);
       expect(reply, name).toMatchObject(refused === undefined ? { result: 'success' } : { code: refused.code });
@@ -96,7 +99,7 @@ describe.shuffle('a call of the REST reference', () => {
   });
 });
 
-/** The names and types of what a reply always has. */
+/** Returns the names and types of the fields that a response always has. */
 const typesIn = ({ reply }: Endpoint, value: object | undefined): string[] =>
   Object.entries(value ?? {})
     .filter(([name]) => reply[name]?.safeParse(undefined).success !== true)
@@ -105,12 +108,12 @@ const typesIn = ({ reply }: Endpoint, value: object | undefined): string[] =>
 const replies: Readonly<Record<string, object>> = exampleReplies;
 
 describe('an example reply of the REST reference', () => {
-  test('is there for each endpoint that answers with one, and for no other', () => {
+  test('exists for each endpoint with a reply, and for no other', () => {
     const answering = routes.filter(({ redirects }) => redirects !== 'always').map(nameOf);
     expect(Object.keys(replies).toSorted()).toEqual(answering.toSorted());
   });
 
-  test('is as its endpoint declares', () => {
+  test('matches the declaration of its endpoint', () => {
     for (const endpoint of routes.filter(({ redirects }) => redirects !== 'always')) {
       const { result, msg, ...fields } = replies[nameOf(endpoint)] as Json;
       expect([result, msg], nameOf(endpoint)).toEqual(['success', '']);
@@ -119,41 +122,61 @@ describe('an example reply of the REST reference', () => {
   });
 });
 
-describe.runIf(isMade)('a call of the start for developers', () => {
-  test('runs as it is printed, in every shell', () => {
-    for (const shell of shells(false)) {
+describe('a call of the developers page', () => {
+  test('runs as printed, in every shell', () => {
+    for (const shell of shells()) {
       const lines = (about: string) =>
         calls
           .run(printed['/developers'].get(about) ?? '', [shell, '-c'])
           .stdout.replaceAll('}{', '}\n{')
           .trim()
           .split('\n');
-      const [viewer, messages, sent] = lines('Ask and write over GraphQL').map((line) => JSON.parse(line));
+      const [viewer, messages, sent] = lines('Read and send messages over GraphQL').map((line) => JSON.parse(line));
       expect(viewer).toMatchObject({ data: { viewer: { fullName: 'Iris Haddad' } } });
       expect(messages.data.messages.nodes).toHaveLength(3);
       expect(sent.data.sendMessage.sentMessage.databaseId).toEqual(expect.any(Number));
-      const [me, page, id] = lines('Ask and write over REST').map((line) => JSON.parse(line));
+      const [me, page, id] = lines('Read and send messages over REST').map((line) => JSON.parse(line));
       expect([me.full_name, page.messages.length, id.result]).toEqual(['Iris Haddad', 3, 'success']);
       const [said, heard] = lines('Register a queue, send a message and read the event').map((line) =>
         JSON.parse(line),
       );
       expect(heard.events[0].message.id).toBe(said.id);
-      const [once, twice] = lines('Send a message twice under one key').map((line) => JSON.parse(line));
+      const [once, twice] = lines('Send a message twice with one key').map((line) => JSON.parse(line));
       expect([once.result, twice.id]).toEqual(['success', once.id]);
     }
   });
 
-  test('listens to server-sent events until its time is up', () => {
-    const code = printed['/developers'].get('Listen to server-sent events for five seconds') ?? '';
+  test('reads the newest messages, like the tour and GraphiQL', async () => {
+    const person = demoOwner();
+    const topic = 'the dock, last';
+    const texts = ['dock one', 'dock two', 'dock three', 'dock four', 'dock five'];
+    for (const content of texts)
+      await person.ok('POST', '/messages', { type: 'channel', to: 'general', topic, content });
+    const contents = async (query: string, variables = {}) => {
+      const { messages } = await person.query(query, variables);
+      return messages.nodes.map(({ content }: { content: string }) => content);
+    };
+    const newest = texts.toReversed();
+    const [call = ''] =
+      (printed['/developers'].get('Read and send messages over GraphQL') ?? '').match(/\{ messages.*?\} \}(?=")/) ?? [];
+    expect(await contents(call)).toEqual(newest.slice(0, 3));
+    const [, tour = ''] = /-d '(\{"query": "\{ messages.*)'$/m.exec(TOUR) ?? [];
+    expect(await contents(JSON.parse(tour).query)).toEqual(newest.slice(0, 3));
+    const tab = graphiqlTabs('', undefined).find(({ query }) => query.includes('query Messages'));
+    expect(await contents(tab?.query ?? '', JSON.parse(tab?.variables ?? '{}'))).toEqual(newest);
+  });
+
+  test('receives server-sent events until its time limit', () => {
+    const code = printed['/developers'].get('Read server-sent events for five seconds') ?? '';
     expect(code).toContain('--max-time 5 ');
-    // The tests' heartbeat comes after two seconds.
+    // The heartbeat of test servers arrives after two seconds.
     const { stdout } = calls.run(code.replace('--max-time 5', '--max-time 3'));
     expect(stdout).toMatch(/^id: \d+$/m);
     expect(jsonIn(stdout).at(-1)).toMatchObject({ data: { events: { type: 'HEARTBEAT' } } });
   });
 
-  test('listens over WebSocket, in JavaScript', async () => {
-    const code = printed['/developers'].get('Listen over WebSocket, in JavaScript') ?? '';
+  test('subscribes over WebSocket, in JavaScript', async () => {
+    const code = printed['/developers'].get('Subscribe over WebSocket, in JavaScript') ?? '';
     const child = spawn(process.execPath, ['--input-type=module', '-e', code]);
     const output: string[] = [];
     child.stdout.on('data', (bytes) => output.push(String(bytes)));
@@ -170,7 +193,7 @@ describe.runIf(isMade)('a call of the start for developers', () => {
   });
 });
 
-/** The folder of a service with its data, where the tour is taken. */
+/** A folder that contains the data of a service, as the tour expects. */
 class Folder implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'tour-'));
 
@@ -183,17 +206,17 @@ class Folder implements Disposable {
   }
 }
 
-/** Every JSON that stands in a text by itself: a reply, or the data of a server-sent event. */
+/** Returns every JSON object in a text that is a response or the data of a server-sent event. */
 const jsonIn = (output: string): Json[] =>
   [...output.matchAll(/(?:^|data: |\})(?=(\{.*))/gm)].flatMap(([, rest = '']) => firstJson(rest));
 
-/** Replies of curl have no end of line: the next one begins where one ends. */
+/** Returns the first JSON object. Responses in the output of curl are not separated by line breaks. */
 function firstJson(text: string): Json[] {
   for (let end = text.indexOf('}'); end !== -1; end = text.indexOf('}', end + 1)) {
     try {
       return [JSON.parse(text.slice(0, end + 1))];
     } catch {
-      // It is longer.
+      // The object continues.
     }
   }
   return [];
@@ -203,7 +226,7 @@ describe.for(Object.entries(SHELLS))('the tour of the README, pasted into %s', (
   const isHere = isInstalled(shell);
   const note = isHere ? '' : `: skipped, for there is no ${shell} here`;
 
-  test.runIf(isHere && isMade)(`does all that it says${note}`, async () => {
+  test.runIf(isHere)(`does what it describes${note}`, async () => {
     using folder = new Folder(demo.dataDir);
     const child = spawn(shell, flags, { cwd: folder.path, detached: true, stdio: 'pipe' });
     const [output, errors]: [string[], string[]] = [[], []];
@@ -211,7 +234,7 @@ describe.for(Object.entries(SHELLS))('the tour of the README, pasted into %s', (
     child.stderr.on('data', (bytes) => errors.push(String(bytes)));
     const ended = once(child, 'close');
     child.stdin.write(COMMANDS.replaceAll('http://127.0.0.1:4000', demo.url).replaceAll('/tmp/', `${folder.path}/`));
-    // The last command is a stream, which somebody stops.
+    // The last command is a stream, which the user stops.
     const said = () => output.join('');
     await vi.waitFor(() => expect(said()).toContain('data: {'), { timeout: 30_000, interval: 50 });
     process.kill(-(child.pid ?? 0), 'SIGKILL');
@@ -238,18 +261,18 @@ describe('the reference of events', () => {
     op === undefined ? type : `${type}/${op}`;
   const HEARTBEAT = { type: 'heartbeat', op: undefined };
 
-  test('tells of every kind that is defined, and of every type there is in GraphQL', () => {
-    const told = toldEvents().map(nameOf);
-    // Tests that run in the same process define some of their own.
+  test('describes every defined kind of event, and every type in GraphQL', () => {
+    const told = documentedEvents().map(nameOf);
+    // Tests in the same process define some of their own.
     const defined = definedEvents().filter(({ type }) => type !== 'internal' && !type.startsWith('test_'));
     expect(told.toSorted()).toEqual([...defined, HEARTBEAT].map(nameOf).toSorted());
     expect(told).toEqual(expect.arrayContaining(registeredEventTypes().map(nameOf)));
   });
 
-  test('has an event of every kind, which is as it is told', () => {
+  test('contains an example of every kind, which matches its description', () => {
     const examples: Readonly<Record<string, unknown>> = exampleEvents;
-    expect(Object.keys(examples).toSorted()).toEqual(toldEvents().map(nameOf).toSorted());
-    for (const event of toldEvents()) {
+    expect(Object.keys(examples).toSorted()).toEqual(documentedEvents().map(nameOf).toSorted());
+    for (const event of documentedEvents()) {
       expect(event.wire.safeParse(examples[nameOf(event)]), nameOf(event)).toMatchObject({ success: true });
     }
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const FIELDS = '/realm/profile_fields';
 const OWN = '/users/me/profile_data';
@@ -20,7 +20,7 @@ const TYPES = {
 type Field = keyof typeof TYPES;
 
 async function crew() {
-  const made = await organisation();
+  const made = await organization();
   const ids = {} as Record<Field, number>;
   for (const [name, field] of Object.entries(TYPES)) {
     ids[name as Field] = (await made.owner.ok('POST', FIELDS, { ...field })).id;
@@ -33,7 +33,7 @@ async function crew() {
     entries,
     set: (person: Person, values: Partial<Record<Field, unknown>>) =>
       person.rest('PATCH', OWN, { data: entries(values) }),
-    /** What somebody has in their profile, by the names above. */
+    /** Returns the profile data of a user, by the names above. */
     profileOf: async (person: Person, reader = made.guest): Promise<Json> => {
       const { user } = await reader.ok('GET', `/users/${person.id}`, { include_custom_profile_fields: true });
       const names = Object.fromEntries(Object.entries(ids).map(([name, id]) => [id, name]));
@@ -49,9 +49,9 @@ const changed = (userId: number, field: object) => ({
 });
 
 describe('PATCH and DELETE /users/me/profile_data', () => {
-  test.concurrent('take a value of each type, and tell everyone of each field that is another', async () => {
+  test.concurrent('accept a value of each type, and notify all users of each changed field', async () => {
     const { member, guest, owner, ids, set, profileOf } = await crew();
-    const heard = await guest.hearing({ event_types: ['realm_user'] });
+    const heard = await guest.receiving({ event_types: ['realm_user'] });
     const values = {
       ...{ ship: 'The *Argo*', about: 'Two\n\nparagraphs', flag: 'b', born: '2000-02-29' },
       ...{ home: 'https://example.com/~member?a=b#c', mates: [owner.id, guest.id, owner.id], log: 'argo' },
@@ -66,7 +66,7 @@ describe('PATCH and DELETE /users/me/profile_data', () => {
       mates: { value: `[${owner.id},${guest.id}]` },
     };
     expect(await profileOf(member)).toEqual(expected);
-    // Only what is another is told.
+    // Only changed fields are sent.
     await set(member, { ...values, ship: 'The Beagle', born: '', log: null });
     await member.ok('DELETE', OWN, { data: [ids.mates, ids.mates, ids.log] });
     const event = (field: Field, value: object) => changed(member.id, { id: ids[field], ...value });
@@ -80,9 +80,9 @@ describe('PATCH and DELETE /users/me/profile_data', () => {
     expect(Object.keys(await profileOf(member)).sort()).toEqual(['about', 'flag', 'home', 'pronouns', 'ship']);
   });
 
-  test.concurrent('let the last of two values for one field count, and refuse half of what is sent with the rest', async () => {
+  test.concurrent('store the last of two values for one field, and refuse the whole request for one invalid value', async () => {
     const { member, guest, ids, entries, profileOf } = await crew();
-    const heard = await guest.hearing({ event_types: ['realm_user'] });
+    const heard = await guest.receiving({ event_types: ['realm_user'] });
     const data = [...entries({ ship: 'one' }), ...entries({ ship: 'two' })];
     await member.ok('PATCH', OWN, { data });
     const { body } = await member.rest('PATCH', OWN, { data: entries({ ship: 'three', born: 'soon' }) });
@@ -94,9 +94,9 @@ describe('PATCH and DELETE /users/me/profile_data', () => {
     await member.ok('DELETE', OWN, { data: [] });
   });
 
-  test.concurrent('refuse what a field does not take', async () => {
+  test.concurrent('refuse values that a field does not accept', async () => {
     const { member, bot, owner, signUp, set, profileOf } = await crew();
-    const others = await organisation();
+    const others = await organization();
     const gone = await signUp('Gone');
     await owner.ok('DELETE', `/users/${gone.id}`);
     const cases: readonly (readonly [Field, unknown, string])[] = [
@@ -108,6 +108,7 @@ describe('PATCH and DELETE /users/me/profile_data', () => {
       ['about', true, 'About is not a string'],
       ['log', 'x'.repeat(51), 'Log is too long (limit: 50 characters)'],
       ['log', {}, 'Log is not a string'],
+      ['pronouns', 'she\u202E', 'Invalid character in Pronouns, at position 4.'],
       ['pronouns', 'x'.repeat(51), 'Pronouns is too long (limit: 50 characters)'],
       ['flag', 'Red', "'Red' is not a valid choice for 'Flag'."],
       ['flag', '__proto__', "'__proto__' is not a valid choice for 'Flag'."],
@@ -141,7 +142,7 @@ describe('PATCH and DELETE /users/me/profile_data', () => {
     expect(Object.keys(await profileOf(member))).toEqual(['ship', 'about', 'home']);
   });
 
-  test.concurrent('find the fields of the organization alone', async () => {
+  test.concurrent('find only fields of the organization', async () => {
     const { member } = await crew();
     const theirs = (await crew()).ids.ship;
     for (const id of [theirs, 2_000_000_000, -1]) {
@@ -158,7 +159,7 @@ describe('PATCH and DELETE /users/me/profile_data', () => {
     expect(body.msg).toBe('data[0]["value"] field is missing');
   });
 
-  test.concurrent('are for people, and leave some fields to administrators', async () => {
+  test.concurrent('are for human users, and leave some fields to administrators', async () => {
     const { member, administrator, bot, ids, set, profileOf } = await crew();
     const notAllowed = 'You are not allowed to change this field. Contact an administrator to update it.';
     expect((await set(member, { ship: 'Argo', rank: 'Captain' })).body).toMatchObject({
@@ -180,13 +181,13 @@ describe('PATCH and DELETE /users/me/profile_data', () => {
 });
 
 describe('PATCH /users/{user_id} and /users/{email}, profile_data', () => {
-  test.concurrent('lets administrators change what anybody has in any field', async () => {
+  test.concurrent('lets administrators change every field of every user', async () => {
     const { administrator, member, moderator, guest, bot, owner, ids, entries, profileOf } = await crew();
-    const heard = await guest.hearing({ event_types: ['realm_user'] });
+    const heard = await guest.receiving({ event_types: ['realm_user'] });
     const profile_data = entries({ rank: 'Mate', mates: [owner.id], ship: 'Argo' });
     await administrator.ok('PATCH', `/users/${member.id}`, { profile_data, full_name: 'Member Two' });
     expect(Object.keys(await profileOf(member))).toEqual(['ship', 'mates', 'rank']);
-    // Each of these takes a value away.
+    // Each of these empty values removes the stored value.
     const empty = entries({ rank: null, mates: [], ship: '' });
     await administrator.ok('PATCH', `/users/${encodeURIComponent(member.email)}`, { profile_data: empty });
     expect(await profileOf(member)).toEqual({});
@@ -205,13 +206,13 @@ describe('PATCH /users/{user_id} and /users/{email}, profile_data', () => {
     expect(await refusal(administrator, member, { born: 'soon' })).toEqual(['BAD_REQUEST', 'Born is not a date']);
     expect(await refusal(administrator, bot, { ship: 'Argo' })).toEqual(['BAD_REQUEST', 'A bot has no profile data']);
     expect((await refusal(moderator, member, { ship: 'Argo' }))[0]).toBe('UNAUTHORIZED_PRINCIPAL');
-    // A refusal refuses the name as well.
+    // The refused request does not change the name either.
     expect((await guest.ok('GET', `/users/${member.id}`)).user.full_name).toBe('Member Two');
   });
 });
 
 describe('profile data', () => {
-  test.concurrent('is in every user object that is to have it', async () => {
+  test.concurrent('is part of every user object that must contain it', async () => {
     const { member, guest, bot, ids, set, owner, signUp } = await crew();
     await set(member, { ship: 'Argo' });
     const profile_data = { [ids.ship]: { value: 'Argo', rendered_value: '<p>Argo</p>' } };
@@ -228,7 +229,7 @@ describe('profile data', () => {
       expect((await guest.ok('GET', `/users/${who}`)).user).not.toHaveProperty('profile_data');
     }
     expect((await member.ok('GET', '/users/me')).profile_data).toEqual(profile_data);
-    const heard = await guest.hearing({ event_types: ['realm_user'] });
+    const heard = await guest.receiving({ event_types: ['realm_user'] });
     await signUp('New');
     expect((await heard())[0]?.['person']).toMatchObject({ full_name: 'New', profile_data: {} });
     await owner.ok('DELETE', `/users/${member.id}`);
@@ -241,12 +242,12 @@ describe('profile data', () => {
     ]);
   });
 
-  test.concurrent('loses the values that chose an option which is no more, and those of a field that is gone', async () => {
+  test.concurrent('loses values with a removed option, and those of a deleted field', async () => {
     const { owner, member, guest, ids, set, profileOf } = await crew();
     await set(member, { flag: 'r', ship: 'Argo' });
     await set(guest, { flag: 'b' });
     await set(owner, { flag: 'r' });
-    const heard = await guest.hearing({ event_types: ['realm_user', 'custom_profile_fields'] });
+    const heard = await guest.receiving({ event_types: ['realm_user', 'custom_profile_fields'] });
     const field_data = { b: { text: 'Deep blue', order: '1' }, g: { text: 'Green', order: '2' } };
     await owner.ok('PATCH', `${FIELDS}/${ids.flag}`, { field_data });
     await owner.ok('DELETE', `${FIELDS}/${ids.ship}`);
@@ -261,7 +262,7 @@ describe('profile data', () => {
     ]);
   });
 
-  test.concurrent('never holds an option that is no more, however close the two changes come', async () => {
+  test.concurrent('never contains a removed option, even if both changes are concurrent', async () => {
     const { owner, member, guest, moderator, ids, set, profileOf } = await crew();
     const field_data = { b: FLAGS.b };
     const [replies] = await Promise.all([
@@ -272,7 +273,31 @@ describe('profile data', () => {
     for (const person of [member, guest, moderator]) expect(await profileOf(person)).toEqual({});
   });
 
-  test.concurrent('keeps naming somebody who was deactivated since', async () => {
+  test.concurrent('is readable while a field of it is deleted', async () => {
+    const { owner, member, guest, set } = await crew();
+    await set(member, { ship: 'Argo' });
+    const document =
+      'query ($userId: ID!) { user(by: { id: $userId }) { profileData { field { name } value renderedValue } } }';
+    for (let round = 0; round < 8; round++) {
+      const { id } = await owner.ok('POST', FIELDS, { field_type: 1, name: `Port ${round}` });
+      await member.ok('PATCH', OWN, { data: [{ id, value: 'Iolcos' }] });
+      const read = () => guest.query(document, { userId: member.id });
+      const deleted = owner.ok('DELETE', `${FIELDS}/${id}`);
+      let isDeleted = false;
+      const reader = async () => {
+        while (!isDeleted) await read();
+      };
+      const readers = Array.from({ length: 8 }, reader);
+      await deleted.finally(() => {
+        isDeleted = true;
+      });
+      await Promise.all(readers);
+    }
+    const { user } = await guest.query(document, { userId: member.id });
+    expect(user.profileData.map(({ field }: Json) => field.name)).toEqual(['Ship']);
+  });
+
+  test.concurrent('still contains users who were deactivated since', async () => {
     const { owner, member, signUp, set, profileOf, guest } = await crew();
     const mate = await signUp('Mate');
     await set(member, { mates: [owner.id, mate.id] });
@@ -288,7 +313,7 @@ describe('profile data', () => {
     ]);
   });
 
-  test.concurrent('takes half a character for one that is unknown, over GraphQL as over REST', async () => {
+  test.concurrent('replaces a lone surrogate with an unknown character, over both APIs', async () => {
     const { owner, ids, profileOf } = await crew();
     const half = { lead: 'x\ud800', whole: 'x\ufffd' };
     const choices = [{ key: half.lead, text: half.lead }];
@@ -311,7 +336,7 @@ describe('profile data', () => {
     expect(data.updateCustomProfileField.message).toBe('Field must not have duplicate choices.');
   });
 
-  test.concurrent('is shown and told by GraphQL as by REST', async () => {
+  test.concurrent('is the same in GraphQL as in REST, in state and events', async () => {
     const { owner, member, guest, bot, ids } = await crew();
     const shown = 'profileData { field { databaseId name } value renderedValue users { fullName } }';
     await using stream = await guest.events(`... on UserUpdatedEvent { userProperty user { databaseId ${shown} } }`);
@@ -336,7 +361,7 @@ describe('profile data', () => {
         users: [{ fullName: 'owner' }],
       },
     ]);
-    // As it is by then: both values were set at once.
+    // The current state: both values were set together.
     const told = { userProperty: 'PROFILE_DATA', user: { databaseId: member.id, profileData: user.profileData } };
     expect(await stream.take(2)).toEqual([told, told]);
     const emptied = await member.mutate('removeProfileData', { fieldIds: [ids.ship] }, `user { ${shown} }`);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const FIELDS = '/realm/profile_fields';
 const make = async (person: Person, field: object): Promise<number> =>
@@ -18,9 +18,9 @@ const choices = (...texts: string[]) =>
 const account = (url_pattern: string) => ({ subtype: 'custom', url_pattern });
 
 describe('custom profile fields', () => {
-  test.concurrent('are kept by administrators, seen by everyone, and told to everyone in full', async () => {
-    const { administrator, guest, member } = await organisation();
-    const heard = await guest.hearing({ event_types: ['custom_profile_fields'] });
+  test.concurrent('are managed by administrators, visible to all users, and sent to all users in full', async () => {
+    const { administrator, guest, member } = await organization();
+    const heard = await guest.receiving({ event_types: ['custom_profile_fields'] });
     const ship = await make(administrator, { field_type: 1, name: '  Ship ', hint: 'Yours', required: true });
     const flag = await make(administrator, {
       ...{ field_type: 3, name: 'Flag', field_data: choices('Red', 'Blue') },
@@ -66,7 +66,7 @@ describe('custom profile fields', () => {
     expect([first?.id, second?.id, third?.id]).toEqual([log, ship, flag]);
     expect([first?.order, second?.order, third?.order]).toEqual([0, 1, 2]);
     await administrator.ok('PATCH', `${FIELDS}/${flag}`, { name: 'Banner', display_in_profile_summary: false });
-    // Neither is a change.
+    // Neither of these is a change.
     await administrator.ok('PATCH', `${FIELDS}/${flag}`, { name: 'Banner' });
     await administrator.ok('PATCH', FIELDS, { order: [log, ship, flag] });
     await administrator.ok('DELETE', `${FIELDS}/${ship}`);
@@ -80,8 +80,8 @@ describe('custom profile fields', () => {
     expect(events.at(-1)?.['fields']).toEqual(await list(guest));
   });
 
-  test.concurrent('are no business of others', async () => {
-    const { owner, moderator, bot } = await organisation();
+  test.concurrent('cannot be changed by others', async () => {
+    const { owner, moderator, bot } = await organization();
     const id = await make(owner, { field_type: 1, name: 'Ship' });
     for (const person of [moderator, bot]) {
       for (const [method, path, parameters] of [
@@ -160,20 +160,20 @@ describe('custom profile fields', () => {
       'Field type not supported for user matching.',
     ],
   ])('refuse %s', async ([, field, message]) => {
-    const { owner } = await organisation();
+    const { owner } = await organization();
     expect(await refused(owner, 'POST', FIELDS, { field_type: 1, name: 'Ship', ...field })).toEqual(bad(message));
     expect(await list(owner)).toEqual([]);
   });
 
-  test.concurrent('have the longest labels and hints that the document allows', async () => {
-    const { owner } = await organisation();
+  test.concurrent('can have labels and hints of the documented maximum length', async () => {
+    const { owner } = await organization();
     const field = { name: '🚢'.repeat(40), hint: '🚢'.repeat(80) };
     await make(owner, { field_type: 8, ...field });
     expect(await list(owner)).toEqual([expect.objectContaining(field)]);
   });
 
-  test.concurrent('have labels of their own, also when two ask for one at the same time', async () => {
-    const { owner, administrator } = await organisation();
+  test.concurrent('have unique labels, also for concurrent requests', async () => {
+    const { owner, administrator } = await organization();
     const attempts = await Promise.all(
       [owner, administrator, owner, administrator].map((person) =>
         person.rest('POST', FIELDS, { field_type: 1, name: 'Ship' }),
@@ -185,7 +185,7 @@ describe('custom profile fields', () => {
     expect(await refused(owner, 'POST', FIELDS, { field_type: 4, name: ' Ship' })).toEqual(taken);
     expect(await refused(owner, 'PATCH', `${FIELDS}/${other}`, { name: 'Ship' })).toEqual(taken);
     await owner.ok('PATCH', `${FIELDS}/${other}`, { name: 'Boat', hint: 'Its own label is free' });
-    // In whatever case, on both doors.
+    // In any case, in both APIs.
     expect(await refused(owner, 'POST', FIELDS, { field_type: 4, name: 'SHIP' })).toEqual(taken);
     expect(await refused(owner, 'PATCH', `${FIELDS}/${other}`, { name: 'sHIP' })).toEqual(taken);
     const { data } = await owner.graphql(
@@ -197,8 +197,8 @@ describe('custom profile fields', () => {
     await owner.ok('PATCH', `${FIELDS}/${other}`, { name: 'BOAT' });
   });
 
-  test.concurrent('stand in the summary two at most', async () => {
-    const { owner } = await organisation();
+  test.concurrent('are shown in the summary for at most two of them', async () => {
+    const { owner } = await organization();
     const summary = { display_in_profile_summary: true };
     const [, two] = [
       await make(owner, { field_type: 1, name: 'One', ...summary }),
@@ -213,8 +213,8 @@ describe('custom profile fields', () => {
     await owner.ok('PATCH', `${FIELDS}/${three}`, summary);
   });
 
-  test.concurrent('are put into an order of all of them', async () => {
-    const { owner } = await organisation();
+  test.concurrent('can be reordered, all together', async () => {
+    const { owner } = await organization();
     const [one, two] = [
       await make(owner, { field_type: 1, name: 'One' }),
       await make(owner, { field_type: 1, name: 'Two' }),
@@ -227,8 +227,8 @@ describe('custom profile fields', () => {
     expect((await list(owner)).map(({ id }) => id)).toEqual([two, one, three]);
   });
 
-  test.concurrent('that are not there, or of others, are not found', async () => {
-    const [{ owner }, others] = [await organisation(), await organisation()];
+  test.concurrent('are not found if unknown or of another organization', async () => {
+    const [{ owner }, others] = [await organization(), await organization()];
     const theirs = await make(others.owner, { field_type: 1, name: 'Ship' });
     for (const id of [theirs, 2_000_000_000, 9_000_000_000]) {
       const missing = bad(`Field id ${id} not found.`);
@@ -238,8 +238,8 @@ describe('custom profile fields', () => {
     expect(await list(others.owner)).toEqual([expect.objectContaining({ name: 'Ship' })]);
   });
 
-  test.concurrent('keep their type, and data only where the type has some', async () => {
-    const { owner } = await organisation();
+  test.concurrent('keep their type, and have data only if their type requires it', async () => {
+    const { owner } = await organization();
     const id = await make(owner, { field_type: 1, name: 'Ship', field_data: {} });
     const { body } = await owner.rest('PATCH', `${FIELDS}/${id}`, { field_type: 3, field_data: {} });
     expect(body).toMatchObject({ result: 'success', ignored_parameters_unsupported: ['field_type'] });
@@ -253,8 +253,8 @@ describe('custom profile fields', () => {
   });
 });
 
-test.concurrent('lets GraphQL see what the data of a field says, in state and in events', async () => {
-  const { owner, guest } = await organisation();
+test.concurrent('GraphQL contains the data of a field, in state and in events', async () => {
+  const { owner, guest } = await organization();
   const shown = 'databaseId type name choices { key text } urlPattern displayInProfileSummary editableByUser';
   await using stream = await guest.events(
     `... on CustomProfileFieldsChangedEvent { customProfileFields { ${shown} } }`,

@@ -2,12 +2,12 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
-// In a channel with protected history nobody reads what they did not receive, by whatever way round.
+// In a channel with protected history, users cannot read messages that they did not receive, by any path.
 
-let place: Organisation;
-/** Joined after the secret was sent. */
+let place: Organization;
+/** A user who joined after the secret message was sent. */
 let late: Person;
 let guarded: number;
 let open: number;
@@ -18,7 +18,7 @@ const post = async (who: Person, to: number, topic: string, content: string): Pr
   (await who.ok('POST', '/messages', { type: 'channel', to, topic, content })).id;
 
 beforeAll(async () => {
-  place = await organisation();
+  place = await organization();
   const { owner, member } = place;
   late = await place.signUp('Latecomer');
   const create = (name: string, more: object = {}) =>
@@ -35,7 +35,7 @@ beforeAll(async () => {
   await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'guarded' }], principals: [late.id] });
 });
 
-/** Every act on a message by its id. */
+/** Every action on a message by its id. */
 const ACTS: Readonly<Record<string, (who: Person, id: number) => Promise<{ status: number; body: Json }>>> = {
   reading: (who, id) => who.rest('GET', `/messages/${id}`),
   'the history': (who, id) => who.rest('GET', `/messages/${id}/history`),
@@ -71,17 +71,17 @@ const NOTHING = 2_000_000_000;
 const without = ({ status, body }: { status: number; body: Json }, id: number) =>
   `${status} ${JSON.stringify(body)}`.replaceAll(String(id), '<id>');
 
-describe('what was sent before somebody joined', () => {
-  test.for(Object.entries(ACTS))('is not there for %s', async ([name, act]) => {
+describe('a message sent before a user joined', () => {
+  test.for(Object.entries(ACTS))('does not exist for %s', async ([name, act]) => {
     if (name === 'linking') {
-      // The address is made of what the author wrote; only what the service adds would tell.
+      // The link consists of the author's text. Only text that the service adds would reveal the message.
       expect(JSON.stringify((await act(late, secret)).body)).not.toContain('/with/');
       return;
     }
     expect(without(await act(late, secret), secret)).toBe(without(await act(late, NOTHING), NOTHING));
   });
 
-  test('is there for who received it', async () => {
+  test('exists for its recipients', async () => {
     for (const name of ['reading', 'the history', 'read receipts', 'fetching by id', 'matching', 'narrowing by id']) {
       const act = ACTS[name] as (typeof ACTS)[string];
       expect(without(await act(place.member, secret), secret), name).not.toBe(
@@ -90,7 +90,7 @@ describe('what was sent before somebody joined', () => {
     }
   });
 
-  test('is in no search, list, topic or count of theirs', async () => {
+  test('is not in the searches, lists, topics and counts of the user', async () => {
     const found = async (narrow: Json) =>
       (await late.ok('GET', '/messages', { anchor: 'oldest', num_after: 100, narrow })).messages;
     const channel = ['channel', 'guarded'];
@@ -114,7 +114,7 @@ describe('what was sent before somebody joined', () => {
     expect(JSON.stringify(data ?? null)).not.toContain('old topic');
   });
 
-  test('is not told by what is written, scheduled, drafted or muted to its topic', async () => {
+  test('is not revealed by sending, scheduling, drafting or muting in its topic', async () => {
     const said = async (topic: string) => {
       const to = { type: 'channel', to: guarded, topic };
       const replies = [
@@ -136,12 +136,12 @@ describe('what was sent before somebody joined', () => {
     expect(await said('old topic')).toEqual(await said('new topic'));
   });
 
-  test('does not come with what is moved out of the channel by somebody who did not receive it, nor with its quotes', async () => {
+  test('is not moved or quoted out of the channel by a user who did not receive it', async () => {
     const own = await post(late, guarded, 'old topic', 'I am new here');
-    const heard = await late.hearing();
+    const heard = await late.receiving();
     const { status } = await late.rest('PATCH', `/messages/${own}`, { stream_id: open, propagate_mode: 'change_all' });
     const stays = await place.owner.ok('GET', `/messages/${secret}`);
-    // Whatever the permission says: nobody moves what they may not read.
+    // Independently of the permission: users cannot move messages that they cannot read.
     expect([status === 200 || status === 400, stays.message.stream_id]).toEqual([true, guarded]);
     const { status: renamed } = await late.rest('PATCH', `/messages/${own}`, {
       topic: 'new',
@@ -153,12 +153,13 @@ describe('what was sent before somebody joined', () => {
     for (const { message_ids = [] } of await heard()) expect(message_ids).not.toContain(secret);
   });
 
-  test('is not shown by a move into the channel, and is there again when it is moved back', async () => {
+  test('is not revealed by a move into the channel, and exists again when it is moved back', async () => {
     const { owner } = place;
     const moved = await post(owner, open, 'moving', `another ${WORD}`);
-    const heard = await late.hearing();
+    const heard = await late.receiving();
     await owner.ok('PATCH', `/messages/${moved}`, { stream_id: guarded, propagate_mode: 'change_all' });
-    // Sent where it was not theirs: the move into the channel does not show it to who was not there.
+    // The message was sent elsewhere. The move into the channel does not reveal the message to users who were not subscribed when
+    // it was sent.
     expect((await late.rest('GET', `/messages/${moved}`)).body.msg).toBe('Invalid message(s)');
     expect(JSON.stringify((await heard()).filter(({ type }) => type === 'update_message'))).not.toContain(WORD);
     await owner.ok('PATCH', `/messages/${moved}`, { stream_id: open, propagate_mode: 'change_all' });
@@ -166,7 +167,7 @@ describe('what was sent before somebody joined', () => {
   });
 });
 
-test('the messages of channels, asked for together, are those of each by itself, page by page', async () => {
+test('messages of several channels in one query equal those of each channel, page by page', async () => {
   const { owner, member } = place;
   const third = await owner.ok('POST', '/channels/create', {
     name: 'third',
@@ -176,7 +177,7 @@ test('the messages of channels, asked for together, are those of each by itself,
     for (const n of [1, 2, 3]) await post(owner, to, `topic ${n % 2}`, `${n} for all`);
   }
   await post(late, guarded, 'mine', 'I was here');
-  // Moved to where its history is guarded, from where they were sent it.
+  // Moved into the protected channel from a channel in which they received it.
   const movedIn = await post(owner, third.id, 'goes', 'away');
   await owner.ok('PATCH', `/messages/${movedIn}`, { stream_id: guarded, propagate_mode: 'change_one' });
   await owner.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['guarded'], principals: [late.id] });

@@ -9,11 +9,11 @@ import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Method, Parameters, Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
 import { nothing } from './helpers/scene.ts';
-import { type Organisation, organisation, type RoleName } from './helpers/server.ts';
+import { type Organization, organization, type RoleName } from './helpers/server.ts';
 import { toTopic } from './helpers/talk.ts';
 
-/** An organisation with so and so many of everything, all of it the owner's own. */
-interface Filled extends Organisation {
+/** An organization with a given number of objects of each kind, all created by the owner. */
+interface Filled extends Organization {
   readonly size: number;
   readonly channelIds: readonly number[];
   readonly folderIds: readonly number[];
@@ -26,7 +26,7 @@ let few: Filled;
 let many: Filled;
 
 beforeAll(async () => {
-  // A resolver that forgets `...query` fails here, instead of reading once per row.
+  // A resolver that does not pass `...query` on fails here, instead of running one query per row.
   (builder.options.prisma as { onUnusedQuery: string }).onUnusedQuery = 'error';
   service = await shareInProcess({ counts: true });
   few = await fill(2);
@@ -41,7 +41,7 @@ async function fill(size: number): Promise<Filled> {
     return results;
   };
   const people = Object.fromEntries(Array.from({ length: size }, (_, i) => [`person ${i}`, 'member' as RoleName]));
-  const made = await organisation(people, { on: service });
+  const made = await organization(people, { on: service });
   const { owner } = made;
   const userIds = Object.keys(people).map((name) => (made as unknown as Record<string, Person>)[name]?.id ?? 0);
   const folderIds = await each(async (i) => {
@@ -91,14 +91,14 @@ async function fill(size: number): Promise<Filled> {
 
 const note = (channelId: number) => ({ type: 'stream', to: [channelId], topic: 't', content: 'c' });
 
-/** How often an act is made again that took more queries in an organisation with many rows. */
+/** Maximum repetitions of an act that took more queries in the organization with many rows. */
 const REPETITIONS = 4;
 
 /**
- * Checks that an act makes no more queries in an organisation with many rows than in one with few.
+ * Checks that an act makes no more queries in an organization with many rows than in one with few.
  *
- * What is asked for side by side joins one query where the replies that ask for it come together, so their number differs by
- * a few with how quick the database is. What is asked for row by row comes again each time: the fewest of several are compared.
+ * Concurrent reads share a query if their requests coincide, so the number varies slightly with the speed of the
+ * database. Queries for each row recur each time, so the minimum of several runs is compared.
  */
 async function expectSame(act: (place: Filled) => Promise<unknown>): Promise<void> {
   const made = async (place: Filled) => service.queriesOf(() => act(place));
@@ -298,20 +298,20 @@ describe('as many queries for many rows as for few', () => {
 });
 
 /**
- * Of a registration for everything: 5 around it; the viewer and their profile, the list of people being kept from the one
- * before, of which nothing was told since; the channels, who is in them
- * and what goes on in them; the user groups, who and what is in them; own subscriptions, default channels; and one for
- * each other group that reads rows, of which there are 20.
+ * Queries of a registration for everything: 5 in general; the viewer and their profile, while the list of users is
+ * cached from the previous registration without events since; the channels, their subscribers and activity; the user
+ * groups, their members and subgroups; own subscriptions, default channels; and one for each of 20 other data groups
+ * that read rows.
  */
 const REGISTRATION_QUERIES = 35;
 
-/** As many rows came as there are: else the count would prove nothing. */
+/** Checks that the response contains all rows. Otherwise the count proves nothing. */
 function expectRows(reply: Json, { size }: Filled): void {
   expect(JSON.stringify(reply).split(/\},(?:"\d+":)?\{|\d,\d/).length).toBeGreaterThanOrEqual(size);
 }
 
-describe('no more queries than it takes', () => {
-  test('one for the own user, and over REST one each for their profile and the last message they received', async () => {
+describe('no more queries than necessary', () => {
+  test('one for the viewer, and over REST one each for their profile and their last received message', async () => {
     await few.owner.ok('GET', '/users/me');
     expect(await service.queriesOf(() => few.owner.ok('GET', '/users/me'))).toHaveLength(3);
     expect(
@@ -322,15 +322,15 @@ describe('no more queries than it takes', () => {
     ).toHaveLength(1);
   });
 
-  test('of what the groups of a registration share, once for all of them', async () => {
+  test('one for what several data groups of a registration share', async () => {
     const queriesFor = async (groups?: readonly string[]) => {
       const register = () => many.member.register({ include_subscribers: 'true', fetch_event_types: groups });
       await register();
       return service.queriesOf(register);
     };
-    // To sign in, to read the log's end, and to save the queue.
+    // To sign in, to read the end of the log, and to store the queue.
     expect(await queriesFor([])).toHaveLength(3);
-    // The channels, who is in them, what goes on in them; for subscriptions, the viewer's own besides.
+    // The channels, their subscribers and activity. For subscriptions also those of the viewer.
     const subscriptions = await queriesFor(['subscription']);
     expect(await queriesFor(['stream'])).toHaveLength(subscriptions.length - 1);
     expect(await queriesFor(['stream', 'subscription'])).toHaveLength(subscriptions.length);
@@ -338,7 +338,7 @@ describe('no more queries than it takes', () => {
     expect(all.length, all.join('\n')).toBe(REGISTRATION_QUERIES);
   });
 
-  test('six for a registration that asks for the state, besides those for the state', async () => {
+  test('six for a registration that selects the state, besides those for the state', async () => {
     const state = `viewer { id } messages(last: 20) { nodes { id sender { id fullName } } }
       subscriptions(first: 20) { nodes { unreadCount channel { id topics(first: 5) { nodes { id name unreadCount } } } } }`;
     const registering = `mutation { registerEventQueue(input: {}) {
@@ -349,11 +349,11 @@ describe('no more queries than it takes', () => {
       return service.queriesOf(ask);
     };
     const [atRoot, within] = [await queriesFor(`{ ${state} }`), await queriesFor(registering)];
-    // To begin and to commit, the log's end, the viewer as they are then, the role groups in each transaction, and the queue.
+    // Begin and commit, the end of the log, the current viewer, the role groups in each transaction, and the queue.
     expect(within.length, within.join('\n')).toBe(atRoot.length + 6);
   });
 
-  test('none for alert words where nobody ever had one, and one where somebody has, to send a message', async () => {
+  test('for sending, none for alert words if none ever existed, otherwise one', async () => {
     const { owner, channelIds } = few;
     const message = { type: 'channel', to: channelIds[0], topic: 'alerts', content: 'release' };
     const send = () => owner.ok('POST', '/messages', message);
@@ -365,13 +365,13 @@ describe('no more queries than it takes', () => {
     expect(more).toHaveLength(without.length + 1);
   });
 
-  test('one besides, for each other object named', async () => {
+  test('one more for each other object in a lookup by id', async () => {
     const { owner, channelIds, folderIds, userIds } = many;
     const names = { ...nothing(), channelId: channelIds[0] ?? 0, folderId: folderIds[0] ?? 0, userId: userIds[0] ?? 0 };
     for (const id of nodeIds(names)) {
       const queries = await service.queriesOf(() => owner.query('query ($id: ID!) { node(id: $id) { id } }', { id }));
-      // A topic is no row: it is looked for in its channel, which must be the viewer's to read. A status may never
-      // have been set: whose it would be is looked for first.
+      // A topic is not a row. It is looked up in its channel, which the viewer must be able to read. A status may never
+      // have been set, so its user is looked up first.
       const [type = ''] = atob(id).split(':');
       const most = { Topic: 5, UserStatus: 3 }[type] ?? 2;
       expect(queries.length, `${id}\n${queries.join('\n')}`).toBeLessThanOrEqual(most);
@@ -379,7 +379,7 @@ describe('no more queries than it takes', () => {
     expect(await service.queriesOf(() => owner.query('{ node(id: "nonsense") { id } }'))).toHaveLength(1);
   });
 
-  test('as many for many objects by their ids as for few', async () => {
+  test('as many for many objects by id as for few', async () => {
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
     const { owner, channelIds, folderIds, userIds } = many;
     const messages = await owner.query('{ messages(first: 50) { nodes { id } } }');
@@ -395,7 +395,7 @@ describe('no more queries than it takes', () => {
   });
 
   test.for(Object.keys(DOCUMENT_LIMITS) as Limit[])(
-    'none but the sign-in for a document over the limit of %s',
+    'only the sign-in for a document over the limit of %s',
     async (limit) => {
       const query = documentOf[limit](DOCUMENT_LIMITS[limit] + 1);
       const queries = await service.queriesOf(async () => {
@@ -403,13 +403,13 @@ describe('no more queries than it takes', () => {
           { extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED' } },
         ]);
       });
-      // On whom it counts.
+      // The account to which the request is charged.
       expect(queries).toHaveLength(1);
       expect(queries[0]).toContain('FROM api_key');
     },
   );
 
-  test('none for what cannot be a key, and the sign-in alone for what is no document', async () => {
+  test('none for an invalid key, and only the sign-in for an invalid document', async () => {
     const queries = await service.queriesOf(async () => {
       await few.member.graphql('{ nothing }');
       await few.member.graphql('query ($n: Int!) { users(first: $n) { totalCount } }', { n: 'x' });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { channelOf, say } from './helpers/talk.ts';
 
 const THUMBS_UP = { emoji_name: 'thumbs_up', emoji_code: '1f44d', reaction_type: 'unicode_emoji' };
@@ -12,7 +12,7 @@ const react = (person: Person, id: number, emoji: Fields = THUMBS_UP) =>
 const unreact = (person: Person, id: number, emoji: Fields = THUMBS_UP) =>
   person.rest('DELETE', `/messages/${id}/reactions`, emoji);
 
-/** The same over GraphQL. */
+/** Adds a reaction over GraphQL. */
 function add(person: Person, messageId: number, { emoji_name, emoji_code, reaction_type }: Fields) {
   const type = reaction_type === undefined ? {} : { reactionType: String(reaction_type).toUpperCase() };
   const code = emoji_code === undefined ? {} : { emojiCode: emoji_code };
@@ -24,17 +24,17 @@ const remove = (person: Person, messageId: number, emoji: Json) =>
 const told = (events: readonly Json[]) =>
   events.filter(({ type }) => type === 'reaction').map(({ op, user_id, emoji_name }) => [op, user_id, emoji_name]);
 
-test.concurrent('adds and takes back an emoji on both doors, by the name it got first, and tells whoever has the message', async () => {
-  const { owner, administrator, moderator, member, guest } = await organisation();
+test.concurrent('adds and removes an emoji in both APIs, by its first name, and notifies its recipients', async () => {
+  const { owner, administrator, moderator, member, guest } = await organization();
   const channel = await channelOf(owner, 'general', [owner, member, guest]);
   const id = await say(moderator, channel, 'topic');
-  // The sender is not subscribed, and neither is one of those who react; the bystander never had to do with it.
-  const bystander = await organisation().then(({ owner: stranger }) => stranger);
+  // The sender and one of the reacting users are not subscribed. The bystander has no relation to the message.
+  const bystander = await organization().then(({ owner: stranger }) => stranger);
   const hearings = await Promise.all(
-    [owner, administrator, moderator, member, guest, bystander].map((person) => person.hearing()),
+    [owner, administrator, moderator, member, guest, bystander].map((person) => person.receiving()),
   );
   expect(await react(owner, id, { emoji_name: '+1' })).toMatchObject({ status: 200 });
-  // Whoever names the code may call it anything that is on the message already.
+  // With the code, any name that the emoji already has on the message is accepted.
   expect(await add(administrator, id, { ...THUMBS_UP, emoji_name: 'yes' })).toEqual({
     __typename: 'AddReactionPayload',
   });
@@ -82,13 +82,13 @@ test.concurrent('adds and takes back an emoji on both doors, by the name it got 
     ...[owner, administrator].map((user) => ['remove', user.id, '+1']),
   ];
   expect(ofOwner).toEqual(all);
-  // From their own reaction on, and to the end of it.
+  // From the user's own reaction until it is removed.
   expect(ofAdministrator).toEqual(all.slice(1));
   expect(others).toEqual([all, all, all, []]);
 });
 
-test.concurrent('refuses what is no emoji, in the same words on both doors', async () => {
-  const { owner } = await organisation();
+test.concurrent('refuses invalid emoji, with the same message in both APIs', async () => {
+  const { owner } = await organization();
   const id = await say(owner, await channelOf(owner, 'general', [owner]), 'topic');
   for (const [emoji, msg] of [
     [{ emoji_name: 'no_such_emoji' }, "Emoji 'no_such_emoji' does not exist"],
@@ -113,8 +113,8 @@ test.concurrent('refuses what is no emoji, in the same words on both doors', asy
   expect((await unreact(owner, id, {})).body).toMatchObject({ code: 'BAD_REQUEST', msg });
 });
 
-test.concurrent('is for those who may read the message, and tells nobody else; an archived channel takes none', async () => {
-  const { owner, administrator, moderator, member, guest, signUp } = await organisation();
+test.concurrent('is for readers of the message, who alone are notified; an archived channel accepts none', async () => {
+  const { owner, administrator, moderator, member, guest, signUp } = await organization();
   const open = await say(owner, await channelOf(owner, 'open', [owner]), 'topic');
   const hidden = await say(owner, await channelOf(owner, 'hidden', [owner, member], { invite_only: true }), 'topic');
   const guarded = await channelOf(owner, 'guarded', [owner, member], {
@@ -133,7 +133,7 @@ test.concurrent('is for those who may read the message, and tells nobody else; a
   const refused = { body: { code: 'BAD_REQUEST', msg: 'Invalid message(s)' } };
   for (const [person, id] of [
     ...[open, hidden, direct.id].map((id) => [guest, id] as const),
-    // Nor may an administrator for being one.
+    // The role of an administrator does not grant access either.
     ...[hidden, early, direct.id].map((id) => [administrator, id] as const),
     ...[early, old, 0, 2 ** 31, Number.MAX_SAFE_INTEGER].map((id) => [moderator, id] as const),
   ]) {
@@ -141,7 +141,9 @@ test.concurrent('is for those who may read the message, and tells nobody else; a
     expect(await unreact(person, id)).toMatchObject(refused);
   }
   const people = [owner, administrator, moderator, member, guest];
-  const hearings = await Promise.all(people.map((person) => person.hearing({ all_public_streams: person !== guest })));
+  const hearings = await Promise.all(
+    people.map((person) => person.receiving({ all_public_streams: person !== guest })),
+  );
   for (const id of [hidden, early, late, direct.id]) await react(member, id);
   await react(moderator, open);
   await signUp('late');
@@ -153,10 +155,10 @@ test.concurrent('is for those who may read the message, and tells nobody else; a
   expect(ids).toEqual([[hidden, early, late, direct.id, open], [], [late, open], [hidden, early, late, direct.id], []]);
 });
 
-test.concurrent('is taking part in the topic, for those who follow what they take part in', async () => {
-  const { owner, member, bot } = await organisation();
+test.concurrent('counts as participation in a topic, for users who follow such topics', async () => {
+  const { owner, member, bot } = await organization();
   const id = await say(owner, await channelOf(owner, 'general', [owner, member, bot]), 'Lunch');
-  const heard = await member.hearing({ event_types: ['user_topic'] });
+  const heard = await member.receiving({ event_types: ['user_topic'] });
   await react(member, id);
   await member.ok('PATCH', '/settings', { automatically_follow_topics_policy: 1 });
   await react(member, id, { emoji_name: 'octopus' });
@@ -164,12 +166,12 @@ test.concurrent('is taking part in the topic, for those who follow what they tak
   expect(await heard()).toMatchObject([{ topic_name: 'Lunch', visibility_policy: 3 }]);
 });
 
-test.concurrent('tells whose a reaction is as a fetched message does, the address as others may see it', async () => {
-  const { owner, member, guest } = await organisation();
+test.concurrent('contains the user like a fetched message, with the address that others can see', async () => {
+  const { owner, member, guest } = await organization();
   const channel = await channelOf(owner, 'general', [owner, member, guest]);
   const id = await say(owner, channel, 'topic');
   const reactionOf = async () => (await guest.ok('GET', `/messages/${id}`)).message.reactions[0];
-  const heard = await guest.hearing();
+  const heard = await guest.receiving();
   await react(member, id);
   const open = await reactionOf();
   expect(open.user).toEqual({ id: member.id, email: member.email, full_name: member.name });
@@ -186,8 +188,8 @@ test.concurrent('tells whose a reaction is as a fetched message does, the addres
   ]);
 });
 
-test.concurrent('takes the names that clients have for emoji, and codes with and without U+FE0F for one, on both doors', async () => {
-  const { owner, member, guest } = await organisation();
+test.concurrent('accepts the emoji names of clients, and codes with and without U+FE0F as equal, in both APIs', async () => {
+  const { owner, member, guest } = await organization();
   const id = await say(owner, await channelOf(owner, 'general', [owner, member, guest]), 'topic');
   const reaction_type = 'unicode_emoji';
   for (const [emoji_name, emoji_code] of [
@@ -199,19 +201,19 @@ test.concurrent('takes the names that clients have for emoji, and codes with and
   ] as const) {
     const emoji = { emoji_name, emoji_code, reaction_type };
     const stored = { ...emoji, emoji_code: emoji_code.replaceAll('-fe0f', '') };
-    const heard = await guest.hearing({ event_types: ['reaction', 'user_status'] });
+    const heard = await guest.receiving({ event_types: ['reaction', 'user_status'] });
     expect((await react(owner, id, emoji)).body).toMatchObject({ result: 'success' });
     expect((await react(owner, id, stored)).body.code).toBe('REACTION_ALREADY_EXISTS');
     expect(await add(member, id, emoji)).toEqual({ __typename: 'AddReactionPayload' });
     expect((await unreact(owner, id, { emoji_code, reaction_type })).body).toMatchObject({ result: 'success' });
-    // Whoever comes later has it by the name it was given first.
+    // Later reactions get the first name.
     await member.ok('POST', '/users/me/status', { ...emoji });
     expect((await owner.ok('GET', `/users/${member.id}/status`)).status).toEqual(stored);
     const told = (await heard()).map(({ type, emoji_name, emoji_code }) => ({ type, emoji_name, emoji_code }));
     const { reaction_type: _, ...named } = stored;
     expect(told).toEqual(['reaction', 'reaction', 'reaction', 'user_status'].map((type) => ({ type, ...named })));
   }
-  // A name of another emoji, and one of none, where nobody has named the code before.
+  // The name of another emoji, and an unknown name, for a code that is not on the message.
   const other = await say(owner, 'general', 'topic');
   expect((await react(owner, other, { emoji_name: 'smile', emoji_code: '1f604', reaction_type })).body.msg).toBe(
     'Invalid emoji name.',
@@ -221,8 +223,8 @@ test.concurrent('takes the names that clients have for emoji, and codes with and
   );
 });
 
-test.concurrent('is told over GraphQL with all that is on the message then, as the message shows it', async () => {
-  const { owner, member, signUp } = await organisation();
+test.concurrent('events in GraphQL contain all current reactions, as the message shows them', async () => {
+  const { owner, member, signUp } = await organization();
   const people = [owner, member, ...(await Promise.all(Array.from({ length: 10 }, (_, i) => signUp(`Person ${i}`))))];
   const channel = await channelOf(owner, 'general', people);
   const id = await say(owner, channel, 'topic');
@@ -246,7 +248,7 @@ test.concurrent('is told over GraphQL with all that is on the message then, as t
         ...{ count, viewerHasReacted: viewer === member || change === react },
         users: people.slice(0, 10).map(({ id: databaseId }) => ({ databaseId })),
       });
-      // Back to how it was, for the next one to look.
+      // Restores the previous state for the next viewer.
       if (viewer === last) await (change === react ? unreact : react)(last, id);
     }
   }

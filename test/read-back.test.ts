@@ -16,24 +16,24 @@ import { startServer } from './helpers/server.ts';
 
 const { DATABASE_URL } = process.env;
 const schema = buildSchema();
-/** Of calls that differ in a value alone, the first few say what all do. */
+/** Limits the calls for each endpoint. Calls that differ only in a value add nothing. */
 const MOST_CALLS = 6;
 
 const LOGIN = `mutation ($input: FetchApiKeyInput!) {
   fetchApiKey(input: $input) { __typename ... on FetchApiKeyPayload { apiKey } }
 }`;
 
-/** What came of a call after whose first commit the database was gone. */
+/** The response to a call for which the database became unavailable after the first commit. */
 interface CutCall {
   readonly status: number;
   readonly body: Json;
-  /** How many ids its events took. */
+  /** Number of event ids that the call used. */
   readonly logged: number;
 }
 
-// The embedded database has no connection that could break.
+// The embedded database has no connection that can fail.
 describe.skipIf(DATABASE_URL === undefined)(
-  'what was committed is acknowledged, though the database is gone after it',
+  'a committed change is acknowledged even if the database becomes unavailable afterwards',
   () => {
     const stack = new AsyncDisposableStack();
     let proxy: DatabaseProxy;
@@ -46,7 +46,7 @@ describe.skipIf(DATABASE_URL === undefined)(
       database = new pg.Client({ connectionString: url });
       await database.connect();
       stack.defer(() => database.end());
-      // What looks for work by itself writes now and then: not in the moment between two statements of ours.
+      // Background workers write rarely, so that they do not write between two statements of the test.
       const env = { DATABASE_URL: proxy.url, SECRET_KEY: '0'.repeat(64), EVENT_QUEUE_WRITE_SECONDS: '60' };
       const server = stack.use(
         await startServer({ env: { ...env, EVENT_HEARTBEAT_SECONDS: '45', LOG_LEVEL: 'fatal' } }),
@@ -108,14 +108,14 @@ describe.skipIf(DATABASE_URL === undefined)(
         const typeName = `${call.field[0]?.toUpperCase()}${call.field.slice(1)}Payload`;
         const said = JSON.stringify([call, body]);
         expect([status, body.errors, body.data?.[call.field]?.__typename], said).toEqual([200, undefined, typeName]);
-        // What is null for this reason is named.
+        // Every field that is null for this reason is listed.
         const paths: string[][] = body.extensions?.notReadBack ?? [];
         for (const [field, ...rest] of paths) {
           expect(field).toBe(call.field);
           const [top] = rest;
           const seen = body.data[call.field];
           for (const [key, value] of Object.entries(top === undefined ? seen : { [top]: seen[top] })) {
-            // Where the change stands is known of the change itself.
+            // The position is known without reading the database.
             if (rest.length <= 1 && !['__typename', 'position'].includes(key)) expect(value, said).toBeNull();
           }
         }
@@ -123,12 +123,12 @@ describe.skipIf(DATABASE_URL === undefined)(
       }
     });
 
-    test('but who signs in for the first time gets a key or an error, not a key that is null', async () => {
+    test('but a user who signs in for the first time gets a key or an error, not a null key', async () => {
       const { owner, anonymous } = scenes.graphql;
       const account = { email: 'stub@example.com', password: 'correct horse battery' };
       await owner.ok('POST', '/users', { ...account, full_name: 'Stub' });
       const input = { username: account.email, password: account.password };
-      // Locked for longer than anybody waits: the login is recorded, and the key cannot be read.
+      // Locked for longer than any client waits: the sign-in is recorded, but the key cannot be read.
       await database.query('BEGIN');
       await database.query('LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE');
       const { errors } = await anonymous.graphql(LOGIN, { input });
@@ -139,17 +139,17 @@ describe.skipIf(DATABASE_URL === undefined)(
   },
 );
 
-describe('what is deleted between the change and its reading', () => {
+describe('an object deleted between the change and its read', () => {
   const gone = Object.assign(new Error('No record was found for a query'), { code: 'P2025' });
   const path = ['editMessage', 'editedMessage', 'channel'];
   const error = new GraphQLError('No record was found for a query', { path, originalError: gone });
 
-  test('is null in an answer that says so, because the change is made', () => {
+  test('is null and listed in the reply, because the change was committed', () => {
     const data = { editMessage: { editedMessage: { channel: null } } };
     expect(acknowledged({ data, errors: [error] }, {})).toEqual({ data, extensions: { notReadBack: [path] } });
   });
 
-  test('is no fault of the service', () => {
+  test('is not logged as an error of the service', () => {
     expect(presentError(error, pino({ level: 'silent' })).extensions).toMatchObject({ code: 'BAD_REQUEST' });
   });
 });

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
 import { runCommand } from './helpers/control.ts';
-import { organisation, serverOf } from './helpers/server.ts';
+import { organization, serverOf } from './helpers/server.ts';
 
-test.concurrent('lets owners keep the allowed domains, over both doors, and tells everybody', async () => {
-  const { owner, administrator, guest } = await organisation();
-  const heard = await guest.hearing({ event_types: ['realm_domains', 'realm'] });
+test.concurrent('lets owners manage the allowed domains, in both APIs, and notifies all users', async () => {
+  const { owner, administrator, guest } = await organization();
+  const heard = await guest.receiving({ event_types: ['realm_domains', 'realm'] });
   const { new_domain } = await owner.ok('POST', '/realm/domains', {
     domain: ' Acme.Example ',
     allow_subdomains: false,
   });
   expect(new_domain).toEqual([expect.any(Number), 'acme.example']);
-  await owner.ok('PATCH', '/realm/domains/acme.example', { allow_subdomains: true });
-  // Told again, although it was so before.
+  await owner.ok('PATCH', '/realm/domains/Acme.Example', { allow_subdomains: true });
+  // Sends an event although nothing changes.
   await owner.mutate('updateRealmDomain', { domain: 'acme.example', allowSubdomains: true }, 'realmDomain { domain }');
   await owner.ok('PATCH', '/realm', { emails_restricted_to_domains: true });
   const acme = { domain: 'acme.example', allow_subdomains: true };
@@ -28,13 +28,13 @@ test.concurrent('lets owners keep the allowed domains, over both doors, and tell
     { type: 'realm_domains', op: 'change', realm_domain: acme },
     expect.objectContaining({ type: 'realm', data: { emails_restricted_to_domains: true } }),
     { type: 'realm_domains', op: 'remove', domain: 'acme.example' },
-    // Nobody could meet a restriction to no domain.
+    // No user could meet a restriction without domains.
     expect.objectContaining({ type: 'realm', data: { emails_restricted_to_domains: false } }),
   ]);
 });
 
-test.concurrent('refuses what is no domain, is there already, or is not there', async () => {
-  const { owner } = await organisation();
+test.concurrent('refuses invalid, existing and unknown domains', async () => {
+  const { owner } = await organization();
   await owner.ok('POST', '/realm/domains', { domain: 'acme.example', allow_subdomains: false });
   for (const domain of [
     '',
@@ -56,8 +56,8 @@ test.concurrent('refuses what is no domain, is there already, or is not there', 
   }
 });
 
-test.concurrent('makes users of the allowed domains alone, where the organisation wants that', async () => {
-  const { owner, realm } = await organisation();
+test.concurrent('creates users only in the allowed domains, if the organization requires that', async () => {
+  const { owner, realm } = await organization();
   await runCommand(serverOf().dataDir, 'user grant', {
     org: realm.subdomain,
     user: owner.email,

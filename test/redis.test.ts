@@ -8,7 +8,7 @@ import { type Config, readConfig } from '../src/platform/config.ts';
 import { RateLimits } from '../src/platform/rate-limits.ts';
 import { redisPrefix } from '../src/platform/redis-names.ts';
 
-// A Redis that others use as well, and fill with what they like.
+// A Redis server that other applications also use, with arbitrary data.
 
 const { REDIS_URL } = process.env;
 const log = { warn() {} } as never;
@@ -20,7 +20,7 @@ const WRONG_TYPES: readonly ((redis: Redis, key: string) => Promise<unknown>)[] 
   (redis, key) => redis.set(key, '9223372036854775807'),
 ];
 
-test('names begin with what the nodes of one installation share, and with nothing of its secret', () => {
+test('key names start with a prefix that the nodes of one installation share, without parts of its secret', () => {
   const of = (env: Record<string, string>) => redisPrefix(readConfig(env));
   const [SECRET_KEY, other] = ['s'.repeat(32), 't'.repeat(32)];
   expect(of({ SECRET_KEY, DATA_DIR: '/a' })).toBe(of({ SECRET_KEY, DATA_DIR: '/b' }));
@@ -29,7 +29,7 @@ test('names begin with what the nodes of one installation share, and with nothin
   expect(of({ SECRET_KEY })).toMatch(/^team-chat:[\w-]{12}:$/);
 });
 
-describe.skipIf(REDIS_URL === undefined)('on a Redis that others use', () => {
+describe.skipIf(REDIS_URL === undefined)('on a shared Redis server', () => {
   const configOf = (more: Record<string, string> = {}): Config => {
     const SECRET_KEY = randomBytes(24).toString('base64');
     return readConfig({ REDIS_URL: REDIS_URL ?? '', SECRET_KEY, RATE_LIMIT_PER_USER: '3', ...more });
@@ -42,7 +42,7 @@ describe.skipIf(REDIS_URL === undefined)('on a Redis that others use', () => {
 
   async function limitsOf(config: Config): Promise<RateLimits> {
     const limits = new RateLimits(config, log);
-    // Once it is connected, the count is on Redis: one that has begun there shows by its key.
+    // A key on Redis shows that it is connected and counts.
     await expect
       .poll(async () => {
         await limits.countUser(999);
@@ -52,7 +52,7 @@ describe.skipIf(REDIS_URL === undefined)('on a Redis that others use', () => {
     return limits;
   }
 
-  test('requests are counted, each key is gone with its window, and no other key is touched', async () => {
+  test('requests are counted, each key expires with its window, and other keys are not changed', async () => {
     const config = configOf({ RATE_LIMIT_PER_USER: '1000' });
     const limits = await limitsOf(config);
     const strangers = [
@@ -71,7 +71,7 @@ describe.skipIf(REDIS_URL === undefined)('on a Redis that others use', () => {
     limits.close();
   });
 
-  test('two installations do not count on each other', async () => {
+  test('two installations do not share rate limits', async () => {
     const [one, other] = await Promise.all([
       limitsOf(configOf({ RATE_LIMIT_PER_USER: '500' })),
       limitsOf(configOf({ RATE_LIMIT_PER_USER: '500' })),
@@ -81,7 +81,7 @@ describe.skipIf(REDIS_URL === undefined)('on a Redis that others use', () => {
     other.close();
   });
 
-  test('something else under our own key neither crashes nor opens the door: the node counts by itself', async () => {
+  test('if a key of the service holds another type, the node counts locally, without failing or admitting more', async () => {
     const config = configOf({ RATE_LIMIT_PER_USER: '50' });
     const limits = await limitsOf(config);
     for (const [i, put] of WRONG_TYPES.entries()) {
@@ -91,7 +91,7 @@ describe.skipIf(REDIS_URL === undefined)('on a Redis that others use', () => {
       expect((await limits.countUser(i))?.remaining, String(put)).toBe(49);
       expect((await limits.countUser(i))?.remaining, String(put)).toBe(48);
     }
-    // A count that would never end gets an end.
+    // A counter without expiry gets one.
     const key = `${redisPrefix(config)}api_by_user:77`;
     await redis.set(key, '100');
     await expect(limits.countUser(77)).rejects.toMatchObject({ code: 'RATE_LIMIT_HIT' });
@@ -100,7 +100,7 @@ describe.skipIf(REDIS_URL === undefined)('on a Redis that others use', () => {
     limits.close();
   });
 
-  test('wake-ups pass between nodes of one installation, whatever others say on the channels', async () => {
+  test('notifications pass between nodes of one installation, whatever other messages the channels carry', async () => {
     const config = configOf();
     const [one, two, stranger] = [openBus(config, log), openBus(config, log), openBus(configOf(), log)];
     const heard: unknown[] = [];
@@ -133,7 +133,7 @@ describe.skipIf(REDIS_URL === undefined)('on a Redis that others use', () => {
     await Promise.all([one, two, stranger].map((bus) => bus.close()));
   });
 
-  test('one that is paused is soon not asked any more, though it is looked at, and counts again when it goes on', async () => {
+  test('a paused server is soon bypassed, still probed, and used again when it resumes', async () => {
     await using paused = await pausable(REDIS_URL ?? '');
     const said: string[] = [];
     const listening = { warn: (...parts: unknown[]) => said.push(String(parts.at(-1))) } as never;
@@ -143,11 +143,11 @@ describe.skipIf(REDIS_URL === undefined)('on a Redis that others use', () => {
     const key = `${redisPrefix(config)}api_by_user:5`;
     await expect.poll(async () => [await limits.countUser(5), await redis.exists(key)][1]).toBe(1);
     paused.pause();
-    // At most so many wait; after that the node counts by itself.
+    // A limited number of requests wait. After that the node counts locally.
     for (let i = 0; i < 20; i++) expect(await limits.countUser(6)).toMatchObject({ remaining: 49 - i });
     expect(paused.asked('api_by_user:6')).toBeLessThanOrEqual(3);
-    expect(said.filter((text) => text.includes('counted on each node'))).toHaveLength(1);
-    // Hints are not kept for later either.
+    expect(said.filter((text) => text.includes('falling back to local limits'))).toHaveLength(1);
+    // Notifications are not buffered either.
     await expect
       .poll(
         () => {
@@ -167,13 +167,15 @@ describe.skipIf(REDIS_URL === undefined)('on a Redis that others use', () => {
     await expect
       .poll(async () => [await limits.countUser(7), await redis.exists(key.replace(/5$/, '7'))][1], { timeout: 10_000 })
       .toBe(1);
-    await expect.poll(() => said.filter((text) => text === 'Redis answers again'), { timeout: 10_000 }).toHaveLength(2);
+    await expect
+      .poll(() => said.filter((text) => text === 'redis available again'), { timeout: 10_000 })
+      .toHaveLength(2);
     limits.close();
     await bus.close();
   }, 40_000);
 });
 
-/** Redis behind a proxy that can stop to carry anything, as a paused process takes what it is sent and says nothing. */
+/** Starts a proxy for Redis that can stop forwarding, like a paused process: it accepts data, but sends no replies. */
 async function pausable(redisUrl: string) {
   const target = new URL(redisUrl);
   const { hostname, port } = target;
@@ -205,7 +207,7 @@ async function pausable(redisUrl: string) {
       isPaused = false;
       for (const work of held.splice(0)) work();
     },
-    /** How often something was asked for while it was paused. */
+    /** Returns how often a text was sent while the server was paused. */
     asked: (what: string) => texts.join('').split(what).length - 1,
     async [Symbol.asyncDispose]() {
       server.close();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Parameters } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { channelOf, messagesIn } from './helpers/talk.ts';
 
 const ALWAYS = [
@@ -8,7 +8,7 @@ const ALWAYS = [
   ...['service_feature_level', 'service_version', 'service_merge_base'],
 ];
 
-/** The fields of each data group but `realm` and `realm_user`, which have many. */
+/** The fields of each data group, except `realm` and `realm_user`, which have many. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   alert_words: ['alert_words'],
   channel_folders: ['channel_folders'],
@@ -49,8 +49,8 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('the data groups', () => {
-  test.concurrent('have their fields, each group by itself, and nothing else', async () => {
-    const { member } = await organisation();
+  test.concurrent('contain their fields, each group separately, and no others', async () => {
+    const { member } = await organization();
     for (const [group, fields] of Object.entries(FIELDS)) {
       const reply = await member.register({ fetch_event_types: [group] });
       expect(Object.keys(reply).sort(), group).toEqual([...ALWAYS, ...fields].sort());
@@ -61,8 +61,8 @@ describe('the data groups', () => {
     expect(Object.keys(unread)).toEqual(expect.arrayContaining(['max_message_id', 'unread_msgs']));
   });
 
-  test.concurrent('all come where nothing is said, those of the event types where only they are, and none for none', async () => {
-    const { member } = await organisation();
+  test.concurrent('are all returned by default, otherwise those of the event types, and none for an empty list', async () => {
+    const { member } = await organization();
     const keysFor = async (parameters: Parameters) => Object.keys(await member.register(parameters));
     expect(await keysFor({})).toEqual(expect.arrayContaining([...ALWAYS, ...Object.values(FIELDS).flat()]));
     expect((await keysFor({ event_types: ['drafts', 'nonsense'] })).sort()).toEqual([...ALWAYS, 'drafts'].sort());
@@ -92,20 +92,20 @@ describe('the parameters', () => {
     [{ narrow: [['is', 'followed']] }, { code: 'BAD_REQUEST' }],
     [{ event_types: 'drafts' }, { code: 'BAD_REQUEST' }],
   ])('%j', async ([parameters, expected]) => {
-    const { member } = await organisation();
+    const { member } = await organization();
     const { body } = await member.rest('POST', '/register', { fetch_event_types: [], ...parameters });
     expect(body).toMatchObject(expected);
   });
 
-  test.concurrent('have for a bot the defaults that its owner set, in place of those of people', async () => {
-    const { owner, bot } = await organisation();
+  test.concurrent('of a bot have the defaults that its owner set', async () => {
+    const { owner, bot } = await organization();
     for (const name of ['boats', 'ships'])
       await owner.ok('POST', '/channels/create', { name, subscribers: [owner.id] });
     const send = async (channel: string) => {
       await owner.ok('POST', '/messages', { type: 'channel', to: channel, topic: 'a', content: channel });
     };
     const heardWith = async (parameters: Parameters = {}) => {
-      const heard = await bot.hearing({ event_types: ['message'], ...parameters });
+      const heard = await bot.receiving({ event_types: ['message'], ...parameters });
       await send('boats');
       await send('ships');
       return (await heard()).map(({ message }) => message.display_recipient);
@@ -119,8 +119,8 @@ describe('the parameters', () => {
     expect(await heardWith({ narrow: [], all_public_streams: false })).toEqual([]);
   });
 
-  test.concurrent('take half a character of a narrow for the one that the topic has in its place', async () => {
-    const { owner } = await organisation();
+  test.concurrent('replace a lone surrogate in a narrow like topics do', async () => {
+    const { owner } = await organization();
     const to = await channelOf(owner, 'square', [owner]);
     const topic = 'x\ud800';
     const narrow = [{ topic }];

@@ -8,7 +8,7 @@ const sdl = readFileSync(join(import.meta.dirname, '../schema.graphql'), 'utf8')
 const bare = withoutDescriptions(sdl);
 const HEAD = '# Changes\n\n## The next release\n\n| Date | What | What to do |\n|---|---|---|\n';
 
-/** The faults of a schema that has something else in the place of what there is. */
+/** Returns the faults of the current schema with one part replaced. */
 function faultsWith(from: string, to: string, changes = HEAD): Promise<string[]> {
   const now = bare.replace(from, to);
   expect(now).not.toBe(bare);
@@ -17,8 +17,8 @@ function faultsWith(from: string, to: string, changes = HEAD): Promise<string[]>
 
 const TOPIC = '\n  topicLinks: [TopicLink!]!';
 
-describe('what has changed since the release', () => {
-  test('is nothing where nothing has', async () => {
+describe('the list of changes since the release', () => {
+  test('is empty if nothing changed', async () => {
     expect(bare).not.toContain('"""');
     expect(await faultsOf(buildSchema(bare), buildSchema(sdl), HEAD)).toEqual([]);
   });
@@ -40,7 +40,7 @@ describe('what has changed since the release', () => {
       'union SendMessageResult = ',
       'SendMessageResult',
     ],
-  ] as const)('is listed: %s', async ([, from, to, path]) => {
+  ] as const)('contains: %s', async ([, from, to, path]) => {
     expect(await faultsWith(from, to)).toEqual([expect.stringMatching(`^${path}: .*, not listed$`)]);
     expect(await faultsWith(from, to, `${HEAD}| 2026-12-01 | \`${path}\` | Ask for something else. |\n`)).toEqual([]);
   });
@@ -48,7 +48,7 @@ describe('what has changed since the release', () => {
   test.for([
     ['a field that is new', TOPIC, `${TOPIC}\n  also: Int`],
     ['a value of an enum that is new', '\n  HEARTBEAT\n', '\n  HEARTBEAT\n  ALSO\n'],
-  ] as const)('is not listed where it breaks nobody: %s', async ([, from, to]) => {
+  ] as const)('need not contain a compatible change: %s', async ([, from, to]) => {
     expect(await faultsWith(from, to)).toEqual([]);
   });
 
@@ -57,11 +57,11 @@ describe('what has changed since the release', () => {
     ['without what to do', '| 2026-12-01 | `Message.topicLinks` | |'],
     ['without a path', '| 2026-12-01 | the links of topics | Look them up. |'],
     ['of another release', '\n## 1.0\n\n| 2026-12-01 | `Message.topicLinks` | Look them up. |'],
-  ])('is not listed by an entry %s', async ([, row]) => {
+  ])('is not satisfied by an entry %s', async ([, row]) => {
     expect(await faultsWith(TOPIC, '', `${HEAD}${row}\n`)).toContainEqual(expect.stringContaining('not listed'));
   });
 
-  test('has no entry of what did not change', async () => {
+  test('must not contain unchanged items', async () => {
     const row = '| 2026-12-01 | `Message.content` | Nothing. |\n';
     expect(await faultsOf(buildSchema(bare), buildSchema(bare), HEAD + row)).toEqual([
       'Message.content: breaks nobody',

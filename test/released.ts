@@ -1,6 +1,6 @@
 /**
- * A schema is a promise: what breaks who holds to the released one is listed in `CHANGES.md`, or the check fails. With
- * `release` the schema of today becomes the released one.
+ * Compares the schema with the released one. Breaking changes must be listed in `CHANGES.md`, otherwise the check
+ * fails. With `release`, the current schema becomes the released one.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,19 +9,19 @@ import { buildSchema, type GraphQLSchema, parse, print, visit } from 'graphql';
 
 const ROOT = join(import.meta.dirname, '..');
 const RELEASED = 'src/api/graphql/released.graphql';
-const CHANGES = 'src/api/graphql/CHANGES.md';
+const CHANGES = 'src/api/CHANGES.md';
 
-/** Where the list begins of what no release has yet. */
+/** The heading of the changes that are not released yet. */
 const NEXT = '## The next release\n';
-/** The date, what is meant, and what to do. */
+/** The date, the item, and the necessary steps. */
 const ENTRY = /^\| (\d{4}-\d\d-\d\d) \| `([\w.@]+)`[^|]* \| [^|]*\w[^|]* \|$/;
 
 /**
- * Holds the list of changes against what has changed.
+ * Compares the list of changes with the actual changes.
  *
- * @param changes The page: entries of other releases than the next count for nothing.
- * @returns A line for each breaking change that is not listed, each entry that says less than it should, and each of what
- *   breaks nobody; none when all is well.
+ * @param changes The page. Entries of other releases are ignored.
+ * @returns A line for each breaking change that is not listed, each incomplete entry, and each entry for a compatible
+ * change.
  */
 export async function faultsOf(released: GraphQLSchema, now: GraphQLSchema, changes: string): Promise<string[]> {
   const breaking = (await diff(released, now)).filter(
@@ -40,11 +40,11 @@ export async function faultsOf(released: GraphQLSchema, now: GraphQLSchema, chan
   ];
 }
 
-/** A schema without its descriptions, of which nothing is promised. */
+/** Removes the descriptions of a schema, which are not part of the contract. */
 export const withoutDescriptions = (sdl: string): string =>
   `${print(visit(parse(sdl), { StringValue: (_, key) => (key === 'description' ? null : undefined) }))}\n`;
 
-// As a script: part of `npm run check`.
+// Runs as a script as part of `npm run check`.
 if (import.meta.main) {
   const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
   if (process.argv[2] === 'release') {

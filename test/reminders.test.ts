@@ -4,17 +4,17 @@ import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const MINUTE = 60_000;
 const NOBODY = 2_000_000_000;
-/** In the year 2100. */
+/** A time in the year 2100. */
 const LATER = 4_102_444_800;
 
 let clock = Date.parse('2026-11-20T10:00:00Z');
 let service: InProcess;
 
-// One clock for all: in this order.
+// The tests share a clock, so they run in this order.
 beforeAll(async () => {
   service = await startInProcess({ now: () => new Date(clock) });
 });
@@ -27,9 +27,9 @@ async function pass(ms: number): Promise<void> {
 
 const inSeconds = (seconds: number) => ({ scheduled_delivery_timestamp: Math.floor(clock / 1000) + seconds });
 
-/** An organisation whose owner has said something in a channel that the member is in. */
+/** Creates an organization with a channel of the owner and the member, and a message of the owner in it. */
 async function house(channel: Fields = {}) {
-  const made = await organisation({}, { on: service });
+  const made = await organization({}, { on: service });
   const { owner, member } = made;
   const subscribers = [owner.id, member.id];
   const { id: general } = await owner.ok('POST', '/channels/create', { name: 'general', subscribers, ...channel });
@@ -45,9 +45,9 @@ const list = async (person: Person): Promise<Json[]> => (await person.ok('GET', 
 const messagesIn = (events: readonly Json[]) =>
   events.filter(({ type }) => type === 'message').map(({ message }) => message);
 
-test('reminds of a message: by a link to it, the note, and its words as they are then', async () => {
+test('reminds of a message with a link, the note, and the current text of the message', async () => {
   const { owner, member, message } = await house();
-  const heard = await member.hearing();
+  const heard = await member.receiving();
   const first = { message_id: message, ...inSeconds(60), note: '  for *Bob*\nand Ann ' };
   const { reminder_id: id } = await member.ok('POST', '/reminders', first);
   const second = await member.mutate(
@@ -67,7 +67,7 @@ test('reminds of a message: by a link to it, the note, and its words as they are
     ['add', [reminder]],
     ['add', [other]],
   ]);
-  // Neither kind is in the other's list, for anybody.
+  // Reminders and scheduled messages are separate lists.
   expect((await member.ok('GET', '/scheduled_messages')).scheduled_messages).toEqual([]);
   expect(await list(owner)).toEqual([]);
   await service.app.db.message.updateMany({ where: { id: message }, data: { content: 'Bring ```pie```' } });
@@ -90,18 +90,18 @@ test('reminds of a message: by a link to it, the note, and its words as they are
   expect((await member.rest('DELETE', `/reminders/${id}`)).body.msg).toBe('Reminder does not exist');
 });
 
-test('uses the last known words when the owner may not read them any more, however late it is', async () => {
+test('uses the last known text if the owner can no longer read the message, however late it is', async () => {
   const { owner, member, message } = await house({ invite_only: true });
   await member.ok('POST', '/reminders', { message_id: message, ...inSeconds(60) });
   const [reminder] = await list(member);
   await owner.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['general'], principals: [member.id] });
   await service.app.db.message.updateMany({ where: { id: message }, data: { content: 'A secret' } });
-  const heard = await member.hearing({ idle_queue_timeout: 86_400 });
+  const heard = await member.receiving({ idle_queue_timeout: 86_400 });
   await pass(60 * MINUTE);
   expect(messagesIn(await heard()).map(({ content }) => content)).toEqual([reminder.content]);
 });
 
-test('reminds of a direct message, with a long one cut', async () => {
+test('reminds of a direct message, with a long text truncated', async () => {
   const { owner, member } = await house();
   const content = 'x'.repeat(10_000);
   const direct = { type: 'direct', to: [member.id], content };
@@ -111,12 +111,12 @@ test('reminds of a direct message, with a long one cut', async () => {
   expect([...reminder].length).toBe(10_000);
   expect(reminder).toContain('\n[message truncated]\n');
   expect(reminder).toContain(`/near/${id})`);
-  const heard = await member.hearing();
+  const heard = await member.receiving();
   await pass(MINUTE);
   expect(messagesIn(await heard()).map((message) => message.content)).toEqual([reminder]);
 });
 
-test('refuses what cannot be, on both doors', async () => {
+test('refuses invalid reminders, in both APIs', async () => {
   const { owner, member, guest, message } = await house();
   const past = 'Scheduled delivery time must be in the future.';
   const refused: readonly (readonly [Fields, string, Person?])[] = [
@@ -150,7 +150,7 @@ test('refuses what cannot be, on both doors', async () => {
   const absent = await owner.rest('DELETE', `/reminders/${one}`);
   expect([absent.status, absent.body.msg]).toEqual([404, 'Reminder does not exist']);
   expect(await owner.tryMutation('deleteReminder', { reminderId: one })).toMatchObject({ message: absent.body.msg });
-  const heard = await member.hearing();
+  const heard = await member.receiving();
   await member.ok('DELETE', `/reminders/${one}`);
   expect(await member.mutate('deleteReminder', { reminderId: two }, 'reminderId')).toEqual(
     shownIds({ reminderId: two }),
@@ -163,7 +163,7 @@ test('refuses what cannot be, on both doors', async () => {
   const edges = async (person: Person) =>
     (await person.query('{ reminders { edges { node { databaseId } } } }')).reminders.edges;
   expect([await edges(member), await edges(owner)]).toEqual([[{ node: { databaseId: kept } }], []]);
-  // What is a reminder is no scheduled message, and the other way round.
+  // A reminder is not a scheduled message, and vice versa.
   expect((await member.rest('DELETE', `/scheduled_messages/${kept}`)).status).toBe(404);
   await expectIgnoredParameters(member, 'GET', async () => ({ path: '/reminders' }));
   await expectIgnoredParameters(member, 'DELETE', async () => ({ path: `/reminders/${await create()}` }));
@@ -173,10 +173,10 @@ test('refuses what cannot be, on both doors', async () => {
   }));
 });
 
-test('tells when it failed, and stays until it is deleted', async () => {
+test('a failed reminder sends an event, and stays until it is deleted', async () => {
   const { member, message } = await house();
   const { reminder_id: id } = await member.ok('POST', '/reminders', { message_id: message, ...inSeconds(60) });
-  const heard = await member.hearing();
+  const heard = await member.receiving();
   await service.app.database.runScript(`
     CREATE FUNCTION trip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'tripped'; END $$;
     CREATE TRIGGER trip BEFORE INSERT ON message FOR EACH ROW WHEN (NEW.content LIKE '%cake%') EXECUTE FUNCTION trip();`);

@@ -1,12 +1,12 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { nobody } from '../src/events/audience.ts';
+import { noRecipients } from '../src/events/audience.ts';
 import { defineEvent } from '../src/events/define.ts';
 import { type EventPiece, keepResult, keptRenderings, keptResult, piecesOf } from '../src/events/rendering.ts';
 import type { StoredEvent } from '../src/events/stored.ts';
 import { ALL_CAPABILITIES, type EventView } from '../src/events/view.ts';
 import { startInProcess } from './helpers/in-process.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const MIB = 1024 * 1024;
 const log = pino({ level: 'silent' });
@@ -14,7 +14,15 @@ const log = pino({ level: 'silent' });
 defineEvent('test_said_for_once', undefined, (text: string) => ({ text }), { perUser: true });
 
 const eventOf = (id: number, text: string): StoredEvent => ({
-  ...{ id, type: 'test_said_for_once', op: null, payload: { text }, audience: nobody(), width: 1, ephemeral: false },
+  ...{
+    id,
+    type: 'test_said_for_once',
+    op: null,
+    payload: { text },
+    audience: noRecipients(),
+    width: 1,
+    ephemeral: false,
+  },
   ...{ createdAt: new Date(), bytes: text.length },
 });
 
@@ -28,14 +36,14 @@ const viewOf = (userId: number): EventView => ({
 
 const pieceFor = (event: StoredEvent, userId: number) => piecesOf(event, viewOf(userId), log)[0] as EventPiece;
 
-test('what is made of events is made once for all who see the same', () => {
+test('events are serialized once for all viewers with the same view', () => {
   const event = eventOf(1, 'hello');
   expect(pieceFor(event, 1)).toBe(pieceFor(event, 1));
   expect(pieceFor(event, 1)).not.toBe(pieceFor(event, 2));
   expect(pieceFor(event, 1).event).toMatchObject({ text: 'hello' });
 });
 
-test('what is made of events for ever more kinds of viewers is kept as far as there is room, and then made again', () => {
+test('serialized events for many kinds of viewers are cached within a limit, then serialized again', () => {
   const event = eventOf(1, 'hello');
   const first = pieceFor(event, 1);
   const others = Array.from({ length: 100 }, (_, i) => eventOf(2 + i, 'x'.repeat(MIB)));
@@ -44,7 +52,7 @@ test('what is made of events for ever more kinds of viewers is kept as far as th
   expect(pieceFor(event, 1)).toEqual(first);
 });
 
-test('what operations make of events is kept as far as there is room', () => {
+test('results of operations for events are cached within a limit', () => {
   const piece = pieceFor(eventOf(1, 'hello'), 1);
   const makers = Array.from({ length: 20 }, () => ({}));
   for (const maker of makers) keepResult(piece, maker, Buffer.alloc(MIB));
@@ -55,7 +63,7 @@ test('what operations make of events is kept as far as there is room', () => {
   expect(makers.filter((maker) => keptResult(piece, maker) !== undefined)).toEqual([]);
 });
 
-test('what is more than there is room for is not kept, and of nobody else anything is lost', () => {
+test('a result beyond the limit is not cached, and evicts no others', () => {
   const [piece, other] = [pieceFor(eventOf(1, 'hello'), 1), pieceFor(eventOf(2, 'hello'), 1)];
   keepResult(other, piece, Buffer.alloc(MIB));
   keepResult(piece, piece, Buffer.alloc(100 * MIB));
@@ -63,9 +71,9 @@ test('what is more than there is room for is not kept, and of nobody else anythi
   expect(keptResult(other, piece)).toBeDefined();
 });
 
-test('what is made of events goes with them, when a window has no room for them any more', async () => {
+test('serialized events are dropped together with their event, when the log tail is full', async () => {
   await using service = await startInProcess();
-  const { owner, realm } = await organisation({}, { on: service });
+  const { owner, realm } = await organization({}, { on: service });
   const { queue_id } = await owner.ok('POST', '/register', { event_types: ['drafts'] });
   const window = await service.app.hub.window(realm.id);
   const before = keptRenderings();

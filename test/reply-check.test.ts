@@ -6,7 +6,7 @@ import { replyCheckOf } from '../src/api/rest/reply-check.ts';
 const declared = {
   method: 'GET',
   path: '/ships',
-  twins: ['none'],
+  equivalents: ['none'],
   summary: 'List ships',
   auth: 'basic',
   params: {},
@@ -16,7 +16,7 @@ const declared = {
 const check = replyCheckOf(endpoint(declared));
 
 describe('the check of REST replies', () => {
-  it('passes what is declared, as it goes out', () => {
+  it('accepts the declared fields, as they are sent', () => {
     expect(() => check({ ships: [{ name: 'Beagle' }, { name: 'Argo', length: undefined }] })).not.toThrow();
     expect(() => check(new RawJson('{"result":"success","msg":"","ships":[]}'))).not.toThrow();
   });
@@ -33,14 +33,14 @@ describe('the check of REST replies', () => {
     expect(() => check(answer)).toThrow(/^the reply /);
   });
 
-  it('is for what the types leave open: a handler that returns another type does not compile', () => {
+  it('covers what types cannot: a handler that returns another type does not compile', () => {
     // @ts-expect-error: a name is a text
     expect(endpoint({ ...declared, handle: async () => ({ ships: [{ name: 7 }] }) })).toBeDefined();
     // @ts-expect-error: nothing is declared, so nothing is returned
     expect(endpoint({ ...declared, reply: {}, handle: async () => ({ ships: [] }) })).toBeDefined();
   });
 
-  it('lets an open reply have further fields', () => {
+  it('permits further fields in an open reply', () => {
     const open = replyCheckOf(endpoint({ ...declared, replyIsOpen: true }));
     expect(() => open({ ships: [], count: 0 })).not.toThrow();
     expect(() => open({ count: 0 })).toThrow(/^the reply /);

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { globalId } from './helpers/global-ids.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { channelOf, messagesIn, say } from './helpers/talk.ts';
 
-/** An organisation with a channel for reports, which the owner and the moderator read. */
+/** Creates an organization with a channel for reports, which the owner and the moderator can read. */
 async function moderated(more: Fields = {}) {
-  const made = await organisation();
+  const made = await organization();
   const { owner, moderator } = made;
   const moderation = await channelOf(owner, 'moderation', [owner, moderator], { invite_only: true, ...more });
   await owner.ok('PATCH', '/realm', { moderation_request_channel_id: moderation });
@@ -17,8 +17,8 @@ const report = (person: Person, id: number, parameters: Fields = {}) =>
   person.ok('POST', `/messages/${id}/report`, { report_type: 'spam', ...parameters });
 const mention = ({ name, id }: Person) => `@_**${name}|${id}**`;
 
-test.concurrent('refuses in the order of the document, on both doors alike', async () => {
-  const { owner, member, guest } = await organisation();
+test.concurrent('refuses in the documented order, in both APIs', async () => {
+  const { owner, member, guest } = await organization();
   const hidden = await say(owner, await channelOf(owner, 'hidden', [owner], { invite_only: true }), 'topic');
   const wrong = { report_type: 'boring', description: 'x'.repeat(1001) };
   const refusal = async (person: Person, messageId: number, fields: Fields) => {
@@ -26,7 +26,7 @@ test.concurrent('refuses in the order of the document, on both doors alike', asy
     const parameters = { report_type, description };
     const { status, body } = await person.rest('POST', `/messages/${messageId}/report`, parameters);
     const input = { messageId, reportType: String(report_type).toUpperCase(), description };
-    // What GraphQL has no word for is refused before anybody is asked.
+    // GraphQL refuses values outside the enum during validation.
     if (report_type !== wrong.report_type)
       expect(await person.tryMutation('reportMessage', input)).toMatchObject({ code: body.code, message: body.msg });
     return [status, body.code, body.msg];
@@ -50,13 +50,13 @@ test.concurrent('refuses in the order of the document, on both doors alike', asy
   expect(await refusal(member, hidden, {})).toEqual(off);
 });
 
-test.concurrent('tells the moderators, and nobody else, who reports what', async () => {
+test.concurrent('notifies only the moderators of the reporter and the message', async () => {
   const { owner, moderator, member, guest, administrator, moderation } = await moderated();
   const id = await say(member, await channelOf(owner, 'general', [owner, member, guest]), 'Sale');
-  const heard = await moderator.hearing();
-  const others = await Promise.all([member, guest, administrator].map((person) => person.hearing()));
+  const heard = await moderator.receiving();
+  const others = await Promise.all([member, guest, administrator].map((person) => person.receiving()));
   await report(guest, id, { description: 'Look.' });
-  // Again and again, by people who are not subscribed, and one's own.
+  // Repeated reports, reports by unsubscribed users, and a report of one's own message.
   await administrator.mutate('reportMessage', { messageId: id, reportType: 'NORMS' }, 'reportedMessage { id }');
   await report(member, id, { report_type: 'other', description: 'Mea culpa' });
   const events = messagesIn(await heard());
@@ -84,11 +84,11 @@ test.concurrent('tells the moderators, and nobody else, who reports what', async
   for (const other of others) expect(messagesIn(await other())).toEqual([]);
 });
 
-test.concurrent('names who takes part in a conversation, as far as it takes', async () => {
+test.concurrent('lists the participants of a conversation, up to a limit', async () => {
   const { owner, moderator, member, guest, administrator } = await moderated();
   const direct = async (...to: Person[]) =>
     (await member.ok('POST', '/messages', { type: 'direct', to: to.map(({ id }) => id), content: 'psst' })).id;
-  const heard = await moderator.hearing();
+  const heard = await moderator.receiving();
   const [pair, group, note] = [await direct(guest), await direct(guest, owner, administrator), await direct(member)];
   await report(guest, pair);
   await report(member, pair);
@@ -108,10 +108,10 @@ test.concurrent('names who takes part in a conversation, as far as it takes', as
   expect(lines[0]?.[5]).toBe(`\`\`\` spoiler [Original message](#narrow/dm/${members}-dm/near/${pair})`);
 });
 
-test.concurrent('quotes whatever is written as it is, mentions nobody by it, and lets nothing break out', async () => {
+test.concurrent('quotes any content unchanged, without mentions, and without breaking out of the quote', async () => {
   const { owner, moderator, member, guest } = await moderated();
   const channel = await channelOf(owner, 'general', [owner, member, guest]);
-  const heard = await moderator.hearing({ apply_markdown: true });
+  const heard = await moderator.receiving({ apply_markdown: true });
   const content = `@**all** @**moderator|${moderator.id}**\n\`\`\`\`\n\`\`\` spoiler x`;
   const markup = await say(member, channel, '`a` ~ [b](c) > **all** $$x$$', content);
   await report(guest, markup, { description: 'see\n```python\n````quote\n@**all**' });
@@ -121,7 +121,7 @@ test.concurrent('quotes whatever is written as it is, mentions nobody by it, and
   await report(guest, long, { description: 'y'.repeat(1000) });
   const [first, second, third] = messagesIn(await heard());
   for (const { flags } of [first, second, third]) expect(flags).toEqual([]);
-  // Three parts, whatever stands in them: who, why, and what.
+  // The three parts of a report, with any content: the reporter, the reason, and the message.
   const parts = new RegExp(
     '^<p>.*</p>\n<blockquote>\n([^]*)\n</blockquote>\n<div class="spoiler-block"><div class="spoiler-header">\n<p>Original ' +
       'message at (<a .*</a>)</p>\n</div><div class="spoiler-content" aria-hidden="true">\n([^]*)\n</div></div>$',
@@ -135,10 +135,10 @@ test.concurrent('quotes whatever is written as it is, mentions nobody by it, and
   expect(parts.exec(third.message.content)?.[3]).toMatch(/x{8000}.*\n\[message truncated\]<\/p>$/);
 });
 
-test.concurrent('goes to the empty topic where there is no other', async () => {
+test.concurrent('uses the empty topic if the channel permits no other', async () => {
   const { owner, moderator, guest, member } = await moderated({ topics_policy: 'empty_topic_only' });
   const id = await say(member, await channelOf(owner, 'general', [member, guest]), 'topic');
-  const heard = await moderator.hearing({
+  const heard = await moderator.receiving({
     client_capabilities: { notification_settings_null: true, empty_topic_name: true },
   });
   await report(guest, id);

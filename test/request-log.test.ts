@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Prisma } from '../src/generated/prisma/client.ts';
 import { readRows } from '../src/platform/db/rows.ts';
@@ -6,10 +7,11 @@ import { openLog } from '../src/platform/log.ts';
 import { answering, newRequest } from '../src/platform/request-note.ts';
 import { send } from './helpers/http.ts';
 import { startInProcess } from './helpers/in-process.ts';
+import { basic } from './helpers/person.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
-import { organisation, startServer } from './helpers/server.ts';
+import { organization, startServer } from './helpers/server.ts';
 
-// What the log says of requests, and of faults that come again.
+// Log lines of requests and of repeated errors.
 
 afterEach(() => void vi.useRealTimers());
 
@@ -17,9 +19,9 @@ type Line = Record<string, unknown>;
 const linesOf = (text: string) =>
   text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []));
 
-test('each request is a line, with the id that its reply has, and without what was asked for', async () => {
+test('each request is one line, with the id of its reply, and without its parameters', async () => {
   await using server = await startServer({ env: { LOG_LEVEL: 'info' } });
-  const { member } = await organisation({}, { on: server });
+  const { member } = await organization({}, { on: server });
   const reply = await member.rest('GET', `/users/${member.id}`, { client: 'a secret' });
   const forged = await send(server.url, {
     method: 'GET',
@@ -43,7 +45,7 @@ test('each request is a line, with the id that its reply has, and without what w
   expect(lines.some(({ route }) => route === 'other')).toBe(false);
 });
 
-test('an id is taken from a proxy that is trusted, where it is one', async () => {
+test('a valid request id of a trusted proxy is used', async () => {
   await using server = await startServer({ env: { TRUST_PROXY: '1' } });
   const ask = async (id: string) => {
     const { headers } = await send(server.url, {
@@ -66,7 +68,7 @@ function logged() {
   return { log, lines: () => linesOf(text) };
 }
 
-test('what is logged while a request is answered has its id', () => {
+test('log lines written during a request contain its id', () => {
   const { log, lines } = logged();
   answering(newRequest('r1'), () => log.error('a fault'));
   log.error('of nobody');
@@ -76,7 +78,7 @@ test('what is logged while a request is answered has its id', () => {
   ]);
 });
 
-test('that what is needed is out of reach, or its disk full, is told once a minute, and any other fault each time', () => {
+test('unavailable dependencies and a full disk are logged once a minute, other errors each time', () => {
   vi.useFakeTimers();
   const { log, lines } = logged();
   const away = Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
@@ -84,7 +86,7 @@ test('that what is needed is out of reach, or its disk full, is told once a minu
   log.warn({ err: away }, 'no database');
   const full = Object.assign(new Error('No space left on device'), { code: '53100' });
   for (let i = 0; i < 5; i++) log.error({ err: full }, 'no room');
-  // Of a Redis that is paused, or has another password, none of which has a code.
+  // Errors of a paused Redis, or of one with another password. They have no code.
   for (const said of ['Command timed out', 'Connection is closed.']) log.warn({ err: new Error(said) }, 'paused');
   for (let i = 0; i < 2; i++) {
     log.warn({ err: Object.assign(new Error('NOAUTH Authentication required.'), { name: 'ReplyError' }) }, 'refused');
@@ -106,10 +108,10 @@ test('that what is needed is out of reach, or its disk full, is told once a minu
   ]);
 });
 
-test('a fault of the service itself is an error in the log, under the id that the reply has', async () => {
+test('an internal error is logged with the id of its reply', async () => {
   const { log, lines } = logged();
   await using service = await startInProcess({ log });
-  const { member } = await organisation({}, { on: service });
+  const { member } = await organization({}, { on: service });
   await service.app.db.$executeRaw`ALTER TABLE saved_snippet RENAME TO gone`;
   const rest = await member.rest('GET', '/saved_snippets');
   const graphql = await send(service.url, {
@@ -131,10 +133,10 @@ test('a fault of the service itself is an error in the log, under the id that th
   }
 });
 
-test('each operation over a socket is a line, as a request is, and says whose it was', async () => {
+test('each operation over a socket is one line, like a request, with its user', async () => {
   const { log, lines } = logged();
   await using service = await startInProcess({ log });
-  const { member } = await organisation({}, { on: service });
+  const { member } = await organization({}, { on: service });
   await member.graphql('{ viewer { fullName } }');
   await using socket = await RawSocket.connected(member);
   socket.subscribe('1', '{ viewer { fullName } }');
@@ -157,19 +159,69 @@ test('each operation over a socket is a line, as a request is, and says whose it
   expect(overHttp).toMatchObject({ status: 200, user_id: member.id });
 });
 
-test('a statement that takes long is told in the log, without its values', { timeout: 30_000 }, async () => {
+test('a slow statement is logged without its values', { timeout: 30_000 }, async () => {
   const { log, lines } = logged();
   await using service = await startInProcess({ log });
   const statement = Prisma.sql`SELECT pg_sleep(${1.1}::float8)::text, ${'a secret'}::text AS it`;
   await service.app.db.$queryRaw(statement);
   await readRows(service.app.db, statement);
   await service.app.db.$queryRaw`SELECT pg_sleep(0.1)::text`;
-  // What waits behind it, on the embedded database, takes as long.
-  const isOurs = ({ msg, statement }: Line) =>
-    msg === 'a statement took long' && String(statement).includes('pg_sleep');
+  // On the embedded database, statements queued behind it are as slow.
+  const isOurs = ({ msg, statement }: Line) => msg === 'slow statement' && String(statement).includes('pg_sleep');
   const told = lines().filter(isOurs);
   const one = { level: 40, statement: expect.stringContaining('pg_sleep($1') };
   expect(told).toMatchObject([one, one]);
   for (const { ms } of told) expect(ms).toBeGreaterThan(1_000);
   expect(JSON.stringify(told)).not.toContain('a secret');
+});
+
+test('a failed sign-in is logged with its account and its address', async () => {
+  const lines: Line[] = [];
+  const log = pino({ level: 'warn' }, { write: (text: string) => void lines.push(...linesOf(text)) });
+  await using service = await startInProcess({
+    env: { TRUST_PROXY: '1' },
+    log,
+  });
+  const { owner, realm } = await organization(
+    {},
+    { on: service, password: 'correct horse battery', subdomain: 'dock' },
+  );
+  const headers = { 'x-forwarded-for': '203.0.113.2:1111' };
+  const failed = async (work: () => Promise<unknown>) => {
+    lines.length = 0;
+    await work();
+    return lines
+      .filter(({ msg }) => msg === 'sign-in failed')
+      .map(({ account, address, reason }) => [account, address, reason]);
+  };
+  const from = '203.0.113.2';
+  const password = (path: string, username: string, typed = 'wrong') =>
+    failed(() => owner.as(undefined).rest('POST', path, { username, password: typed }, { headers }));
+  expect(await password('/fetch_api_key', owner.email.toUpperCase())).toEqual([
+    [owner.email.toLowerCase(), from, 'wrong password'],
+  ]);
+  expect(await password('/sessions', 'nobody@dock.example')).toEqual([['nobody@dock.example', from, 'wrong password']]);
+  expect(await password('/sessions', owner.email, 'correct horse battery')).toEqual([]);
+  const changed = { old_password: 'wrong', new_password: 'staple correct battery' };
+  expect(await failed(() => owner.rest('PATCH', '/settings', changed, { headers }))).toEqual([
+    [owner.email.toLowerCase(), from, 'wrong password'],
+  ]);
+  const wrongKey = owner.as(basic(owner.email, 'x'.repeat(32)));
+  for (const ask of [
+    () => wrongKey.rest('GET', '/users/me', {}, { headers }),
+    () =>
+      send(service.url, {
+        method: 'GET',
+        path: '/graphql?query={__typename}',
+        headers: { ...wrongKey.headers, ...headers },
+      }),
+  ]) {
+    expect(await failed(ask)).toEqual([[owner.email, from, 'wrong API key']]);
+  }
+  for (let i = 0; i < 5; i++) await password('/sessions', 'guessed@dock.example');
+  expect(await password('/sessions', 'guessed@dock.example')).toEqual([
+    ['guessed@dock.example', from, 'too many attempts'],
+  ]);
+  expect(lines.every(({ realm_id }) => realm_id === realm.id)).toBe(true);
+  expect(JSON.stringify(lines)).not.toContain('wrong"');
 });

@@ -4,11 +4,12 @@ import { expect, test } from 'vitest';
 import { ServerProcess } from './helpers/process.ts';
 import { testFolder } from './helpers/program.ts';
 
-/** What `npm start` sets before it runs the service. */
+/** Reads the environment that `npm start` sets before it runs the service. */
 function startEnvironment(): Record<string, string> {
-  const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));
-  const set: RegExpStringIterator<RegExpExecArray> = scripts.start.matchAll(/\b([A-Z_]+)=(\S+)/g);
-  return Object.fromEntries(Array.from(set, ([, name, value]) => [name, value]));
+  const source = readFileSync(join(import.meta.dirname, '../src/start.ts'), 'utf8');
+  const set = [...source.matchAll(/\b([A-Z_]{5,}): '(\w+)'/g)];
+  expect(set).toHaveLength(1);
+  return Object.fromEntries(set.map(([, name, value]) => [name, value]));
 }
 
 function residentMegabytes(pid: number | undefined): number {
@@ -17,14 +18,14 @@ function residentMegabytes(pid: number | undefined): number {
 }
 
 test.skipIf(process.platform !== 'linux')(
-  'a service that has made its own database and its demo is in less than 350 MB of memory when it rests',
+  'an idle service with its own database and a demo uses less than 350 MB of memory',
   { timeout: 120_000 },
   async () => {
-    // Not a copy of the database that others begin with.
+    // A new database, not a copy of the template.
     const dataDir = testFolder();
     const env = { ...startEnvironment(), DATABASE_URL: undefined, DEMO: 'on' };
     await using server = await ServerProcess.start({ env, dataDir });
-    // V8 makes its heap small when it has had nothing to do for a while.
+    // V8 shrinks its heap after some idle time.
     await expect.poll(() => residentMegabytes(server.pid), { timeout: 60_000, interval: 500 }).toBeLessThan(350);
   },
 );

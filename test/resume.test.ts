@@ -3,19 +3,19 @@ import { describe, expect, test } from 'vitest';
 import { type Json, open } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
-// Where a subscription begins, and what tells a client where it is, whatever it selects.
+// The start of a subscription, and the positions that clients receive, whatever they select.
 
 const TITLES = '... on SavedSnippetAddedEvent { savedSnippet { title } }';
 const EVENTS = `subscription ($queueId: String!, $after: LongId) {
   renamed: events(queueId: $queueId, after: $after) { __typename ${TITLES} } }`;
 const EVENT_TYPES = { fetch_event_types: [], event_types: ['saved_snippets'] };
 
-/** Says something that the queues of the person hear. */
+/** Creates an event for the queues of the user. */
 const say = (person: Person, title: string) => person.ok('POST', '/saved_snippets', { title, content: 'c' });
 
-/** A queue with events of these titles in it, and their ids. */
+/** Returns a queue with events of these titles, and their ids. */
 async function queueWith(person: Person, ...titles: string[]) {
   const { queue_id: queueId } = await person.register(EVENT_TYPES);
   for (const title of titles) await say(person, title);
@@ -25,7 +25,7 @@ async function queueWith(person: Person, ...titles: string[]) {
 
 const titleOf = (result: Json) => result.data.renamed.savedSnippet?.title;
 
-/** What comes first over a socket, heartbeats aside. */
+/** Returns the first result over a socket, except heartbeats. */
 async function firstOverSocket(socket: RawSocket, variables: object): Promise<Json> {
   socket.subscribe('1', EVENTS, variables);
   for (;;) {
@@ -35,7 +35,7 @@ async function firstOverSocket(socket: RawSocket, variables: object): Promise<Js
   }
 }
 
-/** The results of event-stream frames, as they come. */
+/** Yields the results in frames of an event stream. */
 async function* resultsOf(person: Person, variables: object, headers: Readonly<Record<string, string>> = {}) {
   const response = await open(person.url, {
     method: 'POST',
@@ -52,9 +52,9 @@ async function* resultsOf(person: Person, variables: object, headers: Readonly<R
   }
 }
 
-describe('every event tells its position beside the data', () => {
+describe('every event contains its position beside the data', () => {
   test.concurrent('over a WebSocket', async () => {
-    const { member } = await organisation();
+    const { member } = await organization();
     const { queueId, ids } = await queueWith(member, 'a', 'b');
     await using socket = await RawSocket.connected(member);
     socket.subscribe('1', EVENTS, { queueId });
@@ -71,7 +71,7 @@ describe('every event tells its position beside the data', () => {
   });
 
   test.concurrent('as server-sent events', async () => {
-    const { member } = await organisation();
+    const { member } = await organization();
     const { queueId, ids } = await queueWith(member, 'a', 'b');
     const told: Json[] = [];
     for await (const result of resultsOf(member, { queueId })) {
@@ -85,7 +85,7 @@ describe('every event tells its position beside the data', () => {
   });
 });
 
-describe('a subscription begins after the greatest of what was acknowledged, told and asked for', () => {
+describe('a subscription starts after the highest of the acknowledged, declared and requested positions', () => {
   const starts = [
     { what: 'nothing', first: 'a' },
     { what: 'the position told with the connection', told: 1, first: 'b' },
@@ -98,18 +98,18 @@ describe('a subscription begins after the greatest of what was acknowledged, tol
   ];
 
   test.concurrent.for(starts)('$what', async ({ acknowledged = 0, after, told, first }) => {
-    const { member } = await organisation();
+    const { member } = await organization();
     for (const over of ['WebSocket', 'SSE']) {
       const { queueId, ids } = await queueWith(member, 'a', 'b', 'c', 'd');
       if (acknowledged > 0) await member.poll(queueId, ids[acknowledged - 1] ?? Number.NaN, { dontBlock: true });
-      // The first is the start of the queue.
+      // Position 0 is the start of the queue.
       const positionOf = (count: number) => (count === 0 ? -1 : ids[count - 1]);
       const variables = { queueId, ...(after !== undefined && { after: positionOf(after) }) };
       if (over === 'WebSocket') {
         const positions = { 'of a queue of yesterday': 7, ...(told !== undefined && { [queueId]: positionOf(told) }) };
         await using socket = await RawSocket.connected(member, { positions });
         expect(await firstOverSocket(socket, variables)).toBe(first);
-        // Browsers tell ids of frames alone, and no frame has that of the start.
+        // Browsers send only ids of frames, and no frame has the id of the start.
       } else if (told !== 0) {
         const headers: Record<string, string> = told === undefined ? {} : { 'last-event-id': String(positionOf(told)) };
         const { value } = await resultsOf(member, variables, headers).next();
@@ -118,8 +118,8 @@ describe('a subscription begins after the greatest of what was acknowledged, tol
     }
   });
 
-  test.concurrent('and a position that the log has not come to is refused, not taken for the end', async () => {
-    const { member } = await organisation();
+  test.concurrent('and a position beyond the log is refused, not treated as its end', async () => {
+    const { member } = await organization();
     const { queueId } = await queueWith(member, 'a');
     const future = 1_000_000_000;
     const refused = { code: 'BAD_EVENT_QUEUE_ID', reason: 'from_future' };
@@ -130,32 +130,32 @@ describe('a subscription begins after the greatest of what was acknowledged, tol
   });
 });
 
-describe('positions told with the connection', () => {
+describe('positions declared in connection_init', () => {
   const positions: readonly [string, unknown, string][] = [
-    ['text', '7', '"positions" must be an object of event ids by queue'],
-    ['a list', [7], '"positions" must be an object of event ids by queue'],
-    ['true', true, '"positions" must be an object of event ids by queue'],
-    ['an object of text', { x: '7' }, '"positions" must be an object of event ids by queue'],
-    ['an object of nothing', { x: null }, '"positions" must be an object of event ids by queue'],
-    ['a fraction', { x: 1.5 }, '"positions" must be an object of event ids by queue'],
-    ['more than a number holds exactly', { x: 2 ** 53 }, '"positions" must be an object of event ids by queue'],
-    ['less than the start', { x: -2 }, '"positions" must be an object of event ids by queue'],
+    ['text', '7', '"positions" must be an object of event ids by queue id'],
+    ['a list', [7], '"positions" must be an object of event ids by queue id'],
+    ['true', true, '"positions" must be an object of event ids by queue id'],
+    ['an object of text', { x: '7' }, '"positions" must be an object of event ids by queue id'],
+    ['an object of nothing', { x: null }, '"positions" must be an object of event ids by queue id'],
+    ['a fraction', { x: 1.5 }, '"positions" must be an object of event ids by queue id'],
+    ['more than a number holds exactly', { x: 2 ** 53 }, '"positions" must be an object of event ids by queue id'],
+    ['less than the start', { x: -2 }, '"positions" must be an object of event ids by queue id'],
     [
       'too many',
       Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`queue ${i}`, i])),
-      '"positions" may have at most 1000',
+      '"positions" can have at most 1000 entries',
     ],
   ];
 
   test.concurrent.for(positions)('that are %s close the socket with 4400 and the reason', async ([, sent, reason]) => {
-    const { member } = await organisation();
+    const { member } = await organization();
     await using socket = await RawSocket.open(member);
     socket.send({ type: 'connection_init', payload: { authorization: member.authorization, positions: sent } });
     expect(await socket.closed).toEqual({ code: 4400, reason });
   });
 
-  test.concurrent('may be left out, or be a thousand', async () => {
-    const { member } = await organisation();
+  test.concurrent('can be omitted, or be up to a thousand', async () => {
+    const { member } = await organization();
     const most = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`queue ${i}`, i]));
     for (const sent of [undefined, null, {}, most, JSON.parse('{"__proto__": 7}')]) {
       await using socket = await RawSocket.connected(member, { positions: sent });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sweep } from '../src/events/retention.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const MINUTE = 60_000;
 let clock = Date.parse('2026-11-20T10:00:00Z');
@@ -18,17 +18,17 @@ const saveDraft = (person: Person, content: string) =>
 const pruned = async (realmId: number) =>
   Number((await service.app.db.eventCounter.findUniqueOrThrow({ where: { realmId } })).prunedThrough);
 
-// One clock for all: in this order.
+// The tests share a clock, so they run in this order.
 
-test('prunes nothing that is younger than ten minutes, even when no queue needs it', async () => {
-  const { realm, member } = await organisation({}, { on: service });
+test('prunes no events younger than ten minutes, even if no queue needs them', async () => {
+  const { realm, member } = await organization({}, { on: service });
   await saveDraft(member, 'young');
   await sweep(service.app);
   expect(await pruned(realm.id)).toBe(0);
 });
 
-test('prunes below the lowest position of live queues, and tells a queue left behind so', async () => {
-  const { realm, member } = await organisation({}, { on: service });
+test('prunes below the lowest position of live queues, and reports that to a queue left behind', async () => {
+  const { realm, member } = await organization({}, { on: service });
   const { queue_id: slow } = await member.register({ fetch_event_types: [], idle_queue_timeout: 604_800 });
   const { queue_id: quick } = await member.register({ fetch_event_types: [], idle_queue_timeout: 604_800 });
   await saveDraft(member, 'one');
@@ -41,7 +41,7 @@ test('prunes below the lowest position of live queues, and tells a queue left be
   await sweep(service.app);
   expect(await pruned(realm.id)).toBe(one.id);
   expect(await member.poll(slow, one.id, { dontBlock: true })).toMatchObject([{ drafts: [{ content: 'two' }] }]);
-  // Beyond its age the log goes, whoever has not read it. Only a node that has it in memory could still serve it.
+  // Beyond the maximum age, the log is pruned even if it was not read. Only a node with it in memory can still serve it.
   clock += 9 * 24 * 60 * MINUTE;
   await service.app.queues.flush();
   await sweep(service.app);
@@ -49,8 +49,8 @@ test('prunes below the lowest position of live queues, and tells a queue left be
   expect(await service.app.db.event.count({ where: { realmId: realm.id } })).toBe(0);
 });
 
-test('ends a queue nobody has read for longer than it may live, and keeps its tombstone for 30 days', async () => {
-  const { member } = await organisation({}, { on: service });
+test('ends a queue that was not read during its lifetime, and keeps its tombstone for 30 days', async () => {
+  const { member } = await organization({}, { on: service });
   const { queue_id } = await member.register({ fetch_event_types: [], idle_queue_timeout: 600 });
   const reasonOf = async () =>
     (await member.rest('GET', '/events', { queue_id, last_event_id: -1, dont_block: true })).body.reason;
@@ -64,8 +64,8 @@ test('ends a queue nobody has read for longer than it may live, and keeps its to
   expect(await reasonOf()).toBe('unknown');
 });
 
-test('goes on where a sweep was cut off, though nothing has happened in the organisation since', async () => {
-  const { realm, member } = await organisation({}, { on: service });
+test('resumes an interrupted sweep, although the organization has no events since', async () => {
+  const { realm, member } = await organization({}, { on: service });
   const { db, database } = service.app;
   await saveDraft(member, 'the first of many');
   const many = 11_000;
@@ -76,7 +76,7 @@ test('goes on where a sweep was cut off, though nothing has happened in the orga
   await db.$executeRaw`UPDATE event_counter SET last_id = last_id + ${many} WHERE realm_id = ${realm.id}`;
   clock += 9 * 24 * 60 * MINUTE;
   const left = () => db.event.count({ where: { realmId: realm.id } });
-  // In the second of the pieces in which it deletes.
+  // Interrupts the second batch of deletions.
   await database.runScript(`
     CREATE SEQUENCE deleted;
     CREATE FUNCTION trip() RETURNS trigger LANGUAGE plpgsql AS

@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Integrated, startIntegrated } from './helpers/integrations.ts';
 import type { Method, Parameters, Person } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 import { startService } from './helpers/service.ts';
 import { channelOf, say } from './helpers/talk.ts';
 import { ENDPOINTS, type EndpointName, isIntegrated } from './helpers/the-22.ts';
 
-// Who may call each endpoint of test/interface, and how the others are refused.
+// Users who can call each endpoint of test/interface, and the refusals of others.
 
 const CALLERS = ['owner', 'administrator', 'moderator', 'member', 'guest', 'bot', 'anonymous'] as const;
 type Caller = (typeof CALLERS)[number];
 
 const YES = 'success';
-/** "Administrators only" and the like. */
+/** "Administrators only" and similar. */
 const ROLE = '400 UNAUTHORIZED_PRINCIPAL';
-/** Of what it is done to, or of bots. */
+/** Refused for the object, or for bots. */
 const NOT = '400 BAD_REQUEST';
 const WHO = '401 UNAUTHORIZED';
 const FAIL = '401 AUTHENTICATION_FAILED';
 
-/** In the order of CALLERS. The bot is a member's equal; anonymous calls carry no credentials. */
+/** In the order of CALLERS. The bot has the role of a member. Anonymous calls have no credentials. */
 const TABLE: Readonly<Record<EndpointName, readonly string[]>> = {
   //                                            owner  admin  mod    member guest  bot    anonymous
   'POST /scheduled_messages': /*             */ [YES, YES, YES, YES, YES, YES, WHO],
@@ -46,14 +46,14 @@ const TABLE: Readonly<Record<EndpointName, readonly string[]>> = {
   'GET /server_settings': /*                 */ [YES, YES, YES, YES, YES, YES, YES],
 };
 
-/** An organization with a channel that everybody is in, where the owner has said something. */
-interface World extends Organisation {
+/** An organization with a channel to which all users are subscribed, and a message of the owner in it. */
+interface World extends Organization {
   readonly channel: number;
   readonly message: number;
   readonly integrated: Integrated;
 }
 
-/** Who calls, and whose things a call is about: the owner's when nobody is signed in. */
+/** The caller, and the user whose objects a call concerns. Anonymous calls concern those of the owner. */
 interface By {
   readonly caller: Caller;
   readonly self: Person;
@@ -62,7 +62,7 @@ interface By {
 type Call = (world: World, by: By) => Promise<Parameters> | Parameters;
 const LATER = { scheduled_delivery_timestamp: 4_102_444_800 };
 
-/** What fills the slot of the path, under "slot", and the parameters of a call that only a role can keep from success. */
+/** The path slot, as "slot", and the parameters of a call that fails only because of the role. */
 const CALLS: Readonly<Record<EndpointName, Call>> = {
   'POST /scheduled_messages': ({ channel }) => ({ type: 'channel', to: channel, topic: 't', content: 'c', ...LATER }),
   'POST /users/me/subscriptions/properties': ({ channel }) => ({
@@ -128,7 +128,7 @@ beforeAll(async () => {
 afterAll(() => integrated[Symbol.asyncDispose]());
 
 async function makeWorld(name: string): Promise<World> {
-  const house = isIntegrated(name) ? integrated.house : await organisation();
+  const house = isIntegrated(name) ? integrated.house : await organization();
   const { owner, administrator, moderator, member, guest, bot } = house;
   const everybody = [owner, administrator, moderator, member, guest, bot];
   const channel = await channelOf(owner, `for ${name}`, everybody, { invite_only: true });

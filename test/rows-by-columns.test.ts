@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RowReader, rowReader } from '../src/platform/db/pg-rows.ts';
 
-// What gives many rows is read by its columns. Nobody may be able to tell.
+// Results with many rows are read column by column. The result must be the same.
 
 const { DATABASE_URL } = process.env;
 
@@ -15,7 +15,7 @@ const KINDS = `SELECT n, n * 0.5::float8 > 7 AS flag, -n::smallint AS small, n +
   '{t,f}'::boolean[] AS flags, '{}'::int[] AS none, '6f9619ff-8b86-4d11-b42d-00c04fc964ff'::uuid AS uuid,
   'Mixed "Case"' AS "Mixed ""Case""" FROM generate_series(1, $1::int) AS n ORDER BY n % 7, n DESC -- the end`;
 
-describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')('rows of a statement that gives many', () => {
+describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')('rows of a statement with many results', () => {
   let pool: pg.Pool;
   let asked: string[];
   let read: RowReader;
@@ -50,7 +50,7 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')('rows of a st
     );
   });
 
-  test('come by columns for as long as they are many', async () => {
+  test('are read by columns as long as they are many', async () => {
     for (const [count, isByColumns] of [
       [10, false],
       [100, false],
@@ -69,13 +69,13 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')('rows of a st
     ['gives numbers with a point', 'SELECT n, n / 3::float8 AS third FROM generate_series(1, $1::int) AS n'],
     ['has two columns of one name', 'SELECT n, -n AS n FROM generate_series(1, $1::int) AS n'],
     ['locks', 'WITH few AS (SELECT id FROM pg_temp.thing FOR UPDATE) SELECT n FROM generate_series(1, $1::int) AS n'],
-  ])('come one by one where it %s', async ([, text = '']) => {
+  ])('are read one by one if it %s', async ([, text = '']) => {
     await pool.query('CREATE TEMP TABLE IF NOT EXISTS thing (id int)');
     for (let i = 0; i < 3; i++) expect(await read(text, [100])).toHaveLength(100);
     expect(new Set(asked)).toEqual(new Set([text]));
   });
 
-  test('come one by one where it changes something, which it does once', async () => {
+  test('are read one by one if it changes data, which it does once', async () => {
     await pool.query('CREATE TEMP TABLE made (n int)');
     const text =
       'WITH new AS (INSERT INTO pg_temp.made SELECT generate_series(1, $1::int) RETURNING n) SELECT n FROM new';

@@ -18,7 +18,7 @@ const EVERYTHING = Prisma.sql`SELECT
   '{}'::int[] AS none, '{"a,b",NULL,"c\\"d"}'::text[] AS texts, '{t,f}'::boolean[] AS flags,
   '6f9619ff-8b86-4d11-b42d-00c04fc964ff'::uuid AS uuid, count(*) AS count FROM (VALUES (1), (2)) AS two(x)`;
 
-/** Text by which values of one kind are told from those of another. */
+/** Returns the values with their types, for the comparison. */
 const shown = (rows: readonly object[]) =>
   rows.map((row) =>
     Object.entries(row).map(([name, value]) => [
@@ -28,8 +28,8 @@ const shown = (rows: readonly object[]) =>
     ]),
   );
 
-describe('rows straight from the driver', () => {
-  test('are what the ORM makes of them, value by value', async () => {
+describe('rows read directly from the driver', () => {
+  test('equal those of the ORM, value by value', async () => {
     const { db } = server.app;
     const byOrm = await db.$queryRaw<object[]>(EVERYTHING);
     expect(shown(await readRows(db, EVERYTHING))).toEqual(shown(byOrm));
@@ -37,7 +37,7 @@ describe('rows straight from the driver', () => {
     expect(shown(within)).toEqual(shown(byOrm));
   });
 
-  test('take as parameters what the ORM takes', async () => {
+  test('accept the same parameters as the ORM', async () => {
     const { db } = server.app;
     const given = [null, 5n, new Date('2026-11-23T14:00:00.123Z'), [1, 2], ['a"b', 'c,d'], 'null', true] as const;
     const [none, large, date, wholes, texts, text, yes] = given;

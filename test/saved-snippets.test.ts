@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const snippet = { title: 'Welcome', content: 'Welcome **aboard**!' };
 
@@ -12,8 +12,8 @@ async function save(person: Person, fields: object = {}): Promise<number> {
 const list = async (person: Person) => (await person.ok('GET', '/saved_snippets')).saved_snippets;
 
 describe('POST /saved_snippets', () => {
-  test.concurrent('saves a snippet, without the space around it', async () => {
-    const { guest } = await organisation();
+  test.concurrent('saves a snippet without surrounding whitespace', async () => {
+    const { guest } = await organization();
     const before = Math.floor(Date.now() / 1000);
     const id = await save(guest, { title: '  Welcome ', content: '\nWelcome **aboard**!\n' });
     const [saved] = await list(guest);
@@ -21,15 +21,15 @@ describe('POST /saved_snippets', () => {
     expect(saved.date_created).toBeGreaterThanOrEqual(before);
   });
 
-  test.concurrent('takes the longest texts, counted in characters as people see them in Unicode', async () => {
-    const { member } = await organisation();
+  test.concurrent('accepts texts of the maximum length, counted in code points', async () => {
+    const { member } = await organization();
     const longest = { title: '👋'.repeat(60), content: '👋'.repeat(10_000) };
     await save(member, longest);
     expect(await list(member)).toMatchObject([longest]);
   });
 
-  test.concurrent('takes a title twice', async () => {
-    const { member } = await organisation();
+  test.concurrent('accepts duplicate titles', async () => {
+    const { member } = await organization();
     expect(await save(member)).not.toBe(await save(member));
   });
 
@@ -41,7 +41,7 @@ describe('POST /saved_snippets', () => {
     ['a null byte in the title', { title: 'a\0b' }, 'title must not contain null bytes'],
     ['a null byte in the content', { content: 'a\0b' }, 'content must not contain null bytes'],
   ])('refuses %s, and so does PATCH', async ([, fields, msg]) => {
-    const { member } = await organisation();
+    const { member } = await organization();
     const id = await save(member);
     const refusal = { status: 400, body: { result: 'error', code: 'BAD_REQUEST', msg } };
     expect(await member.rest('POST', '/saved_snippets', { ...snippet, ...fields })).toMatchObject(refusal);
@@ -49,8 +49,8 @@ describe('POST /saved_snippets', () => {
     expect(await list(member)).toMatchObject([{ id, ...snippet }]);
   });
 
-  test.concurrent.for([['title'], ['content']])('needs its %s', async ([name]) => {
-    const { member } = await organisation();
+  test.concurrent.for([['title'], ['content']])('requires %s', async ([name]) => {
+    const { member } = await organization();
     const { status, body } = await member.rest('POST', '/saved_snippets', { ...snippet, [name as string]: undefined });
     expect([status, body.code, body.var_name]).toEqual([400, 'REQUEST_VARIABLE_MISSING', name]);
     expect(await list(member)).toEqual([]);
@@ -58,8 +58,8 @@ describe('POST /saved_snippets', () => {
 });
 
 describe('PATCH /saved_snippets/{saved_snippet_id}', () => {
-  test.concurrent('changes what is given and leaves the rest', async () => {
-    const { member } = await organisation();
+  test.concurrent('changes the given fields only', async () => {
+    const { member } = await organization();
     const id = await save(member);
     await member.ok('PATCH', `/saved_snippets/${id}`, { title: ' Hello ' });
     expect(await list(member)).toMatchObject([{ id, title: 'Hello', content: snippet.content }]);
@@ -67,17 +67,17 @@ describe('PATCH /saved_snippets/{saved_snippet_id}', () => {
     expect(await list(member)).toMatchObject([{ id, title: 'Hello', content: 'Good day' }]);
   });
 
-  test.concurrent('succeeds with nothing to change, and tells nothing', async () => {
-    const { member } = await organisation();
+  test.concurrent('succeeds without changes, and sends no events', async () => {
+    const { member } = await organization();
     const id = await save(member);
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     await member.ok('PATCH', `/saved_snippets/${id}`);
     expect(await heard()).toEqual([]);
   });
 });
 
-test.concurrent("a snippet that is not there is answered with 404, another's alike", async () => {
-  const { member, owner } = await organisation();
+test.concurrent('an unknown snippet is answered with 404, and so is a snippet of another user', async () => {
+  const { member, owner } = await organization();
   const foreign = await save(owner);
   for (const id of [foreign, 2_000_000_000, 2 ** 31, 10 ** 20]) {
     for (const [method, parameters] of [
@@ -92,23 +92,23 @@ test.concurrent("a snippet that is not there is answered with 404, another's ali
   expect(await list(owner)).toMatchObject([{ id: foreign, ...snippet }]);
 });
 
-test.concurrent('DELETE /saved_snippets/{saved_snippet_id} deletes one of your own', async () => {
-  const { member } = await organisation();
+test.concurrent('DELETE /saved_snippets/{saved_snippet_id} deletes a snippet of the viewer', async () => {
+  const { member } = await organization();
   const [first, second] = [await save(member), await save(member)];
   await member.ok('DELETE', `/saved_snippets/${first}`);
   expect(await list(member)).toMatchObject([{ id: second }]);
 });
 
-test.concurrent('GET /saved_snippets lists only your own', async () => {
-  const { member, owner } = await organisation();
+test.concurrent("GET /saved_snippets lists only the viewer's snippets", async () => {
+  const { member, owner } = await organization();
   await save(owner);
   expect(await list(member)).toEqual([]);
   expect((await member.query('{ savedSnippets { edges { node { databaseId } } } }')).savedSnippets.edges).toEqual([]);
 });
 
-test.concurrent("snippet events reach the author's own clients, and nobody else's", async () => {
-  const { member, owner } = await organisation();
-  const heard = await member.hearing();
+test.concurrent('snippet events reach only clients of the author', async () => {
+  const { member, owner } = await organization();
+  const heard = await member.receiving();
   await save(owner);
   const id = await save(member);
   await member.ok('PATCH', `/saved_snippets/${id}`, { title: 'Hello' });
@@ -121,8 +121,8 @@ test.concurrent("snippet events reach the author's own clients, and nobody else'
   ]);
 });
 
-test.concurrent('every snippet endpoint names the parameters it ignored', async () => {
-  const { member } = await organisation();
+test.concurrent('every snippet endpoint names the parameters that it ignored', async () => {
+  const { member } = await organization();
   const one = async () => ({ path: `/saved_snippets/${await save(member)}` });
   await expectIgnoredParameters(member, 'GET', async () => ({ path: '/saved_snippets' }));
   await expectIgnoredParameters(member, 'POST', async () => ({ path: '/saved_snippets', parameters: snippet }));

@@ -1,31 +1,31 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { LATENESS_MS } from '../src/messages/scheduled/lateness.ts';
 import { createDatabase } from './helpers/database.ts';
+import { type EquivalentOrganization, expectParity } from './helpers/equivalents.ts';
 import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Parameters as Fields, Method, Person } from './helpers/person.ts';
-import { type Organisation, type OrganisationOptions, organisation, type RoleName } from './helpers/server.ts';
+import { type Organization, type OrganizationOptions, organization, type RoleName } from './helpers/server.ts';
 import { toTopic } from './helpers/talk.ts';
-import { expectParity, type Twin } from './helpers/twins.ts';
 
 const { DATABASE_URL } = process.env;
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const NOBODY = 2_000_000_000;
-/** In the year 2100. */
+/** A time in the year 2100. */
 const LATER = 4_102_444_800;
 
-/** An organisation with a public channel, that its owner, its member and its bot are in. */
-async function house<const P extends Readonly<Record<string, RoleName>>>(people: P, options: OrganisationOptions = {}) {
-  const made = await organisation(people, options);
+/** Creates an organization with a public channel of its owner, its member and its bot. */
+async function house<const P extends Readonly<Record<string, RoleName>>>(people: P, options: OrganizationOptions = {}) {
+  const made = await organization(people, options);
   const general = await channelOf(made, 'general');
   return { ...made, general };
 }
 
-async function channelOf({ owner, member, bot }: Organisation, name: string, more: Fields = {}): Promise<number> {
+async function channelOf({ owner, member, bot }: Organization, name: string, more: Fields = {}): Promise<number> {
   const subscribers = [owner.id, member.id, bot.id];
   return (await owner.ok('POST', '/channels/create', { name, subscribers, ...more })).id;
 }
@@ -43,9 +43,9 @@ const sentIn = (events: readonly Json[]) =>
   events.filter(({ type }) => type === 'message').map(({ message }) => message);
 
 describe('scheduling', () => {
-  test.concurrent('takes messages for channels and people, and lists them by their time', async () => {
+  test.concurrent('accepts messages for channels and users, and lists them by time', async () => {
     const { owner, member, guest, bot, general } = await house({});
-    const heard = await owner.hearing();
+    const heard = await owner.receiving();
     const ids = [
       await schedule(owner, { to: general, scheduled_delivery_timestamp: LATER + 3, content: '\n\nto **all** \n' }),
       await schedule(owner, {
@@ -77,7 +77,7 @@ describe('scheduling', () => {
     expect(await list(owner)).toEqual(records);
     expect((await heard()).map(({ op, scheduled_messages }) => [op, scheduled_messages[0].topic])).toEqual([
       ['add', 'plans'],
-      // The client said nothing of knowing the empty topic.
+      // The client has not declared support for the empty topic.
       ['add', 'general chat'],
       ['add', undefined],
       ['add', undefined],
@@ -92,7 +92,7 @@ describe('scheduling', () => {
     await expectIgnoredParameters(owner, 'GET', async () => ({ path: '/scheduled_messages' }));
   });
 
-  test.concurrent('refuses what could not be sent, looking at the time first', async () => {
+  test.concurrent('refuses messages that could not be sent, checking the time first', async () => {
     const made = await house({});
     const { owner, member, administrator, general } = made;
     const hidden = await channelOf(made, 'hidden', { invite_only: true });
@@ -100,7 +100,7 @@ describe('scheduling', () => {
     const loose = await channelOf(made, 'loose', { topics_policy: 'empty_topic_only' });
     const old = await channelOf(made, 'old');
     await owner.ok('DELETE', `/streams/${old}`);
-    const foreign = await organisation();
+    const foreign = await organization();
     const to = { type: 'channel', to: general, topic: 'plans', content: 'hello', scheduled_delivery_timestamp: LATER };
     const empty = { topic: 'general chat', empty_topic_display_name: 'general chat' };
     for (const [what, expected, person = member] of [
@@ -145,7 +145,7 @@ describe('scheduling', () => {
     expect([await list(member), await list(administrator)]).toEqual([[], []]);
   });
 
-  test.concurrent('changes a scheduled message by the rules, and in their order', async () => {
+  test.concurrent('applies the rules for changes in their order', async () => {
     const made = await house({});
     const { owner, member, guest, general } = made;
     const strict = await channelOf(made, 'strict', { topics_policy: 'disable_empty_topic' });
@@ -175,7 +175,7 @@ describe('scheduling', () => {
       const reply = await patch(fields, at, person);
       expect([reply.status, reply.body.msg], JSON.stringify(fields)).toEqual([status, msg]);
     }
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     const now = async () => (await list(member))[0];
     await patch({ topic: 't'.repeat(61) });
     expect(await now()).toMatchObject({ topic: `${'t'.repeat(57)}...`, content: 'hello' });
@@ -205,14 +205,14 @@ describe('scheduling', () => {
     }));
   });
 
-  test.concurrent('cancels a scheduled message, and only the own', async () => {
+  test.concurrent('cancels a scheduled message of the viewer, and no other', async () => {
     const { owner, member, general } = await house({});
     const id = await schedule(member, { to: general, scheduled_delivery_timestamp: LATER });
     const cancel = (person: Person) => person.rest('DELETE', `/scheduled_messages/${id}`);
     const absent = { result: 'error', code: 'BAD_REQUEST', msg: 'Scheduled message does not exist' };
     const refused = await cancel(owner);
     expect([refused.status, refused.body]).toEqual([404, absent]);
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     expect((await cancel(member)).status).toBe(200);
     expect(await heard()).toEqual([{ type: 'scheduled_messages', op: 'remove', scheduled_message_id: id }]);
     expect((await cancel(member)).body).toEqual(absent);
@@ -223,7 +223,7 @@ describe('scheduling', () => {
   });
 
   test.concurrent('is the same over GraphQL', async () => {
-    const furnish = async (twin: Twin) => {
+    const furnish = async (twin: EquivalentOrganization) => {
       const { people } = twin;
       const general = twin.name('channel', await channelOf(people, 'general'), 'general');
       const scheduled = twin.name('scheduled message', await schedule(people.member, { ...AT, to: general }), 'one');
@@ -277,10 +277,10 @@ describe('scheduling', () => {
     });
   });
 
-  test.concurrent('is sent by itself when its time comes', async () => {
+  test.concurrent('sends automatically when the time comes', async () => {
     const { owner, member, general } = await house({});
     await using seen = await owner.events('... on ScheduledMessageRemovedEvent { scheduledMessageId }');
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     const id = await schedule(owner, {
       ...{ to: general, content: 'in time' },
       scheduled_delivery_timestamp: Math.floor(Date.now() / 1000) + 3,
@@ -303,8 +303,8 @@ describe('scheduling', () => {
     expect((await owner.query('{ scheduledMessages { edges { node { id } } } }')).scheduledMessages.edges).toEqual([]);
   });
 
-  test('at the end of time are sent until then', async () => {
-    const { owner } = await organisation();
+  test('accepts times up to the maximum', async () => {
+    const { owner } = await organization();
     const scheduled_delivery_timestamp = 253_402_300_799;
     const message = { type: 'direct', to: [owner.id], content: 'See you', scheduled_delivery_timestamp };
     await owner.ok('POST', '/scheduled_messages', message);
@@ -313,7 +313,7 @@ describe('scheduling', () => {
   });
 });
 
-/** One clock for all of these, so that they come one after the other. */
+/** The tests share a clock, so they run one after another. */
 describe('delivery', () => {
   let clock = Date.parse('2026-11-20T10:00:00Z');
   let service: InProcess;
@@ -330,20 +330,20 @@ describe('delivery', () => {
   let slowMs = 0;
 
   const inSeconds = (seconds: number) => ({ scheduled_delivery_timestamp: Math.floor(clock / 1000) + seconds });
-  /** Lets time pass, and all be delivered that is due by then. */
+  /** Advances the clock, and delivers all messages that are due. */
   async function pass(ms: number): Promise<void> {
     clock += ms;
     await service.deliveries.deliverDue();
   }
   const here = <const P extends Readonly<Record<string, RoleName>>>(people: P) => house(people, { on: service });
   const rowOf = (id: number) => service.app.db.scheduledMessage.findFirstOrThrow({ where: { id } });
-  /** What the notification bot wrote to somebody, of what was heard. */
+  /** Returns the messages of the notification bot in these events. */
   const noticesIn = (events: readonly Json[]) =>
     sentIn(events).filter(({ sender_full_name }) => sender_full_name === 'Notification Bot');
 
-  test('sends at the time and not before, as the owner, with the client and rights of theirs', async () => {
+  test("sends at the time and not before, as the owner, with the owner's client and permissions", async () => {
     const { owner, member, general } = await here({});
-    const [own, others] = [await owner.hearing(), await member.hearing()];
+    const [own, others] = [await owner.receiving(), await member.receiving()];
     const id = await schedule(owner, { ...inSeconds(60), to: general }, { 'user-agent': 'ServiceMobile/1.0' });
     await schedule(owner, { ...inSeconds(60), type: 'direct', to: owner.id }, { 'user-agent': 'ServiceMobile/1.0' });
     await schedule(owner, { ...inSeconds(61), to: general, read_by_sender: true }, { 'user-agent': 'script/1' });
@@ -356,7 +356,7 @@ describe('delivery', () => {
     expect(events.map(({ type, op }) => [type, op])).toEqual([
       ...Array.from({ length: 4 }, () => ['scheduled_messages', 'add']),
       ['message', undefined],
-      // A new topic of one's own is followed.
+      // The sender follows a new topic automatically.
       ['user_topic', undefined],
       ['scheduled_messages', 'remove'],
       ['message', undefined],
@@ -381,7 +381,7 @@ describe('delivery', () => {
     });
     expect(await rowOf(id)).toMatchObject({ state: 'delivered', deliveredMessageId: BigInt(message.id) });
     expect(await list(owner)).toEqual([]);
-    // For as long as the row is kept, it is known to have been sent; then there is none.
+    // As long as the row is kept, the message counts as sent. Later it is unknown.
     for (const [method, fields] of [
       ['PATCH', { content: 'x' }],
       ['DELETE', {}],
@@ -393,9 +393,9 @@ describe('delivery', () => {
     expect((await owner.rest('PATCH', `/scheduled_messages/${id}`, { content: 'x' })).status).toBe(404);
   });
 
-  test('sends by time and then by id, and each once', async () => {
+  test('sends by time and then by id, each message once', async () => {
     const { owner, member, bot, general } = await here({});
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     for (const [i, seconds] of [30, 10, 20, 10, 30, 10].entries()) {
       const person = i % 2 === 0 ? owner : bot;
       await schedule(person, { ...inSeconds(seconds), to: general, content: `${seconds}, number ${i}` });
@@ -406,7 +406,7 @@ describe('delivery', () => {
     ]);
   });
 
-  test('asks again whether it may be sent; tells the owner why not, and sends it at a new time', async () => {
+  test('checks permissions again at delivery; reports a failure to the owner, and sends at a new time', async () => {
     const made = await here({ ann: 'member', bob: 'member' });
     const { owner, ann, bob, general } = made;
     const hidden = await channelOf(made, 'hidden', { invite_only: true });
@@ -425,7 +425,7 @@ describe('delivery', () => {
     await owner.ok('DELETE', `/streams/${old}`);
     await service.app.db.user.updateMany({ where: { id: bob.id }, data: { isActive: false } });
     await owner.ok('PATCH', `/streams/${general}`, { topics_policy: 'disable_empty_topic' });
-    const [heard, others] = [await ann.hearing(), await owner.hearing()];
+    const [heard, others] = [await ann.receiving(), await owner.receiving()];
     await pass(MINUTE);
     const reasons = [
       `Channel with ID '${hidden}' does not exist`,
@@ -449,7 +449,7 @@ describe('delivery', () => {
     expect(notices.map(({ content }, i) => content.includes(`\n${reasons[i]}\n`))).toEqual([true, true, true, true]);
     expect(notices[0].content).toContain('(#scheduled)');
     expect(sentIn(await others()).map(({ content }) => content)).toEqual(['may be sent']);
-    // It is not tried again by itself, and edited only with a new time.
+    // A failed message is not retried, and can be edited only together with a new time.
     await join('hidden');
     await pass(MINUTE);
     const [id] = ids;
@@ -463,13 +463,13 @@ describe('delivery', () => {
     expect((await list(ann)).map(({ scheduled_message_id }) => scheduled_message_id)).toEqual(ids.slice(2, 4));
   });
 
-  test('counts what the owner and those named are at the time', async () => {
+  test('uses the state of the owner and of mentioned users at delivery', async () => {
     const { owner, member, guest, general } = await here({ ann: 'member' });
     const { realm_can_delete_any_message_group: administrators } = await owner.register({
       fetch_event_types: ['realm'],
     });
     await owner.ok('PATCH', `/streams/${general}`, { can_send_message_group: { new: administrators } });
-    const heard = await guest.hearing({ apply_markdown: true });
+    const heard = await guest.receiving({ apply_markdown: true });
     await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'general' }], principals: [guest.id] });
     await owner.ok('PATCH', `/users/${member.id}`, { role: 200 });
     await schedule(member, { ...inSeconds(10), to: general, content: `@**|${guest.id}**` });
@@ -484,13 +484,13 @@ describe('delivery', () => {
     ]);
   });
 
-  test('gives up what is more than ten minutes late', async () => {
+  test('fails messages that are more than ten minutes late', async () => {
     const { owner, general } = await here({});
     const ids = [
       await schedule(owner, { ...inSeconds(60), to: general }),
       await schedule(owner, { ...inSeconds(61), to: general }),
     ];
-    const heard = await owner.hearing({ idle_queue_timeout: 86_400 });
+    const heard = await owner.receiving({ idle_queue_timeout: 86_400 });
     await pass(MINUTE + 10 * MINUTE + 1);
     expect((await Promise.all(ids.map(rowOf))).map(({ state, failureMessage }) => [state, failureMessage])).toEqual([
       ['failed', 'Message could not be sent at the scheduled time.'],
@@ -499,9 +499,9 @@ describe('delivery', () => {
     expect(noticesIn(await heard())).toHaveLength(1);
   });
 
-  test('sends many of one owner in their order, each once, with what cannot be sent among them', async () => {
+  test('sends many messages of one owner in order, each once, even if some of them fail', async () => {
     const { owner, general } = await here({});
-    const heard = await owner.hearing();
+    const heard = await owner.receiving();
     const contents = Array.from({ length: 40 }, (_, i) => `number ${i}`);
     await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'for a while' }] });
     const { stream_id: gone } = await owner.ok('GET', '/get_stream_id', { stream: 'for a while' });
@@ -515,11 +515,11 @@ describe('delivery', () => {
     expect(await list(owner)).toMatchObject([{ content: 'number 20', failed: true }]);
   });
 
-  test('does not take for late what waits only for those before it', async () => {
+  test('does not count a message as late that waits only for previous ones', async () => {
     const { owner, general } = await here({});
     for (let i = 0; i < 60; i++) await schedule(owner, { ...inSeconds(60), to: general, content: `slow ${i}` });
-    const heard = await owner.hearing({ idle_queue_timeout: 86_400 });
-    // What each look at the clock takes: the last are sent more than ten minutes after the first.
+    const heard = await owner.receiving({ idle_queue_timeout: 86_400 });
+    // Each read of the clock advances it by this time, so the last messages are sent more than ten minutes after the first.
     slowMs = 10_000;
     await pass(MINUTE);
     slowMs = 0;
@@ -528,7 +528,7 @@ describe('delivery', () => {
     );
   });
 
-  test('sends nothing for who is deactivated, or in an organisation that is, and tells nobody', async () => {
+  test('sends no messages of deactivated users or organizations, without notices', async () => {
     const { owner, ann, general, realm } = await here({ ann: 'member' });
     const ids = [
       await schedule(ann, { ...inSeconds(10), to: general }),
@@ -548,8 +548,8 @@ describe('delivery', () => {
     expect(await messages()).toBe(before);
   });
 
-  describe('when the database refuses', () => {
-    /** Has an insert or update fail for rows that hold the word, with an SQLSTATE. */
+  describe('if the database refuses', () => {
+    /** Makes inserts and updates of rows with this word fail with an SQLSTATE. */
     const trip = (table: string, column: string, word: string, code: string) =>
       service.app.database.runScript(`
         CREATE OR REPLACE FUNCTION trip() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -561,9 +561,9 @@ describe('delivery', () => {
         DROP TRIGGER IF EXISTS trip ON message; DROP TRIGGER IF EXISTS trip ON scheduled_message`);
     afterEach(untrip);
 
-    test('for a reason nobody expects, the message fails, and none waits for it', async () => {
+    test('for an unexpected reason, the message fails, and others are not delayed', async () => {
       const { owner, member, general } = await here({});
-      const heard = await owner.hearing();
+      const heard = await owner.receiving();
       const id = await schedule(owner, { ...inSeconds(10), to: general, content: 'poison' });
       await schedule(owner, { ...inSeconds(20), to: general, content: 'healthy' });
       await schedule(member, { ...inSeconds(20), to: general, content: 'healthy' });
@@ -575,9 +575,9 @@ describe('delivery', () => {
       expect(noticesIn(await heard()).at(-1).content).toContain('Internal server error');
     });
 
-    test('to note even that, the others are sent all the same', async () => {
+    test('to store the failure, too, other messages are still sent', async () => {
       const { owner, general } = await here({});
-      const heard = await owner.hearing();
+      const heard = await owner.receiving();
       const id = await schedule(owner, { ...inSeconds(10), to: general, content: 'poison' });
       await trip('scheduled_message', 'content', 'poison', 'P0001');
       await pass(11_000);
@@ -591,9 +591,9 @@ describe('delivery', () => {
       expect(await rowOf(id)).toMatchObject({ state: 'delivered' });
     });
 
-    test('because it is busy, the message is sent a little later', async () => {
+    test('because it is unavailable, the message is sent a little later', async () => {
       const { owner, member, general } = await here({});
-      const heard = await member.hearing();
+      const heard = await member.receiving();
       const id = await schedule(owner, { ...inSeconds(10), to: general, content: 'in a hurry' });
       await schedule(member, { ...inSeconds(11), to: general, content: 'not held up' });
       await trip('message', 'content', 'hurry', '55P03');
@@ -606,7 +606,7 @@ describe('delivery', () => {
   });
 });
 
-/** The embedded database has no clock but its only process's. */
+/** The embedded database has the clock of its only process. */
 test.skipIf(DATABASE_URL === undefined)('a node whose clock is ahead of the database sends nothing early', async () => {
   await using database = await createDatabase(DATABASE_URL ?? '');
   let aheadMs = 0;

@@ -11,13 +11,13 @@ import {
   isUnionType,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { fromEventOf } from '../src/api/graphql/entity-facts.ts';
+import { projectionOptionsOf } from '../src/api/graphql/event-projections.ts';
 import { registeredEventTypes } from '../src/api/graphql/event-types.ts';
 import { definedEvents } from '../src/events/define.ts';
 import { ERROR_CODES } from '../src/platform/errors.ts';
 import { routes } from '../src/server/registries/endpoints.ts';
 import { buildSchema } from '../src/server/registries/schema.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const schema = buildSchema();
 const objects = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !type.name.startsWith('__'));
@@ -27,14 +27,14 @@ const implementing = (name: string) => {
   return schema.getPossibleTypes(type);
 };
 
-/** Whether its objects are rows, read with the rights of one viewer. */
+/** Whether the objects of a type are rows, read with the permissions of the viewer. */
 const isEntity = (type: GraphQLNamedType) =>
   type.extensions['pothosPrismaModel'] !== undefined || implementing('Node').includes(type as GraphQLObjectType);
 
-describe('the types of events', () => {
-  test('are there for every event that clients hear', () => {
+describe('event types', () => {
+  test('exist for every event that clients receive', () => {
     const nameOf = ({ type, op }: { type: string; op: string | undefined }) => `${type}/${op ?? ''}`;
-    // Files that ran before in the same worker may have defined some of their own.
+    // Files that ran earlier in the same worker may have defined types of their own.
     const heard = definedEvents().filter(({ type }) => type !== 'internal' && !type.startsWith('test_'));
     expect(registeredEventTypes().map(nameOf).toSorted()).toEqual([...heard.map(nameOf), 'heartbeat/'].toSorted());
     expect(
@@ -48,7 +48,7 @@ describe('the types of events', () => {
     );
   });
 
-  test('lead to rows by what the event knows of them, and in no other way', () => {
+  test('contain rows only through event projections', () => {
     for (const event of implementing('Event')) {
       const reached = new Set<GraphQLNamedType>();
       const walk = (type: GraphQLNamedType): void => {
@@ -59,7 +59,7 @@ describe('the types of events', () => {
         if (!isObjectType(type)) return;
         for (const field of Object.values(type.getFields())) {
           expect([`${type.name}.${field.name}`, field.args]).toEqual([`${type.name}.${field.name}`, []]);
-          if (fromEventOf(field.extensions) === undefined) walk(getNamedType(field.type));
+          if (projectionOptionsOf(field.extensions) === undefined) walk(getNamedType(field.type));
         }
       };
       walk(event);
@@ -67,10 +67,10 @@ describe('the types of events', () => {
     }
   });
 
-  test('show entities that may be gone by then, or not for the viewer to see', () => {
+  test('contain nullable entities, which may be deleted or invisible to the viewer', () => {
     const entities = implementing('Event').flatMap((event) =>
       Object.values(event.getFields()).flatMap(({ name, type, extensions }) =>
-        fromEventOf(extensions) === undefined ? [] : [[`${event.name}.${name}`, String(type)] as const],
+        projectionOptionsOf(extensions) === undefined ? [] : [[`${event.name}.${name}`, String(type)] as const],
       ),
     );
     expect(entities.length).toBeGreaterThan(10);
@@ -78,7 +78,7 @@ describe('the types of events', () => {
       expect([field, type]).toEqual([field, expect.stringMatching(/^(\w+|\[\w+\]!)$/)]);
   });
 
-  test('are told from rows by this test', () => {
+  test('are distinguished from rows by this test', () => {
     expect(objects.filter(isEntity).map(({ name }) => name)).toEqual(
       expect.arrayContaining(['User', 'Channel', 'ChannelSubscription', 'ChannelFolder', 'Draft', 'SavedSnippet']),
     );
@@ -90,10 +90,10 @@ describe('mutations', () => {
   const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
 
   test.for(mutations.map((field) => [field.name, field] as const))(
-    '%s takes one input and ends in its payload or a typed error',
+    '%s takes one input and returns its payload or a typed error',
     ([name, field]) => {
       const title = `${name[0]?.toUpperCase()}${name.slice(1)}`;
-      // One that is told nothing takes nothing.
+      // A mutation without parameters has no input.
       const inputs = TELLS_ITSELF.has(name) ? [] : [`input: ${title}Input!`];
       expect(field.args.map((arg) => `${arg.name}: ${arg.type}`)).toEqual(inputs);
       expect(String(field.type)).toBe(`${title}Result!`);
@@ -112,7 +112,7 @@ describe('mutations', () => {
     },
   );
 
-  test('end in errors that have the codes of REST', () => {
+  test('return errors with the codes of REST', () => {
     const codes = schema.getType('ErrorCode');
     expect(isEnumType(codes) && codes.getValues().map(({ name }) => name)).toEqual(ERROR_CODES.toSorted());
     for (const type of implementing('ServiceError')) expect(type.name).toMatch(/Error$/);
@@ -125,7 +125,7 @@ describe('connections', () => {
       .filter((field) => getNamedType(field.type).name.endsWith('Connection'))
       .map((field) => ({ parent: type.name, field })),
   );
-  /** How each is reached; one that is not listed fails. */
+  /** Returns a document that selects a connection. A missing case fails. */
   const reach = (parent: string, { name }: GraphQLField<unknown, unknown>, args: string): string => {
     const itself = `${name}(${args}) { pageInfo { hasNextPage } }`;
     if (parent === 'Query') return `{ ${itself} }`;
@@ -137,19 +137,19 @@ describe('connections', () => {
     throw new Error(`How does one get to ${parent}.${name}?`);
   };
 
-  test('are what lists that can grow are', () => {
+  test('are used for lists that can grow', () => {
     expect(connections.map(({ parent, field }) => `${parent}.${field.name}`)).toEqual(
       expect.arrayContaining(['Query.users', 'Query.channels', 'Query.drafts', 'Channel.subscribers']),
     );
-    // A refused one leaves its neighbours.
+    // A refused connection does not affect other fields.
     for (const { parent, field } of connections) {
       expect([parent, field.name, isNonNullType(field.type)]).toEqual([parent, field.name, false]);
       expect(field.args.map(({ name }) => name)).toEqual(expect.arrayContaining(['first', 'last', 'after', 'before']));
     }
   });
 
-  test('give at most a hundred rows, or as many as they say, and take no cursors but their own', async () => {
-    const { owner } = await organisation();
+  test('give at most a hundred rows, or the documented number, and accept only their own cursors', async () => {
+    const { owner } = await organization();
     const { id: to } = await owner.ok('POST', '/channels/create', { name: 'here', subscribers: [owner.id] });
     await owner.ok('POST', '/messages', { type: 'channel', to, topic: 'topic', content: 'hello' });
     const cursors = [
@@ -168,7 +168,7 @@ describe('connections', () => {
       for (const args of ['first: 100', 'last: 100', 'first: 0', 'after: null', 'before: null, first: null']) {
         expect([args, (await owner.graphql(reach(parent, field, args))).errors]).toEqual([args, undefined]);
       }
-      const max = Number(/([\d,]+) a page at most/.exec(field.description ?? '')?.[1]?.replace(',', '') ?? 100);
+      const max = Number(/at most ([\d,]+) per page/.exec(field.description ?? '')?.[1]?.replace(',', '') ?? 100);
       const wrong = [`first: ${max + 1}`, `last: ${max + 1}`, 'first: -1', 'last: -1', 'first: 2147483647'];
       for (const args of [...wrong, ...cursors.flatMap((cursor) => [`after: ${cursor}`, `before: ${cursor}`])]) {
         const { errors } = await owner.graphql(reach(parent, field, args));
@@ -184,8 +184,8 @@ describe('connections', () => {
   });
 });
 
-test('node(id) knows every type of node, and takes what is no id for the id of nothing', async () => {
-  const { owner } = await organisation();
+test('node(id) finds every type of node, and treats an invalid id as unknown', async () => {
+  const { owner } = await organization();
   const id = Buffer.from(`User:${owner.id}`).toString('base64');
   const node = async (of: string) => (await owner.query('query ($id: ID!) { node(id: $id) { id } }', { id: of })).node;
   expect(await node(id)).toEqual({ id });
@@ -224,9 +224,9 @@ test('node(id) knows every type of node, and takes what is no id for the id of n
   for (const text of ['%%%', '💩', 'x'.repeat(10_000), String(owner.id), `${id}=`, `${id}\n`]) await node(text);
 });
 
-describe('what REST endpoints say does the same in GraphQL', () => {
+describe('the GraphQL equivalents of REST endpoints', () => {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
-  /** `sendMessage`, `Channel.topics` or `user(by:)`: the fields of that name, that take what is named. */
+  /** Returns the fields that an equivalent names, with their arguments: `sendMessage`, `Channel.topics` or `user(by:)`. */
   const fieldsOf = (twin: string): GraphQLField<unknown, unknown>[] => {
     const [, type, name = '', argument] = /^(?:(\w+)\.)?(\w+)(?:\((\w+):\))?$/.exec(twin) ?? [];
     const owners = type === undefined ? roots : objects.filter((object) => object.name === type);
@@ -239,18 +239,18 @@ describe('what REST endpoints say does the same in GraphQL', () => {
       return [name, ...(isInputObjectType(input) ? Object.keys(input.getFields()) : [])];
     });
 
-  test('is there, for every endpoint', () => {
-    const missing = routes.flatMap(({ method, path, twins }) => {
-      const unknown = twins.filter((twin) => fieldsOf(twin).length === 0);
-      return unknown.length > 0 || twins.length === 0 ? [`${method} ${path}: ${unknown}`] : [];
+  test('exist for every endpoint', () => {
+    const missing = routes.flatMap(({ method, path, equivalents }) => {
+      const unknown = equivalents.filter((twin) => fieldsOf(twin).length === 0);
+      return unknown.length > 0 || equivalents.length === 0 ? [`${method} ${path}: ${unknown}`] : [];
     });
     expect(missing).toEqual([]);
   });
 
-  test('is all there is at the root, but for what REST has otherwise', () => {
-    const told = new Set(routes.flatMap(({ twins }) => twins.flatMap(fieldsOf)));
+  test('are all root fields, except those for what REST solves differently', () => {
+    const told = new Set(routes.flatMap(({ equivalents }) => equivalents.flatMap(fieldsOf)));
     const alone = roots.flatMap((root) => Object.values(root?.getFields() ?? {}).filter((field) => !told.has(field)));
-    // Ids, lists and suggestions of GraphQL, the headers of every reply, and the page of a mailed link.
+    // Ids, lists and suggestions of GraphQL, the headers of every response, and the page of an emailed link.
     expect(alone.map(({ name }) => name).toSorted()).toEqual([
       ...['confirmEmailChange', 'directConversations', 'node', 'nodes', 'rateLimit', 'suggestions'],
     ]);

@@ -1,32 +1,40 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Ctx } from '../src/access/context.ts';
 import { Prisma } from '../src/generated/prisma/client.ts';
+import { indexMessages } from '../src/messages/narrow/index-worker.ts';
 import { compileNarrow } from '../src/messages/narrow/narrow.ts';
 import { selectIds } from '../src/messages/narrow/narrow-select.ts';
 import type { NarrowTerm } from '../src/messages/narrow/narrow-terms.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
-// What is found lies far apart among the messages of an organisation with many, beside one that has next to none.
+// Searches whose matches are far apart in a large organization, beside an organization with almost no messages.
 
-/** Ids by which the index tells messages apart. */
+/** Number of ids in a bucket of the search index. */
 const BUCKET = 16_384;
-/** How many messages the large organisation has, and how far their ids are apart, so that they lie in 240 buckets. */
-const [COUNT, GAP] = [2_000, 1_966];
-/** So many buckets without a message are in between. */
+/**
+ * Number of messages in the large organization, and distances of their ids. The older half is in 4 buckets, where the index is
+ * read. The newer half is in 240 buckets, where messages are compared one by one.
+ */
+const [COUNT, DENSE, SPARSE] = [2_000, 60, 3_932];
+/** Every `OWN`th message is sent by the member and does not contain the word "common". */
+const OWN = 97;
+/** Number of buckets without a message between the two halves. */
 const HOLE = 60;
+/** Last id of the older half. */
+const MIDDLE = 1000 + (COUNT / 2) * DENSE;
 
 let service: InProcess;
-let large: Organisation;
-let small: Organisation;
-/** Of the messages of the large organisation, ascending. */
+let large: Organization;
+let small: Organization;
+/** Messages of the large organization, ascending by id. */
 let messages: { readonly id: number; readonly content: string; readonly isOpen: boolean }[];
 
 beforeAll(async () => {
   service = await startInProcess();
-  [large, small] = [await organisation({}, { on: service }), await organisation({}, { on: service })];
+  [large, small] = [await organization({}, { on: service }), await organization({}, { on: service })];
   const { db } = service.app;
   const { owner, member, realm } = large;
   const channelOf = async (name: string, isPrivate: boolean) => {
@@ -40,14 +48,20 @@ beforeAll(async () => {
   await db.$executeRaw`
     INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content, client_name,
                          sent_at, sent_event_id, send_token)
-    SELECT ${realm.id}, at.id, ${owner.id}, at.channel, at.channel, 'topic', at.content, '<p>x</p>', 'test', now(), 1, 1
+    SELECT ${realm.id}, at.id, at.sender, at.channel, at.channel, 'topic', at.content, '<p>x</p>', 'test', now(), 1, 1
     FROM generate_series(1, ${COUNT}::int) AS n CROSS JOIN LATERAL (
-      SELECT 1000 + n::bigint * ${GAP} + CASE WHEN n > ${COUNT / 2} THEN ${HOLE * BUCKET} ELSE 0 END AS id,
+      SELECT CASE WHEN n <= ${COUNT / 2} THEN 1000 + n::bigint * ${DENSE}
+             ELSE ${MIDDLE + HOLE * BUCKET}::bigint + (n - ${COUNT / 2}) * ${SPARSE}::bigint END AS id,
              CASE WHEN n % 3 = 0 THEN ${closed}::int ELSE ${open}::int END AS channel,
-             'common ' || CASE WHEN n % 7 = 0 THEN 'frequent ' ELSE '' END || CASE WHEN n % 401 = 0 THEN 'seldom ' ELSE '' END
+             CASE WHEN n % ${OWN} = 0 THEN ${member.id}::int ELSE ${owner.id}::int END AS sender,
+             CASE WHEN n % ${OWN} = 0 THEN 'personal ' ELSE 'common ' END || CASE WHEN n % 7 = 0 THEN 'frequent ' ELSE '' END || CASE WHEN n % 401 = 0 THEN 'seldom ' ELSE '' END
                || n AS content) AS at`;
   await db.$executeRaw`
-    SELECT setval('message_id_seq', ${1000 + COUNT * GAP + HOLE * BUCKET + 1})`;
+    SELECT setval('message_id_seq', ${MIDDLE + HOLE * BUCKET + (COUNT / 2) * SPARSE + 1})`;
+  // Indexes the messages in the middle. Older and newer messages are not indexed.
+  const middle = BigInt(MIDDLE);
+  await db.searchProgress.update({ where: { realmId: realm.id }, data: { fromId: middle + 1n, throughId: middle } });
+  for (let i = 0; i < 2; i++) await db.$executeRaw`SELECT index_messages(${realm.id}::int, 300)`;
   await service.app.database.runScript('VACUUM ANALYZE message');
   const rows = await db.message.findMany({ where: { realmId: realm.id, topic: 'topic' }, orderBy: { id: 'asc' } });
   messages = rows.map(({ id, content, channelId }) => ({ id: Number(id), content, isOpen: channelId === open }));
@@ -57,11 +71,11 @@ afterAll(() => service[Symbol.asyncDispose]());
 const search = (word: string): NarrowTerm => ({ operator: 'search', operand: word, negated: false });
 const PUBLIC: NarrowTerm = { operator: 'channels', operand: 'public', negated: false };
 
-/** What a reader of the open channel finds, counted by hand. */
+/** Returns the ids that a reader of the open channel must find, computed from all messages. */
 const expected = (word: string) =>
   messages.filter(({ content, isOpen }) => isOpen && content.split(' ').includes(word)).map(({ id }) => id);
 
-/** A page after the other, from one end to the other. */
+/** Reads all pages of a search, from one end to the other. @returns The found ids. */
 async function walk(person: Person, word: string, size: number, isNewestFirst: boolean): Promise<number[]> {
   const found: number[] = [];
   let anchor: string | number = isNewestFirst ? 'newest' : 'oldest';
@@ -74,7 +88,7 @@ async function walk(person: Person, word: string, size: number, isNewestFirst: b
     found.push(...(isNewestFirst ? ids.toReversed() : ids));
     const isOver: boolean = isNewestFirst ? page.found_oldest : page.found_newest;
     if (isOver) return found;
-    // A client that asks on from where a page ended comes further.
+    // A page that is not the last one is full.
     expect(ids).toHaveLength(size);
     anchor = (isNewestFirst ? ids[0] : ids.at(-1)) as number;
   }
@@ -85,6 +99,7 @@ test.each([
   ['frequent', 7],
   ['seldom', 2],
   ['seldom', 100],
+  ['personal', 3],
   ['nowhere', 5],
 ])('pages of "%s", %i each, have all that is found, once and in order', async (word, size) => {
   const all = expected(word);
@@ -94,10 +109,10 @@ test.each([
 
 test('a page around a message has what is found on either side, from the next one on', async () => {
   const all = expected('frequent');
-  // At both ends of buckets, within the hole, and at what is found itself.
+  // Anchors at both ends of buckets, within the gap between the halves, and at matches.
   const ids = messages.map(({ id }) => id);
   const anchors = [
-    ...[0, BUCKET, BUCKET - 1, BUCKET * 130, BUCKET * 130 - 1],
+    ...[0, BUCKET, BUCKET - 1, BUCKET * 30, BUCKET * 30 - 1],
     ids[COUNT / 2 - 1] ?? 0,
     ...all.slice(70, 72),
   ];
@@ -114,7 +129,7 @@ test('a page around a message has what is found on either side, from the next on
   }
 });
 
-/** A node of what EXPLAIN tells. */
+/** A node of an EXPLAIN plan. */
 interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
@@ -128,8 +143,10 @@ interface PlanNode {
 
 const nodesIn = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesIn)];
 
-/** How many entries of the table and of its indexes the first page of a search comes by. */
-async function readFor({ member, realm }: Organisation, terms: readonly NarrowTerm[], numBefore: number) {
+const READ = /^(message|searchable_message|search_stale)(_|$)/;
+
+/** Returns the number of table rows and index entries that the first page of a search reads. */
+async function readFor({ member, realm }: Organization, terms: readonly NarrowTerm[], numBefore: number) {
   const { app } = service;
   const user = await app.db.user.findFirstOrThrow({ where: { id: member.id } });
   const viewer = { id: user.id, realm, role: user.role, user } as unknown as Ctx['viewer'];
@@ -149,7 +166,7 @@ async function readFor({ member, realm }: Organisation, terms: readonly NarrowTe
   await selectIds({ ...ctx, app: { ...app, db: explaining } } as unknown as Ctx, narrow, range);
   expect(plans).toHaveLength(1);
   const scans = plans.flatMap(nodesIn).filter((node) => {
-    return node['Relation Name'] === 'message' || node['Index Name']?.startsWith('message_') === true;
+    return READ.test(node['Relation Name'] ?? '') || READ.test(node['Index Name'] ?? '');
   });
   expect(scans.length).toBeGreaterThan(1);
   return scans.reduce((sum, node) => {
@@ -160,7 +177,8 @@ async function readFor({ member, realm }: Organisation, terms: readonly NarrowTe
 }
 
 test('a search reads nothing of another organisation', async () => {
-  // It has none at all.
+  await indexMessages(service.app, { least: 1 });
+  // The small organization has no messages.
   expect(await readFor(small, [search('common')], 50)).toBe(0);
   const { id } = await small.owner.ok('POST', '/messages', {
     type: 'direct',
@@ -168,13 +186,69 @@ test('a search reads nothing of another organisation', async () => {
     content: 'greetings',
   });
   expect(id).toBeGreaterThan(messages.at(-1)?.id ?? 0);
-  // Its own one, where the search begins.
-  expect(await readFor(small, [search('common')], 50)).toBe(1);
-  // From the index, from the table, and once more to see whether it may be read.
+  await indexMessages(service.app, { least: 1 });
+  // Reads of its only message: at the beginning of the search, in the list of few messages, its folded text and, if that matches,
+  // once more.
+  expect(await readFor(small, [search('common')], 50)).toBe(3);
   expect(await readFor(small, [search('greetings')], 50)).toBe(4);
 });
 
 test('a search for a common word reads little more than the page that is wanted', async () => {
-  // 10 found in one bucket and the two before it: some 20 entries, come by in the index and the table, and looked up again.
+  // 10 matches in one bucket and the two before it: about 20 entries, each read in the index and in the table, and once more by
+  // id.
   expect(await readFor(large, [PUBLIC, search('common')], 10)).toBeLessThan(60);
 });
+
+test('a search in few messages does not read the entries of words that others have', async () => {
+  const sender: NarrowTerm = { operator: 'sender', operand: large.member.id, negated: false };
+  const own = messages.filter(({ content }) => content.startsWith('personal')).length;
+  // Each of the member's messages is read at most three times. Further reads find the beginnings of steps.
+  expect(await readFor(large, [PUBLIC, sender, search('common')], 50)).toBeLessThan(3 * own + 30);
+});
+
+test('a search in a narrow finds the messages of the narrow that contain the word', async () => {
+  const { owner, member } = large;
+  const { id: channelId } = await owner.ok('GET', '/get_stream_id', { stream: 'open' }).then(({ stream_id }) => ({
+    id: stream_id,
+  }));
+  const some = messages.filter(({ isOpen }, i) => isOpen && i % 41 === 0).map(({ id }) => id);
+  await member.ok('POST', '/messages/flags', { messages: some, op: 'add', flag: 'starred' });
+  await member.ok('POST', '/messages/flags', { messages: some.slice(0, 9), op: 'remove', flag: 'read' });
+  for (const id of some.slice(0, 5)) await member.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'tada' });
+  for (const content of ['common greetings', 'frequent greetings', 'a mention @**all** common']) {
+    await owner.ok('POST', '/messages', { type: 'direct', to: [member.id], content });
+  }
+  const is = (operand: string) => ({ operator: 'is', operand });
+  const channel = { operator: 'channel', operand: channelId };
+  const narrows: readonly (readonly object[])[] = [
+    [],
+    [PUBLIC],
+    [channel],
+    [channel, { operator: 'topic', operand: 'topic' }],
+    [channel, { operator: 'topic', operand: 'none' }],
+    [{ operator: 'sender', operand: owner.id }],
+    [channel, { operator: 'sender', operand: member.id }],
+    [{ operator: 'dm', operand: [owner.id] }],
+    [{ operator: 'dm-including', operand: owner.id }],
+    ...['dm', 'starred', 'unread', 'mentioned', 'resolved'].map((operand) => [is(operand)]),
+    [channel, is('starred')],
+    [is('starred'), is('unread')],
+    [{ operator: 'has', operand: 'reaction' }],
+    [{ operator: 'is', operand: 'starred', negated: true }, channel],
+    [{ operator: 'search', operand: 'seldom', negated: true }, channel],
+  ];
+  for (const narrow of narrows) {
+    const ask = async (terms: readonly object[]): Promise<Json[]> =>
+      (
+        await member.ok('GET', '/messages', {
+          ...{ anchor: 'newest', num_before: 4_000, num_after: 0, narrow: terms, apply_markdown: false },
+        })
+      ).messages;
+    const all = await ask(narrow);
+    for (const word of ['common', 'frequent', 'seldom', 'nowhere']) {
+      const wanted = all.filter(({ content }) => content.split(/\W+/).includes(word)).map(({ id }) => id);
+      const found = await ask([...narrow, search(word)]);
+      expect([narrow, word, found.map(({ id }) => id)]).toEqual([narrow, word, wanted]);
+    }
+  }
+}, 120_000);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 const page = readFileSync(join(import.meta.dirname, '../.github/SECURITY.md'), 'utf8');
 const rows = page.split('\n').filter((line) => /^\| (?!Threat|---)/.test(line));
 
-test('every row of the security page names a test that there is', () => {
+test('every row of the security page names an existing test', () => {
   expect(rows.length).toBeGreaterThan(25);
   const missing = rows.flatMap((row) => {
     const named = [...(row.split('|').at(-2) ?? '').matchAll(/`([\w.-]+): ([^`]+)`/g)];

@@ -2,16 +2,16 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
 import { shareInProcess } from './helpers/in-process.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { aroundStatements } from './helpers/statements.ts';
 import { channelOf, messagesIn, say, toTopic } from './helpers/talk.ts';
 
 const send = (person: Person, parameters: Fields) => person.rest('POST', '/messages', parameters);
 
-test.concurrent('takes a channel and people in every form there ever was', async () => {
-  const { owner, member, guest } = await organisation();
+test.concurrent('accepts channels and users in every current and former format', async () => {
+  const { owner, member, guest } = await organization();
   const id = await channelOf(owner, 'general', [owner, member]);
-  const heard = await member.hearing();
+  const heard = await member.receiving();
   for (const [type, to] of [
     ['channel', 'general'],
     ['stream', 'GENERAL'],
@@ -34,15 +34,15 @@ test.concurrent('takes a channel and people in every form there ever was', async
       ['private', 3, ''],
     ],
   );
-  // The same people are the same conversation, however they are named.
+  // The same users form the same conversation, in every format.
   expect(messages[7].message.recipient_id).toBe(messages[8].message.recipient_id);
 });
 
-test.concurrent('what many send at one moment is sent once each, though some of it cannot be any more', async () => {
-  const { owner, member } = await organisation();
+test.concurrent('many concurrent messages are each sent once, even if some can no longer be sent', async () => {
+  const { owner, member } = await organization();
   const open = await channelOf(owner, 'open', [owner, member]);
   const closing = await channelOf(owner, 'closing', [owner, member]);
-  const heard = await owner.hearing();
+  const heard = await owner.receiving();
   const say = (person: Person, to: number, content: string) =>
     send(person, { type: 'channel', to, topic: 'rush', content }).then(({ status, body }) => ({
       status,
@@ -57,7 +57,7 @@ test.concurrent('what many send at one moment is sent once each, though some of 
     owner.ok('PATCH', `/users/${member.id}`, { role: 600 }),
   ]);
   const sent = answers.filter(({ status }) => status === 200);
-  // Whatever the archived channel and the change of a role refuse, all of the owner's to the other channel is sent.
+  // The archived channel and the role change refuse some messages, but none of the owner's to the other channel.
   const mustBeSent = (_: unknown, i: number) => i % 2 === 0 && i % 5 !== 0;
   for (const { content, body } of answers.filter(mustBeSent))
     expect([content, body.result]).toEqual([content, 'success']);
@@ -66,8 +66,8 @@ test.concurrent('what many send at one moment is sent once each, though some of 
   expect(messages.filter(([, content]) => String(content).startsWith('no. '))).toEqual(inOrder);
 });
 
-test.concurrent('refuses what cannot be sent, with its code, and sends nothing', async () => {
-  const { owner, member, guest, signUp } = await organisation();
+test.concurrent('refuses invalid messages with an error code, and sends nothing', async () => {
+  const { owner, member, guest, signUp } = await organization();
   const open = await channelOf(owner, 'open', [owner, member]);
   const hidden = await channelOf(owner, 'hidden', [owner], { invite_only: true });
   const announcements = await channelOf(owner, 'announcements', [owner, member], {
@@ -76,7 +76,7 @@ test.concurrent('refuses what cannot be sent, with its code, and sends nothing',
   const old = await channelOf(owner, 'old', [owner, member]);
   await owner.ok('DELETE', `/streams/${old}`);
   const named = await channelOf(owner, 'named', [owner, member], { topics_policy: 'disable_empty_topic' });
-  const heard = await owner.hearing({ all_public_streams: true });
+  const heard = await owner.receiving({ all_public_streams: true });
   const to = (id: number | string, more: Fields = {}) => ({
     type: 'channel',
     to: id,
@@ -131,7 +131,7 @@ test.concurrent('refuses what cannot be sent, with its code, and sends nothing',
     ],
     [
       { type: 'direct', to: Array.from({ length: 501 }, (_, i) => i), content: 'c' },
-      { code: 'BAD_REQUEST', msg: 'A conversation has at most 250 people' },
+      { code: 'BAD_REQUEST', msg: 'A conversation can have at most 250 members' },
     ],
     [
       { type: 'direct', to: [owner.id, owner.email], content: 'c' },
@@ -157,9 +157,9 @@ test.concurrent('refuses what cannot be sent, with its code, and sends nothing',
       ...expected,
     });
   }
-  // A guest posts only where they are subscribed.
+  // A guest can post only in channels to which they are subscribed.
   expect((await send(guest, to(open))).status).toBe(400);
-  const stranger = await organisation();
+  const stranger = await organization();
   expect((await send(stranger.owner, { type: 'direct', to: [member.id], content: 'c' })).body.msg).toBe(
     `Invalid user ID ${member.id}`,
   );
@@ -167,10 +167,10 @@ test.concurrent('refuses what cannot be sent, with its code, and sends nothing',
   expect(messagesIn(await heard())).toEqual([]);
 });
 
-test.concurrent('cuts what is too long, and drops what surrounds it', async () => {
-  const { owner } = await organisation();
+test.concurrent('truncates long texts, and removes surrounding whitespace', async () => {
+  const { owner } = await organization();
   const id = await channelOf(owner, 'general', [owner]);
-  const heard = await owner.hearing({
+  const heard = await owner.receiving({
     client_capabilities: { notification_settings_null: true, empty_topic_name: true },
   });
   await say(owner, id, ` ${'t'.repeat(61)} `, `\n\n  kept${'x'.repeat(10_000)}  \n`);
@@ -184,15 +184,15 @@ test.concurrent('cuts what is too long, and drops what surrounds it', async () =
   expect(unnamed.map(({ message }) => message.subject)).toEqual(['', '']);
 });
 
-test.concurrent('tells each what the message is to them, and the local id to the queue that sent it alone', async () => {
-  const { owner, member, guest, moderator } = await organisation();
+test.concurrent('sends each recipient their own flags, and the local id only to the queue of the sender', async () => {
+  const { owner, member, guest, moderator } = await organization();
   const id = await channelOf(owner, 'general', [owner, member, guest]);
   const queue = await owner.register({ fetch_event_types: [] });
   const [other, ofMember, ofGuest, ofModerator] = await Promise.all([
-    owner.hearing(),
-    member.hearing({ apply_markdown: true }),
-    guest.hearing(),
-    moderator.hearing({ all_public_streams: true }),
+    owner.receiving(),
+    member.receiving({ apply_markdown: true }),
+    guest.receiving(),
+    moderator.receiving({ all_public_streams: true }),
   ]);
   const content = `hi @**member|${member.id}** and @**all**`;
   const sent = await owner.ok('POST', '/messages', {
@@ -207,7 +207,7 @@ test.concurrent('tells each what the message is to them, and the local id to the
     message: { id: sent.id, content, content_type: 'text/x-markdown' },
   });
   expect(own.flags).toEqual(['read', 'stream_wildcard_mentioned', 'wildcard_mentioned']);
-  // Whoever starts a topic follows it.
+  // A user who starts a topic follows it.
   expect(events.find(({ type }) => type === 'user_topic')).toMatchObject({ topic_name: 'hello', visibility_policy: 3 });
   const [again] = messagesIn(await other());
   expect(again.local_message_id).toBeUndefined();
@@ -215,12 +215,12 @@ test.concurrent('tells each what the message is to them, and the local id to the
   expect(mentioned.flags).toEqual(['mentioned', 'stream_wildcard_mentioned', 'wildcard_mentioned']);
   expect(mentioned.message).toMatchObject({ content_type: 'text/html', is_me_message: false, sender_id: owner.id });
   expect(messagesIn(await ofGuest())[0].flags).toEqual(['stream_wildcard_mentioned', 'wildcard_mentioned']);
-  // Overheard, not received.
+  // The moderator is not subscribed, and only sees the public channel.
   expect(messagesIn(await ofModerator())[0].flags).toEqual([]);
 });
 
 test.concurrent('filters the messages of a queue by its narrow, live and on replay', async () => {
-  const { owner, member } = await organisation();
+  const { owner, member } = await organization();
   const [one, two] = [await channelOf(owner, 'One', [owner, member]), await channelOf(owner, 'two', [owner, member])];
   const narrows: readonly (readonly [Json, readonly string[]])[] = [
     [[['stream', 'one']], ['a', 'b']],
@@ -235,12 +235,12 @@ test.concurrent('filters the messages of a queue by its narrow, live and on repl
     [[['is', 'dm']], ['d']],
     [[['is', 'mentioned']], ['c']],
     [[['is', 'unread']], ['a', 'b', 'c', 'd', 'e']],
-    // The empty topic has its names here as well.
+    // The alternative names of the empty topic work here, too.
     [[['topic', 'general chat']], ['e']],
     [[['topic', '(no topic)']], ['e']],
     [[['topic', '']], ['e']],
   ];
-  const hearings = await Promise.all(narrows.map(([narrow]) => owner.hearing({ narrow })));
+  const hearings = await Promise.all(narrows.map(([narrow]) => owner.receiving({ narrow })));
   await say(owner, one, 'lunch', 'a');
   await say(owner, one, 'dinner', 'b');
   await member.ok('POST', '/messages', {
@@ -257,12 +257,12 @@ test.concurrent('filters the messages of a queue by its narrow, live and on repl
   }
 });
 
-test('numbers messages in the order of their events, whoever sends at once, and sends none to a channel after its end', async () => {
+test('ids follow the order of events, also for concurrent senders, and an archived channel gets no message', async () => {
   await using server = await shareInProcess();
-  const { owner, member, moderator } = await organisation({}, { on: server });
+  const { owner, member, moderator } = await organization({}, { on: server });
   const id = await channelOf(owner, 'busy', [owner, member, moderator]);
   const secret = await channelOf(owner, 'secret', [owner, member], { invite_only: true });
-  const heard = await owner.hearing();
+  const heard = await owner.receiving();
   const many = (person: Person, channel: number) =>
     Promise.all(
       Array.from({ length: 25 }, (_, i) =>
@@ -289,7 +289,7 @@ test('numbers messages in the order of their events, whoever sends at once, and 
   expect(messagesIn(events.slice(archived)).filter(({ message }) => message.stream_id === id)).toEqual([]);
   const left = events.findIndex(({ op }) => op === 'peer_remove');
   expect(messagesIn(events.slice(left)).filter(({ message }) => message.stream_id === secret)).toEqual([]);
-  // What was acknowledged was sent, and what was refused was not.
+  // Acknowledged messages were sent, refused ones were not.
   const sent = replies
     .flat()
     .filter(({ status }) => status === 200)
@@ -297,18 +297,18 @@ test('numbers messages in the order of their events, whoever sends at once, and 
   const ofMember = messagesIn(events).filter(({ message }) => message.sender_id === member.id);
   expect(sent.toSorted((a, b) => a - b)).toEqual(ofMember.map(({ message }) => message.id));
   const codes = replies.flat().map(({ status, body }) => (status === 200 ? 'sent' : body.code));
-  // To the archived one, and to the one that the sender does not see any more.
+  // The errors are for the archived channel and for the channel that the sender can no longer see.
   expect(['sent', 'BAD_REQUEST', 'STREAM_DOES_NOT_EXIST']).toEqual(expect.arrayContaining([...new Set(codes)]));
 });
 
-test('finds a message again whose answer was lost, and sends none twice', async () => {
+test('finds a sent message after a lost reply of the database, and sends none twice', async () => {
   await using server = await shareInProcess();
-  const { owner } = await organisation({}, { on: server });
+  const { owner } = await organization({}, { on: server });
   const id = await channelOf(owner, 'general', [owner]);
   await say(owner, id, 'topic', 'first');
-  const heard = await owner.hearing();
+  const heard = await owner.receiving();
   let losses = 2;
-  // The connection breaks once the statement has come through, and once before it does.
+  // The connection breaks once after the statement has run, and once before.
   const mend = aroundStatements(server.app, async (run, sql) => {
     if (losses === 0 || !sql.includes('send_messages')) return run();
     if (losses-- === 2) await run();
@@ -321,19 +321,19 @@ test('finds a message again whose answer was lost, and sends none twice', async 
   expect(messages.map(({ message }) => [message.id, message.content])).toEqual([[sent, 'second']]);
 });
 
-test("tries anew, as the sender is by then, when others were quicker, and shows the sender's image to each as they may see it", async () => {
+test('retries after a conflict with the current sender, whose image is shown as each recipient can see it', async () => {
   await using server = await shareInProcess();
-  const { owner, member, moderator } = await organisation({}, { on: server });
+  const { owner, member, moderator } = await organization({}, { on: server });
   const id = await channelOf(owner, 'general', [owner, moderator]);
   for (const person of [member, moderator]) await say(person, id, 'topic', 'first');
   const { db } = server.app;
-  /** Lets something happen between the check and the sending. */
+  /** Runs an act between the check and the statement. */
   const sendingLate = async (person: Person, meanwhile: () => Promise<unknown>) => {
     let happened = false;
     const mend = aroundStatements(server.app, async (run, sql) => {
       if (sql.includes('send_messages')) {
         happened = true;
-        // Once.
+        // Only once.
         mend();
         await meanwhile();
       }
@@ -343,7 +343,7 @@ test("tries anew, as the sender is by then, when others were quicker, and shows 
     expect(happened).toBe(true);
     return [status, body.code, body.msg];
   };
-  const heard = await owner.hearing();
+  const heard = await owner.receiving();
   expect(await sendingLate(moderator, () => owner.ok('PATCH', `/users/${moderator.id}`, { role: 600 }))).toEqual([
     ...[200, undefined, ''],
   ]);
@@ -355,22 +355,10 @@ test("tries anew, as the sender is by then, when others were quicker, and shows 
     await sendingLate(member, () => db.user.updateMany({ where: { id: member.id }, data: { isActive: false } })),
   ).toEqual([401, 'USER_DEACTIVATED', 'Account is deactivated']);
   expect(messagesIn(await heard()).map(({ message }) => message.sender_id)).toEqual([moderator.id]);
-
-  // Whoever has the same flags shares a rendering, but not with the sender, who knows the address their image hangs on.
-  await db.user.updateMany({ where: { id: member.id }, data: { isActive: true, avatarSource: 'G' } });
-  await member.ok('PATCH', '/settings', { email_address_visibility: 5 });
-  await owner.ok('PATCH', `/users/${moderator.id}`, { role: 400 });
-  const queues = await Promise.all(
-    [member, moderator].map((person) => person.hearing({ client_gravatar: true, event_types: ['message'] })),
-  );
-  await say(member, id, 'topic');
-  const images = [];
-  for (const queue of queues) images.push(messagesIn(await queue())[0].message.avatar_url);
-  expect(images).toEqual([null, `/avatar/${member.id}?v=1`]);
 });
 
-test.concurrent("takes the service's own bot for nobody", async () => {
-  const { owner, member, guest, other } = await organisation({ other: 'guest' });
+test.concurrent("does not count the service's own bot as a user", async () => {
+  const { owner, member, guest, other } = await organization({ other: 'guest' });
   const state = await owner.register();
   const bot = state.cross_realm_bots[0].user_id;
   const id = await channelOf(owner, 'general', [owner]);
@@ -386,7 +374,7 @@ test.concurrent("takes the service's own bot for nobody", async () => {
   const { users } = await owner.query('{ users(first: 100) { edges { node { databaseId } } } }');
   const listed = [members.map(({ user_id }: Json) => user_id), users.edges.map(({ node }: Json) => node.databaseId)];
   for (const ids of listed) expect(ids).not.toContain(bot);
-  // People may answer it; but who needs a member to write to each other does not find one in it.
+  // Users can reply to the bot. It does not count as the member that some users need for a direct message.
   await member.ok('POST', '/messages', { type: 'direct', to: [bot], content: 'thank you' });
   await owner.ok('PATCH', '/realm', {
     direct_message_permission_group: { new: state.realm_can_add_subscribers_group },
@@ -399,18 +387,18 @@ test.concurrent("takes the service's own bot for nobody", async () => {
   expect((await send(guest, { type: 'direct', to: [other.id, member.id], content: 'hello' })).status).toBe(200);
 });
 
-test('does not say that a part was done of a message that is not sent, and would have had its topic followed', async () => {
+test('an unsent message that would have followed its topic is not reported as partially done', async () => {
   await using server = await shareInProcess();
   const { app } = server;
-  const { owner, member, realm } = await organisation({}, { on: server });
+  const { owner, member, realm } = await organization({}, { on: server });
   const id = await channelOf(owner, 'general', [owner, member]);
-  // Who begins a topic follows it.
+  // Sending starts a topic, which the sender then follows.
   const { promise: enough, resolve: end } = Promise.withResolvers<void>();
-  const line = Array.from({ length: 300 }, () => app.database.turns.take(realm.id, () => enough));
+  const line = Array.from({ length: 300 }, () => app.database.permits.take(realm.id, () => enough));
   const answers = Promise.allSettled(line);
   const sent = await member.tryMutation('sendMessage', { to: toTopic(id, 'new'), content: 'hello' });
   end();
   await answers;
-  expect(sent.message).toBe('The service is busy; nothing was changed, please try again');
+  expect(sent.message).toBe('The service is unavailable; nothing was changed, please try again');
   await member.mutate('sendMessage', { to: toTopic(id, 'new'), content: 'hello' }, '__typename');
 });

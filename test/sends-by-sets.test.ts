@@ -4,11 +4,11 @@ import { createDatabase } from './helpers/database.ts';
 import { type Json, send } from './helpers/http.ts';
 import { type InProcess, shareInProcess, startInProcess } from './helpers/in-process.ts';
 import { operationBody, type Parameters, type Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { aroundStatements } from './helpers/statements.ts';
 import { channelOf, toTopic } from './helpers/talk.ts';
 
-// What is sent together is written by one statement for all of it, which has rules of its own: they are those of what is sent alone.
+// Batched messages are written by one set-based statement. Its result must equal that for single messages.
 
 const { DATABASE_URL } = process.env;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** What the statement is given for what was sent meanwhile, each alone. */
+/** Returns the input of the statement for each message sent during `work`. */
 async function givenFor(work: () => Promise<unknown>, { app }: InProcess = server): Promise<Json[]> {
   const given: Json[] = [];
   const mend = aroundStatements(app, (run, sql, values) => {
@@ -30,7 +30,7 @@ async function givenFor(work: () => Promise<unknown>, { app }: InProcess = serve
   return given;
 }
 
-/** The same once more, under keys of their own. */
+/** Returns the same input with new idempotency keys. */
 const anew = (given: readonly Json[]): Json[] =>
   given.map(({ kept, send_token, ...message }) => ({
     ...message,
@@ -38,7 +38,7 @@ const anew = (given: readonly Json[]): Json[] =>
     kept: kept && { ...kept, key: `again ${kept.key}`, lock: kept.lock ^ 1 },
   }));
 
-/** @returns What was written, in order: nothing where one of them is not to be sent so. */
+/** @returns The written messages in order. Empty if one of them does not qualify for the statement. */
 async function sendTogether({ id }: { readonly id: number }, messages: readonly Json[]): Promise<Json[]> {
   const rows = await server.app.db.$queryRaw<Json[]>`
     SELECT * FROM send_plain_messages(
@@ -50,7 +50,7 @@ async function sendTogether({ id }: { readonly id: number }, messages: readonly 
 const under = (key: string) => ({ headers: { 'idempotency-key': key } });
 
 async function scene(on = server) {
-  const { owner, member, realm, signUp } = await organisation({}, { on });
+  const { owner, member, realm, signUp } = await organization({}, { on });
   const to = await channelOf(owner, 'square', [owner, member]);
   const say = (message: Parameters) => owner.ok('POST', '/messages', { type: 'channel', to, topic: 'a', ...message });
   const sayUnder = (key: string, message: Parameters = {}) =>
@@ -59,7 +59,7 @@ async function scene(on = server) {
   return { owner, member, realm, to, signUp, say, sayUnder };
 }
 
-/** A message by GraphQL, whose reply tells its position. */
+/** Sends a message over GraphQL. Its response contains the position. */
 async function sayByGraphQL(person: Person, key: string, to: number, content: string): Promise<Json> {
   const query = `mutation ($input: SendMessageInput!) { sent: sendMessage(input: $input) { __typename
     ... on SendMessagePayload { position } } }`;
@@ -69,7 +69,7 @@ async function sayByGraphQL(person: Person, key: string, to: number, content: st
   return (JSON.parse(text) as Json).data.sent;
 }
 
-/** All that was written of the last messages of an organisation, which went under these keys; but what is each one's own. */
+/** Returns all data written for the last messages of an organization with these keys, except their unique values. */
 async function lastWritten({ id }: { readonly id: number }, keys: readonly string[]): Promise<Json[]> {
   const { db } = server.app;
   const rows = await db.$queryRaw<Json[]>`
@@ -90,12 +90,12 @@ async function lastWritten({ id }: { readonly id: number }, keys: readonly strin
   });
 }
 
-test('messages written together are written as each is alone', async () => {
+test('batched messages are written like single ones', async () => {
   const { owner, member, realm, to, say, sayUnder } = await scene();
   const hidden = await channelOf(owner, 'hidden', [owner, member], { privacy: 'invite_only' });
   await member.ok('POST', '/users/me/alert_words', { alert_words: ['fire'] });
   await member.ok('POST', '/messages', { type: 'channel', to, topic: 'a', content: 'so that @**topic** is somebody' });
-  // As many that ids of messages are none of positions.
+  // Adds events, so that message ids differ from positions.
   for (let i = 0; i < 3; i++) await owner.ok('PATCH', '/settings', { timezone: `Etc/GMT+${i}` });
   const name = `@**${member.name}**`;
   const everywhere: Parameters[] = [
@@ -104,7 +104,7 @@ test('messages written together are written as each is alone', async () => {
     { type: 'direct', to: [member.id], content: `${name} and fire` },
     { type: 'direct', to: [owner.id], content: 'a note' },
   ];
-  // Each place once before: what begins a topic or a conversation is no such message.
+  // Sends one message to each location first, because a message that starts a topic or conversation does not qualify.
   for (const message of everywhere) await say({ ...message, content: 'before' });
   const keys = [...everywhere.keys(), 'position'].map((key) => `alone ${key}`);
   const given = await givenFor(async () => {
@@ -133,7 +133,7 @@ test('messages written together are written as each is alone', async () => {
   }
 });
 
-/** What makes one of several messages none that is written with the others, and how it is brought about. */
+/** Properties that disqualify a message from the batch statement, with a function that adds them. */
 const OTHERS: Readonly<Record<string, (given: Json, at: Awaited<ReturnType<typeof scene>>) => unknown>> = {
   'may have been sent already': (given) => ({ ...given, repeated: true }),
   'sets a policy': (given, { owner }) => ({
@@ -179,7 +179,7 @@ const OTHERS: Readonly<Record<string, (given: Json, at: Awaited<ReturnType<typeo
   }),
 };
 
-test.for(Object.entries(OTHERS))('what %s is not written with the others, nor are they', async ([, alter]) => {
+test.for(Object.entries(OTHERS))('a message that %s disqualifies its batch', async ([, alter]) => {
   const at = await scene();
   const given = await givenFor(async () => {
     for (const i of [1, 2, 3, 4]) await at.sayUnder(`${i}`);
@@ -195,7 +195,7 @@ test.for(Object.entries(OTHERS))('what %s is not written with the others, nor ar
   expect(await sendTogether(at.realm, messages)).toHaveLength(4);
 });
 
-/** What somebody else holds, and who is sent for meanwhile. */
+/** Locks of another session, and the organizations whose messages are still sent. */
 const HELD: Readonly<Record<string, readonly [sql: string, isSent: readonly boolean[]]>> = {
   'the log of one': ['SELECT FROM event_counter WHERE realm_id = $1 FOR UPDATE', [false, true, true]],
   'a channel of one': ['SELECT FROM channel WHERE realm_id = $1 FOR UPDATE', [false, true, true]],
@@ -204,7 +204,7 @@ const HELD: Readonly<Record<string, readonly [sql: string, isSent: readonly bool
 };
 
 test.skipIf(DATABASE_URL === undefined).for(Object.entries(HELD))(
-  'where somebody holds %s, those are left out that would have to wait for it, and the others sent',
+  'if another session holds %s, messages that need it are skipped, and the others are sent',
   async ([, [hold, isSent]]) => {
     await using database = await createDatabase(DATABASE_URL ?? '');
     await using service = await startInProcess({
@@ -232,7 +232,7 @@ test.skipIf(DATABASE_URL === undefined).for(Object.entries(HELD))(
   },
 );
 
-test('is planned to look all up by indexes, however small the tables are when it is planned', async () => {
+test('the statement is planned with index lookups, however small the tables are', async () => {
   const { db } = server.app;
   const [made] = await db.$queryRaw<Json[]>`
     SELECT prosrc AS body, proconfig AS settings FROM pg_proc WHERE proname = 'send_plain_messages'`;

@@ -6,14 +6,14 @@ import { type DatabaseProxy, startDatabaseProxy } from './helpers/database-proxy
 import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
 import type { ServerProcess } from './helpers/process.ts';
-import { organisation, startServer } from './helpers/server.ts';
+import { organization, startServer } from './helpers/server.ts';
 import { channelOf, messagesIn } from './helpers/talk.ts';
 
 const { DATABASE_URL } = process.env;
 const SENDERS = 40;
 const MESSAGES_EACH = 15;
 
-/** What the messages of a queue say, page after page. */
+/** Returns the messages of a queue, page by page. */
 async function contentsOf(person: Person, { queue_id, last_event_id }: Json): Promise<string[]> {
   const contents: string[] = [];
   for (let known = last_event_id; ; ) {
@@ -24,7 +24,7 @@ async function contentsOf(person: Person, { queue_id, last_event_id }: Json): Pr
   }
 }
 
-describe.skipIf(DATABASE_URL === undefined)('many who send at once', () => {
+describe.skipIf(DATABASE_URL === undefined)('many concurrent senders', () => {
   const stack = new AsyncDisposableStack();
   let proxy: DatabaseProxy;
   let server: ServerProcess;
@@ -40,7 +40,7 @@ describe.skipIf(DATABASE_URL === undefined)('many who send at once', () => {
   }, 90_000);
   afterAll(() => stack.disposeAsync());
 
-  /** Again and again the answers to what the database is doing are lost, and then the connections. */
+  /** Repeatedly drops replies of the database, then closes its connections. */
   async function cutWhile(isGoingOn: () => boolean): Promise<number> {
     let cuts = 0;
     while (isGoingOn()) {
@@ -53,9 +53,9 @@ describe.skipIf(DATABASE_URL === undefined)('many who send at once', () => {
     return cuts;
   }
 
-  /** Two who send and hear, in an organization of their own. */
+  /** Creates an organization with two users who send and receive. */
   async function scene() {
-    const { owner, member } = await organisation({}, { on: server });
+    const { owner, member } = await organization({}, { on: server });
     const to = await channelOf(owner, 'rush', [owner, member]);
     return { owner, member, to, queue: await owner.register({ fetch_event_types: [] }) };
   }
@@ -66,7 +66,7 @@ describe.skipIf(DATABASE_URL === undefined)('many who send at once', () => {
     [8, false],
     [8, true],
   ] as const)(
-    'in %i organizations have each message sent once, and are refused none that was, while answers of the database are lost (under keys: %s)',
+    'in %i organizations send each message once, while replies of the database are lost (under keys: %s)',
     { timeout: 60_000 },
     async ([count, isKeyed]) => {
       const scenes = await Promise.all(Array.from({ length: count }, scene));
@@ -75,7 +75,7 @@ describe.skipIf(DATABASE_URL === undefined)('many who send at once', () => {
       const write = async (sender: number) => {
         for (let i = 0; i < MESSAGES_EACH; i++) {
           const content = `${sender}.${i}`;
-          // TypeScript does not know that there is one of each number.
+          // TypeScript cannot infer that the element exists.
           const { owner, member, to } = scenes[sender % count] as Awaited<ReturnType<typeof scene>>;
           const person = Math.floor(sender / count) % 2 === 0 ? owner : member;
           const message = { type: 'channel', to, topic: 'rush', content };
@@ -83,7 +83,7 @@ describe.skipIf(DATABASE_URL === undefined)('many who send at once', () => {
           const { status, body } = await person.rest('POST', '/messages', message, options);
           outcomes.set(content, { status, msg: body.msg });
           statuses.push(status);
-          // Who has a key asks until there is an answer.
+          // With a key, a client repeats the request until it succeeds.
           if (isKeyed && status !== 200) {
             i--;
             await sleep(50);

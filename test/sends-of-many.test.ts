@@ -3,11 +3,11 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase } from './helpers/database.ts';
 import { type InProcess, shareInProcess, startInProcess } from './helpers/in-process.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { aroundStatements } from './helpers/statements.ts';
 import { channelOf, messagesIn } from './helpers/talk.ts';
 
-// Organisations that send at the same moment share a statement. None of them may tell by what it has to do with the others.
+// Concurrent messages of several organizations share a statement. The result must be the same as without sharing.
 
 const { DATABASE_URL } = process.env;
 const OF_MANY = 'send_messages_of_many';
@@ -18,9 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Somebody with a channel, in an organisation of their own, and what is heard there. */
+/** Creates an organization with a user, a channel and a queue. */
 async function scene(on = server) {
-  const { owner, realm } = await organisation({}, { on });
+  const { owner, realm } = await organization({}, { on });
   const to = await channelOf(owner, 'square', [owner]);
   await owner.ok('POST', '/messages', { type: 'channel', to, topic: 'a', content: 'first' });
   const { queue_id, last_event_id } = await owner.register({ fetch_event_types: [] });
@@ -37,7 +37,7 @@ async function scene(on = server) {
 
 const scenes = (count: number, on = server) => Promise.all(Array.from({ length: count }, () => scene(on)));
 
-/** @returns Statements that were for several organisations: their texts, while `work` is done. */
+/** @returns The number of statements for several organizations during `work`. */
 async function sharedDuring(work: () => Promise<unknown>): Promise<number> {
   let shared = 0;
   const mend = aroundStatements(server.app, (run, sql) => {
@@ -48,7 +48,7 @@ async function sharedDuring(work: () => Promise<unknown>): Promise<number> {
   return shared;
 }
 
-test('a moment of many organisations takes few statements, and each has its own messages, in its own order', async () => {
+test('concurrent messages of many organizations take few statements, each in the order of its organization', async () => {
   const all = await scenes(12);
   const shared = await sharedDuring(async () => {
     for (let i = 0; i < 5; i++) {
@@ -63,12 +63,12 @@ test('a moment of many organisations takes few statements, and each has its own 
   }
 });
 
-test('what cannot be sent in one organisation is no matter to the others', async () => {
+test('a failure in one organization does not affect the others', async () => {
   const all = await scenes(8);
   const [first, ...others] = all;
   const { owner, to, say } = first ?? (await scene());
   const closed = await channelOf(owner, 'closed', [owner]);
-  // It was open when the message was prepared, and is not when the statement comes.
+  // The channel is archived between the preparation of the message and the statement.
   const mend = aroundStatements(server.app, async (run, sql) => {
     if (!sql.includes(OF_MANY)) return run();
     mend();
@@ -86,9 +86,9 @@ test('what cannot be sent in one organisation is no matter to the others', async
   expect((await first?.heard())?.map(({ content }) => content)).toEqual(['in time']);
 });
 
-test('a lost answer is found again by each organisation, and nothing sent twice', async () => {
+test('after a lost reply, each organization finds its messages, and none is sent twice', async () => {
   const all = await scenes(6);
-  // The connection breaks once before the statement comes through, and once after.
+  // The connection breaks once before the statement has run, and once after.
   let losses = 2;
   const mend = aroundStatements(server.app, async (run, sql) => {
     if (losses === 0 || !sql.includes(OF_MANY)) return run();
@@ -101,7 +101,7 @@ test('a lost answer is found again by each organisation, and nothing sent twice'
   for (const { heard } of all) expect((await heard()).map(({ content }) => content)).toEqual(['once']);
 });
 
-test('a key that was used gives its reply beside new ones, and one that comes twice in a moment acts once', async () => {
+test('a used key repeats its reply beside new ones, and a key used twice concurrently acts once', async () => {
   const all = await scenes(6);
   const ask = ({ owner, to }: Awaited<ReturnType<typeof scene>>, key: string) =>
     owner.rest(
@@ -129,7 +129,7 @@ test('a key that was used gives its reply beside new ones, and one that comes tw
   ]);
 });
 
-/** Has the first statement that sends take as long as until it is let go. */
+/** Delays the first statement that sends messages until `end`. */
 function holdFirst({ app }: InProcess) {
   const { promise: letGo, resolve: end } = Promise.withResolvers<void>();
   const sent: string[] = [];
@@ -144,7 +144,7 @@ function holdFirst({ app }: InProcess) {
   return { sent, end };
 }
 
-test.skipIf(DATABASE_URL === undefined)('what takes long is waited for by nobody', async () => {
+test.skipIf(DATABASE_URL === undefined)('a slow statement does not delay later messages', async () => {
   await using database = await createDatabase(DATABASE_URL ?? '');
   await using service = await startInProcess({
     env: { DATABASE_URL: database.url, SECRET_KEY: 'in process '.repeat(4) },
@@ -159,32 +159,32 @@ test.skipIf(DATABASE_URL === undefined)('what takes long is waited for by nobody
   expect((await late)?.status).toBe(200);
 });
 
-test('what would wait in line gathers, and goes together', async () => {
+test('messages that would wait are batched', async () => {
   const [first, ...others] = await scenes(7);
   const { sent, end } = holdFirst(server);
   const replies = [first?.say('first')];
   await expect.poll(() => sent.length).toBe(1);
   for (const { say } of others) {
     replies.push(say('later'));
-    // Longer than anybody is patient.
+    // Waits longer than the maximum wait for a batch.
     await sleep(20);
   }
   await sleep(50);
   end();
   expect((await Promise.all(replies)).map((reply) => reply?.status)).toEqual(replies.map(() => 200));
   expect(sent[1]).toContain(OF_MANY);
-  // Whoever was slow to come may be in a third.
+  // Late messages can be part of a third statement.
   expect(sent.length).toBeLessThan(4);
 });
 
-/** What the others of an organisation hold: all that is written there waits for it, or what is sent to one channel. */
+/** Locks of another session: on the log, for all writes of an organization, or on one of its channels. */
 const HELD = {
   'whose log': 'SELECT FROM event_counter WHERE realm_id = $1 FOR UPDATE',
   'one of whose channels': 'SELECT FROM channel WHERE realm_id = $1 FOR UPDATE',
 };
 
 test.skipIf(DATABASE_URL === undefined).for(Object.entries(HELD))(
-  'an organisation %s somebody holds waits for it alone, and is sent then',
+  'an organization %s another session holds waits alone, and is sent afterwards',
   async ([, hold]) => {
     await using database = await createDatabase(DATABASE_URL ?? '');
     await using service = await startInProcess({

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { placesOf } from '../src/platform/db/turns.ts';
+import { permitsOf } from '../src/platform/db/permits.ts';
 import { type Json, send } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { operationBody, type Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { aroundStatements } from './helpers/statements.ts';
 import { channelOf, messagesIn, toTopic } from './helpers/talk.ts';
 
 let server: InProcess;
-/** How many messages that begin a topic have been looked into: the last that is read of any. */
+/** Number of prepared messages that start a topic, counted by their last read. */
 let beginnings = 0;
 beforeAll(async () => {
   server = await shareInProcess({ counts: true });
@@ -29,7 +29,7 @@ interface Said {
 
 const KNOWN = 'position again: position newTopicVisibility';
 
-/** Both APIs, as one. */
+/** Sends a message through either API, with the same result. */
 const WAYS = {
   async REST(person: Person, { key, ...message }: Said): Promise<Json> {
     const options = key === undefined ? {} : { headers: { 'idempotency-key': key } };
@@ -51,9 +51,9 @@ const WAYS = {
 };
 const ways = Object.entries(WAYS);
 
-/** Somebody who follows what they begin, and a channel of theirs. */
+/** Creates users who follow topics that they start, and a channel. */
 async function scene() {
-  const { owner, member, realm, signUp } = await organisation({}, { on: server });
+  const { owner, member, realm, signUp } = await organization({}, { on: server });
   const to = await channelOf(owner, 'square', [owner, member]);
   for (const person of [owner, member])
     await person.ok('PATCH', '/settings', { automatically_follow_topics_policy: 3 });
@@ -62,19 +62,19 @@ async function scene() {
 }
 
 test.for(ways)(
-  '%s: messages of one moment go together, under keys and where they begin topics too',
+  '%s: concurrent messages are batched, including messages with keys or with new topics',
   async ([, say]) => {
     const { owner, realm, to, signUp } = await scene();
     const people = await Promise.all(Array.from({ length: 8 }, (_, i) => signUp(`person ${i}`)));
     for (const person of people) await person.ok('PATCH', '/settings', { automatically_follow_topics_policy: 3 });
-    const { turns } = server.app.database;
-    const { each } = placesOf(server.app.config.databasePoolSize);
-    const heard = await owner.hearing();
+    const { permits } = server.app.database;
+    const { each } = permitsOf(server.app.config.databasePoolSize);
+    const heard = await owner.receiving();
     const sent: Json[] = [];
     const statements = await server.queriesOf(async () => {
-      // What is sent while others of the organisation change something waits, and goes together.
+      // Messages sent while the permits of the organization are taken wait, and are batched.
       const { promise: over, resolve: end } = Promise.withResolvers<void>();
-      const others = Array.from({ length: each }, () => turns.take(realm.id, () => over));
+      const others = Array.from({ length: each }, () => permits.take(realm.id, () => over));
       beginnings = 0;
       const one = (i: number) => ({ to, topic: i % 2 === 0 ? 'known' : `new ${i}`, content: `${i}`, key: `key ${i}` });
       const many = people.map((person, i) => say(person, one(i)));
@@ -94,7 +94,7 @@ test.for(ways)(
   },
 );
 
-test.for(ways)('%s: a key is good for one message, and says the same each time', async ([way, say]) => {
+test.for(ways)('%s: a key is valid for one message, and always repeats the reply', async ([way, say]) => {
   const { owner, member, to } = await scene();
   const { queue_id, last_event_id } = await owner.register({ fetch_event_types: [] });
   const key = randomUUID();
@@ -109,7 +109,7 @@ test.for(ways)('%s: a key is good for one message, and says the same each time',
   const isSent = { isSent: true };
   if (way === 'REST') expect(first).toMatchObject({ ...isSent, id: told.id, automatic_new_visibility_policy: 3 });
   else expect(first).toMatchObject({ ...isSent, position: id, again: id, newTopicVisibility: 'FOLLOWED' });
-  // Whatever has become of it since.
+  // The stored response is returned even after the message was deleted or its channel archived.
   await owner.ok('DELETE', `/messages/${told.id}`);
   several.push(await say(owner, message));
   await owner.ok('DELETE', `/streams/${to}`);
@@ -122,14 +122,14 @@ test.for(ways)('%s: a key is good for one message, and says the same each time',
   expect(kept.map(({ userId }) => userId)).toEqual([owner.id]);
 });
 
-test('of two messages of one moment that begin a topic, one tells of the policy', async () => {
+test('of two concurrent messages that start a topic, one reports the policy', async () => {
   const { owner, member, realm, to } = await scene();
-  const { turns } = server.app.database;
-  const { each } = placesOf(server.app.config.databasePoolSize);
+  const { permits } = server.app.database;
+  const { each } = permitsOf(server.app.config.databasePoolSize);
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
-  const others = Array.from({ length: each }, () => turns.take(realm.id, () => over));
+  const others = Array.from({ length: each }, () => permits.take(realm.id, () => over));
   beginnings = 0;
-  // What waits first goes alone, and what comes meanwhile together.
+  // The first waiting message is sent alone, and later ones are batched.
   const first = WAYS.REST(member, { to, topic: 'first', content: 'first', key: 'first' });
   await expect.poll(() => beginnings).toBe(1);
   const both = ['x', 'y'].map((content) => WAYS.REST(owner, { to, topic: 'begun', content, key: content }));
@@ -149,7 +149,7 @@ test('of two messages of one moment that begin a topic, one tells of the policy'
   );
 });
 
-test('what is to be read of a message is read after it was sent, under a key too', async () => {
+test('selected fields of a message are read after it was sent, also under a key', async () => {
   const { owner, to } = await scene();
   const key = randomUUID();
   const say = (topic: string, key?: string) =>
@@ -164,12 +164,12 @@ test('what is to be read of a message is read after it was sent, under a key too
   expect(plain).toMatchObject({ isSent: true, sentMessage: { content: 'hello' } });
 });
 
-test.for(ways)('%s: what keeps one from being sent is no matter to the others', async ([, say]) => {
+test.for(ways)('%s: a refused message does not affect the others', async ([, say]) => {
   const { owner, member, to } = await scene();
   const closing = await channelOf(owner, 'closing', [owner, member]);
   const used = { to, topic: 'known', content: 'before', key: 'used' };
   await say(owner, used);
-  const heard = await owner.hearing();
+  const heard = await owner.receiving();
   const one = (i: number) =>
     say(i % 2 === 0 ? owner : member, {
       to: i % 3 === 0 ? closing : to,
@@ -193,11 +193,11 @@ test.for(ways)('%s: what keeps one from being sent is no matter to the others', 
   expect(kept).toBe(acknowledged.length + 1);
 });
 
-test.for(ways)('%s: a lost answer is found again by its key, and nothing sent twice', async ([, say]) => {
+test.for(ways)('%s: after a lost reply, a key finds its message, and none is sent twice', async ([, say]) => {
   const { owner, to } = await scene();
-  const heard = await owner.hearing();
+  const heard = await owner.receiving();
   let losses = 2;
-  // The connection breaks once before the statement comes through, and once after.
+  // The connection breaks once before the statement has run, and once after.
   const mend = aroundStatements(server.app, async (run, sql) => {
     if (losses === 0 || !sql.includes('send_messages')) return run();
     if (--losses === 0) await run();

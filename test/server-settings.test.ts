@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { TOTALS, toldTotals } from '../src/platform/totals.ts';
+import { publishedTotals, TOTALS } from '../src/platform/totals.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import { Visitor } from './helpers/person.ts';
-import { organisation, serverOf } from './helpers/server.ts';
+import { organization, serverOf } from './helpers/server.ts';
 
-test.concurrent('tells anybody of the server and the organization', async () => {
-  const { anonymous, realm } = await organisation();
+test.concurrent('describes the server and the organization without credentials', async () => {
+  const { anonymous, realm } = await organization();
   const url = `http://${realm.host}`;
   expect(await anonymous.ok('GET', '/server_settings')).toEqual({
     ...{ result: 'success', msg: '', service_feature_level: 496, is_incompatible: false },
@@ -17,27 +17,27 @@ test.concurrent('tells anybody of the server and the organization', async () => 
     service_version: expect.any(String),
     service_merge_base: expect.any(String),
     ...{ push_notifications_enabled: false, email_auth_enabled: true, require_email_format_usernames: true },
-    ...toldTotals({ queuesPerUser: TOTALS.event_queues.max }),
+    ...publishedTotals({ queuesPerUser: TOTALS.event_queues.max }),
     ...{ realm_uri: url, realm_url: url, realm_name: realm.name, realm_description: '' },
     realm_icon: expect.any(String),
     realm_web_public_access_enabled: false,
   });
 });
 
-test.concurrent('tells nothing of an organization at the root domain that has none', async () => {
+test.concurrent('does not describe an organization at the root domain if there is none', async () => {
   const { url } = serverOf();
   const settings = await new Visitor({ url, host: 'localhost' }).ok('GET', '/server_settings');
   expect(settings.service_feature_level).toBe(496);
   expect(Object.keys(settings).filter((name) => name.startsWith('realm_'))).toEqual([]);
 });
 
-test.concurrent('takes credentials that are no good for what they are here: nothing', async () => {
-  const { anonymous } = await organisation();
+test.concurrent('ignores wrong credentials', async () => {
+  const { anonymous } = await organization();
   await anonymous.as('Basic nonsense').ok('GET', '/server_settings');
 });
 
-test.concurrent('calls only the reserved test client incompatible', async () => {
-  const { anonymous } = await organisation();
+test.concurrent('reports only the reserved test client as incompatible', async () => {
+  const { anonymous } = await organization();
   const incompatible = async (agent: string) => {
     const { is_incompatible } = await anonymous.ok('GET', '/server_settings', {}, { headers: { 'user-agent': agent } });
     return is_incompatible;
@@ -46,8 +46,8 @@ test.concurrent('calls only the reserved test client incompatible', async () => 
   expect(await incompatible('Mobile/27.1 (Android)')).toBe(false);
 });
 
-test.concurrent('takes GET and HEAD alone', async () => {
-  const { anonymous } = await organisation();
+test.concurrent('accepts only GET and HEAD', async () => {
+  const { anonymous } = await organization();
   expect((await anonymous.rest('HEAD', '/server_settings')).status).toBe(200);
   for (const method of ['POST', 'PATCH', 'DELETE'] as const) {
     const { status, body, headers } = await anonymous.rest(method, '/server_settings');
@@ -56,8 +56,8 @@ test.concurrent('takes GET and HEAD alone', async () => {
   }
 });
 
-test.concurrent('says the same over GraphQL, signed in or not', async () => {
-  const { anonymous, realm } = await organisation();
+test.concurrent('returns the same over GraphQL, with and without credentials', async () => {
+  const { anonymous, realm } = await organization();
   const { data } = await anonymous.graphql(`{ serverSettings {
     featureLevel isIncompatible emailAuthEnabled authenticationMethods { password openidConnect }
     externalAuthenticationMethods { name } realm { url name webPublicAccessEnabled }
@@ -69,8 +69,8 @@ test.concurrent('says the same over GraphQL, signed in or not', async () => {
   });
 });
 
-test.concurrent('tells clients of GraphQL where the emoji are, and when to say that somebody writes', async () => {
-  const { anonymous, owner } = await organisation();
+test.concurrent('returns the address of the emoji data and the typing intervals over GraphQL', async () => {
+  const { anonymous, owner } = await organization();
   const { data } = await anonymous.graphql(`{ serverSettings {
     emojiDataUrl typingTimes { repeatSeconds stopSeconds expirySeconds }
   } }`);
@@ -84,7 +84,7 @@ test.concurrent('tells clients of GraphQL where the emoji are, and when to say t
   });
 });
 
-test.concurrent('names the parameters it ignored', async () => {
-  const { member } = await organisation();
+test.concurrent('names the parameters that it ignored', async () => {
+  const { member } = await organization();
   await expectIgnoredParameters(member, 'GET', async () => ({ path: '/server_settings' }));
 });

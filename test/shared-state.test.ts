@@ -4,14 +4,14 @@ import { SharedState } from '../src/access/shared-state.ts';
 import { readCounter } from '../src/events/log-reads.ts';
 import { shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
-// What registrations share is kept until the log tells of a change. `GET /users` reads everything anew: both must agree,
-// whoever asks, after whatever happened.
+// Data that registrations share is cached until an event changes it. `GET /users` always reads the database. Both must
+// agree for every viewer, after every change.
 
 const GROUPS = { fetch_event_types: ['realm_user'] };
 
-/** Everybody as a registration tells of them, and as `GET /users` does. */
+/** Returns all users from a registration and from `GET /users`. */
 async function told(person: Person, clientGravatar: boolean) {
   const wanted = { client_gravatar: clientGravatar };
   const state = await person.register({ ...GROUPS, ...wanted });
@@ -23,8 +23,8 @@ async function told(person: Person, clientGravatar: boolean) {
   return { registered: byId(lists), read: byId(members) };
 }
 
-test.concurrent('a registration has everybody as they are, whatever was changed since somebody else registered', async () => {
-  const { owner, administrator, moderator, member, guest, bot, signUp } = await organisation();
+test.concurrent('a registration contains the current users, whatever has changed since another user registered', async () => {
+  const { owner, administrator, moderator, member, guest, bot, signUp } = await organization();
   const viewers = [owner, administrator, moderator, member, guest, bot];
   const agree = async (when: string) => {
     for (const viewer of viewers) {
@@ -38,7 +38,7 @@ test.concurrent('a registration has everybody as they are, whatever was changed 
   await agree('once more');
   await member.ok('PATCH', '/settings', { full_name: 'Another name, ü 👋' });
   await agree('after a name');
-  // Somebody whose address nobody sees sees it themselves; the next of the same role does not.
+  // A user whose address is hidden sees it. Another user with the same role does not.
   await member.ok('PATCH', '/settings', { email_address_visibility: 5 });
   await agree('after an address was hidden');
   const zoe = await signUp('zoe');
@@ -60,8 +60,8 @@ test.concurrent('a registration has everybody as they are, whatever was changed 
   await agree('after they came back');
 });
 
-test.concurrent('those who register at once are told the same', async () => {
-  const { member, signUp } = await organisation();
+test.concurrent('concurrent registrations get the same data', async () => {
+  const { member, signUp } = await organization();
   const others = await Promise.all(['ann', 'bob', 'cas', 'dia'].map((name) => signUp(name)));
   const replies = await Promise.all([member, ...others, member].map((person) => person.register(GROUPS)));
   const ids = replies.map((reply) => reply['realm_users'].map((user: { user_id: number }) => user.user_id));
@@ -69,22 +69,22 @@ test.concurrent('those who register at once are told the same', async () => {
   expect(ids[0]).toEqual(expect.arrayContaining(others.map(({ id }) => id)));
 });
 
-test.concurrent('what is shared stays within its organisation', async () => {
-  const [one, other] = await Promise.all([organisation(), organisation()]);
+test.concurrent('shared data stays within its organization', async () => {
+  const [one, other] = await Promise.all([organization(), organization()]);
   const names = async (person: Person) =>
     (await person.register(GROUPS))['realm_users'].map((user: { user_id: number }) => user.user_id);
   const [first, second] = [await names(one.member), await names(other.member)];
   expect(first.filter((id: number) => second.includes(id))).toEqual([]);
 });
 
-test('of those who come at once, one reads, whatever has changed since somebody else did', async () => {
+test('concurrent registrations read once, whatever has changed since the previous one', async () => {
   await using service = await shareInProcess();
   const { app } = service;
-  const { owner, realm } = await organisation({}, { on: service });
+  const { owner, realm } = await organization({}, { on: service });
   const moment = async () => ({ db: app.db, position: (await readCounter(app.db, realm.id)).lastId });
   const readings: { readonly end: () => void }[] = [];
   const part = {
-    ...{ realmId: realm.id, name: 'names', toldBy: ['realm_user'], bytesOf: () => 1 },
+    ...{ realmId: realm.id, name: 'names', eventTypes: ['realm_user'], bytesOf: () => 1 },
     async read() {
       const { fullName } = await app.db.user.findFirstOrThrow({ where: { id: owner.id } });
       await new Promise<void>((end) => void readings.push({ end }));
@@ -95,7 +95,7 @@ test('of those who come at once, one reads, whatever has changed since somebody 
     const at = await moment();
     return Array.from({ length: 8 }, () => state.of(at, part));
   };
-  /** Ends the readings one after the other, as they come. @returns How many there were. */
+  /** Completes the reads in their order. @returns Their number. */
   const endAll = async (told: readonly Promise<string>[]) => {
     let count = 0;
     const all = Promise.allSettled(told);
@@ -117,7 +117,7 @@ test('of those who come at once, one reads, whatever has changed since somebody 
   expect(await endAll(second)).toBe(1);
   expect(await Promise.all(second)).toEqual(Array(8).fill('Once changed'));
 
-  // Those whom what is being read is too old for wait for it all the same.
+  // Callers for whom the running read is too old still wait for it.
   await owner.ok('PATCH', '/settings', { full_name: 'Twice changed' });
   const early = await come(state);
   await expect.poll(() => readings.length).toBe(1);

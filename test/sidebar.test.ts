@@ -3,9 +3,9 @@ import { builder } from '../src/api/graphql/builder.ts';
 import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
-import { FIRST_SCREEN, fillOrganisation, LARGE } from './helpers/large-organisation.ts';
+import { FIRST_SCREEN, fillOrganization, LARGE } from './helpers/large-organization.ts';
 import type { Person } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
 const MESSAGE = 'databaseId content sender { fullName }';
 const UNREAD = `unreadCount unreadMentionCount firstUnread { ${MESSAGE} }`;
@@ -18,7 +18,7 @@ const SIDEBAR = `{
 }`;
 
 let service: InProcess;
-let people: Organisation;
+let people: Organization;
 let channelId: number;
 
 const say = async (by: Person, to: number, topic: string, content: string): Promise<number> =>
@@ -29,21 +29,21 @@ const channelOf = async (by: Person, name: string, members: readonly Person[]): 
   (await by.ok('POST', '/channels/create', { name, subscribers: members.map(({ id }) => id) })).id;
 
 beforeAll(async () => {
-  // A resolver that forgets `...query` fails here, instead of reading once per row.
+  // A resolver that does not pass `...query` on fails here, instead of running one query per row.
   (builder.options.prisma as { onUnusedQuery: string }).onUnusedQuery = 'error';
   service = await shareInProcess({ counts: true });
-  people = await organisation({}, { on: service });
+  people = await organization({}, { on: service });
   const { owner, member, guest } = people;
   channelId = await channelOf(owner, 'general', [owner, member, guest]);
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-/** What the sidebar shows of one channel, by topic. */
+/** Returns the topics of one channel in the sidebar. */
 const topicsIn = (sidebar: Json, name: string): Json[] =>
   sidebar.subscriptions.nodes.find(({ channel }: Json) => channel.name === name).channel.topics.nodes;
 
-describe('the sidebar of a chat, in one request', () => {
-  test('has channels, topics and conversations with what is unread, as it is read', async () => {
+describe('the sidebar of a chat in one request', () => {
+  test('contains channels, topics and conversations with unread counts, which change as messages are read', async () => {
     const { owner, member, guest } = people;
     const first = await say(owner, channelId, 'Lunch', 'hungry?');
     const second = await say(owner, channelId, 'lunch', `@**${member.name}** come`);
@@ -76,14 +76,14 @@ describe('the sidebar of a chat, in one request', () => {
     const after = await member.query(SIDEBAR);
     expect(topicsIn(after, 'general')[1]).toMatchObject({ unreadCount: 0, firstUnread: null });
     expect(after.subscriptions.nodes[0]).toMatchObject({ unreadCount: 1, unreadMentionCount: 0 });
-    // To whom it was said, nothing else is.
+    // The owner only sees the message to three users.
     const ofOwner = await owner.query(SIDEBAR);
     expect(ofOwner.directConversations.nodes).toMatchObject([{ lastMessage: { content: 'all three' } }]);
   });
 
-  test('takes as many statements for many as for few', async () => {
+  test('takes as many statements for many objects as for few', async () => {
     const { owner, member, guest, administrator, moderator } = people;
-    // What was sent before may still be on its way to readers, by statements of its own.
+    // Earlier messages may still be in delivery, with statements of their own.
     const statements = async (): Promise<string[]> => {
       const runs: string[][] = [];
       for (let i = 0; i < 3; i++) runs.push(await service.queriesOf(() => member.query(SIDEBAR)));
@@ -101,20 +101,20 @@ describe('the sidebar of a chat, in one request', () => {
     expect(sidebar.subscriptions.nodes).toHaveLength(5);
     expect(sidebar.directConversations.nodes.length).toBeGreaterThan(4);
     const many = await statements();
-    // Loaders that are asked at the same moment share a statement: by a few it is a matter of time, never of numbers.
+    // Concurrent loaders share a statement, so the count varies slightly with timing, independently of the number of rows.
     expect(many.length, many.join('\n')).toBeLessThanOrEqual(few.length + 4);
   });
 });
 
 describe('the first screen of a large organisation', () => {
-  test('is one request that is not too much, in as many statements as that of a small one', async () => {
-    const small = await organisation({}, { on: service });
-    const large = await organisation({}, { on: service });
+  test('is one permitted request, with as many statements as that of a small one', async () => {
+    const small = await organization({}, { on: service });
+    const large = await organization({}, { on: service });
     const run = (sql: string, parameters: readonly unknown[]) => service.app.db.$executeRawUnsafe(sql, ...parameters);
     const general = await channelOf(small.owner, 'general', [small.owner, small.member]);
     await say(small.owner, general, 'lunch', 'hello');
     await write(small.owner, [small.member], 'hello');
-    await fillOrganisation(run, {
+    await fillOrganization(run, {
       ...{ realmId: large.realm.id, readerId: large.member.id, senderId: large.owner.id },
     });
     const statements = async (person: Person): Promise<string[]> => {
@@ -133,16 +133,16 @@ describe('the first screen of a large organisation', () => {
       expect([unreadCount, channel.topics.nodes.length]).toEqual([LARGE.topicsEach, 5]);
     }
     expect(screen.directConversations.nodes).toHaveLength(LARGE.conversations);
-    // The first that is unread, with what is older (nothing) and what is newer.
+    // The first unread message, no older ones, and the newer ones.
     expect(screen.messages.nodes).toHaveLength(51);
   });
 });
 
-describe('what is found by its id', () => {
+describe('a lookup by id finds', () => {
   const find = async (person: Person, id: string): Promise<Json> =>
     (await person.query('query ($id: ID!) { node(id: $id) { __typename ... on Topic { name } } }', { id })).node;
 
-  test('a topic, under one id in whatever case it is written, for those who may read it', async () => {
+  test('a topic, under one id for every case of its name, for users who can read it', async () => {
     const { owner, member, guest } = people;
     const hidden = (
       await owner.ok('POST', '/channels/create', { name: 'hidden', subscribers: [owner.id], invite_only: true })
@@ -164,7 +164,7 @@ describe('what is found by its id', () => {
     expect(await find(guest, id)).toBeNull();
   });
 
-  test('a topic of whatever script, by the id that its channel tells', async () => {
+  test('a topic in any script, by the id that its channel returns', async () => {
     const { owner } = people;
     const to = await channelOf(owner, 'scripts', [owner]);
     for (const name of ['✔ Größe 🎉', 'İstanbul: a:b', '日本語', 'ΟΔΟΣ', '']) await say(owner, to, name, 'x');
@@ -174,7 +174,7 @@ describe('what is found by its id', () => {
       expect(await find(owner, id)).toEqual({ __typename: 'Topic', name });
   });
 
-  test('a conversation, for those who take part in it', async () => {
+  test('a conversation, for its participants', async () => {
     const { owner, member, guest } = people;
     await write(guest, [member], 'between us');
     const { directConversations } = await guest.query('{ directConversations(first: 1) { nodes { id } } }');
@@ -183,7 +183,7 @@ describe('what is found by its id', () => {
     expect(await find(owner, id)).toBeNull();
   });
 
-  test('what is of one user or of the organization, under one id wherever it is shown', async () => {
+  test('an object of a user or of the organization, under one id in every place', async () => {
     const { owner, member } = people;
     const id = await say(member, channelId, 'ids', 'x');
     await owner.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'octopus' });
@@ -211,7 +211,7 @@ describe('what is found by its id', () => {
     const ofGeneral = shown.subscriptions.nodes.find(({ channel }: Json) => channel.name === 'general');
     expect(ofGeneral.id).toBe(shown.channel.ownSubscription.id);
     const [{ reactions, topic }] = shown.messages.nodes;
-    // Who sees each of them besides.
+    // Each object with its type, and whether other users can see it.
     for (const [object, typename, seesToo] of [
       [shown.organization, 'Organization', true],
       [shown.ownSettings, 'UserSettings', false],
@@ -230,7 +230,7 @@ describe('what is found by its id', () => {
     }
   });
 
-  test('a reaction, for those who may read what it is on', async () => {
+  test('a reaction, for users who can read its message', async () => {
     const { owner, member, guest } = people;
     const id = await write(owner, [member], 'between us two');
     const { reaction } = await member.mutate('addReaction', { messageId: id, emojiName: 'octopus' }, 'reaction { id }');
@@ -238,7 +238,7 @@ describe('what is found by its id', () => {
     expect(await find(guest, reaction.id)).toBeNull();
   });
 
-  test('a page of conversations goes on where the last one ended, in both directions', async () => {
+  test('a page of conversations continues where the last one ended, in both directions', async () => {
     const { member } = people;
     const page = 'nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }';
     const read = async (args: string): Promise<Json> =>

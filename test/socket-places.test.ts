@@ -3,35 +3,34 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../src/platform/config.ts';
 import { send } from './helpers/http.ts';
-import { isGroupPicked } from './helpers/part.ts';
 import type { Visitor } from './helpers/person.ts';
 import { METRICS, type ServerProcess } from './helpers/process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
-import { type Organisation, organisation, startServer } from './helpers/server.ts';
+import { type Organization, organization, startServer } from './helpers/server.ts';
 
-/** Numbers a test gets to the end of. */
+/** Limits that a test can reach. */
 const PER_IP = 4;
 const PER_USER = 3;
 const MAX = 10;
 
-describe.runIf(isGroupPicked('socket-places.test.ts'))('places for sockets', () => {
+describe('limits of sockets', () => {
   let server: ServerProcess;
-  let people: Organisation;
+  let people: Organization;
 
   beforeAll(async () => {
     const limits = { SOCKETS_PER_IP: String(PER_IP), SOCKETS_PER_USER: String(PER_USER), MAX_SOCKETS: String(MAX) };
     server = await startServer({ env: { ...limits, ...METRICS.env, TRUST_PROXY: '1' } });
-    people = await organisation({}, { on: server });
+    people = await organization({}, { on: server });
   }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());
 
   let addresses = 0;
-  /** As if from somewhere else: a proxy in front says where. */
+  /** Returns headers of a request from another address, as a proxy in front sets them. */
   const from = (address = `192.0.2.${++addresses}`) => ({ 'x-forwarded-for': address });
 
   const open = (headers: Readonly<Record<string, string>>) => RawSocket.open(people.anonymous, undefined, headers);
 
-  /** A socket that is signed in, or why it is not. */
+  /** Opens an authenticated socket. @throws {Error} If it is closed instead. */
   async function signedIn(who: Visitor, headers: Readonly<Record<string, string>>): Promise<RawSocket> {
     const socket = await RawSocket.open(who, undefined, headers);
     socket.send({ type: 'connection_init', payload: { authorization: who.authorization } });
@@ -44,7 +43,7 @@ describe.runIf(isGroupPicked('socket-places.test.ts'))('places for sockets', () 
     ...{ 'sec-websocket-key': Buffer.alloc(16).toString('base64'), 'sec-websocket-protocol': 'graphql-transport-ws' },
   };
 
-  /** The plain answer to a handshake that is refused. */
+  /** Returns the HTTP response to a refused handshake. */
   async function refusal(headers: Readonly<Record<string, string>>) {
     const { host } = people.realm;
     const reply = await send(server.url, {
@@ -55,7 +54,7 @@ describe.runIf(isGroupPicked('socket-places.test.ts'))('places for sockets', () 
     return { status: reply.status, retryAfter: reply.headers['retry-after'], body: JSON.parse(reply.text) };
   }
 
-  /** Until every socket of the test before is counted out. */
+  /** Waits until the server no longer counts sockets of the previous test. */
   async function allGone(): Promise<void> {
     await vi.waitFor(async () => {
       const { text } = await send(server.url, { method: 'GET', path: '/metrics', headers: METRICS.headers });
@@ -63,7 +62,7 @@ describe.runIf(isGroupPicked('socket-places.test.ts'))('places for sockets', () 
     }, 10_000);
   }
 
-  /** Bytes on a connection of the test's own, which leaves its half open. */
+  /** Sends bytes over a separate connection, which keeps its half open. */
   async function raw(bytes: string): Promise<{ socket: Socket; closed: Promise<void>; head: Promise<string> }> {
     const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
     socket.on('error', () => {});
@@ -76,11 +75,11 @@ describe.runIf(isGroupPicked('socket-places.test.ts'))('places for sockets', () 
   }
 
   describe('sockets of one address', () => {
-    test('on which nobody signs in are limited: 429 at the handshake, and those that are open stay', async () => {
+    test('without credentials are limited: 429 at the handshake, and open ones stay open', async () => {
       await allGone();
       const here = from();
       const sockets = [await open(here), await open(here), await open(here)];
-      // One that says it is nobody's is still the address's.
+      // A socket that connects without credentials still counts for the address.
       sockets[0]?.send({ type: 'connection_init' });
       await sockets[0]?.next('connection_ack');
       sockets.push(await open(here));
@@ -89,19 +88,19 @@ describe.runIf(isGroupPicked('socket-places.test.ts'))('places for sockets', () 
         retryAfter: '10',
         body: {
           ...{ result: 'error', code: 'RATE_LIMIT_HIT', 'retry-after': 10 },
-          msg: '4 sockets of this address are open without a sign-in; try again in 10 seconds',
+          msg: '4 unauthenticated sockets are open from this address; try again in 10 seconds',
         },
       });
       sockets.push(await open(from()));
       sockets[0]?.subscribe('1', '{ __typename }');
       expect((await sockets[0]?.next('next'))?.payload.data).toEqual({ __typename: 'Query' });
-      // A place is free as soon as a socket is gone.
+      // A permit is free as soon as its socket is closed.
       sockets[1]?.cut();
       await vi.waitFor(async () => sockets.push(await open(here)), 5_000);
       for (const socket of sockets) socket.cut();
     });
 
-    test('are not limited by those that signed in, up to half of the process', async () => {
+    test('are not limited by authenticated ones, up to half of the process', async () => {
       await allGone();
       const here = from();
       const { owner, member, guest } = people;
@@ -109,13 +108,13 @@ describe.runIf(isGroupPicked('socket-places.test.ts'))('places for sockets', () 
       for (const who of [owner, member, guest, owner, member]) sockets.push(await signedIn(who, here));
       expect(await refusal(here)).toMatchObject({
         status: 429,
-        body: { code: 'RATE_LIMIT_HIT', msg: expect.stringContaining('Too many sockets of this address are open') },
+        body: { code: 'RATE_LIMIT_HIT', msg: expect.stringContaining('Too many sockets are open from this address') },
       });
       for (const socket of sockets) socket.cut();
     });
   });
 
-  test('sockets of one account are limited over all addresses: 1013 with the reason, and those that are open stay', async () => {
+  test('sockets of one account are limited across all addresses: 1013 with the reason, and open ones stay open', async () => {
     await allGone();
     const { member, owner } = people;
     const sockets: RawSocket[] = [];
@@ -148,11 +147,11 @@ describe.runIf(isGroupPicked('socket-places.test.ts'))('places for sockets', () 
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join('')}\r\n`;
 
-  test('sockets that never say anything, not even goodbye, are gone seconds after their time to introduce themselves', async () => {
+  test('sockets that send nothing are closed seconds after the time limit for connection_init', async () => {
     await allGone();
     const sockets = await Promise.all(Array.from({ length: PER_IP }, () => raw(upgrade('/graphql'))));
     for (const { head } of sockets) expect(await head).toContain('101 Switching Protocols');
-    // 5 s to introduce itself, and 1 s to answer the close. The protocol's library would wait for the answer for 30 s.
+    // 5 s for connection_init, and 1 s to answer the close frame. The ws library would wait 30 s for the answer.
     await new Promise((resolve) => setTimeout(resolve, 5_000));
     await allGone();
     for (const { socket } of sockets) socket.destroy();
@@ -163,18 +162,18 @@ describe.runIf(isGroupPicked('socket-places.test.ts'))('places for sockets', () 
     ['a socket where there is none', (): string => upgrade('/api/v1/events'), '404'],
     ['a head without end', (): string => `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`, '431'],
   ] as const)(
-    'a connection that asked for %s is closed when the other end keeps it half open',
+    'a connection that requested %s is closed even if the peer keeps it half open',
     async ([, bytes, status]) => {
       const { socket, head, closed } = await raw(bytes());
       expect(await head).toContain(`HTTP/1.1 ${status}`);
-      // The connection of a peer that keeps its half is broken by what it sends after that.
+      // The connection is reset when the peer sends more data after its end.
       const probe = setInterval(() => socket.write('still here'), 250);
       await closed.finally(() => clearInterval(probe));
     },
   );
 });
 
-test('the configuration is a number, or "off" but for the whole process', () => {
+test('the configuration is a number, or "off" except for the whole process', () => {
   expect(readConfig({})).toMatchObject({ socketsPerUser: 100, socketsPerIp: 100, maxSockets: 20_000 });
   const off = readConfig({ SOCKETS_PER_USER: 'off', SOCKETS_PER_IP: 'off' });
   expect([off.socketsPerUser, off.socketsPerIp]).toEqual([undefined, undefined]);

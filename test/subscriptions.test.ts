@@ -3,7 +3,7 @@ import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const bad = (msg: string) => ({ status: 400, body: { result: 'error', code: 'BAD_REQUEST', msg } });
 const NOT_ALLOWED = bad('Insufficient permission');
@@ -29,9 +29,9 @@ async function own(person: Person, parameters: object = {}): Promise<Json[]> {
 
 const namesOf = async (person: Person) => (await own(person)).map(({ name }) => name);
 
-/** An organisation in which the member is alone in "general". */
+/** Creates an organization in which only the member is subscribed to "general". */
 async function withSubscription() {
-  const organised = await organisation();
+  const organised = await organization();
   const channel = await create(organised.member, 'general', { subscribers: [organised.member.id] });
   const set = (property: string, value: unknown, stream_id = channel) =>
     organised.member.rest('POST', '/users/me/subscriptions/properties', {
@@ -41,8 +41,8 @@ async function withSubscription() {
 }
 
 describe('POST /users/me/subscriptions', () => {
-  test.concurrent('subscribes the viewer, each channel in a colour of its own', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('subscribes the viewer, with a different color for each channel', async () => {
+    const { owner, member } = await organization();
     for (const name of ['a', 'b', 'c']) await create(owner, name);
     const { body } = await subscribe(member, [...named('a', 'B'), { name: 'c', color: '#ABC' }]);
     expect(body).toMatchObject({
@@ -62,9 +62,9 @@ describe('POST /users/me/subscriptions', () => {
     expect(subscriptions[0]).not.toHaveProperty('subscribers');
   });
 
-  test.concurrent('creates channels that are not there', async () => {
-    const { member, owner } = await organisation();
-    const heard = await owner.hearing();
+  test.concurrent('creates channels that do not exist', async () => {
+    const { member, owner } = await organization();
+    const heard = await owner.receiving();
     const { status } = await subscribe(member, [{ name: 'new', description: 'A *new* one' }], { invite_only: false });
     expect(status).toBe(200);
     const [{ stream_id, ...channel }] = await own(member);
@@ -75,15 +75,15 @@ describe('POST /users/me/subscriptions', () => {
     ]);
   });
 
-  test.concurrent('tells the subscriber, and the others who see the channel', async () => {
+  test.concurrent('notifies the subscriber, and other users who can see the channel', async () => {
     const { member, guest, owner, channel } = await withSubscription();
-    const heard = await Promise.all([member, guest, owner].map((person) => person.hearing()));
+    const heard = await Promise.all([member, guest, owner].map((person) => person.receiving()));
     await subscribe(member, named('general'), { principals: [guest.id] });
     const [byMember, byGuest, byOwner] = await Promise.all(heard.map((hear) => hear()));
     const peer = { type: 'subscription', op: 'peer_add', stream_ids: [channel], user_ids: [guest.id] };
     expect(byMember).toEqual([peer]);
     expect(byOwner).toEqual([peer]);
-    // A guest did not even see the channel before.
+    // The guest could not see the channel before.
     expect(byGuest).toMatchObject([
       { type: 'stream', op: 'create', streams: [{ stream_id: channel }] },
       {
@@ -94,9 +94,9 @@ describe('POST /users/me/subscriptions', () => {
     ]);
   });
 
-  test.concurrent('says who was subscribed already, and tells nothing of them', async () => {
+  test.concurrent('lists users who were already subscribed, without events', async () => {
     const { member, guest } = await withSubscription();
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     const { body } = await subscribe(member, named('general'), { principals: [member.id] });
     expect(body).toMatchObject({ subscribed: {}, already_subscribed: { [member.id]: ['general'] } });
     expect(await heard()).toEqual([]);
@@ -107,7 +107,7 @@ describe('POST /users/me/subscriptions', () => {
     });
   });
 
-  test.concurrent('gives who comes back their former settings', async () => {
+  test.concurrent('restores the former settings of a returning subscriber', async () => {
     const { member, channel, set } = await withSubscription();
     await set('is_muted', true);
     await set('color', '#123456');
@@ -118,8 +118,8 @@ describe('POST /users/me/subscriptions', () => {
     ]);
   });
 
-  test.concurrent('refuses a private channel the viewer may not open, or only leaves it out', async () => {
-    const { owner, administrator, member, moderator } = await organisation();
+  test.concurrent('refuses a private channel that the viewer cannot access, or only skips it', async () => {
+    const { owner, administrator, member, moderator } = await organization();
     await create(member, 'hidden', { invite_only: true, subscribers: [member.id] });
     await create(member, 'open');
     for (const person of [moderator, administrator, owner]) {
@@ -134,8 +134,8 @@ describe('POST /users/me/subscriptions', () => {
     expect(await namesOf(moderator)).toEqual(['hidden', 'open']);
   });
 
-  test.concurrent('tells the name of a private channel as taken only to who may create one, and as they wrote it', async () => {
-    const { owner, member, moderator } = await organisation();
+  test.concurrent("reports a private channel's name as taken only to users who can create one, as they wrote it", async () => {
+    const { owner, member, moderator } = await organization();
     await create(member, 'Hidden', { invite_only: true, subscribers: [member.id] });
     expect(await subscribe(moderator, named('hidden'))).toMatchObject(bad('Unable to access channel (hidden).'));
     const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
@@ -155,17 +155,17 @@ describe('POST /users/me/subscriptions', () => {
     expect(taken?.body).toEqual(free?.body);
   });
 
-  test.concurrent('opens a private channel to who may subscribe, and not to guests', async () => {
-    const { member, moderator, guest } = await organisation();
+  test.concurrent('lets users with the permission subscribe to a private channel, except guests', async () => {
+    const { member, moderator, guest } = await organization();
     const ids = { direct_members: [moderator.id, guest.id], direct_subgroups: [] };
     await create(member, 'hidden', { invite_only: true, can_subscribe_group: ids });
     expect((await subscribe(moderator, named('hidden'))).status).toBe(200);
     expect((await subscribe(guest, named('hidden'))).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
   });
 
-  test.concurrent('lets a guest neither into public channels nor create one nor add others', async () => {
+  test.concurrent('does not let a guest subscribe to public channels, create one, or add other users', async () => {
     const { member, guest, channel } = await withSubscription();
-    // What a guest does not see is like what is not there, which they may not create.
+    // An invisible channel counts as nonexistent, and guests cannot create it.
     const refused = await subscribe(guest, named('new'));
     expect(refused.body.code).toBe('UNAUTHORIZED_PRINCIPAL');
     const ofUnseen = await subscribe(guest, named('general'));
@@ -199,14 +199,14 @@ describe('POST /users/me/subscriptions', () => {
     ['a good channel beside a bad one', { subscriptions: named('fine', ' ') }, "Channel name can't be empty."],
   ])('refuses %s', async ([, fields, msg]) => {
     const { owner } = await withSubscription();
-    const heard = await owner.hearing();
+    const heard = await owner.receiving();
     const { status, body } = await subscribe(owner, named('general'), { ...fields });
     expect([status, body.code]).toEqual([400, 'BAD_REQUEST']);
     if (msg !== '') expect(body.msg).toBe(msg);
     expect(await heard()).toEqual([]);
   });
 
-  test.concurrent('knows nobody of another organization, and no channel of it', async () => {
+  test.concurrent('refuses users and channels of another organization', async () => {
     const [{ member, channel }, other] = await Promise.all([withSubscription(), withSubscription()]);
     const reply = await subscribe(member, named('general'), { principals: [other.owner.id] });
     expect(reply).toMatchObject(bad('No such user'));
@@ -215,11 +215,11 @@ describe('POST /users/me/subscriptions', () => {
 });
 
 describe('DELETE /users/me/subscriptions', () => {
-  test.concurrent('unsubscribes the viewer, and says what was to do', async () => {
+  test.concurrent('unsubscribes the viewer, and reports what was done', async () => {
     const { member, owner, guest, channel } = await withSubscription();
     await subscribe(member, named('general'), { principals: [guest.id] });
     await create(owner, 'other');
-    const heard = await Promise.all([member, owner, guest].map((person) => person.hearing()));
+    const heard = await Promise.all([member, owner, guest].map((person) => person.receiving()));
     const { body } = await unsubscribe(member, ['general', 'other']);
     expect(body).toMatchObject({ removed: ['general'], not_removed: ['other'] });
     const peer = { type: 'subscription', op: 'peer_remove', stream_ids: [channel], user_ids: [member.id] };
@@ -231,17 +231,17 @@ describe('DELETE /users/me/subscriptions', () => {
     expect(await namesOf(member)).toEqual([]);
   });
 
-  test.concurrent('takes a private channel out of the sight of who leaves it', async () => {
-    const { member, moderator } = await organisation();
+  test.concurrent('hides a private channel from users who leave it', async () => {
+    const { member, moderator } = await organization();
     const id = await create(member, 'hidden', { invite_only: true, subscribers: [member.id, moderator.id] });
-    const heard = await moderator.hearing();
+    const heard = await moderator.receiving();
     await unsubscribe(moderator, ['hidden']);
     expect((await heard()).map(({ type, op }) => `${type} ${op}`)).toEqual(['subscription remove', 'stream delete']);
     expect(await moderator.rest('GET', `/streams/${id}`)).toMatchObject(bad('Invalid channel ID'));
   });
 
-  test.concurrent('lets remove others who may: administrators, and who administers every channel named', async () => {
-    const { owner, administrator, moderator, member, guest } = await organisation();
+  test.concurrent('lets administrators, and users who administer every given channel, remove others', async () => {
+    const { owner, administrator, moderator, member, guest } = await organization();
     const everybody = [owner, administrator, moderator, member, guest].map(({ id }) => id);
     await create(member, 'mine', { subscribers: everybody });
     await create(owner, 'theirs', { subscribers: everybody });
@@ -258,15 +258,15 @@ describe('DELETE /users/me/subscriptions', () => {
     expect((await remove(moderator, ['mine'], administrator)).body.removed).toEqual(['mine']);
   });
 
-  test.concurrent('lets people remove their own bots', async () => {
-    const { owner, bot, member } = await organisation();
+  test.concurrent('lets users remove their own bots', async () => {
+    const { owner, bot, member } = await organization();
     await create(member, 'general', { subscribers: [owner.id, bot.id] });
     const { body } = await unsubscribe(owner, ['general'], { principals: [bot.id] });
     expect(body.removed).toEqual(['general']);
   });
 
-  test.concurrent('knows no channel that is not there, or not for the viewer', async () => {
-    const { member, moderator } = await organisation();
+  test.concurrent('refuses unknown and invisible channels', async () => {
+    const { member, moderator } = await organization();
     await create(member, 'hidden', { invite_only: true, subscribers: [member.id] });
     for (const name of ['nothing', 'hidden']) {
       expect(await unsubscribe(moderator, [name])).toMatchObject(bad(`Channel(s) (${name}) do not exist`));
@@ -275,7 +275,7 @@ describe('DELETE /users/me/subscriptions', () => {
 });
 
 describe('PATCH /users/me/subscriptions', () => {
-  test.concurrent('adds and removes at once', async () => {
+  test.concurrent('adds and removes in one request', async () => {
     const { member, owner } = await withSubscription();
     await create(owner, 'other');
     const parameters = { add: [{ name: 'other', color: '#ff0000' }], delete: ['general'] };
@@ -285,7 +285,7 @@ describe('PATCH /users/me/subscriptions', () => {
     expect(await own(member)).toMatchObject([{ name: 'other', color: '#ff0000' }]);
   });
 
-  test.concurrent('does all of it or nothing, and wants something to do', async () => {
+  test.concurrent('does everything or nothing, and requires at least one change', async () => {
     const { member } = await withSubscription();
     const nothing = bad('Nothing to do. Specify at least one of "add" or "delete".');
     expect(await member.rest('PATCH', '/users/me/subscriptions')).toMatchObject(nothing);
@@ -297,7 +297,7 @@ describe('PATCH /users/me/subscriptions', () => {
 });
 
 describe('GET /users/me/subscriptions', () => {
-  test.concurrent('adds the other subscribers when asked', async () => {
+  test.concurrent('contains the other subscribers on request', async () => {
     const { member, owner, guest } = await withSubscription();
     await subscribe(member, named('general'), { principals: [owner.id, guest.id] });
     const others = [owner.id, guest.id].sort((a, b) => a - b);
@@ -309,7 +309,7 @@ describe('GET /users/me/subscriptions', () => {
     expect(body).toMatchObject({ code: 'BAD_REQUEST', msg: 'Invalid include_subscribers' });
   });
 
-  test.concurrent('lists archived channels only by themselves: they keep their subscriptions', async () => {
+  test.concurrent('keeps subscriptions when a channel is archived and restored', async () => {
     const { member, channel } = await withSubscription();
     await member.ok('DELETE', `/streams/${channel}`);
     await member.ok('PATCH', `/streams/${channel}`, { is_archived: false });
@@ -323,19 +323,19 @@ describe('POST /users/me/subscriptions/properties', () => {
     ...['email_notifications', 'wildcard_mentions_notify'],
   ];
 
-  test.concurrent.for(BOOLEANS.map((name) => [name]))('sets %s, told to the user alone', async ([property = '']) => {
+  test.concurrent.for(BOOLEANS.map((name) => [name]))('sets %s, notifies only the user', async ([property = '']) => {
     const { member, owner, channel, set } = await withSubscription();
     await subscribe(owner, named('general'));
-    const heard = await Promise.all([member.hearing(), owner.hearing()]);
+    const heard = await Promise.all([member.receiving(), owner.receiving()]);
     expect((await set(property, true)).status).toBe(200);
     expect((await own(member))[0][property]).toBe(true);
     const event = { type: 'subscription', op: 'update', stream_id: channel, property, value: true };
     expect(await Promise.all(heard.map((hear) => hear()))).toEqual([[event], []]);
   });
 
-  test.concurrent('takes muting by both its names, tells it by both, and leaves the pin', async () => {
+  test.concurrent('accepts muting by both names, sends events for both, and keeps the pin', async () => {
     const { member, channel, set } = await withSubscription();
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     await set('is_muted', true);
     expect((await own(member))[0]).toMatchObject({ is_muted: true, in_home_view: false, pin_to_top: false });
     await set('in_home_view', true);
@@ -353,24 +353,24 @@ describe('POST /users/me/subscriptions/properties', () => {
     }
   });
 
-  test.concurrent('stores a short colour as a long one', async () => {
+  test.concurrent('stores a short color in its long form', async () => {
     const { member, set } = await withSubscription();
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     await set('color', '#F0a');
     expect((await own(member))[0].color).toBe('#ff00aa');
     expect(await heard()).toMatchObject([{ property: 'color', value: '#ff00aa' }]);
   });
 
-  test.concurrent('tells nothing of what is as it was', async () => {
+  test.concurrent('sends no events for unchanged values', async () => {
     const { member, set } = await withSubscription();
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     await set('is_muted', false);
     await set('in_home_view', true);
     await set('pin_to_top', false);
     expect(await heard()).toEqual([]);
   });
 
-  test.concurrent('applies many in order, or none when one is refused', async () => {
+  test.concurrent('applies several changes in order, or none if one is refused', async () => {
     const { member, channel } = await withSubscription();
     const entry = (property: string, value: unknown, stream_id = channel) => ({ stream_id, property, value });
     const change = (...subscription_data: object[]) =>
@@ -394,14 +394,14 @@ describe('POST /users/me/subscriptions/properties', () => {
     ['null', 'push_notifications', null, ''],
   ])('refuses %s', async ([, property, value, msg]) => {
     const { member, set } = await withSubscription();
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     const { status, body } = await set(property, value);
     expect([status, body.code]).toEqual([400, 'BAD_REQUEST']);
     if (msg !== '') expect(body.msg).toBe(msg);
     expect(await heard()).toEqual([]);
   });
 
-  test.concurrent('knows no channel that is not there, or not for the viewer, and wants a subscription', async () => {
+  test.concurrent('refuses unknown and invisible channels, and channels without a subscription', async () => {
     const [{ owner, member, guest, channel }, other] = await Promise.all([withSubscription(), withSubscription()]);
     const hidden = await create(member, 'hidden', { invite_only: true, subscribers: [member.id] });
     const pin = (person: Person, stream_id: number) =>
@@ -414,7 +414,7 @@ describe('POST /users/me/subscriptions/properties', () => {
     expect(await pin(owner, channel)).toMatchObject(bad(`Not subscribed to channel ID ${channel}`));
   });
 
-  test.concurrent('needs its parameter, and each entry its keys', async () => {
+  test.concurrent('requires its parameter, and the keys of each entry', async () => {
     const { member } = await withSubscription();
     const path = '/users/me/subscriptions/properties';
     expect((await member.rest('POST', path)).body).toMatchObject({
@@ -427,7 +427,7 @@ describe('POST /users/me/subscriptions/properties', () => {
 
 describe('/users/me/subscriptions/{stream_id}', () => {
   test.concurrent.for([['POST'], ['PATCH']] as const)(
-    '%s sets one property, with the rules of many',
+    '%s sets one property, with the rules for several',
     async ([method]) => {
       const { member, owner, channel } = await withSubscription();
       const path = `/users/me/subscriptions/${channel}`;
@@ -447,7 +447,7 @@ describe('/users/me/subscriptions/{stream_id}', () => {
 });
 
 describe('GET /users/{user_id}/subscriptions/{stream_id}', () => {
-  test.concurrent('says whether a user is in a channel the viewer sees', async () => {
+  test.concurrent('reports whether a user is subscribed to a channel that the viewer can see', async () => {
     const { member, owner, guest, channel } = await withSubscription();
     const ask = (viewer: Person, userId: number, channelId = channel) =>
       viewer.rest('GET', `/users/${userId}/subscriptions/${channelId}`);
@@ -460,8 +460,8 @@ describe('GET /users/{user_id}/subscriptions/{stream_id}', () => {
 });
 
 describe('GET /users/{user_id}/channels', () => {
-  test.concurrent('lists the channels a user is in and the viewer sees, alike over both doors', async () => {
-    const { owner, administrator, member, guest, bot, signUp } = await organisation();
+  test.concurrent("lists a user's channels that the viewer can see, in both APIs", async () => {
+    const { owner, administrator, member, guest, bot, signUp } = await organization();
     const ids: Record<string, number> = {};
     for (const [name, more] of [
       ['open', {}],
@@ -491,18 +491,18 @@ describe('GET /users/{user_id}/channels', () => {
     expect(await listed(member, guest)).toEqual(['shared']);
     expect(await listed(outsider, guest)).toEqual([]);
     expect(await listed(member, bot)).toEqual([]);
-    // Who is deactivated is in no channel; the list of its subscribers says the same.
+    // A deactivated user has no subscriptions, as the subscriber list shows.
     await owner.ok('DELETE', `/users/${member.id}`);
     expect(await listed(owner, member)).toEqual([]);
-    const { owner: stranger } = await organisation();
+    const { owner: stranger } = await organization();
     for (const nobody of [stranger.id, 2_000_000_000]) {
       expect(await owner.rest('GET', `/users/${nobody}/channels`)).toMatchObject(bad('No such user'));
     }
     await expectIgnoredParameters(owner, 'GET', async () => ({ path: `/users/${guest.id}/channels` }), 'user_id');
   });
 
-  test.concurrent('are read page by page over GraphQL, from either end', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('can be paginated over GraphQL, from either end', async () => {
+    const { owner, member } = await organization();
     const names = ['a', 'b', 'c', 'd', 'e'];
     for (const name of names) await owner.ok('POST', '/channels/create', { name, subscribers: [member.id] });
     const page = async (args: string) => {
@@ -524,7 +524,7 @@ describe('GET /users/{user_id}/channels', () => {
   });
 });
 
-test.concurrent('every subscriptions endpoint names the parameters it ignored', async () => {
+test.concurrent('every subscriptions endpoint names the parameters that it ignored', async () => {
   const { member, channel } = await withSubscription();
   const path = '/users/me/subscriptions';
   const subscription_data = [{ stream_id: channel, property: 'is_muted', value: true }];

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { readConfig } from '../src/platform/config.ts';
 import { testFolder } from './helpers/program.ts';
 
-// The unit that is documented for systemd: what of it is the service's own.
+// Checks the documented systemd unit against the service.
 
 const ROOT = join(import.meta.dirname, '..');
 const UNIT = readFileSync(join(ROOT, 'src/server/team-chat@.service'), 'utf8');
@@ -12,13 +12,15 @@ const UNIT = readFileSync(join(ROOT, 'src/server/team-chat@.service'), 'utf8');
 const settings = (name: string) =>
   [...UNIT.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);
 
-test('the unit for systemd runs what npm start runs, with variables that the service reads', () => {
+test('the systemd unit runs the same as npm start, with variables that the service reads', () => {
   const [place = ''] = settings('WorkingDirectory');
   const [program = '', ...args] = settings('ExecStart')[0]?.split(' ') ?? [];
   expect(existsSync(program.replace(place, ROOT))).toBe(true);
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const [own = '', library] = settings('Environment');
-  expect(scripts.start).toBe(`exec env ${library} node ${args.join(' ')}`);
+  expect(scripts.start).toBe(`node ${args.join(' ').replace('src/main.ts', 'src/start.ts')}`);
+  const [, value] = /MALLOC_TRIM_THRESHOLD_: '(\d+)'/.exec(readFileSync(join(ROOT, 'src/start.ts'), 'utf8')) ?? [];
+  expect(library).toBe(`MALLOC_TRIM_THRESHOLD_=${value}`);
 
   const credentials = testFolder();
   writeFileSync(join(credentials, 'secret-key'), `${'s'.repeat(40)}\n`);
@@ -28,6 +30,6 @@ test('the unit for systemd runs what npm start runs, with variables that the ser
   expect(`/var/lib/${settings('StateDirectory')[0]?.replace('%i', '4001')}`).toBe(config.dataDir);
   const files = Number(settings('LimitNOFILE')[0]);
   expect(files).toBeGreaterThan(config.maxConnections);
-  // Stopping takes 5 s at the most.
+  // Stopping takes at most 5 s.
   expect(Number(settings('TimeoutStopSec')[0])).toBeGreaterThan(5);
 });

@@ -6,17 +6,17 @@ import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const bad = (msg: string) => ({ status: 400, body: { result: 'error', code: 'BAD_REQUEST', msg } });
 const INVALID_ID = bad('Invalid channel ID');
 
-/** A channel of the person's own. @returns Its id. */
+/** Creates a channel, by default with the person as its only subscriber. @returns Its id. */
 async function create(person: Person, name: string, fields: object = {}): Promise<number> {
   return (await person.ok('POST', '/channels/create', { name, subscribers: [person.id], ...fields })).id;
 }
 
-/** @returns The message's id. */
+/** Sends a channel message. @returns Its id. */
 async function send(person: Person, channel: number, topic: string, content = 'hello'): Promise<number> {
   return (await person.ok('POST', '/messages', { type: 'channel', to: channel, topic, content })).id;
 }
@@ -36,7 +36,7 @@ const subscribe = (person: Person, name: string, who: Person) =>
 const unsubscribe = (person: Person, name: string, who: Person) =>
   person.ok('DELETE', '/users/me/subscriptions', { subscriptions: [name], principals: [who.id] });
 
-/** A service of this file's own, whose clock goes on by `step` each time it is looked at. */
+/** A separate service, whose clock advances by `step` whenever it is read. */
 let service: InProcess;
 const start = Date.UTC(2026, 0, 1);
 const clock = { now: start, step: 0 };
@@ -52,7 +52,7 @@ afterAll(() => service[Symbol.asyncDispose]());
 
 const DAY_MS = 86_400_000;
 
-/** So many messages evenly from one day to another, as if they had been sent. */
+/** Inserts a number of messages, evenly distributed between two days, as if they had been sent. */
 const fill = (person: Person, realmId: number, channel: number, [count, from, to]: [number, number, number]) =>
   service.app.db.$executeRaw`
     INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content,
@@ -63,8 +63,8 @@ const fill = (person: Person, realmId: number, channel: number, [count, from, to
     FROM generate_series(0, ${count - 1}::int) AS i`;
 
 describe('GET /users/me/{stream_id}/topics', () => {
-  test.concurrent('lists each topic once, as its last message has it, the one last written to first', async () => {
-    const { member, moderator } = await organisation();
+  test.concurrent('lists each topic once, in the spelling of its last message, the most recent topic first', async () => {
+    const { member, moderator } = await organization();
     const channel = await create(member, 'general');
     expect(await topicsOf(member, channel)).toEqual([]);
     await send(member, channel, 'Lunch');
@@ -84,8 +84,8 @@ describe('GET /users/me/{stream_id}/topics', () => {
     await expectIgnoredParameters(member, 'GET', async () => ({ path: `/users/me/${channel}/topics` }), 'stream_id');
   });
 
-  test.concurrent('is for those who may read the channel, archived or not', async () => {
-    const { owner, administrator, member, moderator, guest, bot } = await organisation();
+  test.concurrent('requires access to the channel, archived or not', async () => {
+    const { owner, administrator, member, moderator, guest, bot } = await organization();
     const open = await create(member, 'open', { subscribers: [] });
     const hidden = await create(member, 'hidden', { invite_only: true, history_public_to_subscribers: true });
     const granting = await create(member, 'granting', {
@@ -98,7 +98,7 @@ describe('GET /users/me/{stream_id}/topics', () => {
       expect(await namesOf(person, open), person.name).toEqual(['topic']);
     }
     expect(await topicsFor(guest, open)).toMatchObject(INVALID_ID);
-    // For being an administrator nobody reads a private channel.
+    // Their role gives administrators no access to private channels.
     for (const person of [owner, administrator, moderator, guest, bot]) {
       expect(await topicsFor(person, hidden), person.name).toMatchObject(INVALID_ID);
     }
@@ -116,8 +116,8 @@ describe('GET /users/me/{stream_id}/topics', () => {
     expect(await topicsFor(moderator, hidden)).toMatchObject(INVALID_ID);
   });
 
-  test.concurrent('shows all of a shared history, and of a protected one what was sent in one’s own time', async () => {
-    const { owner, member, moderator, guest, bot } = await organisation();
+  test.concurrent('lists all topics of a shared history, and of a protected one those received while subscribed', async () => {
+    const { owner, member, moderator, guest, bot } = await organization();
     const privacy = { invite_only: true, subscribers: [member.id] };
     const shared = await create(member, 'shared', { ...privacy, history_public_to_subscribers: true });
     const guarded = await create(member, 'guarded', privacy);
@@ -154,8 +154,8 @@ describe('GET /users/me/{stream_id}/topics', () => {
     expect(await namesOf(member, guarded)).toEqual(['again', 'always', 'while away', 'during', 'before']);
   });
 
-  test.concurrent('follows the messages, and shows of a protected history what was received elsewhere', async () => {
-    const { administrator, member, moderator, guest } = await organisation();
+  test.concurrent('follows moved messages, also into a protected channel for users who received them before', async () => {
+    const { administrator, member, moderator, guest } = await organization();
     const open = await create(administrator, 'open', { subscribers: [moderator.id] });
     const guarded = await create(administrator, 'guarded', { invite_only: true });
     const id = await send(member, open, 'moving');
@@ -163,7 +163,7 @@ describe('GET /users/me/{stream_id}/topics', () => {
     await administrator.ok('PATCH', `/messages/${id}`, { stream_id: guarded, send_notification_to_new_thread: false });
     expect(await namesOf(member, open)).toEqual(['staying']);
     for (const person of [member, moderator, guest]) await subscribe(administrator, 'guarded', person);
-    // The moderator was sent it, the member wrote it, the guest has nothing to do with it.
+    // The moderator received the message, the member sent it, the guest did neither.
     for (const person of [member, moderator])
       expect(await topicsOf(person, guarded)).toEqual([{ name: 'moving', max_id: id }]);
     expect(await topicsOf(guest, guarded)).toEqual([]);
@@ -171,8 +171,8 @@ describe('GET /users/me/{stream_id}/topics', () => {
 });
 
 describe('Topic.messages', () => {
-  test.concurrent('pages through what the viewer may read in a topic, in both directions and around a message', async () => {
-    const { member, moderator, guest } = await organisation();
+  test.concurrent('paginates the messages of a topic that the viewer can read, in both directions and around one', async () => {
+    const { member, moderator, guest } = await organization();
     const channel = await create(member, 'a', { invite_only: true, history_public_to_subscribers: false });
     const early = await send(member, channel, 'Plans');
     await member.ok('POST', '/users/me/subscriptions', {
@@ -202,7 +202,7 @@ describe('Topic.messages', () => {
     expect(idsIn(await read(member, 'last: 2'))).toEqual([one, early]);
     const around = await read(member, `anchor: { messageId: "${globalId('Message', two ?? 0)}" }, first: 1, last: 1`);
     expect(idsIn(around)).toEqual([three, two, one]);
-    // Who came later reads what was sent since.
+    // Users who subscribed later can read the messages sent since then.
     expect(idsIn(await read(moderator, 'first: 10'))).toEqual([four, three, two, one]);
     expect(await read(guest, 'first: 10')).toBeUndefined();
   });
@@ -216,8 +216,8 @@ describe('Channel.topics', () => {
     } } } }
   }`;
 
-  test.concurrent('pages through the topics of many channels, in both directions', async () => {
-    const { administrator, member } = await organisation();
+  test.concurrent('paginates the topics of many channels, in both directions', async () => {
+    const { administrator, member } = await organization();
     const ids: number[] = [];
     for (const name of ['a', 'b']) ids.push(await create(member, name));
     const hidden = await create(member, 'c', { invite_only: true });
@@ -249,7 +249,7 @@ describe('Channel.topics', () => {
     expect(back.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true });
     expect(namesIn((await read(member, { last: 0 }))[0])).toEqual([]);
 
-    // An administrator sees the private channel, but not what is written in it.
+    // An administrator sees the private channel, but not its content.
     expect((await read(administrator, { first: 1 })).map(namesIn)).toEqual([['ONE'], [''], []]);
     const { errors } = await member.graphql(document, { after: 'x' });
     expect(errors?.[0].message).toBe('"after" is not a cursor of this list');
@@ -263,19 +263,19 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
     (await person.register({ fetch_event_types: ['muted_topics'], ...parameters })).muted_topics;
   const listed = (list: Json[]) => list.map(([channel, topic]) => [channel, topic]);
 
-  test.concurrent('mutes and unmutes as POST /user_topics does, by id or name, and tells old clients the whole list', async () => {
-    const { member, moderator } = await organisation();
+  test.concurrent('mutes and unmutes like POST /user_topics, by id or name, and sends old clients the whole list', async () => {
+    const { member, moderator } = await organization();
     const [general, other] = [await create(member, 'General'), await create(member, 'other')];
     const [old, modern, all, others] = [
-      await member.hearing({ event_types: ['muted_topics'] }),
-      await member.hearing({ event_types: ['muted_topics', 'user_topic'] }),
-      await member.hearing(),
-      await moderator.hearing(),
+      await member.receiving({ event_types: ['muted_topics'] }),
+      await member.receiving({ event_types: ['muted_topics', 'user_topic'] }),
+      await member.receiving(),
+      await moderator.receiving(),
     ];
     const before = Math.floor(Date.now() / 1000);
     for (const [op, parameters] of [
       ['add', { stream_id: general, topic: 'Lunch' }],
-      // What is so already succeeds, and is told to nobody.
+      // Changes without an effect succeed and send no event.
       ['add', { stream: 'general', topic: 'LUNCH' }],
       ['add', { stream: 'other', topic: '(no topic)' }],
       ['remove', { stream: 'GENERAL', topic: 'lunch' }],
@@ -313,10 +313,10 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
     }));
   });
 
-  test.concurrent('is told of topics that are muted and of no others, whoever changes them and how', async () => {
-    const { member, moderator } = await organisation();
+  test.concurrent('sends events only if the muted topics change, for every kind of change', async () => {
+    const { member, moderator } = await organization();
     const channel = await create(member, 'general', { subscribers: [member.id, moderator.id] });
-    const heard = await member.hearing({ event_types: ['muted_topics'] });
+    const heard = await member.receiving({ event_types: ['muted_topics'] });
     const set = (topic: string, visibility_policy: number) =>
       member.ok('POST', '/user_topics', { stream_id: channel, topic, visibility_policy });
     const lists = async () => (await heard()).map(({ muted_topics }) => muted_topics.map(([, topic]: Json) => topic));
@@ -332,8 +332,8 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
     expect(await lists()).toEqual([['a'], ['a', 'b'], ['a', 'c'], ['c']]);
   });
 
-  test.concurrent('lists no channel that is archived, or that the user may not see', async () => {
-    const { owner, member, guest } = await organisation();
+  test.concurrent('lists no topics of channels that are archived or invisible to the user', async () => {
+    const { owner, member, guest } = await organization();
     const people = { subscribers: [owner.id, member.id, guest.id] };
     const [open, closed, old] = [
       await create(owner, 'open', people),
@@ -357,13 +357,13 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
     }
     await owner.ok('PATCH', `/streams/${closed}`, { new_name: 'a secret by now' });
     expect([await channels(member), await channels(guest)]).toEqual([['open'], []]);
-    // What was set can be taken back all the same.
+    // An existing policy can still be removed.
     expect(await patch(member, 'remove', { stream_id: closed, topic: 'x' })).toMatchObject({ status: 200 });
     expect(await patch(member, 'add', { stream_id: closed, topic: 'x' })).toMatchObject(INVALID_ID);
   });
 
-  test.concurrent('refuses what names no channel or two, and a channel that is not theirs', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('requires exactly one channel, to which the user has access', async () => {
+    const { owner, member } = await organization();
     const general = await create(member, 'general');
     const hidden = await create(owner, 'hidden', { invite_only: true });
     expect(await patch(member, 'add', { topic: 'x' })).toMatchObject({
@@ -382,24 +382,24 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
     expect(await mutedOf(member)).toEqual([]);
   });
 
-  test('tells registrations alone of more than 500: each event would hold them all', async () => {
-    const { member } = await organisation({}, { on: service });
+  test('sends no events for more than 500 topics, because each would contain all of them', async () => {
+    const { member } = await organization({}, { on: service });
     const channel = await create(member, 'general');
     await service.app.db.$executeRaw`
       INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
       SELECT realm_id, id, ${channel}, 'topic ' || i, 1, now() FROM user_account, generate_series(1, 499) AS i
       WHERE id = ${member.id}`;
-    const heard = await member.hearing({ event_types: ['muted_topics'] });
+    const heard = await member.receiving({ event_types: ['muted_topics'] });
     for (const topic of ['500th', '501st']) await patch(member, 'add', { stream_id: channel, topic });
     expect(await mutedOf(member)).toHaveLength(501);
     for (const topic of ['501st', '500th']) await patch(member, 'remove', { stream_id: channel, topic });
     expect((await heard()).map(({ muted_topics }) => muted_topics.length)).toEqual([500, 500, 499]);
   });
 
-  test('tells everything in the end when much is muted at the same time', async () => {
-    const { member } = await organisation();
+  test('sends the complete list in the last event, after many concurrent changes', async () => {
+    const { member } = await organization();
     const channel = await create(member, 'general');
-    const heard = await member.hearing({ event_types: ['muted_topics'] });
+    const heard = await member.receiving({ event_types: ['muted_topics'] });
     const topics = Array.from({ length: 24 }, (_, i) => `topic ${i}`);
     await Promise.all(topics.map((topic) => patch(member, 'add', { stream_id: channel, topic })));
     await Promise.all(topics.slice(0, 12).map((topic) => patch(member, 'remove', { stream_id: channel, topic })));
@@ -415,10 +415,10 @@ describe('POST /user_topics', () => {
   const policiesOf = async (person: Person, parameters: object = {}): Promise<Json[]> =>
     (await person.register({ fetch_event_types: ['user_topic'], ...parameters })).user_topics;
 
-  test.concurrent("sets the user's own policy of a topic in whatever case, and tells their clients alone", async () => {
-    const { member, moderator } = await organisation();
+  test.concurrent("sets the user's policy for a topic in any case, and notifies only their clients", async () => {
+    const { member, moderator } = await organization();
     const channel = await create(member, 'general');
-    const [heard, others] = [await member.hearing(), await moderator.hearing()];
+    const [heard, others] = [await member.receiving(), await moderator.receiving()];
     const before = Math.floor(Date.now() / 1000);
     for (const [topic, policy] of [
       ['Lunch', 1],
@@ -452,8 +452,8 @@ describe('POST /user_topics', () => {
     await expectIgnoredParameters(member, 'POST', async () => ({ path: '/user_topics', parameters }));
   });
 
-  test.concurrent('is for channels the user may read, but to take back a policy that is there', async () => {
-    const { owner, member, guest, administrator } = await organisation();
+  test.concurrent('requires access to the channel, except to remove an existing policy', async () => {
+    const { owner, member, guest, administrator } = await organization();
     const hidden = await create(member, 'hidden', { invite_only: true, subscribers: [member.id, guest.id] });
     expect(await set(guest, hidden, 'topic', 3)).toMatchObject({ status: 200 });
     expect(await set(administrator, hidden, 'topic', 3)).toMatchObject(INVALID_ID);
@@ -466,8 +466,8 @@ describe('POST /user_topics', () => {
     for (const id of [0, 2_000_000_000, 9_000_000_000]) expect(await set(member, id, 'x', 0)).toMatchObject(INVALID_ID);
   });
 
-  test.concurrent('takes four policies, and topics of 60 characters', async () => {
-    const { member } = await organisation();
+  test.concurrent('accepts four policies, and topics of up to 60 characters', async () => {
+    const { member } = await organization();
     const channel = await create(member, 'general');
     expect(await set(member, channel, 't'.repeat(60), 1)).toMatchObject({ status: 200 });
     expect(await set(member, channel, 't'.repeat(61), 1)).toMatchObject(
@@ -479,8 +479,8 @@ describe('POST /user_topics', () => {
     expect(await set(member, channel, 'x\0', 1)).toMatchObject(bad('topic must not contain null bytes'));
   });
 
-  test.concurrent('is setTopicVisibility over GraphQL, with userTopics to read', async () => {
-    const { member, owner } = await organisation();
+  test.concurrent('is setTopicVisibility over GraphQL, where userTopics lists the policies', async () => {
+    const { member, owner } = await organization();
     const channel = await create(owner, 'hidden', { invite_only: true, subscribers: [member.id] });
     await using events = await member.events(
       '... on TopicVisibilityChangedEvent { channel { databaseId } topicName visibility lastUpdated }',
@@ -503,7 +503,7 @@ describe('POST /user_topics', () => {
       { topicName: 'other', topic: null, visibility: 'MUTED', channel: { name: 'hidden' } },
     ];
     expect(await nodes()).toEqual(wanted);
-    // There is a topic once there is a message in it.
+    // A topic exists once it contains a message.
     await member.ok('POST', '/messages', { type: 'channel', to: channel, topic: 'Other', content: 'x' });
     expect((await nodes()).map((node: Json) => node.topic)).toEqual([null, { name: 'Other' }]);
     await unsubscribe(owner, 'hidden', member);
@@ -512,8 +512,8 @@ describe('POST /user_topics', () => {
 });
 
 describe('moveTopicPolicies', () => {
-  test('tells nobody who has left a channel what its topics are called by now', async () => {
-    const { owner, member, moderator } = await organisation({}, { on: service });
+  test('does not reveal the new names of topics to users who have left the channel', async () => {
+    const { owner, member, moderator } = await organization({}, { on: service });
     const subscribers = [owner.id, member.id, moderator.id];
     const hidden = await create(owner, 'hidden', { invite_only: true, subscribers });
     const first = await send(owner, hidden, 'plans');
@@ -522,7 +522,7 @@ describe('moveTopicPolicies', () => {
     }
     await unsubscribe(owner, 'hidden', member);
     const heard = await Promise.all(
-      [member, moderator].map((person) => person.hearing({ event_types: ['user_topic'] })),
+      [member, moderator].map((person) => person.receiving({ event_types: ['user_topic'] })),
     );
     await owner.ok('PATCH', `/messages/${first}`, { topic: 'layoffs', propagate_mode: 'change_all' });
     const policies = heard.map(async (events) =>
@@ -535,9 +535,9 @@ describe('moveTopicPolicies', () => {
     ]);
   });
 
-  test("takes everybody's policy along, and keeps the most visible of two", async () => {
+  test("moves every user's policy, and keeps the more visible of two", async () => {
     const { app } = service;
-    const people = await organisation({ ann: 'member', bob: 'member', cyd: 'member', dan: 'member' }, { on: service });
+    const people = await organization({ ann: 'member', bob: 'member', cyd: 'member', dan: 'member' }, { on: service });
     const { owner, ann, bob, cyd, dan, guest } = people;
     const open = await create(owner, 'open', { subscribers: [guest.id] });
     const hidden = await create(owner, 'hidden', { invite_only: true, subscribers: [owner.id, ann.id] });
@@ -559,7 +559,7 @@ describe('moveTopicPolicies', () => {
       return user_topics.map((entry: Json) => [entry.stream_id, entry.topic_name, entry.visibility_policy]);
     };
 
-    // As a new topic it takes all with it, and leaves those alone who chose for the new name before.
+    // A move to a new topic takes all policies along. Users without a policy for the old topic keep theirs for the new one.
     for (const [person, from, to] of [
       [ann, 1, 0],
       [bob, 3, 1],
@@ -568,7 +568,7 @@ describe('moveTopicPolicies', () => {
       if (from !== 0) await set(person, 'old', from);
       if (to !== 0) await set(person, 'new', to);
     }
-    const heard = await bob.hearing({ event_types: ['user_topic'] });
+    const heard = await bob.receiving({ event_types: ['user_topic'] });
     await move('OLD', 'New', false);
     expect(await policiesOf(ann)).toEqual([[open, 'New', 1]]);
     expect(await policiesOf(bob)).toEqual([[open, 'New', 3]]);
@@ -578,7 +578,7 @@ describe('moveTopicPolicies', () => {
       ['New', 3],
     ]);
 
-    // Among other messages it is as visible as either was: nobody has muted what they have not muted as a whole.
+    // A merged topic is as visible as the more visible of the two, so it is muted only if both were.
     await set(ann, 'other', 1);
     await set(bob, 'other', 2);
     await set(dan, 'other', 1);
@@ -594,11 +594,11 @@ describe('moveTopicPolicies', () => {
       expect(await policiesOf(person), person.name).toEqual(policies);
     }
 
-    // Only the case of the name: the same topic, with the new spelling.
+    // Only the case changes: the same topic with a new spelling.
     await move('other', 'OTHER', false);
     expect(await policiesOf(bob)).toEqual([[open, 'OTHER', 3]]);
 
-    // In a channel they do not read, nobody has anything.
+    // Users without access to the channel have no policies in it.
     await set(guest, 'other', 3);
     await move('other', 'there', false, hidden);
     expect(await policiesOf(ann)).toEqual([[hidden, 'there', 1]]);
@@ -612,14 +612,14 @@ describe('POST /streams/{stream_id}/delete_topic', () => {
     person.rest('POST', `/streams/${channel}/delete_topic`, { topic_name });
   const complete = (value: boolean) => ({ status: 200, body: { complete: value } });
 
-  test.concurrent('deletes what is in it, in whatever case, and the policies of it', async () => {
-    const { administrator, moderator, member } = await organisation();
+  test.concurrent('deletes the messages of a topic in any case, and its policies', async () => {
+    const { administrator, moderator, member } = await organization();
     const channel = await create(member, 'general');
     const policy = { stream_id: channel, topic: 'lunch', visibility_policy: 3 };
     await moderator.ok('POST', '/user_topics', policy);
     const ids = [await send(member, channel, 'Lunch'), await send(moderator, channel, 'LUNCH')];
     await send(member, channel, 'other');
-    const [heard, members] = [await moderator.hearing(), await member.hearing()];
+    const [heard, members] = [await moderator.receiving(), await member.receiving()];
     expect(await remove(administrator, channel, 'lunch')).toMatchObject(complete(true));
     expect(await namesOf(member, channel)).toEqual(['other']);
     expect(await heard()).toContainEqual({
@@ -630,7 +630,7 @@ describe('POST /streams/{stream_id}/delete_topic', () => {
     expect(
       deleted.flatMap(({ message_id, message_ids }) => message_ids ?? [message_id]).toSorted((a, b) => a - b),
     ).toEqual(ids);
-    // There is no such topic any more, and never was another.
+    // The first topic no longer exists, and the second one never existed.
     expect(await remove(administrator, channel, 'lunch')).toMatchObject(complete(true));
     expect(await administrator.mutate('deleteTopic', { channelId: channel, topic: 'none' }, 'complete')).toEqual({
       complete: true,
@@ -640,8 +640,8 @@ describe('POST /streams/{stream_id}/delete_topic', () => {
     await expectIgnoredParameters(administrator, 'POST', call, 'stream_id');
   });
 
-  test.concurrent('is for administrators, in channels they may read', async () => {
-    const { administrator, moderator, member } = await organisation();
+  test.concurrent('requires an administrator with access to the channel', async () => {
+    const { administrator, moderator, member } = await organization();
     const open = await create(member, 'open');
     const hidden = await create(member, 'hidden', { invite_only: true });
     for (const channel of [open, hidden]) await send(member, channel, 'topic');
@@ -652,7 +652,7 @@ describe('POST /streams/{stream_id}/delete_topic', () => {
     for (const channel of [hidden, 0, 2_000_000_000]) {
       expect(await remove(administrator, channel, 'topic')).toMatchObject(INVALID_ID);
     }
-    // Of a protected history what was sent in one's own time.
+    // In a channel with protected history, only the messages that the administrator received are deleted.
     await subscribe(member, 'hidden', administrator);
     await send(member, hidden, 'topic');
     expect(await remove(administrator, hidden, 'topic')).toMatchObject(complete(true));
@@ -662,8 +662,8 @@ describe('POST /streams/{stream_id}/delete_topic', () => {
     expect(await remove(administrator, open, 'topic')).toMatchObject(INVALID_ID);
   });
 
-  test('goes on where it was when time was up', async () => {
-    const { owner, realm } = await organisation({}, { on: service });
+  test('continues where it stopped at a timeout', async () => {
+    const { owner, realm } = await organization({}, { on: service });
     const channel = await create(owner, 'general');
     const first = await send(owner, channel, 'topic');
     await fill(owner, realm.id, channel, [119, 0, 1]);
@@ -676,18 +676,18 @@ describe('POST /streams/{stream_id}/delete_topic', () => {
   });
 });
 
-describe('what channels tell of their messages', () => {
+describe('message statistics of a channel', () => {
   const factsOf = async (person: Person, channel: number) => {
     const { stream } = await person.ok('GET', `/streams/${channel}`);
     return [stream.first_message_id, stream.is_recently_active, stream.stream_weekly_traffic];
   };
 
-  test('is the first of them, whether there were any lately, and how many come in a week', async () => {
+  test('are the first message, recent activity, and weekly traffic', async () => {
     const on = (day: number) => {
       clock.now = start + day * DAY_MS;
     };
     on(0);
-    const { member, moderator, realm } = await organisation({}, { on: service });
+    const { member, moderator, realm } = await organization({}, { on: service });
     const [busy, quiet, silent] = [
       await create(member, 'busy'),
       await create(member, 'quiet'),
@@ -706,7 +706,7 @@ describe('what channels tell of their messages', () => {
     expect(await factsOf(moderator, silent)).toEqual([null, true, 0]);
     expect(await factsOf(moderator, busy)).toEqual([first + 2, true, 260]);
 
-    // The messages of the first week are too old to count; of the busy channel not all that are left are counted.
+    // The messages of the first week are too old to count. In the busy channel, not all remaining messages are counted.
     await fill(member, realm.id, busy, [1500, 15, 27]);
     await fill(member, realm.id, quiet, [43, 27, 28]);
     await fill(member, realm.id, busy, [1500, 28, 40]);
@@ -722,9 +722,9 @@ describe('what channels tell of their messages', () => {
     on(221);
     expect(await factsOf(moderator, quiet)).toEqual([first, false, 0]);
 
-    // The same everywhere a channel object stands.
+    // These fields are equal in every channel object.
     const wanted = { first_message_id: first, is_recently_active: false, stream_weekly_traffic: 0 };
-    const heard = await moderator.hearing();
+    const heard = await moderator.receiving();
     await subscribe(member, 'quiet', moderator);
     expect((await heard())[0].subscriptions).toMatchObject([wanted]);
     const { streams, subscriptions } = await moderator.register({ fetch_event_types: ['stream', 'subscription'] });
@@ -743,12 +743,12 @@ describe('topics_policy', () => {
   const police = (person: Person, channel: number, topics_policy: string) =>
     person.rest('PATCH', `/streams/${channel}`, { topics_policy });
 
-  test.concurrent('cannot become empty_topic_only as long as there are messages in other topics', async () => {
-    const { owner } = await organisation();
+  test.concurrent('cannot become empty_topic_only while other topics contain messages', async () => {
+    const { owner } = await organization();
     const channel = await create(owner, 'general');
     await send(owner, channel, '');
     await send(owner, channel, 'named');
-    const heard = await owner.hearing();
+    const heard = await owner.receiving();
     const name = 'general chat';
     expect(await police(owner, channel, 'empty_topic_only')).toMatchObject({
       status: 400,
@@ -770,8 +770,8 @@ describe('topics_policy', () => {
     await send(owner, other, 'x');
   });
 
-  test.concurrent('lets nothing slip in while it becomes empty_topic_only', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('admits no messages in other topics during the change to empty_topic_only', async () => {
+    const { owner, member } = await organization();
     for (let i = 0; i < 5; i++) {
       const channel = await create(owner, `channel ${i}`, { subscribers: [owner.id, member.id] });
       const message = { type: 'channel', to: channel, topic: 'named', content: 'x' };

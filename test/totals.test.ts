@@ -8,7 +8,7 @@ import { type Json, send } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { operationBody, type Person } from './helpers/person.ts';
 import { adderOf, makeHoard, PILES } from './helpers/piles.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const QUEUES = 4;
 
@@ -17,7 +17,7 @@ let database: TestDatabase | undefined;
 
 beforeAll(async () => {
   const { DATABASE_URL: server = '' } = process.env;
-  // Where there is a server of databases, two requests at once are two transactions at once.
+  // On a database server, two concurrent requests are two concurrent transactions.
   database = server === '' ? undefined : await createDatabase(server);
   const own = database && { DATABASE_URL: database.url, SECRET_KEY: 'x'.repeat(32) };
   service = await startInProcess({ env: { EVENT_QUEUES_PER_USER: String(QUEUES), ...own } });
@@ -28,16 +28,20 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
 });
 
-/** Totals that do not refuse one more in the one way all others do: each has tests of its own below. */
-const OTHERS: readonly TotalName[] = ['starred_messages', 'event_queues', 'sessions', 'idempotency_keys'];
+/** Totals that refuse differently from the others. Each has its own tests. */
+const OTHERS: readonly TotalName[] = [
+  ...(['starred_messages', 'event_queues', 'sessions', 'idempotency_keys', 'holders_per_permission'] as const),
+  // Tested in edit-versions.test.ts.
+  ...(['versions_per_message', 'versions_per_message_total_bytes'] as const),
+];
 
 describe('what a user or an organization can pile up', () => {
-  test('has a trial here, each of it', () => {
+  test('has a test for each total', () => {
     expect([...Object.keys(PILES), ...OTHERS].sort()).toEqual([...TOTAL_NAMES].sort());
   });
 
   test.for(Object.entries(PILES))(
-    '%s: as much as the total and no more, over either door, and room again for one after a deletion',
+    '%s: up to the total and no more in both APIs, and one more after a deletion',
     async ([name, pile]) => {
       const hoard = await makeHoard(service);
       const adder = adderOf(name, hoard);
@@ -67,7 +71,7 @@ describe('what a user or an organization can pile up', () => {
     },
   );
 
-  test('may be changed and taken away by who has more than there may be, and not made longer', async () => {
+  test('can be changed and deleted above the total, but not made longer', async () => {
     const hoard = await makeHoard(service);
     const { member, sql } = hoard;
     await sql(`INSERT INTO draft (realm_id, author_id, type, "to", topic, content, last_edited_at)
@@ -81,7 +85,7 @@ describe('what a user or an organization can pile up', () => {
       body: { limit: 'max_drafts_total_length' },
     });
     await member.ok('DELETE', `/drafts/${drafts[1].id}`);
-    // With another's name on a message: nothing is added to how many emoji stand on it.
+    // Another user already added this emoji, so the number of emoji on the message does not increase.
     await sql(
       `INSERT INTO reaction (realm_id, message_id, user_id, emoji_name, emoji_code, reaction_type)
        SELECT $1, $4::bigint, $3::int, 'x', 'c' || n, 'unicode_emoji' FROM generate_series(1, 150) AS n WHERE $2 > 0`,
@@ -92,7 +96,7 @@ describe('what a user or an organization can pile up', () => {
     await member.ok('POST', `/messages/${hoard.messageId}/reactions`, same);
   });
 
-  test('is not evaded by bots without an owner that become those of whoever reactivates them', async () => {
+  test('cannot exceed the total by reactivating bots without an owner, which then belong to the user', async () => {
     const hoard = await makeHoard(service);
     const { owner, member, sql } = hoard;
     const botOf = async (person: Person, name: string): Promise<number> => {
@@ -111,14 +115,14 @@ describe('what a user or an organization can pile up', () => {
     const refused = { status: 400, body: { code: 'BAD_REQUEST', limit: 'max_bots_per_user' } };
     expect(await owner.rest('POST', `/users/${first}/reactivate`)).toMatchObject(refused);
     expect(await owner.tryMutation('reactivateUser', { userId: second })).toMatchObject({ code: 'BAD_REQUEST' });
-    // One's own counts already.
+    // The user's own bot already counts.
     await owner.ok('POST', `/users/${own}/reactivate`);
     await sql("DELETE FROM user_account WHERE realm_id = $1 AND full_name = 'own 1'");
     await owner.ok('POST', `/users/${first}/reactivate`);
     expect(await owner.rest('POST', `/users/${second}/reactivate`)).toMatchObject(refused);
   });
 
-  test('is not a reason to refuse a message whose topic could be followed no more', async () => {
+  test('does not prevent a message whose topic cannot be followed any more', async () => {
     const hoard = await makeHoard(service);
     const { member, channelId, sql } = hoard;
     await member.ok('PATCH', '/settings', { automatically_follow_topics_policy: 1 });
@@ -126,18 +130,42 @@ describe('what a user or an organization can pile up', () => {
     await sql(`DELETE FROM user_topic WHERE realm_id = $1 AND user_id = $2 AND topic = 'topic 1'`);
     const message = { type: 'channel', to: channelId, topic: 'new', content: 'hello' };
     expect(await member.ok('POST', '/messages', message)).not.toHaveProperty('automatic_new_visibility_policy');
-    // The last tenth is for what users ask for themselves.
+    // The last tenth is reserved for explicit requests of users.
     await member.ok('POST', '/user_topics', { stream_id: channelId, topic: 'new', visibility_policy: 3 });
   });
 
-  test('starred messages: no more than the total, over either door', async () => {
+  test('users and groups of a permission: no more than the total, in both APIs', async () => {
+    const { owner, channelId } = await makeHoard(service);
+    const ids = Array.from({ length: TOTALS.holders_per_permission.max + 1 }, (_, i) => i + 1);
+    const [last, ...others] = ids;
+    const limit = 'max_holders_per_permission';
+    const holders = { direct_members: others, direct_subgroups: [last] };
+    for (const [method, path, fields] of [
+      ['PATCH', `/streams/${channelId}`, { can_send_message_group: { new: holders } }],
+      ['PATCH', '/realm', { can_create_groups: { new: holders } }],
+      ['POST', '/user_groups/create', { name: 'g', description: '', members: [], can_manage_group: holders }],
+      ['POST', '/channels/create', { name: 'c', subscribers: [], can_administer_channel_group: holders }],
+    ] as const) {
+      expect(await owner.rest(method, path, fields), path).toMatchObject({ status: 400, body: { limit } });
+    }
+    const direct = { memberIds: others, subgroupIds: [last] };
+    const permissions = { canSendMessage: { new: { direct } } };
+    const refused = await owner.tryMutation('updateChannel', { channelId, permissions });
+    expect(refused).toMatchObject({ code: 'BAD_REQUEST', message: `${TOTALS.holders_per_permission.refusal}.` });
+    // The ids are only checked if there are not too many.
+    const fewer = { direct_members: others, direct_subgroups: [] };
+    const { body } = await owner.rest('PATCH', `/streams/${channelId}`, { can_send_message_group: { new: fewer } });
+    expect(body.msg).toMatch(/^Invalid user ID/);
+  });
+
+  test('starred messages: no more than the total, in both APIs', async () => {
     const hoard = await makeHoard(service);
     const { member, messageId, channelId } = hoard;
     const other = (await member.ok('POST', '/messages', { type: 'channel', to: channelId, topic: 't', content: 'x' }))
       .id;
     const star = (ids: number[], op = 'add') =>
       member.rest('POST', '/messages/flags', { messages: ids, op, flag: 'starred' });
-    // Of messages that are not there: a hundred thousand would take their time.
+    // Stars of nonexistent messages, because creating a hundred thousand would take too long.
     await service.app.db.$transaction(
       async (tx) => {
         await tx.$executeRaw`SET LOCAL session_replication_role = replica`;
@@ -166,14 +194,14 @@ describe('queues', () => {
     if (body.result === 'error') expect(body).toMatchObject({ code: 'BAD_EVENT_QUEUE_ID', reason: 'expired' });
     return body.result === 'success';
   };
-  const onService = () => organisation({}, { on: service });
+  const onService = () => organization({}, { on: service });
 
-  test('over the total the least recently used goes, and its client is told to register anew', async () => {
+  test('above the total, the least recently used one ends, and its client must register again', async () => {
     const { member, guest } = await onService();
     const ofGuest = await register(guest);
     const queues = [];
     for (let i = 0; i < QUEUES; i++) queues.push(await register(member));
-    // By reading it the oldest becomes the latest.
+    // Reading makes the oldest queue the most recently used.
     expect(await isLive(member, queues[0])).toBe(true);
     const { registerEventQueue } = (
       await member.graphql(
@@ -194,7 +222,7 @@ describe('queues', () => {
     expect(row).toEqual({ end_reason: 'surplus', options: {} });
   });
 
-  test('one that is being read is not the least recently used, however long ago it was written down', async () => {
+  test('one that is being read is not the least recently used, even if its record is old', async () => {
     const { member } = await onService();
     const read = await register(member);
     await using stream = await EventStream.open(member, 'position', { queueId: read.queue_id });
@@ -205,7 +233,7 @@ describe('queues', () => {
     expect(await stream.next()).toBeDefined();
   });
 
-  test('no more than the total are live, however many are registered at once', async () => {
+  test('no more than the total are live, even after many concurrent registrations', async () => {
     const { member } = await onService();
     await Promise.all(Array.from({ length: 3 * QUEUES }, () => register(member)));
     expect(await service.app.db.eventQueue.count({ where: { userId: member.id, endedAt: null } })).toBe(QUEUES);
@@ -231,7 +259,7 @@ describe('queues', () => {
       'The options of a queue are too long (limit: 16384 bytes)',
     ],
     ['groups', { fetch_event_types: Array.from({ length: 201 }, () => 'drafts') }, 'fetch_event_types is too long'],
-  ])('are not registered with more %s than they need', async ([, options, msg]) => {
+  ])('are refused with too many %s', async ([, options, msg]) => {
     const { member } = await onService();
     expect(await member.rest('POST', '/register', options as Json)).toMatchObject({
       status: 400,
@@ -246,8 +274,8 @@ describe('kept replies', () => {
   const CREATE = `mutation ($drafts: [DraftInput!]!) { createDrafts(input: { drafts: $drafts }) {
     __typename ... on CreateDraftsPayload { drafts { content } } } }`;
 
-  test('of more than 64 KiB it is kept that the change was made, and a repetition is told so', async () => {
-    const { member } = await organisation({}, { on: service });
+  test('of more than 64 KiB are not kept, and a repetition reports that the change was made', async () => {
+    const { member } = await organization({}, { on: service });
     const drafts = Array.from({ length: 10 }, () => ({ content: 'x'.repeat(10_000) }));
     const { headers, body } = operationBody({ query: CREATE, variables: { drafts } });
     const ask = async (): Promise<Json> => {
@@ -258,14 +286,14 @@ describe('kept replies', () => {
     expect(first.data.createDrafts.drafts).toHaveLength(10);
     const again = await ask();
     expect(again.errors[0]).toMatchObject({
-      message: 'This request was carried out before, once; its reply was too long to be kept.',
+      message: 'This request was already executed once, but its reply was too long to be stored.',
       extensions: { code: 'BAD_REQUEST', reason: 'reply_not_kept' },
     });
     expect((await member.ok('GET', '/drafts')).drafts).toHaveLength(10);
   });
 
-  test('beyond 16 MiB of one user are not kept, and what they answer is not done twice', async () => {
-    const { member, realm } = await organisation({}, { on: service });
+  test('beyond 16 MiB of one user are not kept, and their requests are not executed again', async () => {
+    const { member, realm } = await organization({}, { on: service });
     await service.app.db.$executeRaw`
       INSERT INTO idempotency_record (realm_id, user_id, key, input_hash, result, reply_bytes)
       SELECT ${realm.id}, ${member.id}, 'old ' || n, ''::bytea, '"{}"', 65536 FROM generate_series(1, 256) AS n`;
@@ -275,8 +303,8 @@ describe('kept replies', () => {
     expect((await member.ok('GET', '/saved_snippets')).saved_snippets).toHaveLength(1);
   });
 
-  test('of more keys than there may be: a new one is refused and does nothing, one in use is answered', async () => {
-    const { member, realm } = await organisation({}, { on: service });
+  test('above the total of keys: a new key is refused without effect, a known one is answered', async () => {
+    const { member, realm } = await organization({}, { on: service });
     const save = (key: string) => member.rest('POST', '/saved_snippets', { title: 't', content: 'c' }, keyed(key));
     const { body } = await save('before');
     await service.app.db.$executeRaw`
@@ -294,14 +322,14 @@ describe('kept replies', () => {
   });
 });
 
-describe('totals are told', () => {
+describe('totals are published', () => {
   const camelCase = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
   const told = Object.fromEntries(
     TOTAL_NAMES.map((name) => [wireNameOf(name), name === 'event_queues' ? QUEUES : TOTALS[name].max]),
   );
 
-  test('in registration and server settings, over either door', async () => {
-    const { member, anonymous } = await organisation({}, { on: service });
+  test('in registrations and server settings, in both APIs', async () => {
+    const { member, anonymous } = await organization({}, { on: service });
     expect(await member.register({ fetch_event_types: ['realm'] })).toMatchObject(told);
     expect(await anonymous.ok('GET', '/server_settings')).toMatchObject(told);
     const fields = Object.keys(told).map(camelCase);
@@ -310,7 +338,7 @@ describe('totals are told', () => {
     expect(data.serverSettings.totals).toEqual(Object.fromEntries(expected));
   });
 
-  test('in one table, beside the APIs', () => {
+  test('in one table of the API documentation', () => {
     const readme = readFileSync(join(import.meta.dirname, '../src/api/README.md'), 'utf8');
     const rows = readme.split('\n').filter((line) => line.startsWith('| `max_'));
     const numbers = new Map(
@@ -324,61 +352,119 @@ describe('totals are told', () => {
   });
 });
 
-/** Every table: the totals that bound it, or why it needs none of its own. */
-const TABLES: Readonly<Record<string, readonly TotalName[] | string>> = {
-  draft: ['drafts', 'drafts_total_length'],
-  saved_snippet: ['saved_snippets', 'saved_snippets_total_length'],
-  scheduled_message: ['scheduled_messages', 'scheduled_messages_total_length', 'reminders', 'reminders_total_length'],
-  alert_word: ['alert_words'],
-  navigation_view: ['navigation_views'],
-  user_topic: ['user_topics'],
-  user_message: ['starred_messages'],
-  event_queue: ['event_queues'],
-  session: ['sessions'],
-  idempotency_record: ['idempotency_keys'],
-  user_account: ['bots_per_user'],
-  user_group: ['user_groups', 'user_groups_per_user'],
-  channel: ['channels', 'channels_per_user'],
-  channel_folder: ['channel_folders'],
-  custom_emoji: ['custom_emoji', 'custom_emoji_per_user'],
-  image: ['custom_emoji', 'custom_emoji_per_user'],
-  profile_field: ['custom_profile_fields'],
-  realm_domain: ['realm_domains'],
-  reaction: ['reactions_per_user_and_message', 'emoji_per_message'],
-  api_key: 'one a user',
-  call_token: 'one a user',
-  presence: 'one a user',
-  user_status: 'one a user',
-  profile_value: 'one a user and profile field, of which there is a total; each is bounded in length',
-  subscription: 'one a user and channel, of which there is a total',
-  user_group_member: 'one a user and group, of which there is a total',
-  user_group_subgroup: 'one for two groups, of which there is a total',
-  realm: 'made by the operator alone',
-  event_counter: 'one an organization',
-  log_epoch: 'one',
-  message_tally: 'one an organization',
-  message_count: 'one for eight messages of a place at the most, and one for each place; listed to nobody',
-  presence_counter: 'one an organization',
-  email_change: 'five a day and user; a new one is all that is left of those before',
-  outgoing_mail: 'caused by acts that are few; sent or given up in days, and forgotten in weeks',
-  used_token: 'made by who signs web tokens; forgotten when they expire',
-  message: 'what the service is for: as many as the rate limit lets through, listed in pages',
-  conversation: 'comes with a message; listed by the last thousand messages',
-  conversation_member: 'one a conversation and member',
-  message_edit: 'within the time in which messages may be edited, as many as the rate limit lets through',
-  deleted_message: 'was a message; for the operator, for 30 days',
-  read_mark: 'one a user and place',
-  read_exception: 'one a user and message; told of the last 50,000 unread',
-  event: 'pruned by age and number',
-  role_change: "administrators' acts alone; listed to nobody",
-  subscription_period: 'says who received what: one a subscription and unsubscription, listed to nobody',
+/**
+ * How the number of rows of a table within another object is bounded.
+ *
+ * `totals`: totals refuse more, each with a test above. `key`: one row for each combination of these columns, which
+ * name other objects. `removedAfter`: a worker removes rows some time after this. `isPaged`: the rows are independent
+ * objects, read in pages. `isUnlisted`: no response lists the rows.
+ */
+type Bound =
+  | { readonly totals: readonly TotalName[] }
+  | { readonly key: readonly string[] }
+  | { readonly removedAfter: string }
+  | { readonly isPaged: true }
+  | { readonly isUnlisted: true };
+
+const TABLES: Readonly<Record<string, Bound>> = {
+  draft: { totals: ['drafts', 'drafts_total_length'] },
+  saved_snippet: { totals: ['saved_snippets', 'saved_snippets_total_length'] },
+  scheduled_message: {
+    totals: ['scheduled_messages', 'scheduled_messages_total_length', 'reminders', 'reminders_total_length'],
+  },
+  alert_word: { totals: ['alert_words'] },
+  navigation_view: { totals: ['navigation_views'] },
+  user_topic: { totals: ['user_topics'] },
+  user_message: { totals: ['starred_messages'] },
+  event_queue: { totals: ['event_queues'] },
+  session: { totals: ['sessions'] },
+  idempotency_record: { totals: ['idempotency_keys'] },
+  user_account: { totals: ['bots_per_user'] },
+  user_group: { totals: ['user_groups', 'user_groups_per_user', 'holders_per_permission'] },
+  channel: { totals: ['channels', 'channels_per_user', 'holders_per_permission'] },
+  channel_folder: { totals: ['channel_folders'] },
+  custom_emoji: { totals: ['custom_emoji', 'custom_emoji_per_user'] },
+  image: { totals: ['custom_emoji', 'custom_emoji_per_user'] },
+  profile_field: { totals: ['custom_profile_fields'] },
+  realm_domain: { totals: ['realm_domains'] },
+  reaction: { totals: ['reactions_per_user_and_message', 'reactions_per_message', 'emoji_per_message'] },
+  message_edit: { totals: ['versions_per_message', 'versions_per_message_total_bytes'] },
+  api_key: { key: ['user_id'] },
+  call_token: { key: ['user_id'] },
+  presence: { key: ['user_id'] },
+  user_status: { key: ['user_id'] },
+  profile_value: { key: ['user_id', 'field_id'] },
+  subscription: { key: ['user_id', 'channel_id'] },
+  user_group_member: { key: ['group_id', 'user_id'] },
+  user_group_subgroup: { key: ['group_id', 'subgroup_id'] },
+  event_counter: { key: [] },
+  message_tally: { key: [] },
+  search_progress: { key: [] },
+  searchable_message: { key: ['message_id'] },
+  presence_counter: { key: [] },
+  conversation_member: { key: ['user_id', 'conversation_id'] },
+  read_exception: { key: ['user_id', 'message_id'] },
+  // A recipient is a channel or a conversation.
+  read_mark: { key: ['user_id', 'recipient_id'] },
+  realm: { isPaged: true },
+  message: { isPaged: true },
+  conversation: { isPaged: true },
+  event: { removedAfter: 'created_at' },
+  deleted_message: { removedAfter: 'deleted_at' },
+  outgoing_mail: { removedAfter: 'created_at' },
+  email_change: { removedAfter: 'created_at' },
+  used_token: { removedAfter: 'expires_at' },
+  log_epoch: { isUnlisted: true },
+  message_count: { isUnlisted: true },
+  search_stale: { isUnlisted: true },
+  role_change: { isUnlisted: true },
+  subscription_period: { isUnlisted: true },
 };
 
-test('every table has a total, or a reason to need none', async () => {
-  const tables = await service.app.db.$queryRaw<{ name: string }[]>`
-    SELECT table_name AS name FROM information_schema.tables
-    WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name NOT LIKE '\\_prisma%'`;
-  expect(tables.map(({ name }) => name).sort()).toEqual(Object.keys(TABLES).sort());
-  const used = new Set(Object.values(TABLES).flatMap((totals) => (typeof totals === 'string' ? [] : totals)));
-  expect([...used].sort()).toEqual([...TOTAL_NAMES].sort());
+/** A column of a table, with its check constraints. */
+interface Column {
+  readonly table: string;
+  readonly column: string;
+  readonly varies: boolean;
+  readonly checks: readonly string[];
+}
+
+const columns = () => service.app.db.$queryRaw<Column[]>`
+  SELECT c.relname AS "table", a.attname AS "column", a.attlen = -1 AND t.typname <> 'numeric' AS varies,
+         ARRAY(SELECT pg_get_constraintdef(k.oid) FROM pg_constraint k
+               WHERE k.conrelid = c.oid AND k.contype = 'c' AND a.attnum = ANY(k.conkey)) AS checks
+  FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  JOIN pg_type t ON t.oid = a.atttypid
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname NOT LIKE '\\_prisma%'`;
+
+describe('the catalog of the database', () => {
+  test('every table has a bound on its rows per user or organization, proven by a trial or an index', async () => {
+    const known = Map.groupBy(await columns(), ({ table }) => table);
+    expect([...known.keys()].sort()).toEqual(Object.keys(TABLES).sort());
+    const keys = await service.app.db.$queryRaw<{ table: string; key: string[] }[]>`
+      SELECT c.relname AS "table", ARRAY(
+        SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum = ANY(i.indkey) ORDER BY 1) AS key
+      FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+      WHERE i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL`;
+    for (const [table, bound] of Object.entries(TABLES)) {
+      const ofTable = keys.filter((one) => one.table === table).map(({ key }) => key);
+      if ('key' in bound) expect(ofTable, table).toContainEqual(['realm_id', ...bound.key].sort());
+      if (!('removedAfter' in bound)) continue;
+      expect(
+        known.get(table)?.map(({ column }) => column),
+        table,
+      ).toContain(bound.removedAfter);
+    }
+    const used = Object.values(TABLES).flatMap((bound) => ('totals' in bound ? bound.totals : []));
+    expect([...new Set(used)].sort()).toEqual([...TOTAL_NAMES].sort());
+  });
+
+  test('every text, list, JSON and byte column has a check of its length', async () => {
+    const isBounded = ({ column, checks }: Column) =>
+      checks.some((check) =>
+        new RegExp(`(char_length|octet_length|cardinality|pg_column_size)\\("?${column}"?\\) <?= \\d+`).test(check),
+      );
+    const unbounded = (await columns()).filter((column) => column.varies && !isBounded(column));
+    expect(unbounded.map(({ table, column }) => `${table}.${column}`)).toEqual([]);
+  });
 });

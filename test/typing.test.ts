@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
 import { shareInProcess } from './helpers/in-process.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { channelOf, toTopic } from './helpers/talk.ts';
 
 async function send(person: Person, to: Fields): Promise<number> {
@@ -12,12 +12,15 @@ async function send(person: Person, to: Fields): Promise<number> {
 const type = (person: Person, parameters: Fields) => person.rest('POST', '/typing', { op: 'start', ...parameters });
 const edit = (person: Person, id: number, op = 'start') => person.rest('POST', `/messages/${id}/typing`, { op });
 
-/** What each hears of typing, told with the capability of channels and without. */
+/**
+ * Registers a queue for each person, with or without the capability for typing in channels. @returns Readers of their
+ * typing events.
+ */
 const hearing = (people: readonly Person[], capable = true) =>
   Promise.all(
     people.map(async (person) => {
       const capabilities = { notification_settings_null: true, stream_typing_notifications: capable };
-      const heard = await person.hearing({ client_capabilities: capabilities });
+      const heard = await person.receiving({ client_capabilities: capabilities });
       return async () => (await heard()).filter(({ type }) => String(type).startsWith('typing'));
     }),
   );
@@ -25,8 +28,8 @@ const hearing = (people: readonly Person[], capable = true) =>
 const counts = (hearings: readonly (() => Promise<Json[]>)[]) =>
   Promise.all(hearings.map(async (heard) => (await heard()).length));
 
-test.concurrent('tells everyone in a conversation who wants to know, the one who types too, on both doors', async () => {
-  const { owner, member, guest, moderator } = await organisation();
+test.concurrent('notifies the participants of a conversation who enabled it, and the typing user, in both APIs', async () => {
+  const { owner, member, guest, moderator } = await organization();
   await guest.ok('PATCH', '/settings', { receives_typing_notifications: false });
   const hearings = await hearing([member, owner, guest, moderator]);
   const to = [member.id, guest.id];
@@ -42,8 +45,8 @@ test.concurrent('tells everyone in a conversation who wants to know, the one who
   expect(await counts(hearings.slice(1))).toEqual([2, 0, 0]);
 });
 
-test.concurrent('tells the subscribers of a channel whose clients show it', async () => {
-  const { owner, member, guest, moderator } = await organisation();
+test.concurrent('notifies the subscribers of a channel whose clients support it', async () => {
+  const { owner, member, guest, moderator } = await organization();
   const channel = await channelOf(owner, 'general', [owner, member, guest]);
   await guest.ok('PATCH', '/settings', { receives_typing_notifications: false });
   const hearings = await hearing([member, owner, guest, moderator]);
@@ -60,13 +63,13 @@ test.concurrent('tells the subscribers of a channel whose clients show it', asyn
   expect(await old?.()).toEqual([]);
 });
 
-test.concurrent('refuses in the same words on both doors', async () => {
-  const { owner, member, guest } = await organisation();
+test.concurrent('refuses with the same messages in both APIs', async () => {
+  const { owner, member, guest } = await organization();
   const channel = await channelOf(owner, 'general', [owner]);
   const hidden = await channelOf(owner, 'hidden', [owner], { invite_only: true });
   const nobody = 2_000_000_000;
   for (const [rest, to, expected] of [
-    // Without what GraphQL's schema wants.
+    // The call lacks parameters that the GraphQL schema requires.
     [{}, null, { code: 'REQUEST_VARIABLE_MISSING', msg: "Missing 'to' argument" }],
     [{ to: [] }, { direct: [] }, { code: 'BAD_REQUEST', msg: "Empty 'to' list" }],
     [{ to: [nobody] }, { direct: [nobody] }, { code: 'BAD_REQUEST', msg: `Invalid user ID ${nobody}` }],
@@ -109,8 +112,8 @@ test.concurrent('refuses in the same words on both doors', async () => {
   }
 });
 
-test.concurrent('tells those who may read a message that its sender edits it', async () => {
-  const { owner, member, moderator, guest } = await organisation();
+test.concurrent('notifies users who can read a message while its sender edits it', async () => {
+  const { owner, member, moderator, guest } = await organization();
   const guarded = await channelOf(owner, 'guarded', [owner, member], {
     ...{ invite_only: true, history_public_to_subscribers: false },
   });
@@ -132,16 +135,16 @@ test.concurrent('tells those who may read a message that its sender edits it', a
       message_id: id,
       recipient: { type: 'channel', channel_id: guarded, topic: 'general chat' },
     },
-    // Those who are told, and nobody else.
+    // Lists only the notified users.
     { ...about, op: 'stop', message_id: direct, recipient: { type: 'direct', user_ids: [owner.id, member.id] } },
   ]);
   expect(await counts(hearings.slice(1))).toEqual([2, 0, 0]);
 });
 
-test('edits are told in the order of the document, and nothing is in a channel of more than 100', async () => {
+test('refuses edits in the documented order, and sends no events in channels with more than 100 users', async () => {
   let now = Date.now();
   await using server = await shareInProcess({ now: () => new Date(now) });
-  const { owner, member, realm } = await organisation({}, { on: server });
+  const { owner, member, realm } = await organization({}, { on: server });
   const channel = await channelOf(owner, 'general', [owner, member]);
   const id = await send(owner, { type: 'channel', to: channel, topic: 't' });
   const refusal = async (person: Person, messageId = id) => {

@@ -6,7 +6,7 @@ import { countUnreadInTopics, countUnreadOfEach, firstUnreadIn } from '../src/me
 import { unreadMentionsOfEach } from '../src/messages/flags/unread-mentions.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
 let service: InProcess;
 beforeAll(async () => {
@@ -17,14 +17,14 @@ afterAll(() => service[Symbol.asyncDispose]());
 const TOPICS = ['', 'Plans', 'plans ', 'Lunch'] as const;
 
 interface Place {
-  readonly org: Organisation;
+  readonly org: Organization;
   readonly realmId: number;
   readonly readers: readonly Person[];
   readonly channels: readonly { readonly id: number; readonly name: string }[];
 }
 
 async function place(): Promise<Place> {
-  const org = await organisation({ ann: 'member', bob: 'member' }, { on: service });
+  const org = await organization({ ann: 'member', bob: 'member' }, { on: service });
   const { owner, ann, bob } = org;
   const readers = [owner, ann, bob];
   const channels = [];
@@ -35,7 +35,7 @@ async function place(): Promise<Place> {
   return { org, realmId: org.realm.id, readers, channels };
 }
 
-/** Many at once: more than lie between two places where it is known how many there were. */
+/** Inserts many messages in one statement: more than there are between two stored counts. */
 async function sendMany({ realmId, channels }: Place, by: Person, channel: number, topic: string, count: number) {
   const { db } = service.app;
   const id = channels[channel]?.id ?? 0;
@@ -121,7 +121,7 @@ const acts: Readonly<Record<string, (a: number, b: number, c: number) => Act>> =
   },
 };
 
-/** How much is unread by the lists of all that is, in the shape of what is counted. */
+/** Returns the unread counts that follow from the full lists, in the shape of the counted ones. */
 async function listed({ realmId }: Place, { id: userId }: Person) {
   const { groups } = await readUnread(service.app.db, { realmId, userId });
   const conversations = await service.app.db.conversation.findMany({ where: { realmId } });
@@ -155,7 +155,7 @@ async function expectCounted(of: Place): Promise<void> {
         ]),
       );
     expect(asCounted(counted.get(reader.id))).toEqual(counts);
-    // Whoever is alone is read by a query of their own.
+    // A single reader has a separate query.
     expect(asCounted((await countUnreadOfEach(db, of.realmId, [reader.id])).get(reader.id))).toEqual(counts);
     const mentions = (mentioned.get(reader.id) ?? []).map(
       ({ channelId, conversationId, topic, count }) => [`${channelId} ${conversationId} ${topic}`, count] as const,
@@ -187,7 +187,7 @@ const act = fc
   .tuple(fc.constantFrom('many', 'many', 'many', 'count', 'count', 'read', ...Object.keys(acts)), nat, nat, nat)
   .map(([name, a, b, c]) => ({ toString: () => `${name} ${a} ${b} ${c}`, run: acts[name]?.(a, b, c) as Act }));
 
-test('what is counted is what a list of all of it would hold, whatever was done, and counted before or after', async () => {
+test('unread counts match the full lists after any changes, whenever the stored counts are written', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 16, maxLength: 26, size: 'max' }), async (made) => {
       const of = await place();

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { startInProcess } from './helpers/in-process.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
-// A server of its own does this by itself.
-test('the embedded database knows what its tables hold, and keeps no room for what is deleted', async () => {
+// A database server does this automatically.
+test('the embedded database updates its statistics, and frees the space of deleted rows', async () => {
   await using service = await startInProcess();
-  const { owner } = await organisation({}, { on: service });
+  const { owner } = await organization({}, { on: service });
   const { app } = service;
   const drafts = Array.from({ length: 30 }, (_, i) => ({ type: '', to: [], topic: '', content: `draft ${i}` }));
   for (let i = 0; i < 5; i++) {

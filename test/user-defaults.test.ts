@@ -4,7 +4,7 @@ import { createUser } from '../src/administration/users/service.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const DEFAULTS = '/realm/user_settings_defaults';
 
@@ -15,9 +15,9 @@ const defaultsFor = async (person: Person): Promise<Json> =>
   (await person.register({ fetch_event_types: ['realm_user_settings_defaults'] })).realm_user_settings_defaults;
 
 describe('what new users begin with', () => {
-  test.concurrent('is changed for those to come, and not for those who are there', async () => {
-    const { administrator, member, guest, signUp } = await organisation();
-    const heard = await guest.hearing({ event_types: ['realm_user_settings_defaults', 'user_settings'] });
+  test.concurrent('is changed for future users, but not for existing ones', async () => {
+    const { administrator, member, guest, signUp } = await organization();
+    const heard = await guest.receiving({ event_types: ['realm_user_settings_defaults', 'user_settings'] });
     const edit = { color_scheme: 2, web_home_view: 'recent', enable_sounds: true, twenty_four_hour_time: null };
     expect(await administrator.ok('PATCH', DEFAULTS, { ...edit, timezone: 'Europe/Paris' })).toEqual({
       ...{ result: 'success', msg: '', ignored_parameters_unsupported: ['timezone'] },
@@ -39,8 +39,8 @@ describe('what new users begin with', () => {
     expect(await settingsOf(comer)).toMatchObject({ color_scheme: 1, web_home_view: 'recent' });
   });
 
-  test.concurrent('is not for bots', async () => {
-    const { owner } = await organisation();
+  test.concurrent('does not apply to bots', async () => {
+    const { owner } = await organization();
     await owner.ok('PATCH', DEFAULTS, { email_address_visibility: 4 });
     const { user_id } = await owner.ok('POST', '/bots', { full_name: 'Helper', short_name: 'helper' });
     const { user } = await owner.ok('GET', `/users/${user_id}`);
@@ -48,7 +48,7 @@ describe('what new users begin with', () => {
   });
 
   test.concurrent('is the same over GraphQL', async () => {
-    const { owner, member } = await organisation();
+    const { owner, member } = await organization();
     await using stream = await member.events(
       `... on UserSettingsDefaultUpdatedEvent { defaultSetting
         userSettingsDefaults { enableChannelDesktopNotifications defaultLanguage } }`,
@@ -72,8 +72,8 @@ describe('what new users begin with', () => {
     });
   });
 
-  test.concurrent('takes administrators, and the values a user could set', async () => {
-    const { owner, moderator, bot } = await organisation();
+  test.concurrent('requires an administrator, and values that users could set', async () => {
+    const { owner, moderator, bot } = await organization();
     for (const [person, parameters, code] of [
       [moderator, { color_scheme: 2 }, 'UNAUTHORIZED_PRINCIPAL'],
       [bot, { color_scheme: 2 }, 'UNAUTHORIZED_PRINCIPAL'],
@@ -97,18 +97,18 @@ describe('what new users begin with', () => {
   });
 });
 
-describe('who comes while it changes', () => {
+describe('a user who is created during a change', () => {
   let service: InProcess;
   beforeAll(async () => {
     service = await shareInProcess();
   });
   afterAll(() => service[Symbol.asyncDispose]());
 
-  test('begins with what it is then, and not at all when their maker may make nobody any more', async () => {
+  test('starts with the new defaults, and is not created if the creator has lost the permission', async () => {
     const { app } = service;
-    const { realm, owner, administrator } = await organisation({}, { on: service });
+    const { realm, owner, administrator } = await organization({}, { on: service });
     await app.db.user.updateMany({ where: { id: administrator.id }, data: { canCreateUsers: true } });
-    // As the request was when its password began to be hashed.
+    // The account as read before the password was hashed.
     const account = await readAccount(app.db, realm.id, administrator.id);
     const viewer = { ...account, id: administrator.id, role: account.user.role, clientName: 'test', credential: null };
     const create = (name: string) =>
@@ -129,9 +129,9 @@ describe('settings of others', () => {
   const schemes = async (people: readonly Person[]) =>
     Promise.all(people.map(async (person) => (await settingsOf(person)).color_scheme));
 
-  test.concurrent('are changed by administrators, of users and of members of groups, and told to each', async () => {
-    const { owner, administrator, moderator, member, guest } = await organisation();
-    const heard = await Promise.all([member, moderator, guest].map((person) => person.hearing()));
+  test.concurrent('can be changed by administrators, for users and members of groups, with events for each', async () => {
+    const { owner, administrator, moderator, member, guest } = await organization();
+    const heard = await Promise.all([member, moderator, guest].map((person) => person.receiving()));
     const group = { name: 'sailors', description: '', members: [moderator.id] };
     const { group_id } = await owner.ok('POST', '/user_groups/create', group);
     expect((await change(administrator, { user_ids: [member.id, member.id], group_ids: [group_id] })).status).toBe(200);
@@ -147,24 +147,24 @@ describe('settings of others', () => {
     expect([users, await schemes([owner, guest])]).toEqual([[{ databaseId: guest.id }], [1, 2]]);
   });
 
-  test.concurrent('stay as they are, where that is wanted, with those who have changed them themselves', async () => {
-    const { owner, member, guest } = await organisation();
+  test.concurrent('are kept on request for users who changed them before', async () => {
+    const { owner, member, guest } = await organization();
     await member.ok('PATCH', '/settings', { color_scheme: 2 });
     await member.ok('PATCH', '/settings', { color_scheme: 1 });
     const targets = { user_ids: [member.id, guest.id], skip_if_already_edited: true };
     await change(owner, targets, { color_scheme: 3, enter_sends: true });
     expect(await schemes([member, guest])).toEqual([1, 3]);
     expect((await settingsOf(member)).enter_sends).toBe(true);
-    // What an administrator has changed is no edit of theirs.
+    // A change by an administrator is not an edit by the user.
     await change(owner, targets, { color_scheme: 2 });
     expect(await schemes([member, guest])).toEqual([1, 2]);
     await change(owner, { user_ids: [member.id] });
     expect(await schemes([member])).toEqual([3]);
   });
 
-  test.concurrent('are changed of all or of none', async () => {
-    const { owner, moderator, member, guest, bot } = await organisation();
-    const other = await organisation();
+  test.concurrent('are changed for all users or for none', async () => {
+    const { owner, moderator, member, guest, bot } = await organization();
+    const other = await organization();
     for (const [person, targets, settings, code, msg] of [
       [moderator, { user_ids: [guest.id] }, {}, 'UNAUTHORIZED_PRINCIPAL', 'Must be an organization administrator'],
       [owner, { user_ids: [member.id, bot.id] }, {}, 'BAD_REQUEST', `Invalid user ID: ${bot.id}`],
@@ -176,7 +176,7 @@ describe('settings of others', () => {
         ...[owner, { user_ids: [member.id] }, { full_name: 'Other' }, 'BAD_REQUEST'],
         'Unsupported parameter combination: full_name, target_users',
       ],
-      // Who hides their address hides it from administrators as well.
+      // Users who hide their address hide it from administrators too.
       [
         ...[owner, { user_ids: [member.id] }, { email_address_visibility: 1 }, 'BAD_REQUEST'],
         'Unsupported parameter combination: email_address_visibility, target_users',
@@ -193,8 +193,8 @@ describe('settings of others', () => {
     expect(await schemes([member, guest])).toEqual([1, 1]);
   });
 
-  test.concurrent('reach everybody through the group of everybody', async () => {
-    const { owner, administrator, moderator, member, guest, bot } = await organisation();
+  test.concurrent('are changed for all users, but not for bots, through role:everyone', async () => {
+    const { owner, administrator, moderator, member, guest, bot } = await organization();
     const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
     const everyone = realm_user_groups.find(({ name }: Json) => name === 'role:everyone');
     await change(owner, { group_ids: [everyone.id] });

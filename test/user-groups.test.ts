@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import type { Parameters, Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
 const NOBODY = 2_000_000_000;
 
@@ -15,7 +15,7 @@ const members = (person: Person, group: number, change: Parameters) =>
 const subgroups = (person: Person, group: number, change: Parameters) =>
   person.rest('POST', `/user_groups/${group}/subgroups`, change);
 
-/** Ends in success, or in this code and message. */
+/** Expects a refusal with a code and a message. */
 async function expectRefusal(reply: Promise<{ status: number; body: Json }>, code: string, msg?: string) {
   const { status, body } = await reply;
   expect([status, body.code]).toEqual([400, code]);
@@ -28,7 +28,7 @@ async function expectSuccess(reply: Promise<{ status: number; body: Json }>) {
   expect(status).toBe(200);
 }
 
-/** The ids of the role groups, by name. */
+/** Returns the ids of the role groups by name. */
 async function roleGroups(person: Person): Promise<Record<string, number>> {
   const { user_groups } = await person.ok('GET', '/user_groups');
   const named = user_groups.filter(({ is_system_group }: Json) => is_system_group);
@@ -41,10 +41,10 @@ const memberIds = async (person: Person, group: number, parameters: Parameters =
 const ids = (...people: Person[]) => people.map(({ id }) => id).sort((a, b) => a - b);
 
 describe('a group', () => {
-  test.concurrent('is made with its defaults, told to everybody, and listed over both doors', async () => {
-    const { owner, member, guest, administrator } = await organisation();
+  test.concurrent('is created with its defaults, with an event for all users, and is listed in both APIs', async () => {
+    const { owner, member, guest, administrator } = await organization();
     const groups = await roleGroups(member);
-    const heard = await guest.hearing({ event_types: ['user_group'] });
+    const heard = await guest.receiving({ event_types: ['user_group'] });
     const id = await makeGroup(member, '  Sailors ', {
       description: 'Who sails',
       members: [owner.id, guest.id, owner.id],
@@ -93,16 +93,16 @@ describe('a group', () => {
     });
   });
 
-  test.concurrent('is changed by one event with what changed, over both doors', async () => {
-    const { member, guest } = await organisation();
+  test.concurrent('is changed with one event that contains the changes, in both APIs', async () => {
+    const { member, guest } = await organization();
     const groups = await roleGroups(member);
     const id = await makeGroup(member, 'Sailors');
-    const heard = await guest.hearing({ event_types: ['user_group'] });
+    const heard = await guest.receiving({ event_types: ['user_group'] });
     await expectSuccess(
       member.rest('PATCH', `/user_groups/${id}`, {
         name: 'SAILORS',
         can_join_group: { new: groups['members'], old: groups['nobody'] },
-        // As it is.
+        // Unchanged.
         can_leave_group: { new: { direct_members: [], direct_subgroups: [groups['everyone']] } },
       }),
     );
@@ -117,7 +117,7 @@ describe('a group', () => {
       { ...update, data: { name: 'SAILORS', can_join_group: groups['members'] } },
       { ...update, data: { description: 'Who sails', can_manage_group: id } },
     ]);
-    // Whoever manages it by being in it is nobody.
+    // Only the members of the group can manage it now, and the group has no members.
     await expectRefusal(
       member.rest('PATCH', `/user_groups/${id}`, { name: 'x' }),
       'BAD_REQUEST',
@@ -125,8 +125,8 @@ describe('a group', () => {
     );
   });
 
-  test.concurrent('is refused a name that is none, is taken, or is that of something else', async () => {
-    const { member } = await organisation();
+  test.concurrent('is refused with an empty, long, reserved or existing name', async () => {
+    const { member } = await organization();
     await makeGroup(member, 'Sailors');
     const other = await makeGroup(member, 'Others');
     const cases = [
@@ -148,8 +148,8 @@ describe('a group', () => {
     await expectRefusal(member.rest('POST', '/user_groups/create', long), 'BAD_REQUEST');
   });
 
-  test.concurrent('keeps its name to itself when several ask for it at once', async () => {
-    const { member } = await organisation();
+  test.concurrent('is created once if several requests with its name arrive at once', async () => {
+    const { member } = await organization();
     const names = ['Crew', 'crew', 'CREW', 'cReW'];
     const replies = await Promise.all(
       names.map((name) => member.rest('POST', '/user_groups/create', { name, description: '', members: [] })),
@@ -157,8 +157,8 @@ describe('a group', () => {
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
   });
 
-  test.concurrent('is refused what it cannot hold', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('is refused with unknown members or groups, or with invalid permissions', async () => {
+    const { owner, member } = await organization();
     const groups = await roleGroups(member);
     const gone = await makeGroup(owner, 'gone');
     await owner.ok('POST', `/user_groups/${gone}/deactivate`);
@@ -187,8 +187,8 @@ describe('a group', () => {
     expect(body).toMatchObject({ code: 'EXPECTATION_MISMATCH', field_name: 'old' });
   });
 
-  test.concurrent('is made by whom the organization lets, and kept from guests', async () => {
-    const { owner, member, moderator, guest, bot } = await organisation();
+  test.concurrent("can be created with the organization's permission, and is hidden from guests", async () => {
+    const { owner, member, moderator, guest, bot } = await organization();
     const groups = await roleGroups(owner);
     const id = await makeGroup(bot, 'of a bot');
     await owner.ok('PATCH', '/realm', { can_create_groups: { new: groups['moderators'] } });
@@ -218,8 +218,8 @@ describe('a group', () => {
 });
 
 describe('role groups', () => {
-  test.concurrent('hold who has the role, and the group above in rank', async () => {
-    const { owner, administrator, moderator, member, guest, bot } = await organisation();
+  test.concurrent('contain the users with the role, and the group of the next higher role', async () => {
+    const { owner, administrator, moderator, member, guest, bot } = await organization();
     const { user_groups } = await member.ok('GET', '/user_groups');
     const held = Object.fromEntries(
       user_groups.map(({ name, members: direct, direct_subgroup_ids }: Json) => [
@@ -248,8 +248,8 @@ describe('role groups', () => {
     expect(direct).toEqual([groups['administrators']]);
   });
 
-  test.concurrent('are changed by nobody', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('cannot be changed', async () => {
+    const { owner, member } = await organization();
     const groups = await roleGroups(owner);
     const group = groups['members'] ?? 0;
     const own = await makeGroup(owner, 'own');
@@ -263,10 +263,10 @@ describe('role groups', () => {
     }
   });
 
-  test.concurrent('follow roles, new users, and the waiting period', async () => {
-    const { owner, member, guest, signUp } = await organisation();
+  test.concurrent('follow role changes, new users, and the waiting period', async () => {
+    const { owner, member, guest, signUp } = await organization();
     const groups = await roleGroups(owner);
-    const heard = await guest.hearing({ event_types: ['user_group'] });
+    const heard = await guest.receiving({ event_types: ['user_group'] });
     await owner.ok('PATCH', `/users/${member.id}`, { role: 300 });
     await owner.ok('PATCH', `/users/${member.id}`, { role: 600 });
     const ann = await signUp('Ann', 'administrator');
@@ -292,13 +292,13 @@ describe('role groups', () => {
     expect(await memberIds(owner, groups['fullmembers'] ?? 0, { direct_member_only: true })).toEqual([]);
   });
 
-  test.concurrent('within other groups hold whom they hold by then', async () => {
-    const { owner, administrator, moderator, member, signUp } = await organisation();
+  test.concurrent('within other groups contain their current members', async () => {
+    const { owner, administrator, moderator, member, signUp } = await organization();
     const groups = await roleGroups(owner);
     const id = await makeGroup(owner, 'x', { subgroups: [groups['fullmembers']] });
     const outer = await makeGroup(owner, 'outer', { subgroups: [id] });
     await owner.ok('PATCH', '/realm', { waiting_period_threshold: 1 });
-    // Members are new, so only those above them are full members.
+    // Accounts of members are new, so only higher roles are full members.
     expect(await memberIds(owner, outer)).toEqual(ids(owner, administrator, moderator));
     await owner.ok('PATCH', `/users/${member.id}`, { role: 300 });
     const newcomer = await signUp('Ann', 'moderator');
@@ -311,8 +311,8 @@ describe('role groups', () => {
 });
 
 describe('members', () => {
-  test.concurrent('come and go by whom the permissions let', async () => {
-    const { owner, administrator, moderator, member, guest } = await organisation({ ann: 'member' });
+  test.concurrent('can be added and removed by users with the permissions', async () => {
+    const { owner, administrator, moderator, member, guest } = await organization({ ann: 'member' });
     const groups = await roleGroups(owner);
     const just = (person: Person) => ({ direct_members: [person.id], direct_subgroups: [] });
     const id = await makeGroup(owner, 'x', {
@@ -329,7 +329,7 @@ describe('members', () => {
     await expectSuccess(members(member, id, { add: [guest.id, member.id] }));
     await expectRefusal(members(member, id, { delete: [member.id] }), ...no);
     await expectSuccess(members(moderator, id, { delete: [guest.id, moderator.id] }));
-    // Who may add members may add groups; to take them out needs more.
+    // The permission to add members also covers adding groups. Removing groups requires another one.
     await expectSuccess(subgroups(member, id, { add: [groups['owners']] }));
     await expectRefusal(subgroups(member, id, { delete: [groups['owners']] }), ...no);
     await expectRefusal(members(moderator, id, { delete_subgroups: [groups['owners']] }), ...no);
@@ -340,7 +340,7 @@ describe('members', () => {
       }),
     );
     expect(await memberIds(owner, id, { direct_member_only: true })).toEqual(ids(guest));
-    // The organisation's own permission covers everything.
+    // The organization's permission covers everything.
     await owner.ok('PATCH', `/user_groups/${id}`, { can_manage_group: { new: groups['nobody'] } });
     await expectRefusal(members(administrator, id, { delete: [guest.id] }), ...no);
     await expectSuccess(members(owner, id, { delete: [guest.id] }));
@@ -348,8 +348,8 @@ describe('members', () => {
     await expectSuccess(members(member, id, { add: [guest.id] }));
   });
 
-  test.concurrent('are refused when they are not there, in it already, or not in it; and nothing is changed', async () => {
-    const { owner, member, guest } = await organisation();
+  test.concurrent('are refused if unknown, already in the group, or not in it, without any change', async () => {
+    const { owner, member, guest } = await organization();
     const id = await makeGroup(owner, 'x', { members: [member.id] });
     await expectRefusal(
       members(owner, id, { add: [] }),
@@ -368,8 +368,8 @@ describe('members', () => {
     await expectRefusal(owner.rest('GET', `/user_groups/${NOBODY}/members`), 'BAD_REQUEST', 'Invalid user group');
   });
 
-  test.concurrent('are asked for one by one, directly and however deep', async () => {
-    const { owner, member, moderator } = await organisation();
+  test.concurrent('can be checked one by one, directly and at any depth', async () => {
+    const { owner, member, moderator } = await organization();
     const inner = await makeGroup(owner, 'inner', { members: [member.id] });
     const outer = await makeGroup(owner, 'outer', { members: [moderator.id], subgroups: [inner] });
     const isIn = async (person: Person, direct: boolean) =>
@@ -393,8 +393,8 @@ describe('members', () => {
     });
   });
 
-  test.concurrent('other than bots and the actor get a message of the service', async () => {
-    const { owner, member, bot } = await organisation();
+  test.concurrent('receive a message from the service, except bots and the acting user', async () => {
+    const { owner, member, bot } = await organization();
     const last = async () => {
       const { messages } = await member.ok('GET', '/messages', {
         ...{ anchor: 'newest', num_before: 1, num_after: 0, narrow: [['is', 'dm']], apply_markdown: false },
@@ -410,8 +410,8 @@ describe('members', () => {
   });
 });
 
-test.concurrent('who is deactivated is in no list, and comes back into every group with the account', async () => {
-  const { owner, member, guest, moderator } = await organisation();
+test.concurrent('deactivated users are in no list, and return to all their groups when reactivated', async () => {
+  const { owner, member, guest, moderator } = await organization();
   const groups = await roleGroups(owner);
   const inner = await makeGroup(owner, 'inner', { members: [member.id, guest.id] });
   const outer = await makeGroup(owner, 'outer', { subgroups: [inner] });
@@ -420,7 +420,7 @@ test.concurrent('who is deactivated is in no list, and comes back into every gro
   expect(await memberIds(owner, outer)).toEqual([guest.id]);
   expect(await memberIds(owner, groups['members'] ?? 0)).not.toContain(member.id);
   await expectRefusal(members(owner, outer, { add: [member.id] }), 'BAD_REQUEST', `Invalid user ID: ${member.id}`);
-  const heard = await moderator.hearing({ event_types: ['user_group'] });
+  const heard = await moderator.receiving({ event_types: ['user_group'] });
   await owner.ok('POST', `/users/${member.id}/reactivate`);
   const joined = [groups['members'], groups['fullmembers'], inner].map((group_id) => ({
     ...{ type: 'user_group', op: 'add_members', group_id, user_ids: [member.id] },
@@ -430,11 +430,11 @@ test.concurrent('who is deactivated is in no list, and comes back into every gro
 });
 
 describe('groups within groups', () => {
-  test.concurrent('come and go over both doors, and are told', async () => {
-    const { owner, guest } = await organisation();
+  test.concurrent('can be added and removed in both APIs, with events', async () => {
+    const { owner, guest } = await organization();
     const groups = await roleGroups(owner);
     const [outer, inner] = [await makeGroup(owner, 'outer'), await makeGroup(owner, 'inner')];
-    const heard = await guest.hearing({ event_types: ['user_group'] });
+    const heard = await guest.receiving({ event_types: ['user_group'] });
     await expectSuccess(subgroups(owner, outer, { add: [inner, groups['guests'] ?? groups['members']] }));
     await expectSuccess(subgroups(owner, outer, { add: [groups['owners']], delete: [inner] }));
     await owner.mutate(
@@ -459,8 +459,8 @@ describe('groups within groups', () => {
     expect(all).toEqual([...within, inner].sort((a, b) => a - b));
   });
 
-  test.concurrent('are refused where they are already, are not, or close a circle', async () => {
-    const { owner } = await organisation();
+  test.concurrent('are refused if they are subgroups already, are not, or would form a cycle', async () => {
+    const { owner } = await organization();
     const [a, b, c] = [await makeGroup(owner, 'a'), await makeGroup(owner, 'b'), await makeGroup(owner, 'c')];
     await expectSuccess(subgroups(owner, a, { add: [b] }));
     await expectSuccess(subgroups(owner, b, { add: [c] }));
@@ -483,8 +483,8 @@ describe('groups within groups', () => {
     ]);
   });
 
-  test.concurrent('never close a circle, also when two changes that together would come at once', async () => {
-    const { owner, administrator } = await organisation();
+  test.concurrent('never form a cycle, even through two concurrent changes', async () => {
+    const { owner, administrator } = await organization();
     const groups = await roleGroups(owner);
     await owner.ok('PATCH', '/realm', { can_manage_all_groups: { new: groups['administrators'] } });
     for (let i = 0; i < 5; i++) {
@@ -495,7 +495,7 @@ describe('groups within groups', () => {
   });
 
   test.concurrent('hold exactly whom a client works out from the lists, after many changes', async () => {
-    const { owner, administrator, moderator, member, guest, bot } = await organisation();
+    const { owner, administrator, moderator, member, guest, bot } = await organization();
     const groups = await roleGroups(owner);
     const people = [administrator, moderator, member, guest, bot];
     const made: number[] = [];
@@ -533,13 +533,13 @@ describe('groups within groups', () => {
 });
 
 describe('a deactivated group', () => {
-  test.concurrent('is not found among the others, has no members to read, and comes back', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('is not listed with the others, does not show its members, and can be reactivated', async () => {
+    const { owner, member } = await organization();
     const id = await makeGroup(owner, 'x', { members: [member.id] });
     await expectRefusal(member.rest('POST', `/user_groups/${id}/deactivate`), 'BAD_REQUEST', 'Insufficient permission');
     const capable = { notification_settings_null: true, include_deactivated_groups: true };
-    const told = await member.hearing({ event_types: ['user_group'], client_capabilities: capable });
-    const untold = await member.hearing({ event_types: ['user_group'] });
+    const told = await member.receiving({ event_types: ['user_group'], client_capabilities: capable });
+    const untold = await member.receiving({ event_types: ['user_group'] });
     await owner.ok('POST', `/user_groups/${id}/deactivate`);
     await expectRefusal(
       owner.rest('POST', `/user_groups/${id}/deactivate`),
@@ -561,7 +561,7 @@ describe('a deactivated group', () => {
     for (const path of ['members', `members/${member.id}`, 'subgroups']) {
       await expectRefusal(owner.rest('GET', `/user_groups/${id}/${path}`), 'BAD_REQUEST', 'User group is deactivated.');
     }
-    // It can still be renamed, and be given members and subgroups.
+    // It can still be renamed, and receive members and subgroups.
     const inner = await makeGroup(owner, 'inner');
     await owner.ok('PATCH', `/user_groups/${id}`, { name: 'y' });
     await expectSuccess(members(owner, id, { add: [owner.id] }));
@@ -583,8 +583,8 @@ describe('a deactivated group', () => {
     expect(await listed()).toMatchObject({ name: 'y', members: ids(owner, member), direct_subgroup_ids: [inner] });
   });
 
-  test.concurrent('is none that anything goes by: every use is an objection, over both doors', async () => {
-    const { owner } = await organisation();
+  test.concurrent('must not be in use: every use is reported as an objection, in both APIs', async () => {
+    const { owner } = await organization();
     const id = await makeGroup(owner, 'used');
     const outer = await makeGroup(owner, 'outer', { subgroups: [id], can_mention_group: id, can_join_group: id });
     const channel = await owner.ok('POST', '/channels/create', {
@@ -624,15 +624,15 @@ describe('a deactivated group', () => {
         { kind: 'ORGANIZATION', permissions: ['CAN_CREATE_BOTS'] },
       ],
     });
-    // A deactivated group above it is no use of it.
+    // Use by a deactivated group does not count.
     await owner.ok('PATCH', '/realm', { can_create_bots_group: { new: outer } });
     await expectRefusal(owner.rest('POST', `/user_groups/${outer}/deactivate`), 'CANNOT_DEACTIVATE_GROUP_IN_USE');
   });
 });
 
 describe('permissions by group', () => {
-  test.concurrent('are held by its members, however deep, from the moment they come in', async () => {
-    const { owner, member, guest } = await organisation();
+  test.concurrent('are held by its members at any depth, as soon as they are added', async () => {
+    const { owner, member, guest } = await organization();
     const inner = await makeGroup(owner, 'inner');
     const outer = await makeGroup(owner, 'outer', { subgroups: [inner] });
     await owner.ok('PATCH', '/realm', { can_create_public_channel_group: { new: outer } });
@@ -640,14 +640,14 @@ describe('permissions by group', () => {
     await expectRefusal(create(member, 'one'), 'BAD_REQUEST', 'Insufficient permission');
     await owner.ok('POST', `/user_groups/${inner}/members`, { add: [member.id, guest.id] });
     await expectSuccess(create(member, 'one'));
-    // What may not be given to everyone, no guest holds, by whatever group.
+    // No group gives guests a permission that cannot be given to everyone.
     await expectRefusal(create(guest, 'two'), 'UNAUTHORIZED_PRINCIPAL');
     await owner.ok('POST', `/user_groups/${outer}/subgroups`, { delete: [inner] });
     await expectRefusal(create(member, 'three'), 'BAD_REQUEST', 'Insufficient permission');
   });
 
-  test.concurrent('in channels reach guests where everyone may hold them', async () => {
-    const { owner, member, guest } = await organisation();
+  test.concurrent('apply to guests in channels, if everyone can hold them', async () => {
+    const { owner, member, guest } = await organization();
     const id = await makeGroup(owner, 'writers', { members: [guest.id] });
     const channel = await owner.ok('POST', '/channels/create', {
       ...{ name: 'general', subscribers: [guest.id, member.id], can_send_message_group: id },
@@ -661,8 +661,8 @@ describe('permissions by group', () => {
     await expectRefusal(send(guest), 'BAD_REQUEST', 'You do not have permission to post in this channel.');
   });
 
-  test.concurrent('show private channels to who comes into the group, and hide them from who leaves', async () => {
-    const { owner, member, moderator, guest } = await organisation();
+  test.concurrent('show private channels to users who join the group, and hide them from users who leave', async () => {
+    const { owner, member, moderator, guest } = await organization();
     const inner = await makeGroup(owner, 'inner', { members: [moderator.id, guest.id] });
     const outer = await makeGroup(owner, 'outer', { subgroups: [inner] });
     const { id } = await owner.ok('POST', '/channels/create', {
@@ -670,11 +670,11 @@ describe('permissions by group', () => {
     });
     const sees = async (person: Person) => (await person.rest('GET', `/streams/${id}`)).status === 200;
     expect([await sees(moderator), await sees(member), await sees(guest)]).toEqual([true, false, false]);
-    const heard = await member.hearing({ event_types: ['stream', 'subscription'], include_subscribers: 'true' });
-    const others = await guest.hearing({ event_types: ['stream', 'subscription'] });
+    const heard = await member.receiving({ event_types: ['stream', 'subscription'], include_subscribers: 'true' });
+    const others = await guest.receiving({ event_types: ['stream', 'subscription'] });
     await owner.ok('POST', `/user_groups/${inner}/members`, { add: [member.id] });
     expect(await sees(member)).toBe(true);
-    // What happens to the channel is heard as long as the group shows it.
+    // The member receives events of the channel while the group gives access to it.
     await owner.ok('PATCH', `/streams/${id}`, { description: 'for the crew' });
     await owner.ok('POST', `/user_groups/${outer}/subgroups`, { delete: [inner] });
     expect(await sees(member)).toBe(false);
@@ -689,8 +689,8 @@ describe('permissions by group', () => {
   });
 });
 
-test.concurrent('a waiting period hides private channels from who is no full member any more, and shows them again', async () => {
-  const { owner, member, guest } = await organisation();
+test.concurrent('a waiting period hides private channels from users who are no longer full members', async () => {
+  const { owner, member, guest } = await organization();
   const { user_groups } = await owner.ok('GET', '/user_groups');
   const full = user_groups.find(({ name }: Json) => name === 'role:fullmembers').id;
   const crew = await makeGroup(owner, 'crew', { subgroups: [full] });
@@ -699,8 +699,11 @@ test.concurrent('a waiting period hides private channels from who is no full mem
     const channel = { name, subscribers: [owner.id], invite_only: true, can_subscribe_group };
     made.push((await owner.ok('POST', '/channels/create', channel)).id);
   }
-  const heard = await member.hearing({ event_types: ['stream'] });
-  const others = [await owner.hearing({ event_types: ['stream'] }), await guest.hearing({ event_types: ['stream'] })];
+  const heard = await member.receiving({ event_types: ['stream'] });
+  const others = [
+    await owner.receiving({ event_types: ['stream'] }),
+    await guest.receiving({ event_types: ['stream'] }),
+  ];
   const seen = async () => (await member.register()).streams.map(({ stream_id }: Json) => stream_id);
   expect(await seen()).toEqual(made);
   await owner.ok('PATCH', '/realm', { waiting_period_threshold: 10 });
@@ -719,7 +722,7 @@ describe('mentions of a group', () => {
   };
 
   async function crew() {
-    const made = await organisation({ ann: 'member', bob: 'member' });
+    const made = await organization({ ann: 'member', bob: 'member' });
     const { owner, member, ann, bob, guest } = made;
     const inner = await makeGroup(owner, 'inner', { members: [ann.id, guest.id] });
     const group = await makeGroup(owner, 'Crew', { members: [bob.id], subgroups: [inner] });
@@ -731,7 +734,7 @@ describe('mentions of a group', () => {
     return { ...made, inner, group, channel, send };
   }
 
-  test.concurrent('reach the members who receive the message, however deep', async () => {
+  test.concurrent('reach the members at any depth who receive the message', async () => {
     const { owner, member, ann, bob, guest, group, send } = await crew();
     const { body } = await send(member, 'Ahoy @*crew*');
     expect(await flagsOf(ann, body.id)).toEqual(['mentioned']);
@@ -748,14 +751,14 @@ describe('mentions of a group', () => {
     const direct = await member.ok('POST', '/messages', { type: 'direct', to: ids(bob, owner), content: '@*crew*' });
     expect(await flagsOf(bob, direct.id)).toEqual(['mentioned']);
     expect(await flagsOf(owner, direct.id)).toEqual([]);
-    // An edit makes and takes mentions.
+    // Edits add and remove mentions.
     await member.ok('PATCH', `/messages/${silent.body.id}`, { content: 'Ahoy @*crew*' });
     expect(await flagsOf(ann, silent.body.id)).toEqual(['mentioned']);
     await member.ok('PATCH', `/messages/${silent.body.id}`, { content: 'Ahoy' });
     expect(await flagsOf(ann, silent.body.id)).toEqual([]);
   });
 
-  test.concurrent('take its permission, and are silent when it is deactivated', async () => {
+  test.concurrent('require its permission, and are silent when it is deactivated', async () => {
     const { owner, member, ann, group, inner, send } = await crew();
     const groups = await roleGroups(owner);
     await owner.ok('PATCH', `/user_groups/${group}`, { can_mention_group: { new: inner } });

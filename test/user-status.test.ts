@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { globalId } from './helpers/global-ids.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
-test.concurrent('sets what is given of a status, over both doors, and tells everybody', async () => {
-  const { owner, member, guest } = await organisation();
-  const heard = await guest.hearing();
+test.concurrent('sets the given parts of a status, in both APIs, and notifies all users', async () => {
+  const { owner, member, guest } = await organization();
+  const heard = await guest.receiving();
   const statusOf = async (id: number) => (await guest.ok('GET', `/users/${id}/status`)).status;
   expect(await statusOf(member.id)).toEqual({});
   await member.ok('POST', '/users/me/status', { status_text: `  ${'🚢'.repeat(60)} `, emoji_name: 'car' });
@@ -35,11 +35,13 @@ test.concurrent('sets what is given of a status, over both doors, and tells ever
   expect(user.status).toEqual({ text: '', isAway: false });
 });
 
-test.concurrent('refuses a status in the order of the document', async () => {
-  const { owner, member, bot } = await organisation();
+test.concurrent('refuses a status in the documented order', async () => {
+  const { owner, member, bot } = await organization();
   const own = '/users/me/status';
   for (const [person, path, parameters, msg] of [
     [member, own, { status_text: 'x'.repeat(61) }, 'status_text is too long (limit: 60 characters)'],
+    // Would reverse the name before it.
+    [member, own, { status_text: 'at\u202E sea' }, 'Invalid character in status_text, at position 3.'],
     [member, own, {}, 'Client did not pass any new values.'],
     [member, own, { emoji_code: '1f697' }, 'Client did not pass any new values.'],
     [

@@ -1,11 +1,12 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../src/platform/config.ts';
 import { SomebodysBrowser } from './helpers/browser.ts';
 import { send } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person, Visitor } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 import { json, startVideoProvider, type VideoProvider } from './helpers/video-provider.ts';
 
 let provider: VideoProvider;
@@ -30,14 +31,14 @@ const TOLD = (value: boolean) => ({ type: 'has_videoprovider_token', value });
 
 const addressOf = ({ host }: Person, path: string) => `http://${host}/api/v1${path}`;
 
-/** Where the person's browser is sent to agree. */
+/** Starts a registration. @returns The address at which the person's browser asks for consent. */
 async function registering(person: Person, browser = new SomebodysBrowser(person.url)): Promise<string> {
   const { status, headers, text } = await browser.open(addressOf(person, REGISTER), person.headers);
   expect([status, text, headers['cache-control']]).toEqual([302, '', 'private, no-store']);
   return headers.location ?? '';
 }
 
-/** Follows the provider back, without credentials. @returns What the service answered. */
+/** Follows the redirect of the provider, without credentials. @returns The response of the service. */
 async function back(browser: SomebodysBrowser, url: string) {
   expect(new URL(url).pathname).toBe('/api/v1/calls/videoprovider/complete');
   const { status, text } = await browser.open(url);
@@ -50,7 +51,7 @@ async function connected(person: Person): Promise<Person> {
   return person;
 }
 
-/** What a created call came to. */
+/** Creates a call. @returns The status, followed by the address or the error. */
 async function create(person: Person): Promise<readonly unknown[]> {
   const { status, body } = await person.rest('POST', CREATE);
   return status === 200 ? [status, body.url] : [status, body.code, body.msg];
@@ -68,9 +69,9 @@ async function hasToken(person: Person): Promise<boolean> {
 }
 
 describe('consent', () => {
-  test('goes over the provider, with PKCE, and makes calls possible', async () => {
-    const { member, owner } = await organisation({}, { on: service });
-    const [heard, heardByOthers] = [await member.hearing(), await owner.hearing()];
+  test('is given at the provider, with PKCE, and allows calls', async () => {
+    const { member, owner } = await organization({}, { on: service });
+    const [heard, heardByOthers] = [await member.receiving(), await owner.receiving()];
     expect(await create(member)).toEqual(NO_TOKEN);
     expect(await hasToken(member)).toBe(false);
     await connected(member);
@@ -80,8 +81,8 @@ describe('consent', () => {
     expect([await heardByOthers(), await hasToken(owner), await create(owner)]).toEqual([[], false, NO_TOKEN]);
   });
 
-  test('goes the same way over GraphQL, where the viewer completes what they began', async () => {
-    const { member, owner, anonymous } = await organisation({}, { on: service });
+  test('is also given over GraphQL, where viewers complete their own registration', async () => {
+    const { member, owner, anonymous } = await organization({}, { on: service });
     await using stream = await member.events('... on VideoCallTokenChangedEvent { hasVideoCallToken }');
     const { videoCallRegistrationUrl: url } = await member.query('{ videoCallRegistrationUrl }');
     const { code, state } = Object.fromEntries(new URL(provider.agree(url)).searchParams);
@@ -109,8 +110,8 @@ describe('consent', () => {
     expect((await stream.next()).hasVideoCallToken).toBe(false);
   });
 
-  test('that a page began over GraphQL is completed by its browser, and that of a socket by no browser', async () => {
-    const { member } = await organisation({}, { on: service });
+  test('started over GraphQL is completed by the same browser, or by none if started over a socket', async () => {
+    const { member } = await organization({}, { on: service });
     const query = '{ videoCallRegistrationUrl }';
     const headers = { ...member.headers, 'content-type': 'application/json' };
     const reply = await send(member.url, {
@@ -128,13 +129,13 @@ describe('consent', () => {
     expect((await back(browser, provider.agree(data.videoCallRegistrationUrl))).body.msg).toBe(BAD_STATE[2]);
   });
 
-  test('is completed by the browser that began it alone: who has another agree gets nothing of theirs', async () => {
-    const { member: attacker, owner: victim } = await organisation({}, { on: service });
+  test('can be completed only by the browser that began it, so no other user can obtain the token', async () => {
+    const { member: attacker, owner: victim } = await organization({}, { on: service });
     const [theirs, others, nobodys] = [1, 2, 3].map(() => new SomebodysBrowser(attacker.url)) as [
       ...[SomebodysBrowser, SomebodysBrowser, SomebodysBrowser],
     ];
     const agreed = provider.agree(await registering(attacker, theirs));
-    // The victim has begun one of their own, so that they have a cookie, too.
+    // The victim has also started a registration, and therefore has a cookie.
     const own = provider.agree(await registering(victim, others));
     for (const browser of [others, nobodys]) {
       expect((await back(browser, agreed)).body).toMatchObject({ code: 'BAD_REQUEST', msg: BAD_STATE[2] });
@@ -145,8 +146,8 @@ describe('consent', () => {
     expect((await back(theirs, agreed)).status).toBe(200);
   });
 
-  test('sends nobody to a port that only a Host named', async () => {
-    const { member: attacker } = await organisation({}, { on: service });
+  test('does not redirect to a port that only a Host header named', async () => {
+    const { member: attacker } = await organization({}, { on: service });
     const [name, port] = attacker.host.split(':');
     const begun = await send(attacker.url, {
       method: 'GET',
@@ -163,15 +164,15 @@ describe('consent', () => {
     expect([sent.status, host, pathname]).toEqual([302, `${name}:${port}`, agreed.pathname]);
   });
 
-  test('works once, however often and on whatever node it comes at once, and whatever it came to', async () => {
-    const { member } = await organisation({}, { on: service });
+  test('works once, even if it returns several times at once, and whatever the result', async () => {
+    const { member } = await organization({}, { on: service });
     const browser = new SomebodysBrowser(member.url);
     const agreed = provider.agree(await registering(member, browser));
     provider.asked.token = 0;
     const replies = await Promise.all(Array.from({ length: 5 }, () => back(browser, agreed)));
     expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 400, 400, 400, 400]);
     expect(provider.asked.token).toBe(1);
-    // The same bytes, written otherwise.
+    // The same bytes in another encoding.
     const again = new URL(agreed);
     again.searchParams.set('state', `${again.searchParams.get('state')}=`);
     expect((await back(browser, again.href)).body.msg).toBe(BAD_STATE[2]);
@@ -182,8 +183,8 @@ describe('consent', () => {
     expect((await back(browser, refused.href)).body.msg).toBe(BAD_STATE[2]);
   });
 
-  test('gives a cookie that no script reads, for these addresses and ten minutes, and takes it back', async () => {
-    const { member } = await organisation({}, { on: service });
+  test('sets a cookie that scripts cannot read, for these addresses and ten minutes, and removes it', async () => {
+    const { member } = await organization({}, { on: service });
     const { headers } = await member.rest('GET', REGISTER);
     const [cookie = ''] = headers['set-cookie'] ?? [];
     const port = new URL(service.url).port;
@@ -196,8 +197,8 @@ describe('consent', () => {
     expect([reply.status, reply.headers['set-cookie']?.[0]]).toEqual([200, expect.stringContaining('Max-Age=0')]);
   });
 
-  test('takes a state of its own alone: whole, for ten minutes, of this organization and a user who is there', async () => {
-    const [{ member }, other] = [await organisation({}, { on: service }), await organisation({}, { on: service })];
+  test('accepts only its own complete state, for ten minutes, of this organization and an active user', async () => {
+    const [{ member }, other] = [await organization({}, { on: service }), await organization({}, { on: service })];
     const browser = new SomebodysBrowser(member.url);
     const complete = async (at: Visitor, parameters: Record<string, string>) => {
       const query = new URLSearchParams(parameters);
@@ -232,8 +233,8 @@ describe('consent', () => {
     expect((await complete(member, late)).slice(0, 2)).toEqual([401, 'USER_DEACTIVATED']);
   });
 
-  test('is refused when the verifier is not of the challenge, or the provider cannot be reached', async () => {
-    const { member } = await organisation({}, { on: service });
+  test('is refused if verifier and challenge differ, or the provider is unreachable', async () => {
+    const { member } = await organization({}, { on: service });
     const browser = new SomebodysBrowser(member.url);
     const one = provider.agree(await registering(member, browser));
     const mixed = new URL(provider.agree(await registering(member, browser)));
@@ -245,8 +246,8 @@ describe('consent', () => {
     expect(await hasToken(member)).toBe(false);
   });
 
-  test('keeps no token in the clear', async () => {
-    const { member } = await organisation({}, { on: service });
+  test('stores no token in plain text', async () => {
+    const { member } = await organization({}, { on: service });
     await connected(member);
     const [, url] = await create(member);
     const { sealed } = await service.app.db.callToken.findFirstOrThrow({ where: { userId: member.id } });
@@ -256,27 +257,27 @@ describe('consent', () => {
   });
 });
 
-describe('a token whose time is over', () => {
+describe('an expired token', () => {
   async function withOldToken(): Promise<Person> {
-    const { member } = await organisation({}, { on: service });
+    const { member } = await organization({}, { on: service });
     await connected(member);
     clock += 3600_000;
     return member;
   }
 
-  test('is renewed once, however many calls are made at once, and nobody is told', async () => {
+  test('is renewed once for many concurrent calls, without an event', async () => {
     const member = await withOldToken();
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     provider.asked.token = 0;
     const calls = await Promise.all(Array.from({ length: 6 }, () => create(member)));
     expect(calls).toEqual(Array.from({ length: 6 }, () => CALL));
     expect([provider.asked.token, await heard()]).toEqual([1, []]);
-    // The new token is kept, and with it what renews it the next time.
+    // The new token is stored together with its refresh token.
     clock += 3600_000;
     expect([await create(member), provider.asked.token]).toEqual([CALL, 2]);
   });
 
-  test('is renewed with the same token again, where the provider gives no new one', async () => {
+  test('is renewed with the same refresh token again, if the provider returns no new one', async () => {
     const member = await withOldToken();
     const { refreshToken } = provider;
     provider.grants = { expires_in: 60, refresh_token: undefined };
@@ -286,15 +287,15 @@ describe('a token whose time is over', () => {
     expect(await create(member)).toEqual(CALL);
   });
 
-  test('is forgotten when it cannot be renewed', async () => {
+  test('is removed if it cannot be renewed', async () => {
     const member = await withOldToken();
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     provider.refreshToken = 'another';
     expect(await Promise.all([create(member), create(member)])).toEqual([NO_TOKEN, NO_TOKEN]);
     expect([await heard(), await hasToken(member)]).toEqual([[TOLD(false)], false]);
   });
 
-  test('stays when the provider is away, or takes the operator for somebody else', async () => {
+  test('is kept if the provider is unavailable, or rejects the credentials of the operator', async () => {
     const member = await withOldToken();
     for (const instead of [
       (response: ServerResponse) => response.destroy(),
@@ -310,7 +311,7 @@ describe('a token whose time is over', () => {
     expect([await hasToken(member), await create(member)]).toEqual([true, CALL]);
   });
 
-  test('is not renewed by the row of a request that died, but after it', async () => {
+  test('is not renewed during the lease of a request that died, but after it', async () => {
     const member = await withOldToken();
     const { app } = service;
     const where = { userId: member.id };
@@ -319,9 +320,8 @@ describe('a token whose time is over', () => {
     await app.db.callToken.updateMany({ where, data: { sealed: app.keys.seal(JSON.stringify(leased)) } });
     provider.asked.token = 0;
     const waiting = create(member);
-    expect(await Promise.race([waiting, member.ok('GET', '/users/me').then(() => 'still waiting')])).toBe(
-      'still waiting',
-    );
+    // Not a request of the same account: while others wait, it could be answered after this one.
+    expect(await Promise.race([waiting, sleep(300, 'still waiting')])).toBe('still waiting');
     expect(provider.asked.token).toBe(0);
     clock += 15_000;
     expect([await waiting, provider.asked.token]).toEqual([CALL, 1]);
@@ -329,10 +329,10 @@ describe('a token whose time is over', () => {
 });
 
 describe('POST /calls/videoprovider/create', () => {
-  test('forgets a token the provider refuses, and tells it once', async () => {
-    const { member } = await organisation({}, { on: service });
+  test('removes a token that the provider refuses, with one event', async () => {
+    const { member } = await organization({}, { on: service });
     await connected(member);
-    const heard = await member.hearing();
+    const heard = await member.receiving();
     provider.revoke();
     expect(await Promise.all([create(member), create(member)])).toEqual([NO_TOKEN, NO_TOKEN]);
     expect([await heard(), await hasToken(member)]).toEqual([[TOLD(false)], false]);
@@ -353,8 +353,8 @@ describe('POST /calls/videoprovider/create', () => {
     ['an address that is endless', answering({ join_url: `https://video.example/${'x'.repeat(3000)}` })],
     ['an answer that is endless', answering({ join_url: 'https://video.example', more: 'x'.repeat(100_000) })],
     ['another address to ask', (response) => void response.writeHead(307, { location: 'https://evil.example' }).end()],
-  ])('fails, and keeps the token, when the provider gives %s', async ([, instead]) => {
-    const { member } = await organisation({}, { on: service });
+  ])('fails, and keeps the token, if the provider returns %s', async ([, instead]) => {
+    const { member } = await organization({}, { on: service });
     await connected(member);
     provider.instead.calls = instead;
     expect(await create(member)).toEqual(FAILED);
@@ -362,8 +362,8 @@ describe('POST /calls/videoprovider/create', () => {
     expect(await create(member)).toEqual(CALL);
   });
 
-  test('waits ten seconds for the provider, and no longer', async () => {
-    const { member } = await organisation({}, { on: service });
+  test('waits at most ten seconds for the provider', async () => {
+    const { member } = await organization({}, { on: service });
     await connected(member);
     const time = new AbortController();
     const limits = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(time.signal);
@@ -375,8 +375,8 @@ describe('POST /calls/videoprovider/create', () => {
     expect(await create(member)).toEqual(CALL);
   });
 
-  test('is refused where no provider is set up, on both doors', async () => {
-    const { member } = await organisation();
+  test('is refused in both APIs if no provider is configured', async () => {
+    const { member } = await organization();
     const message = 'Video provider credentials have not been configured';
     expect(await create(member)).toEqual([400, 'BAD_REQUEST', message]);
     expect((await member.rest('GET', REGISTER)).body.msg).toBe(message);
@@ -386,15 +386,15 @@ describe('POST /calls/videoprovider/create', () => {
     expect(none).toEqual({ disabled: { name: 'None', id: 0 } });
   });
 
-  test('is one of the providers of an organization, where it is set up', async () => {
-    const { owner } = await organisation({}, { on: service });
+  test('is one of the providers of an organization, if configured', async () => {
+    const { owner } = await organization({}, { on: service });
     const { realm_available_video_chat_providers: known } = await owner.register({ fetch_event_types: ['realm'] });
     expect(known).toEqual({
       disabled: { name: 'None', id: 0 },
       videoprovider: { name: 'Video provider', id: 8 },
     });
     await owner.ok('PATCH', '/realm', { video_chat_provider: 8 });
-    const elsewhere = await organisation();
+    const elsewhere = await organization();
     const { status, body } = await elsewhere.owner.rest('PATCH', '/realm', { video_chat_provider: 8 });
     expect([status, body.code, body.msg]).toEqual([400, 'BAD_REQUEST', 'Invalid video_chat_provider']);
   });
@@ -409,7 +409,7 @@ describe('VIDEO_PROVIDER_', () => {
     VIDEO_PROVIDER_CREATE_URL: 'http://localhost:9/calls',
   };
 
-  test('variables come together, and keep secrets off open lines', () => {
+  test('variables are required together, and addresses use HTTPS except on localhost', () => {
     expect(readConfig(all).videoProvider).toMatchObject({ clientId: 'id', createUrl: 'http://localhost:9/calls' });
     expect(readConfig({}).videoProvider).toBeUndefined();
     expect(() => readConfig({ ...all, VIDEO_PROVIDER_CLIENT_ID: '' })).toThrow(/^VIDEO_PROVIDER_CLIENT_ID: required/);

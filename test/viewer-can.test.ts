@@ -3,23 +3,23 @@ import { runCommand } from './helpers/control.ts';
 import { globalId } from './helpers/global-ids.ts';
 import { type Parameters, Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
-import { type Organisation, organisation, serverOf } from './helpers/server.ts';
+import { type Organization, organization, serverOf } from './helpers/server.ts';
 import { toTopic } from './helpers/talk.ts';
 
-// What an object says the viewer may do is what the mutation then lets them do.
+// The `viewerCan…` fields of an object agree with the permission checks of the mutations.
 
 const ROLES = ['owner', 'administrator', 'moderator', 'member', 'guest'] as const;
 
 type Type = 'Channel' | 'Message' | 'User' | 'UserGroup';
 
-/** What the object says of each role; null where the viewer does not see it. */
-async function said(people: Organisation, type: Type, id: number, field: string): Promise<(boolean | null)[]> {
+/** Returns the field for each role. Null means that the viewer does not see the object. */
+async function said(people: Organization, type: Type, id: number, field: string): Promise<(boolean | null)[]> {
   const query = `{ node(id: "${globalId(type, id)}") { ... on ${type} { ${field} } } }`;
   return Promise.all(ROLES.map(async (role) => (await people[role].query(query)).node?.[field] ?? null));
 }
 
-/** Whether the mutation lets each role; the next one tries on what `fresh` makes. */
-async function done(people: Organisation, name: string, fresh: (person: Person) => Promise<Parameters>) {
+/** Returns whether the mutation succeeds for each role. `fresh` creates the input of each attempt. */
+async function done(people: Organization, name: string, fresh: (person: Person) => Promise<Parameters>) {
   const results: boolean[] = [];
   for (const role of ROLES) {
     const { __typename } = await people[role].tryMutation(name, await fresh(people[role]));
@@ -28,7 +28,7 @@ async function done(people: Organisation, name: string, fresh: (person: Person) 
   return results;
 }
 
-/** What is said where null is no. */
+/** Treats null as false. */
 const truth = (values: readonly (boolean | null)[]) => values.map((value) => value === true);
 
 const makeGroup = async (person: Person, more: Parameters = {}): Promise<number> => {
@@ -39,9 +39,9 @@ const makeGroup = async (person: Person, more: Parameters = {}): Promise<number>
 const makeChannel = async (person: Person, more: Parameters = {}): Promise<number> =>
   (await person.ok('POST', '/channels/create', { name: crypto.randomUUID(), subscribers: [], ...more })).id;
 
-describe('a user group says what the viewer may', () => {
-  test.concurrent('manage', async () => {
-    const people = await organisation();
+describe('a user group states whether the viewer can', () => {
+  test.concurrent('manage it', async () => {
+    const people = await organization();
     const group = await makeGroup(people.moderator);
     expect(truth(await said(people, 'UserGroup', group, 'viewerCanManage'))).toEqual(
       await done(people, 'updateUserGroup', async () => ({ userGroupId: group, description: crypto.randomUUID() })),
@@ -49,8 +49,8 @@ describe('a user group says what the viewer may', () => {
     expect(await said(people, 'UserGroup', group, 'viewerCanManage')).toContain(false);
   });
 
-  test.concurrent.for([['nobody'], ['the guest and the member']])('join, where that is for %s', async ([whom]) => {
-    const people = await organisation();
+  test.concurrent.for([['nobody'], ['the guest and the member']])('join and leave it, if %s can', async ([whom]) => {
+    const people = await organization();
     const { owner, member, guest } = people;
     const more =
       whom === 'nobody' ? {} : { can_join_group: { direct_members: [member.id, guest.id], direct_subgroups: [] } };
@@ -60,7 +60,7 @@ describe('a user group says what the viewer may', () => {
       await done(people, 'updateUserGroupMembers', async ({ id }) => ({ userGroupId: group, add: [id] })),
     );
     expect(may).toEqual([true, false, false, whom !== 'nobody', false]);
-    // Those in it cannot join again, and may leave it, guests excepted.
+    // Members cannot join again. Except for guests, they can leave.
     expect((await said(people, 'UserGroup', group, 'viewerCanJoin')).slice(0, 4)).toEqual([false, false, false, false]);
     const mayLeave = truth(await said(people, 'UserGroup', group, 'viewerCanLeave'));
     expect(mayLeave).toEqual(may);
@@ -69,8 +69,8 @@ describe('a user group says what the viewer may', () => {
     );
   });
 
-  test.concurrent('add and remove others, where that is for the member and the guest', async () => {
-    const people = await organisation();
+  test.concurrent('add and remove others, if the member and the guest can', async () => {
+    const people = await organization();
     const { owner, member, guest } = people;
     const theirs = { direct_members: [member.id, guest.id], direct_subgroups: [] };
     const group = await makeGroup(owner, { can_add_members_group: theirs, can_remove_members_group: theirs });
@@ -97,8 +97,8 @@ describe('a user group says what the viewer may', () => {
     expect(mayAdd.slice(2)).toEqual([false, true, false]);
   });
 
-  test.concurrent('mention', async () => {
-    const people = await organisation();
+  test.concurrent('mention it', async () => {
+    const people = await organization();
     const { owner, member } = people;
     const name = crypto.randomUUID();
     const group = await makeGroup(owner, {
@@ -112,12 +112,12 @@ describe('a user group says what the viewer may', () => {
   });
 });
 
-describe('a channel says what the viewer may', () => {
+describe('a channel states whether the viewer can', () => {
   test.concurrent.for([
     ['a public one', {}],
     ['a private one', { invite_only: true }],
-  ] as const)('do with %s', async ([, more]) => {
-    const people = await organisation();
+  ] as const)('administer, subscribe to, and add subscribers to %s', async ([, more]) => {
+    const people = await organization();
     const { owner, moderator, member } = people;
     const channel = await makeChannel(moderator, { ...more, subscribers: [member.id] });
     const [administer, subscribe, add] = await Promise.all(
@@ -146,7 +146,7 @@ describe('a channel says what the viewer may', () => {
   });
 });
 
-describe('a channel says whether the viewer may', () => {
+describe('a channel states whether the viewer can post', () => {
   test.concurrent.for([
     ['a public one', {}],
     ['one where moderators send', { can_send_message_group: 'moderators' }],
@@ -155,8 +155,8 @@ describe('a channel says whether the viewer may', () => {
     ['a private one', { invite_only: true }],
     ['one without topics', { topics_policy: 'empty_topic_only', subscribed: true }],
     ['one in the archive', { archived: true, subscribed: true }],
-  ] as const)('send to %s', async ([, options]) => {
-    const people = await organisation();
+  ] as const)('in %s', async ([, options]) => {
+    const people = await organization();
     const { owner, member } = people;
     const { subscribed = false, archived = false, ...settings } = { ...options } as Record<string, unknown>;
     const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
@@ -180,14 +180,14 @@ describe('a channel says whether the viewer may', () => {
     );
   });
 
-  test.concurrent('send to one that the owner of a bot is subscribed to, as that bot', async () => {
-    const { owner, member } = await organisation();
+  test.concurrent('in one to which the owner of the viewer, a bot, is subscribed', async () => {
+    const { owner, member } = await organization();
     const { user_id } = await member.ok('POST', '/bots', { full_name: 'Own bot', short_name: 'own' });
     const { api_key } = await member.ok('GET', `/bots/${user_id}/api_key`);
     const { user } = await member.ok('GET', `/users/${user_id}`);
     const account = { id: user_id, name: 'Own bot', email: user.email, apiKey: api_key, role: 400 };
     const bot = new Person(member, account);
-    // It sees them, which is another thing than reading them, and its owner is subscribed to one.
+    // The bot can see but not read these channels, and its owner is subscribed to one of them.
     const seen = {
       invite_only: true,
       can_administer_channel_group: { direct_members: [user_id], direct_subgroups: [] },
@@ -195,7 +195,7 @@ describe('a channel says whether the viewer may', () => {
     const channels = [
       await makeChannel(owner, { ...seen, subscribers: [member.id] }),
       await makeChannel(owner, { ...seen, subscribers: [owner.id] }),
-      // What its owner may it may as well.
+      // The bot also has its owner's permissions.
       await makeChannel(owner, { can_send_message_group: { direct_members: [member.id], direct_subgroups: [] } }),
       await makeChannel(owner, { can_send_message_group: { direct_members: [owner.id], direct_subgroups: [] } }),
     ];
@@ -214,13 +214,13 @@ describe('a channel says whether the viewer may', () => {
   });
 });
 
-describe('a message says whether the viewer may', () => {
-  const ALL_SUBSCRIBED = (people: Organisation) => ({ subscribers: ROLES.map((role) => people[role].id) });
+describe('a message states whether the viewer can', () => {
+  const ALL_SUBSCRIBED = (people: Organization) => ({ subscribers: ROLES.map((role) => people[role].id) });
   const say = async (by: Person, channel: number, topic = 'a'): Promise<number> =>
     (await by.ok('POST', '/messages', { type: 'channel', to: channel, topic, content: 'x' })).id;
 
-  test.concurrent('edit it, who sent it alone', async () => {
-    const people = await organisation();
+  test.concurrent('edit it, which only its sender can', async () => {
+    const people = await organization();
     const { owner, member } = people;
     const channel = await makeChannel(owner, ALL_SUBSCRIBED(people));
     const id = await say(member, channel);
@@ -237,7 +237,7 @@ describe('a message says whether the viewer may', () => {
     ['their own', 'member'],
     ["somebody else's", 'administrator'],
   ] as const)('delete %s', async ([, author]) => {
-    const people = await organisation();
+    const people = await organization();
     const { owner, member } = people;
     const channel = await makeChannel(owner, {
       ...{
@@ -256,7 +256,7 @@ describe('a message says whether the viewer may', () => {
   });
 
   test.concurrent('move it', async () => {
-    const people = await organisation();
+    const people = await organization();
     const { owner, member, guest } = people;
     const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
     const moderators = realm_user_groups.find(({ name }: { name: string }) => name === 'role:moderators').id;
@@ -276,7 +276,7 @@ describe('a message says whether the viewer may', () => {
   });
 
   test.concurrent('mark its topic as resolved', async () => {
-    const people = await organisation();
+    const people = await organization();
     const { owner, member } = people;
     const channel = await makeChannel(owner, ALL_SUBSCRIBED(people));
     const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
@@ -299,9 +299,9 @@ describe('a message says whether the viewer may', () => {
   });
 });
 
-describe('a user says what the viewer may', () => {
-  test.concurrent('change', async () => {
-    const people = await organisation();
+describe('a user states whether the viewer can', () => {
+  test.concurrent('edit them', async () => {
+    const people = await organization();
     const { id } = people.bot;
     const may = truth(await said(people, 'User', id, 'viewerCanEdit'));
     const edit = async () => ({ userId: id, fullName: crypto.randomUUID() });
@@ -309,9 +309,9 @@ describe('a user says what the viewer may', () => {
     expect(may).toEqual([true, true, false, false, false]);
   });
 
-  test.concurrent('deactivate, be they a member, an owner or the only owner', async () => {
-    const people = await organisation({ ada: 'member', chief: 'owner' });
-    const { owner, ada, chief } = people as Organisation & { ada: Person; chief: Person };
+  test.concurrent('deactivate them, for a member, an owner and the only owner', async () => {
+    const people = await organization({ ada: 'member', chief: 'owner' });
+    const { owner, ada, chief } = people as Organization & { ada: Person; chief: Person };
     const check = async (who: Person, expected: readonly boolean[]) => {
       expect(truth(await said(people, 'User', who.id, 'viewerCanDeactivate'))).toEqual(expected);
       const active = async () => {
@@ -329,14 +329,14 @@ describe('a user says what the viewer may', () => {
   });
 });
 
-describe('the organization says whether the viewer may', () => {
+describe('the organization states whether the viewer can', () => {
   const fresh = () => crypto.randomUUID();
-  const says = async (people: Organisation, field: string): Promise<boolean[]> =>
+  const says = async (people: Organization, field: string): Promise<boolean[]> =>
     Promise.all(
       ROLES.map(async (role) => (await people[role].query(`{ organization { ${field} } }`)).organization[field]),
     );
-  /** Who may, by what is said and by what is done. */
-  const expectBoth = async (people: Organisation, { field, by, input }: Case, who: readonly boolean[]) => {
+  /** Expects the field and the mutation to agree on which roles have the permission. */
+  const expectBoth = async (people: Organization, { field, by, input }: Case, who: readonly boolean[]) => {
     expect(await says(people, field)).toEqual(who);
     expect(await done(people, by, async () => input())).toEqual(who);
   };
@@ -377,8 +377,8 @@ describe('the organization says whether the viewer may', () => {
       ...{ field: 'viewerCanChooseDefaultChannels', by: 'createChannel', who: ADMINISTRATORS },
       input: () => ({ name: fresh(), isDefault: true }),
     },
-  ])('do what goes by their role: $field', async ({ who, ...one }) => {
-    await expectBoth(await organisation(), one, who);
+  ])('act by their role: $field', async ({ who, ...one }) => {
+    await expectBoth(await organization(), one, who);
   });
 
   test.concurrent.for<Case & { permission: string }>([
@@ -402,11 +402,11 @@ describe('the organization says whether the viewer may', () => {
       ...{ field: 'viewerCanAddCustomEmoji', by: 'addCustomEmoji', permission: 'can_add_custom_emoji_group' },
       input: () => ({ name: fresh(), image: PNG }),
     },
-  ])('do what takes a permission: $field', async ({ permission, ...one }) => {
-    const people = await organisation();
+  ])('act with a permission: $field', async ({ permission, ...one }) => {
+    const people = await organization();
     const { owner, moderator, guest } = people;
     await expectBoth(people, one, MEMBERS);
-    // A guest holds none of these, though it names them, and nobody can give it to everyone.
+    // A guest does not hold the permission even if it names them, and it cannot be given to everyone.
     const named = { direct_members: [moderator.id, guest.id], direct_subgroups: [] };
     await owner.ok('PATCH', '/realm', { [permission]: { new: named } });
     await expectBoth(people, one, [false, false, true, false, false]);
@@ -415,8 +415,8 @@ describe('the organization says whether the viewer may', () => {
     expect((await owner.rest('PATCH', '/realm', { [permission]: { new: everyone } })).status).toBe(400);
   });
 
-  test.concurrent('create web-public channels, where the organization has any', async () => {
-    const people = await organisation();
+  test.concurrent('create web-public channels, if the organization has any', async () => {
+    const people = await organization();
     const input = () => ({ name: fresh(), isWebPublic: true });
     const one = { field: 'viewerCanCreateWebPublicChannels', by: 'createChannel', input };
     await expectBoth(people, one, NOBODY);
@@ -424,12 +424,12 @@ describe('the organization says whether the viewer may', () => {
     await expectBoth(people, one, OWNERS);
   });
 
-  test.concurrent('create users, which takes a right of their own as well', async () => {
-    const people = await organisation();
+  test.concurrent('create users, which also requires a permission of the account', async () => {
+    const people = await organization();
     const { realm, administrator, member } = people;
     const input = () => ({ email: `${fresh()}@new.example`, fullName: fresh(), password: fresh() });
     const one = { field: 'viewerCanCreateUsers', by: 'createUser', input };
-    // Who makes an organization has it.
+    // The user who creates an organization has this permission.
     await expectBoth(people, one, OWNERS);
     for (const { email: user } of [administrator, member]) {
       await runCommand(serverOf().dataDir, 'user grant', { org: realm.subdomain, user, right: 'can_create_users' });
@@ -437,8 +437,8 @@ describe('the organization says whether the viewer may', () => {
     await expectBoth(people, one, ADMINISTRATORS);
   });
 
-  test.concurrent('create bots, which no bot does', async () => {
-    const { bot } = await organisation();
+  test.concurrent('create bots, which bots cannot', async () => {
+    const { bot } = await organization();
     expect(await bot.query('{ organization { viewerCanCreateBots viewerCanCreateUserGroups } }')).toEqual({
       organization: { viewerCanCreateBots: false, viewerCanCreateUserGroups: true },
     });

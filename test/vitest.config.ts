@@ -1,26 +1,33 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './helpers/longest-first.ts';
-import { filesLeftOut } from './helpers/part.ts';
+import { LONG } from './long.ts';
+
+/** Returns the files that a run without file names leaves out. They have commands of their own. */
+function leftOut(): readonly string[] {
+  const isNamed = process.argv.slice(2).some((arg) => !/^-|^run$|vitest\.config\.ts$/.test(arg));
+  if (isNamed) return [];
+  return process.env['DATABASE_URL'] ? ['web/**'] : ['web/**', ...LONG];
+}
 
 export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ['**/*.test.ts'],
-    exclude: ['**/node_modules/**', ...filesLeftOut(process.argv.slice(2))],
+    exclude: ['**/node_modules/**', ...leftOut()],
     globalSetup: './helpers/global-setup.ts',
-    setupFiles: ['./helpers/setup.ts'],
-    // Node reads the sources itself, as it does when it serves: they have nothing that would have to be transformed.
+    // Node loads the sources itself, as in production. Nothing in them needs to be transformed.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // Files share what they import, and nothing else: each has organisations of its own.
+    // Files share only imported modules: each creates its own organizations.
     isolate: false,
-    // One process serves them all. Another worker is another to warm up: with a second, while one waits, its processor is used.
+    // One server process is shared by all workers. Each worker must warm up; a second one uses the processor while the
+    // first waits.
     maxWorkers: 2,
     maxConcurrency: 10,
     sequence: { sequencer: LongestFirst },
-    // Nothing here waits on a clock for longer than a heartbeat: what takes this long hangs.
+    // No test waits longer for a clock than a heartbeat interval, so a test that reaches this timeout hangs.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // What is polled comes at once, and on a machine busy with other tests within some seconds.
+    // Polled conditions come true immediately, or within seconds on a busy machine.
     expect: { poll: { timeout: 15_000 } },
   },
 });

@@ -9,21 +9,21 @@ import { isOrganizationHeld } from '../src/platform/db/organization-lock.ts';
 import { createDatabase } from './helpers/database.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 import { channelOf } from './helpers/talk.ts';
 
 const { DATABASE_URL } = process.env;
 
-// The embedded database has one connection: there, everything waits for everything.
-describe.skipIf(DATABASE_URL === undefined)('while a change is under way that has nothing to do with it', () => {
+// Skipped for the embedded database: on its only connection, all requests wait for each other.
+describe.skipIf(DATABASE_URL === undefined)('during an unrelated change', () => {
   const stack = new AsyncDisposableStack();
   let service: InProcess;
-  let people: Organisation;
+  let people: Organization;
   let channelId: number;
   beforeAll(async () => {
     const { url } = stack.use(await createDatabase(DATABASE_URL ?? ''));
     service = stack.use(await startInProcess({ env: { DATABASE_URL: url, SECRET_KEY: 'x'.repeat(32) } }));
-    people = await organisation({}, { on: service });
+    people = await organization({}, { on: service });
     channelId = await channelOf(people.owner, 'general', [people.owner, people.member]);
   });
   afterAll(() => stack.disposeAsync());
@@ -56,9 +56,9 @@ describe.skipIf(DATABASE_URL === undefined)('while a change is under way that ha
     [
       'the counter of another',
       false,
-      async (tx) => bumpCounter(tx, (await organisation({}, { on: service })).realm.id),
+      async (tx) => bumpCounter(tx, (await organization({}, { on: service })).realm.id),
     ],
-  ])('an organization is held as a whole or not, by who holds %s', async ([, isHeld, hold]) => {
+  ])('an organization is locked as a whole, or not, by a change that holds %s', async ([, isHeld, hold]) => {
     const { app } = service;
     const realmId = people.realm.id;
     await app.db.$transaction(
@@ -71,12 +71,12 @@ describe.skipIf(DATABASE_URL === undefined)('while a change is under way that ha
     expect(await isOrganizationHeld(app.db, realmId)).toBe(false);
   });
 
-  test('pings of an organization that waits for a lock leave connections to others', async () => {
+  test('pings of an organization that wait for a lock leave connections to others', async () => {
     const { app } = service;
-    const neighbour = (await organisation({}, { on: service })).member;
+    const neighbour = (await organization({}, { on: service })).member;
     const ping = () => people.member.rest('POST', '/users/me/presence', { status: 'active', ping_only: true });
     await ping();
-    // As old as makes a ping count.
+    // Old enough that a ping counts.
     await app.db.$executeRaw`
       UPDATE presence SET idle_at = now() - interval '1 minute', active_at = now() - interval '1 minute'`;
     let ended = 0;

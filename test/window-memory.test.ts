@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { type EventHolder, WindowMemory } from '../src/events/window-memory.ts';
 import { createDatabase } from './helpers/database.ts';
 import { lengthenLog } from './helpers/long-log.ts';
-import { organisation, startServer } from './helpers/server.ts';
+import { organization, startServer } from './helpers/server.ts';
 
 const { DATABASE_URL } = process.env;
 
-describe('the memory that windows share', () => {
-  /** Holds events of ten bytes each. */
+describe('the memory that log tails share', () => {
+  /** A holder of events of ten bytes each. */
   class Holder implements EventHolder {
     bytes = 0;
     readonly #memory: WindowMemory;
@@ -29,7 +29,7 @@ describe('the memory that windows share', () => {
     }
   }
 
-  test('is taken from whoever was used the longest time ago, and no more of it than is needed', () => {
+  test('is released by the least recently used holder, and no more of it than needed', () => {
     const memory = new WindowMemory(100);
     const [a, b, c] = [new Holder(memory), new Holder(memory), new Holder(memory)];
     a.add(40);
@@ -44,7 +44,7 @@ describe('the memory that windows share', () => {
     expect(memory.bytes).toBeLessThanOrEqual(100);
   });
 
-  test('is free again when somebody gives up what they hold', () => {
+  test('is available again when a holder releases it', () => {
     const memory = new WindowMemory(100);
     const [a, b] = [new Holder(memory), new Holder(memory)];
     a.add(90);
@@ -54,12 +54,12 @@ describe('the memory that windows share', () => {
   });
 });
 
-describe.skipIf(DATABASE_URL === undefined)('many organisations on a small node', () => {
-  const ORGANISATIONS = 20;
-  /** Of 10 kB each: more than a window holds. */
+describe.skipIf(DATABASE_URL === undefined)('many organizations on a small node', () => {
+  const ORGANIZATIONS = 20;
+  /** Number of events of 10 kB each: more than a log tail holds. */
   const EVENTS = 1_700;
 
-  test('do not end it, and each is still told everything', { timeout: 240_000 }, async () => {
+  test('do not crash it, and each still receives all events', { timeout: 240_000 }, async () => {
     await using database = await createDatabase(DATABASE_URL ?? '');
     const env = {
       DATABASE_URL: database.url,
@@ -70,16 +70,16 @@ describe.skipIf(DATABASE_URL === undefined)('many organisations on a small node'
     const sql = new pg.Client({ connectionString: database.url });
     await sql.connect();
     const readers = [];
-    for (let i = 0; i < ORGANISATIONS; i++) {
-      const { member, realm } = await organisation({}, { on: node });
+    for (let i = 0; i < ORGANIZATIONS; i++) {
+      const { member, realm } = await organization({}, { on: node });
       const { queue_id, last_event_id } = await member.register({ fetch_event_types: [] });
-      // From here on the node keeps what happens in this organisation.
+      // From here on, the node has a log tail for this organization.
       expect(await member.poll(queue_id, last_event_id, { dontBlock: true })).toEqual([]);
       await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'x'.repeat(9_999) }] });
-      // What another node commits: as often again, by the table.
+      // Events that another node commits, inserted into the table.
       const run = (statement: string, values: readonly unknown[]) => sql.query(statement, [...values]);
       await lengthenLog(run, realm.id, { count: EVENTS, of: [await lastId(sql, realm.id)] });
-      // The node has read it all once it can tell that nothing is left.
+      // The node has read all of them once it reports that nothing is left.
       const last = await lastId(sql, realm.id);
       expect(await member.poll(queue_id, last, { dontBlock: true })).toEqual([]);
       readers.push({

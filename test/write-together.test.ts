@@ -3,15 +3,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { whenWritten, writeTogether } from '../src/platform/write-together.ts';
 
-// What one event has written to very many connections. Here each write takes long, as where a system is busy.
+// Writes of one event to very many connections. Each write is slow here, as on a busy system.
 
 const WRITE_MS = 0.2;
-/** More than are written to in one slice, and than are called a few. */
+/** Number of connections: more than are flushed in one time slice or immediately. */
 const MANY = 100;
 
 const texts: string[] = [];
 
-/** A connection that says what is written to it, each time. */
+/** Creates a connection that records each write. */
 function connection(name: string): Writable {
   const note = (text: string) => {
     const until = performance.now() + WRITE_MS;
@@ -39,7 +39,7 @@ function say(to: readonly Writable[], text: string): void {
 
 const connections = (name: string, count: number) => Array.from({ length: count }, (_, i) => connection(`${name}${i}`));
 
-test('many are written to in slices, between which others have their turn, and a few at once', async () => {
+test('many connections are flushed in time slices, with other work between them, and a few immediately', async () => {
   texts.length = 0;
   const [crowd, few] = [connections('of many ', MANY), connections('of few ', 3)];
   const written = new Promise<void>(whenWritten);
@@ -57,7 +57,7 @@ test('many are written to in slices, between which others have their turn, and a
   await written;
 });
 
-test('what comes for a connection that waits goes out with the rest, in its order, and its end after that', async () => {
+test('later bytes for a waiting connection are flushed with the rest, in order, and its end after that', async () => {
   texts.length = 0;
   const crowd = connections('', MANY);
   const last = crowd.at(-1) as Writable;
@@ -70,7 +70,7 @@ test('what comes for a connection that waits goes out with the rest, in its orde
   expect(texts.length).toBe(MANY);
 });
 
-test('one that is closed while it waits keeps nobody waiting', async () => {
+test('a connection that closes while it waits does not delay the others', async () => {
   texts.length = 0;
   const crowd = connections('', MANY);
   say(crowd, 'a');

@@ -1,14 +1,14 @@
-// What a process asks of PostgreSQL, counted between the two.
+// Counts the SQL statements that a process sends to PostgreSQL.
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 const EXECUTE = 'E'.charCodeAt(0);
 const SIMPLE_QUERY = 'Q'.charCodeAt(0);
-/** Begins and ends transactions, which is work for the database as well, but no question. */
+/** Statements that only control transactions or the session. They are counted separately. */
 const CONTROL = /^(begin|commit|rollback|set|discard|deallocate)\b/i;
 
-/** A proxy before PostgreSQL that counts statements. It is in nobody's way while times are taken: those go without it. */
+/** A proxy in front of PostgreSQL that counts statements. Not used while times are measured. */
 export class CountingProxy implements AsyncDisposable {
-  /** Of the database, through the proxy. */
+  /** URL of the database through the proxy. */
   readonly url: string;
   readonly #close: () => Promise<void>;
   readonly #counts: { statements: number; control: number };
@@ -51,7 +51,7 @@ export class CountingProxy implements AsyncDisposable {
     });
   }
 
-  /** What was asked up to now. */
+  /** Number of statements so far. */
   get counts(): { readonly statements: number; readonly control: number } {
     return { ...this.#counts };
   }
@@ -61,7 +61,7 @@ export class CountingProxy implements AsyncDisposable {
   }
 }
 
-/** Reads what a client sends: a start without a type, then messages of a type and a length. */
+/** Parses the messages of a client: a startup message without a type, then messages with a type and a length. */
 function messageCounter(counts: { statements: number; control: number }): (bytes: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
   let started = false;

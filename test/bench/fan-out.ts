@@ -7,12 +7,12 @@ import { makeChannel, sendRequest, subscribe } from './sends.ts';
 import { type BenchQueue, type BenchUser, bareTriggers, makeAccounts, makeQueues, type Stage } from './stage.ts';
 
 const TRAIN = 40;
-/** Events on their way at a time in a train, as in an organisation where much happens. */
+/** Events in flight during a burst, as in a busy organization. */
 const IN_FLIGHT = 4;
-/** What a process opens besides the sockets of the three sides. */
+/** Number of files a process opens in addition to the sockets of the three servers. */
 const SPARE_FILES = 500;
 
-/** What the list of messages of a chat shows of each. */
+/** The fields of a message that the message list of a chat shows. */
 const SHOWN = [
   'content',
   'renderedContent',
@@ -36,31 +36,31 @@ const documentOf = (fields: string, more = '') => `subscription Bench($queueId: 
   }
 }`;
 
-/** What a chat subscribes to. */
+/** The subscription document of a chat. */
 export const QUERY = documentOf(USUAL, 'localMessageId');
 
-/** Twenty, none of which is another: each leaves out one of the fields, with and without what its sender knows it by. */
+/** Twenty different documents: each omits one of the fields, with and without `localMessageId`. */
 const DIFFERENT = SHOWN.flatMap((left) => {
   const fields = `id ${SHOWN.filter((field) => field !== left).join(' ')}`;
   return [documentOf(fields), documentOf(fields, 'localMessageId')];
 });
 
-/** Who is told. */
+/** The subscribers that receive the events. */
 interface Audience {
   readonly what: string;
   readonly sockets: number;
-  /** Kinds of readers, as many of each: they ask for different things, or see different things. */
+  /** Kinds of readers, equal in number. They differ in the fields they request or in what they are permitted to see. */
   readonly kinds: readonly { readonly query: string; readonly users: readonly BenchUser[] }[];
 }
 
 interface Extent {
   readonly warmUp: number;
   readonly rounds: number;
-  /** Events of a round that are sent one by one. */
+  /** Number of events that a round sends one at a time. */
   readonly alone: number;
 }
 
-/** The service, or one of those it is compared with. */
+/** The service, or a server it is compared with. */
 interface Side {
   readonly name: string;
   readonly burst: (events: number, inFlight: number) => Promise<Burst>;
@@ -68,15 +68,15 @@ interface Side {
 }
 
 interface Round {
-  /** Of one event at a time, the middle of some: from the first delivery to the last. */
+  /** Deliveries per second of one event at a time, median of `alone` events: from the first delivery to the last. */
   readonly perSecond: number;
-  /** The same from the request that caused the event. */
+  /** Deliveries per second of one event at a time, from the request that caused the event to the last delivery. */
   readonly wholePerSecond: number;
-  /** Of a train of events, from the first delivery to the last. */
+  /** Deliveries per second of a burst of events, from the first delivery to the last. */
   readonly trainPerSecond: number;
   readonly generatorShare: number;
   readonly serverShare: number;
-  /** CPU time the server took for each delivery of the train. */
+  /** CPU time of the server for each delivery of the burst. */
   readonly microseconds: number;
   readonly bytes: number;
 }
@@ -86,32 +86,32 @@ interface Measured {
   readonly rounds: Round[];
 }
 
-/** The least of plain `ws`, of one event and of a train. */
+/** Lowest accepted ratio to plain `ws`, for one event and for a burst. */
 interface Marks {
   readonly alone: number;
   readonly train: number;
 }
 
-/** (a) One event, and trains of them, to 1,000 WebSocket subscriptions. */
+/** (a) Sends single events and bursts of events to 1,000 WebSocket subscriptions. */
 export async function measureFanOut(stage: Stage): Promise<Row[]> {
   const extent = stage.quick ? { warmUp: 1, rounds: 4, alone: 15 } : { warmUp: 2, rounds: 9, alone: 15 };
   return measureAlike(stage, 'a', 1_000, extent);
 }
 
-/** (p) The same to 5,000. */
+/** (p) Sends single events and bursts of events to 5,000 WebSocket subscriptions. */
 export async function measureLargeFanOut(stage: Stage): Promise<Row[]> {
   const extent = stage.quick ? { warmUp: 1, rounds: 2, alone: 5 } : { warmUp: 1, rounds: 7, alone: 9 };
   return measureAlike(stage, 'p', 5_000, extent);
 }
 
-/** (q) To 1,000 that ask for twenty different things, half of them guests. */
+/** (q) Sends events to 1,000 subscriptions with twenty different documents. Half of the readers are guests. */
 export async function measureDifferent(stage: Stage): Promise<Row[]> {
   const { db, users, quick } = stage;
   const members = users.slice(0, 32);
   const guests = await makeAccounts(db, 'guest', members.length);
   await db.query('UPDATE user_account SET role = 600 WHERE id = ANY($1)', [guests.map(({ id }) => id)]);
   const kinds = [members, guests].flatMap((readers) => DIFFERENT.map((query) => ({ query, users: readers })));
-  const what = `one event to 1,000 subscriptions by ${DIFFERENT.length} documents, half of them of guests`;
+  const what = `one event to 1,000 subscriptions with ${DIFFERENT.length} documents, half of them by guests`;
   const extent = quick ? { warmUp: 1, rounds: 3, alone: 9 } : { warmUp: 2, rounds: 9, alone: 15 };
   await using sides = await makeSides(stage, { what, sockets: 1_000, kinds });
   const measured = await measureSides(sides.sides, extent);
@@ -122,7 +122,7 @@ async function measureAlike(stage: Stage, id: string, sockets: number, extent: E
   const what = `one event to ${sockets.toLocaleString('en')} WebSocket subscriptions`;
   const needed = 3 * sockets + SPARE_FILES;
   if (mostOpenFiles() < needed) {
-    console.log(`${id} is left out: the load generator has to open ${needed} files, and may open ${mostOpenFiles()}`);
+    console.log(`${id} skipped: the load generator needs ${needed} open files, the limit is ${mostOpenFiles()}`);
     return [];
   }
   const kinds = [{ query: QUERY, users: stage.users }];
@@ -131,7 +131,7 @@ async function measureAlike(stage: Stage, id: string, sockets: number, extent: E
   return rowsOf({ id, what, sample: sides.sample, alone: extent.alone }, measured, { alone: 0.8, train: 0.7 });
 }
 
-/** All sockets of all sides, open at the same time: rounds take turns. The service is the first of them. */
+/** Opens all sockets of all servers before the first round, because rounds alternate between them. The service is the first. */
 async function makeSides(stage: Stage, { sockets, kinds }: Audience) {
   const { generator, yardsticks, port } = stage;
   const everybody = [...new Set(kinds.flatMap(({ users }) => users))];
@@ -168,7 +168,7 @@ async function makeSides(stage: Stage, { sockets, kinds }: Audience) {
       cpu: () => yardsticks.ask('cpu', undefined),
     },
   ];
-  // Nchan sends the same to all.
+  // Nchan sends the same message to all sockets.
   const nchan = kinds.length === 1 && hasNchan() ? await Nchan.start(sockets) : undefined;
   if (nchan !== undefined) {
     await listen('Nchan', nchan.port);
@@ -177,7 +177,7 @@ async function makeSides(stage: Stage, { sockets, kinds }: Audience) {
       burst: (events, inFlight) => burstAt(nchan.port, nchan.publish(sample, events), inFlight),
       cpu: async () => nchan.cpu(),
     });
-  } else if (kinds.length === 1) console.log(`Nchan is left out: it is not installed. ${HOW_TO_INSTALL_NCHAN}`);
+  } else if (kinds.length === 1) console.log(`Nchan skipped: it is not installed. Install: ${HOW_TO_INSTALL_NCHAN}`);
   return {
     sides,
     sample,
@@ -188,7 +188,7 @@ async function makeSides(stage: Stage, { sockets, kinds }: Audience) {
   };
 }
 
-/** What a reader of each kind is told of an event, in the order of the kinds. */
+/** Returns the delivery of one event that a reader of each kind receives, in the order of the kinds. */
 async function samplesOf(
   stage: Stage,
   kinds: Audience['kinds'],
@@ -207,7 +207,7 @@ async function samplesOf(
   return samples;
 }
 
-/** Makes a channel of all these people, and gives requests that each send a message to it. */
+/** Creates a channel with all these subscribers. Returns a function that makes requests to send a message to it. */
 export async function makeSends(stage: Stage, readers: readonly BenchUser[]): Promise<(count: number) => Buffer[]> {
   const ground = await makeChannel(stage, `Bench ${randomUUID().slice(0, 8)}`);
   await subscribe(
@@ -260,13 +260,13 @@ function rowsOf(subject: Subject, [service, ...others]: Measured[], marks: Marks
   return others.flatMap((other, i) => rowsAgainst(subject, service as Measured, other, i === 0 ? marks : undefined));
 }
 
-/** @param marks Of the yardstick; the others are there for information. */
+/** @param marks Lowest accepted ratios to the yardstick. Undefined: the comparison is for information only. */
 function rowsAgainst(subject: Subject, service: Measured, other: Measured, marks: Marks | undefined): Row[] {
   const { id, what, sample, alone } = subject;
   const of = (side: Measured, name: keyof Round) => side.rounds.map((round) => round[name]);
   const percent = (shares: number[]) => `${Math.round(median(shares) * 100)} %`;
   const shares = (side: Measured) =>
-    `server ${percent(of(side, 'serverShare'))} (${median(of(side, 'microseconds')).toFixed(1)} µs a delivery), ` +
+    `server ${percent(of(side, 'serverShare'))} (${median(of(side, 'microseconds')).toFixed(1)} µs per delivery), ` +
     `generator ${percent(of(side, 'generatorShare'))}`;
   const [own, others] = [of(service, 'bytes'), of(other, 'bytes')];
   const equal = own.every((bytes, i) => bytes === others[i]);
@@ -277,11 +277,11 @@ function rowsAgainst(subject: Subject, service: Measured, other: Measured, marks
   });
   const first = {
     delivery: sample,
-    bytes: `service ${own[0]} a delivery, ${other.name} ${others[0]}`,
-    measured: `from the first delivery to the last; each round is the middle of ${alone} events, one after another`,
+    bytes: `service ${own[0]} per delivery, ${other.name} ${others[0]}`,
+    measured: `from the first delivery to the last; each round is the median of ${alone} events sent one at a time`,
   };
   const train = {
-    measured: `${TRAIN} events, ${IN_FLIGHT} on their way at a time; each of the service's is a message sent, and a commit`,
+    measured: `${TRAIN} events, ${IN_FLIGHT} in flight; for the service, each is a sent message with its commit`,
     'CPU of one core, service': shares(service),
     [`CPU of one core, ${other.name}`]: shares(other),
   };
@@ -289,7 +289,7 @@ function rowsAgainst(subject: Subject, service: Measured, other: Measured, marks
     rowOf('perSecond', `${what}, deliveries`, first, marks?.alone),
     ...(marks === undefined
       ? []
-      : [rowOf('wholePerSecond', 'the same from the request that caused it (commit included)', {})]),
-    rowOf('trainPerSecond', 'the same, a train of events', train, marks?.train),
+      : [rowOf('wholePerSecond', 'the same, from the request that caused it (commit included)', {})]),
+    rowOf('trainPerSecond', 'the same, a burst of events', train, marks?.train),
   ];
 }

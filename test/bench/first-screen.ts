@@ -1,23 +1,23 @@
 import { Client } from '../faults/requests.ts';
-import { FIRST_SCREEN, fillOrganisation, LARGE } from '../helpers/large-organisation.ts';
+import { FIRST_SCREEN, fillOrganization, LARGE } from '../helpers/large-organization.ts';
 import { median } from './measure.ts';
 import { type Row, ratioOf } from './report.ts';
 import type { Stage } from './stage.ts';
 
-/** As many as a browser has to one host. */
+/** Number of connections that a browser opens to one host. */
 const AT_ONCE = 6;
 
-/** (l) The first screen of a large organisation: one GraphQL request, against the REST calls that bring the same. */
+/** (l) Loads the first screen of a large organization: one GraphQL request, against the REST calls for the same data. */
 export async function measureFirstScreen(stage: Stage): Promise<Row[]> {
   const { db, url, owner, users, quick } = stage;
   const [reader] = users;
-  if (reader === undefined) throw new Error('Nobody reads');
+  if (reader === undefined) throw new Error('No reader');
   const { rows } = await db.query<{ realm_id: number; owner: number }>(
     'SELECT realm_id, (SELECT min(id) FROM user_account o WHERE o.realm_id = u.realm_id) AS owner FROM user_account u WHERE id = $1',
     [reader.id],
   );
   const [{ realm_id: realmId, owner: senderId } = { realm_id: 0, owner: 0 }] = rows;
-  await fillOrganisation((sql, parameters) => db.query(sql, [...parameters]), {
+  await fillOrganization((sql, parameters) => db.query(sql, [...parameters]), {
     ...{ realmId, readerId: reader.id, senderId },
   });
   await db.query('VACUUM ANALYZE');
@@ -35,7 +35,7 @@ export async function measureFirstScreen(stage: Stage): Promise<Row[]> {
   for (const client of clients) client.close();
   const row: Row = {
     id: 'l',
-    what: `the first screen of ${LARGE.channels} channels and ${LARGE.conversations} conversations: GraphQL, against REST`,
+    what: `first screen of ${LARGE.channels} channels and ${LARGE.conversations} conversations: GraphQL, against REST`,
     unit: 'ms',
     service: graphql,
     yardstick: rest,
@@ -44,7 +44,7 @@ export async function measureFirstScreen(stage: Stage): Promise<Row[]> {
   const facts = {
     GraphQL: `one request, ${Math.round(median(graphql))} ms`,
     REST: `${2 + LARGE.channels} requests, ${AT_ONCE} at a time`,
-    'part of the time': ratioOf(row).toFixed(2),
+    'ratio of the times': ratioOf(row).toFixed(2),
   };
   return [{ ...row, facts }];
 }
@@ -60,7 +60,7 @@ async function overGraphql(client: Client): Promise<void> {
   if (body?.data?.registerEventQueue?.queueId === undefined) throw new Error(JSON.stringify(body).slice(0, 500));
 }
 
-/** The state and a queue; the topics of each channel; the messages. */
+/** Reads the same data over REST: the state with a queue, the topics of each channel, and the messages. */
 async function overRest(clients: readonly Client[]): Promise<void> {
   const [first] = clients as [Client];
   const { subscriptions } = await first.ask('POST', '/register', { apply_markdown: true });

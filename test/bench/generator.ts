@@ -1,30 +1,30 @@
-// The load generator: clients that cost as little as possible, in a process of their own.
+// The load generator: minimal clients in a separate process.
 import { cpuSeconds } from './measure.ts';
 import { RawHttp } from './raw-http.ts';
 import { RawSocket } from './raw-socket.ts';
-import { hearing, inBatches, type Subscriber, subscribe } from './subscribers.ts';
+import { inBatches, receiving, type Subscriber, subscribe } from './subscribers.ts';
 import { work } from './workers.ts';
 
-/** Nothing that works takes longer. */
+/** Timeout of a measured burst, longer than any working server needs. */
 const PATIENCE_MS = 60_000;
 
-/** What one measured stretch took. */
+/** Result of one measured burst. */
 export interface Burst {
-  /** From the first trigger sent to the last delivery. */
+  /** Time from the first trigger to the last delivery. */
   readonly wholeMs: number;
-  /** From the first delivery to the last. */
+  /** Time from the first delivery to the last. */
   readonly betweenMs: number;
-  /** From the first sign that the event has happened to the last delivery; from the trigger, where nobody gives one. */
+  /** Time from the first sign that the event has happened to the last delivery. Without a sign: from the first trigger. */
   readonly sinceSignMs: number;
   readonly deliveries: number;
   readonly bytes: number;
   /** One delivery, as text. */
   readonly sample: string;
-  /** CPU time the generator took. */
+  /** CPU time of the generator. */
   readonly cpuSeconds: number;
 }
 
-/** Counts deliveries until there are as many as expected. */
+/** Counts deliveries until the expected number has arrived. */
 class Arrivals {
   readonly #expected: number;
   readonly #done = Promise.withResolvers<void>();
@@ -60,7 +60,7 @@ class Arrivals {
 
   async result(): Promise<Burst> {
     const late = setTimeout(
-      () => this.#done.reject(new Error(`Only ${this.#count} of ${this.#expected} deliveries came`)),
+      () => this.#done.reject(new Error(`Only ${this.#count} of ${this.#expected} deliveries arrived`)),
       PATIENCE_MS,
     );
     await this.#done.promise.finally(() => clearTimeout(late));
@@ -79,13 +79,13 @@ class Arrivals {
 const sockets = new Map<string, RawSocket[]>();
 const waiting = new Map<string, RawHttp[]>();
 const triggers = new Map<number, RawHttp[]>();
-/** Whose deliveries are the sign that an event has happened. */
+/** Sockets whose deliveries signal that an event has happened. They are not counted. */
 const watchers = new WeakSet<RawSocket>();
 let arrivals: Arrivals | undefined;
-/** Of requests that are all different. */
+/** Number that makes each request unique. */
 let count = 0;
 
-const hear = hearing((socket, bytes, start, end) => {
+const hear = receiving((socket, bytes, start, end) => {
   if (watchers.has(socket)) arrivals?.sign();
   else arrivals?.add(bytes, start, end);
 });
@@ -94,7 +94,7 @@ interface Triggers {
   readonly port: number;
   readonly triggers: readonly Buffer[];
   readonly inFlight: number;
-  /** Whether the answer to a trigger is sent before anything it sets off. */
+  /** Whether the trigger is answered before the deliveries it causes are sent. */
   readonly answeredFirst?: boolean;
 }
 
@@ -107,14 +107,14 @@ async function triggerAll({ port, triggers: requests, inFlight, answeredFirst = 
     for (let request = requests[next++]; request !== undefined; request = requests[next++]) {
       const { status, body } = await connection.ask(Buffer.from(request));
       if (answeredFirst) arrivals?.sign();
-      if (status < 200 || status > 299) throw new Error(`The trigger was answered ${status}: ${body}`);
+      if (status < 200 || status > 299) throw new Error(`The trigger was answered with ${status}: ${body}`);
     }
   };
   await Promise.all(connections.slice(0, inFlight).map(run));
 }
 
 export const tasks = {
-  /** Opens sockets; those of the service sign in and subscribe, those of the yardstick just listen. */
+  /** Opens sockets. Sockets to the service authenticate and subscribe. Sockets to the yardstick only listen. */
   async listen(input: {
     set: string;
     port: number;
@@ -131,7 +131,7 @@ export const tasks = {
     sockets.set(set, [...(sockets.get(set) ?? []), ...opened]);
   },
 
-  /** Opens a socket whose deliveries are not counted: they are the sign that an event has happened. */
+  /** Opens a socket whose deliveries are not counted: they only signal that an event has happened. */
   async watch(input: { set: string; port: number; query: string; subscriber: Subscriber }): Promise<void> {
     const { port, query, subscriber } = input;
     const socket = await subscribe({ port, query, onText: hear }, subscriber);
@@ -145,7 +145,7 @@ export const tasks = {
     waiting.set(set, await inBatches(ports, (to) => RawHttp.connect(to)));
   },
 
-  /** Sends one request on each connection of the set, to be answered when something happens. */
+  /** Sends one long poll on each connection of the set. */
   poll({ set, requests }: { set: string; requests: readonly Buffer[] }): void {
     for (const [i, connection] of (waiting.get(set) ?? []).entries()) {
       connection.onAnswer = (bytes, bodyAt) => arrivals?.add(bytes, bodyAt, bytes.length);
@@ -153,14 +153,14 @@ export const tasks = {
     }
   },
 
-  /** Sends the triggers, some at a time, and waits until everything they set off has been delivered. */
+  /** Sends the triggers, `inFlight` at a time, and waits until all deliveries they cause have arrived. */
   async burst(input: Triggers & { expected: number }): Promise<Burst> {
     arrivals = new Arrivals(input.expected);
     const [result] = await Promise.all([arrivals.result(), triggerAll(input)]);
     return result;
   },
 
-  /** From a request sent to the delivery it sets off, in milliseconds, one after another. */
+  /** Sends triggers one at a time. Returns the times from each request to the delivery it causes, in milliseconds. */
   async delays(input: { port: number; triggers: readonly Buffer[]; pauseMs: number }): Promise<number[]> {
     const delays: number[] = [];
     for (const trigger of input.triggers) {
@@ -172,8 +172,8 @@ export const tasks = {
   },
 
   /**
-   * Sends the same request again and again on each connection, the next when the last is answered. Where `counted` stands in
-   * a request, each time there is another number of as many digits.
+   * Repeats a request on each connection, each time after the answer to the previous one. If the request contains `counted`,
+   * that text is replaced by a number that is different in every request and has as many digits.
    */
   async load(input: { port: number; requests: readonly Buffer[]; seconds: number; counted?: string }) {
     const { port, requests, seconds, counted = '' } = input;

@@ -4,20 +4,20 @@ import { type Row, ratioOf } from './report.ts';
 import type { Stage } from './stage.ts';
 
 const CONNECTIONS = 8;
-/** How many messages the channel that is read has, in the small organisation and in the large one. */
+/** Number of messages in the channel that is read, equal in the small and in the large organization. */
 const IN_CHANNEL = 5_000;
 const SMALL = 10_000;
 const LARGE = 1_000_000;
 const CHANNELS = 100;
 
-/** An organisation of a given size, and the request for the newest messages of one channel of it. */
+/** An organization of a given size, with the requests for the newest messages of one of its channels. */
 interface Ground {
   readonly size: number;
   readonly requests: readonly Buffer[];
   readonly took: number[];
 }
 
-/** (h) The 50 newest messages of a channel, in an organisation of ten thousand messages and in one of a million. */
+/** (h) Reads the 50 newest messages of a channel, in an organization of 10,000 messages and in one of 1,000,000. */
 export async function measureHistory(stage: Stage): Promise<Row[]> {
   const { generator, port, quick, db } = stage;
   const grounds: Ground[] = [];
@@ -38,18 +38,18 @@ export async function measureHistory(stage: Stage): Promise<Row[]> {
   const [small, large] = grounds as [Ground, Ground];
   const row: Row = {
     id: 'h',
-    what: `the 50 newest of a channel: ${SMALL.toLocaleString('en')} messages in all, against ${large.size.toLocaleString('en')}`,
+    what: `50 newest messages of a channel, among ${SMALL.toLocaleString('en')} against ${large.size.toLocaleString('en')}`,
     unit: 'ms',
     mark: 1 / 1.3,
     service: small.took,
     yardstick: large.took,
     facts: {},
   };
-  const times = `${(1 / ratioOf(row)).toFixed(2)} times as much`;
+  const times = `${(1 / ratioOf(row)).toFixed(2)} times the latency of the smaller`;
   const facts = {
-    'the larger costs': times,
+    'larger organization': times,
     'messages in the reply': count,
-    'to fill both': `${filling.toFixed(0)} s`,
+    'time to fill both': `${filling.toFixed(0)} s`,
   };
   return [{ ...row, facts }];
 }
@@ -63,7 +63,7 @@ async function makeGround(stage: Stage, size: number): Promise<Ground> {
     people: [{ name: 'owner', role: 'owner', email: `owner@${subdomain}.example` }],
   })) as { realm_id: number; users: { user_id: number; email: string; api_key: string }[] };
   const [owner] = made.users;
-  if (owner === undefined) throw new Error('The organisation has no owner');
+  if (owner === undefined) throw new Error('The organization has no owner');
   const ids = await fillHistory(db, { realmId: made.realm_id, senderId: owner.user_id, size });
   const query = new URLSearchParams({
     ...{ anchor: 'newest', num_before: '50', num_after: '0' },
@@ -82,10 +82,10 @@ async function makeGround(stage: Stage, size: number): Promise<Ground> {
 }
 
 /**
- * Channels and messages, straight into the database: the first channel gets as many in every organisation, spread over all
- * its time.
+ * Inserts channels and messages directly into the database. The first channel gets the same number of messages in every
+ * organization, distributed evenly over its whole history.
  *
- * @returns The channels' ids.
+ * @returns The ids of the channels.
  */
 export async function fillHistory(
   db: Stage['db'],

@@ -7,10 +7,10 @@ import { FolderTriggers, makeQueues, type Stage } from './stage.ts';
 const QUERY = 'subscription Idle($queueId: String!) { events(queueId: $queueId) { position type } }';
 const SUBSCRIPTIONS = 5_000;
 const BYSTANDERS = 1_000;
-/** What the garbage collector gets to come to rest. */
+/** Time for the garbage collector to finish. */
 const SETTLING_MS = 4_000;
 
-/** (d) What 5,000 subscriptions take while nothing happens, on a service that has done nothing else. */
+/** (d) Measures the memory of 5,000 idle subscriptions, on a service that has done nothing else. */
 export async function measureMemory(stage: Stage): Promise<Row[]> {
   const { generator, port, service, quick } = stage;
   const count = quick ? 1_000 : SUBSCRIPTIONS;
@@ -19,7 +19,7 @@ export async function measureMemory(stage: Stage): Promise<Row[]> {
   const before = residentBytesOf(service.server.pid ?? 0);
   const startedAt = performance.now();
   await generator.ask('listen', { set: 'idle', port, query: QUERY, subscribers });
-  // One event reaches them all: every one of them stands.
+  // One event is delivered to all subscriptions, to check that each of them works.
   const triggers = await FolderTriggers.make(stage);
   await generator.ask('burst', { port, triggers: triggers.take(1), inFlight: 1, expected: 2 * count });
   const seconds = (performance.now() - startedAt) / 1000;
@@ -31,19 +31,19 @@ export async function measureMemory(stage: Stage): Promise<Row[]> {
   return [
     {
       id: 'd',
-      what: `memory of ${count} idle subscriptions, each on a socket and a queue of its own`,
+      what: `memory of ${count} idle subscriptions, each with its own socket and queue`,
       unit: 'KiB each',
       service: [(after - before) / count / 1024],
       facts: {
-        'resident set': `${mebibytes(before)} before, ${mebibytes(after)} after, as the garbage collector left it`,
-        'plain ws sockets, to compare': `${plain.toFixed(1)} KiB each`,
-        'to open and subscribe them all': `${seconds.toFixed(1)} s`,
+        'resident set': `${mebibytes(before)} before, ${mebibytes(after)} after, without forced garbage collection`,
+        'plain ws sockets, for comparison': `${plain.toFixed(1)} KiB each`,
+        'time to open and subscribe all': `${seconds.toFixed(1)} s`,
       },
     },
   ];
 }
 
-/** What as many sockets take in a process that does nothing with them. */
+/** Returns the memory per socket of the same number of sockets in a process that does nothing with them. */
 async function plainSockets({ generator, yardsticks }: Stage, count: number): Promise<number> {
   const port = await yardsticks.ask('broadcast', undefined);
   const before = await yardsticks.ask('residentBytes', undefined);
@@ -54,7 +54,7 @@ async function plainSockets({ generator, yardsticks }: Stage, count: number): Pr
   return (after - before) / count / 1024;
 }
 
-/** (e) From the request that sends a message to its frame on a subscription, while 1,000 others are idle. */
+/** (e) Measures the time from a send request to its frame on a subscription, with 1,000 other idle subscriptions. */
 export async function measureLatency(stage: Stage): Promise<Row[]> {
   const { generator, port, users, quick } = stage;
   const [listener, ...bystanders] = users;
@@ -72,19 +72,19 @@ export async function measureLatency(stage: Stage): Promise<Row[]> {
   const delays = await times(quick ? 100 : 400);
   await generator.ask('close', { set: 'latency' });
   const facts = {
-    'measured from': 'the request that sends a message, so sign-in, checks, rendering and commit are in it',
+    'measured from': 'the send request: includes authentication, checks, rendering and commit',
   };
   return [
     {
       id: 'e',
-      what: `message sent to frame beside ${BYSTANDERS} idle subscriptions, p50`,
+      what: `send request to frame, with ${BYSTANDERS} idle subscriptions, p50`,
       unit: 'ms',
       service: [percentile(delays, 50)],
       facts,
     },
     {
       id: 'e',
-      what: `message sent to frame beside ${BYSTANDERS} idle subscriptions, p99`,
+      what: `send request to frame, with ${BYSTANDERS} idle subscriptions, p99`,
       unit: 'ms',
       service: [percentile(delays, 99)],
       facts: {},

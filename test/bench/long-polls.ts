@@ -8,18 +8,19 @@ import { type BenchQueue, bareTriggers, FolderTriggers, makeQueues, type Stage }
 const POLLS = 1_000;
 
 interface Wake extends Burst {
-  /** CPU time the server took for it. */
+  /** CPU time of the server. */
   readonly serverSeconds: number;
 }
 
 const QUERY = 'subscription Sign($queueId: String!) { events(queueId: $queueId) { position } }';
 
 /**
- * (b) 1,000 long polls woken by one event, against bare node:http answering as many waiting requests.
+ * (b) Measures 1,000 long polls answered after one event, compared with bare node:http answering the same number of waiting
+ * requests.
  *
- * What is first sent of an event starts the clock: in the service a WebSocket's frame, as its user is the first to be
- * told, in the yardstick the answer to the request. Where the clock starts with the first answered poll, the work done
- * for all before it would not be seen.
+ * The clock starts at the first bytes sent for the event: in the service a WebSocket frame, as its user is notified first;
+ * in the yardstick the answer to the request. Starting it at the first answered poll would hide the work done before for
+ * all polls.
  */
 export async function measureLongPolls(stage: Stage): Promise<Row[]> {
   const { generator, quick } = stage;
@@ -52,7 +53,7 @@ async function serviceSide(stage: Stage): Promise<Side> {
   return async () => {
     const requests = queues.map((queue) => pollBytes(port, queue, lastEventId));
     await generator.ask('poll', { set: 'service', requests });
-    // The folder's beginning is there already at the first turn; later ones must all be waiting.
+    // In the first round the creation of the folder is already in the queues. In later rounds all polls must wait.
     if (lastEventId !== -1) await settled(stage);
     const before = stage.cpu();
     const burst = await generator.ask('burst', {
@@ -85,7 +86,7 @@ function pollBytes(port: number, { authorization, queueId }: BenchQueue, lastEve
   return requestBytes({ method: 'GET', path, port, headers: { Authorization: authorization } });
 }
 
-/** Waits until the service has nothing left to do: every poll then waits. */
+/** Waits until the service is idle, so that every poll is waiting. */
 async function settled(stage: Stage): Promise<void> {
   for (let idle = 0; idle < 3; ) {
     const before = stage.cpu();
@@ -111,15 +112,15 @@ function rowsOf({ service, yardstick }: { service: Wake[]; yardstick: Wake[] }):
     answer: service[0]?.sample ?? '',
     'bytes of each body': both(size),
     'median time': times('sinceSignMs'),
-    "server's CPU for each": `${both(each)}; the service's with its share of the change itself`,
-    "generator's CPU of one core": both(share),
+    'server CPU per answer': `${both(each)}; for the service, this includes a share of the change itself`,
+    'generator CPU, share of one core': both(share),
   };
   const unequal = size(service) === size(yardstick) ? undefined : 'unequal bytes';
-  const what = `one event wakes ${POLLS} long polls, answers`;
+  const what = `one event, ${POLLS} long polls, answers`;
   return [
     { id: 'b', what, mark: 0.5, unequal, facts, ...rates('sinceSignMs') },
     {
-      ...{ id: 'b', what: 'the same from the request that caused it (commit included)' },
+      ...{ id: 'b', what: 'the same, from the request that caused it (commit included)' },
       ...{ facts: { 'median time': times('wholeMs') }, ...rates('wholeMs') },
     },
   ];

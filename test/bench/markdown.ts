@@ -6,7 +6,7 @@ import { median } from './measure.ts';
 import type { Row } from './report.ts';
 import type { Stage } from './stage.ts';
 
-/** No hostile text may take longer. */
+/** Highest accepted rendering time of a hostile text. */
 const LIMIT_MS = 200;
 
 const PLAIN =
@@ -19,7 +19,7 @@ const MARKED =
 
 const options = { imagePreviews: true, translateEmoticons: true };
 
-/** (i) Rendering in the same process, against the parser that it stands on, with that parser's own rules. */
+/** (i) Measures rendering in this process, compared with its base parser (markdown-it) with that parser's own rules. */
 export async function measureMarkdown({ quick }: Pick<Stage, 'quick'>): Promise<Row[]> {
   const markdown = new MarkdownIt({ linkify: true, breaks: true });
   const rounds = quick ? 3 : 9;
@@ -31,13 +31,13 @@ export async function measureMarkdown({ quick }: Pick<Stage, 'quick'>): Promise<
         perSecond(() => renderMessage(source, directory, options)),
         perSecond(() => markdown.render(source)),
       ];
-      // The first round is the compiler's.
+      // The first round is a warm-up for the JIT compiler.
       if (i === 0) continue;
       service.push(pair[0] ?? 0);
       yardstick.push(pair[1] ?? 0);
     }
     const each = `${(1e6 / median(service)).toFixed(1)} µs`;
-    return { id: 'i', what, unit: '/s', service, yardstick, ...(mark && { mark }), facts: { 'each message': each } };
+    return { id: 'i', what, unit: '/s', service, yardstick, ...(mark && { mark }), facts: { 'per message': each } };
   };
   return [
     compare('rendering a plain message of 200 characters', PLAIN, 1),
@@ -46,7 +46,7 @@ export async function measureMarkdown({ quick }: Pick<Stage, 'quick'>): Promise<
   ];
 }
 
-/** How often `work` is done in a second. */
+/** Returns how often `work` runs per second. */
 function perSecond(work: () => unknown): number {
   const startedAt = performance.now();
   let count = 0;
@@ -58,7 +58,7 @@ function perSecond(work: () => unknown): number {
 }
 
 function measurePathological(rounds: number): Row {
-  // What is loaded once in the life of a process is loaded before.
+  // Modules that a process loads only once are loaded before the measurement.
   const loading = millisecondsOf(PATHOLOGICAL['many languages'] ?? '') + millisecondsOf('$$x$$');
   const first = Object.entries(PATHOLOGICAL).map(([name, source]) => [name, millisecondsOf(source)] as const);
   const slowest = first.toSorted(([, a], [, b]) => b - a);
@@ -71,9 +71,9 @@ function measurePathological(rounds: number): Row {
     unit: 'ms',
     service: again,
     facts: {
-      'the first time each': listed.join(', '),
+      'first rendering': listed.join(', '),
       [`above ${LIMIT_MS} ms`]: first.filter(([, ms]) => ms > LIMIT_MS).length,
-      'loading formulas and eight languages': `${loading.toFixed(0)} ms`,
+      'loading KaTeX and eight languages': `${loading.toFixed(0)} ms`,
     },
   };
 }

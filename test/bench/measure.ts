@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The middle of some numbers. */
+/** Returns the median. */
 export function median(values: readonly number[]): number {
   return percentile(values, 50);
 }
 
-/** @param p 0 to 100. */
+/** Returns a percentile by linear interpolation. @param p 0 to 100. */
 export function percentile(values: readonly number[], p: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const place = (p / 100) * (sorted.length - 1);
@@ -14,20 +14,20 @@ export function percentile(values: readonly number[], p: number): number {
   return low + (high - low) * (place - Math.floor(place));
 }
 
-/** The least and the most, as parts of the median: "-8 % … +5 %". */
+/** Returns the minimum and maximum relative to the median: "-8 % … +5 %". */
 export function spread(values: readonly number[]): string {
   const middle = median(values);
   const part = (value: number) => `${value >= middle ? '+' : ''}${Math.round((value / middle - 1) * 100)} %`;
   return `${part(Math.min(...values))} … ${part(Math.max(...values))}`;
 }
 
-/** CPU time of this process, in seconds. */
+/** Returns the CPU time of this process, in seconds. */
 export function cpuSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;
 }
 
-/** CPU time of all threads of another process, in seconds; not a number where the system does not tell. */
+/** Returns the CPU time of all threads of another process, in seconds. NaN if /proc is not available. */
 export function cpuSecondsOf(pid: number): number {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
@@ -40,7 +40,7 @@ export function cpuSecondsOf(pid: number): number {
   }
 }
 
-/** How many files and sockets a process may have open here, as Node takes what it is allowed; endless where nobody tells. */
+/** Returns the hard limit of open files of this process, to which Node raises its soft limit. Infinity if unknown. */
 export function mostOpenFiles(): number {
   try {
     const [, most] = /^Max open files\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
@@ -50,7 +50,7 @@ export function mostOpenFiles(): number {
   }
 }
 
-/** Memory of another process that is in RAM, in bytes. */
+/** Returns the resident memory of another process, in bytes. */
 export function residentBytesOf(pid: number): number {
   return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) * 1024;
 }

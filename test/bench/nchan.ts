@@ -1,4 +1,4 @@
-// A broadcaster in C to compare with: nginx with the module Nchan.
+// A broadcast server in C for comparison: nginx with the Nchan module.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { freePort } from '../helpers/process.ts';
 import { cpuSecondsOf } from './measure.ts';
 import { requestBytes } from './raw-http.ts';
 
-/** Where Debian's package puts it. */
+/** Path of the module in Debian's package. */
 const MODULE = '/usr/lib/nginx/modules/ngx_nchan_module.so';
 const NGINX = '/usr/sbin/nginx';
 
@@ -17,7 +17,7 @@ export const HOW_TO_INSTALL_NCHAN = 'apt-get install libnginx-mod-nchan';
 
 export const hasNchan = (): boolean => existsSync(MODULE) && existsSync(NGINX);
 
-/** One worker, as the service is one process; what is published is kept long enough that nobody misses any of it. */
+/** Returns the nginx configuration. One worker, because the service is one process. The buffer is long enough to lose nothing. */
 const configurationOf = (folder: string, port: number, sockets: number) => `
 load_module ${MODULE};
 daemon off;
@@ -39,7 +39,7 @@ http {
 }
 `;
 
-/** An nginx of the benchmark's own that sends what is published to every WebSocket. */
+/** An nginx process that sends each published message to all WebSockets. */
 export class Nchan implements AsyncDisposable {
   readonly port: number;
   readonly #master: ChildProcess;
@@ -53,7 +53,7 @@ export class Nchan implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** @param sockets How many there will be. */
+  /** @param sockets Number of WebSockets that will be opened. */
   static async start(sockets: number): Promise<Nchan> {
     const folder = mkdtempSync(join(tmpdir(), 'bench-nchan-'));
     const port = await freePort();
@@ -70,7 +70,7 @@ export class Nchan implements AsyncDisposable {
     throw new Error('nginx did not start');
   }
 
-  /** Requests that each publish the text. */
+  /** Returns HTTP requests that each publish the text. */
   publish(text: string, count: number): Buffer[] {
     const request = requestBytes({ method: 'POST', path: '/publish', port: this.port, body: text });
     return Array.from({ length: count }, () => request);
@@ -81,13 +81,13 @@ export class Nchan implements AsyncDisposable {
     return cpuSecondsOf(this.#worker);
   }
 
-  /** As the package says it. */
+  /** Version of the Debian package. */
   static get version(): string {
     const packages = ['-W', '-f', `\${Version}`, 'libnginx-mod-nchan'];
     try {
       return execFileSync('dpkg-query', packages, { encoding: 'utf8' }).replace(/^\d+:|[+-].*$/g, '');
     } catch {
-      return 'of an unknown version';
+      return '(unknown version)';
     }
   }
 

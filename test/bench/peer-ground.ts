@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { BenchUser, Stage } from './stage.ts';
 
-/** How much there is: a chat that fewer organisations than not would fill. */
+/** Amount of test data: more than most organizations have. */
 export const SIZES = {
   channels: 300,
   topicsEach: 20,
@@ -11,10 +11,10 @@ export const SIZES = {
   senders: 50,
 } as const;
 
-/** Where the reads of a topic look. */
+/** The topic that the benchmarked reads query, and its readers. */
 export interface PeerGround {
   readonly realmId: number;
-  /** Each holds the topic: for each reader one, the first for all of them. */
+  /** Channels that contain the topic, one for each reader. The first is also used by the reads that all readers share. */
   readonly channelIds: readonly number[];
   readonly topic: string;
   readonly readers: readonly BenchUser[];
@@ -23,8 +23,8 @@ export interface PeerGround {
 const LONG_TOPIC = 'the release of autumn';
 
 /**
- * Fills the demo organisation, straight in the database: channels in folders, each with topics, reactions and flags, read
- * by nobody but for the beginning of one channel. Every reader is subscribed to all of them.
+ * Inserts directly into the database of the demo organization: channels in folders, each with topics, reactions and flags.
+ * Every reader is subscribed to all channels. All messages are unread, except the first 30 of the topic in the first channel.
  */
 export async function makePeerGround({ db, users }: Stage, count: number): Promise<PeerGround> {
   const readers = users.slice(0, count);
@@ -50,8 +50,8 @@ export async function makePeerGround({ db, users }: Stage, count: number): Promi
 }
 
 /**
- * Waits until the service has counted the messages, which it does as they are sent. Statistics of tables that were still
- * empty would have it plan for empty ones.
+ * Waits until the background job of the service has counted all messages. If the tables were analyzed before, while its
+ * counter tables were empty, PostgreSQL would choose plans for empty tables.
  */
 async function counted({ db }: Pick<Stage, 'db'>, realmId: number): Promise<void> {
   const isBehind = `SELECT FROM message WHERE realm_id = $1
@@ -76,7 +76,7 @@ async function makeChannels({ db }: Pick<Stage, 'db'>, { realmId, readerIds, sen
     [realmId, SIZES.folders, SIZES.channels, senderIds, senderIds.length],
   );
   const channelIds = rows.map(({ id }) => id).sort((a, b) => a - b);
-  // Besides the readers, each channel has a number of subscribers of its own.
+  // In addition to the readers, each channel has every fifth sender as a subscriber.
   await db.query(
     `INSERT INTO subscription (realm_id, user_id, channel_id, color, pin_to_top)
      SELECT $1::int, u, c, '#76ce90', c % 50 = 0 FROM unnest($2::int[]) AS u, unnest($3::int[]) AS c
@@ -91,7 +91,7 @@ async function makeChannels({ db }: Pick<Stage, 'db'>, { realmId, readerIds, sen
   return channelIds;
 }
 
-/** As they would have been sent: from one channel to the next, and in some a topic where much was said. */
+/** Inserts messages in the order in which they would be sent: alternating between channels, and a long topic in some. */
 async function makeMessages(
   { db }: Pick<Stage, 'db'>,
   {
@@ -124,7 +124,7 @@ async function makeMessages(
   );
 }
 
-/** Reactions, flags, and how far one channel is read. */
+/** Inserts reactions, message flags and the read state of one channel. */
 async function makeMarks(
   { db }: Pick<Stage, 'db'>,
   { realmId, readerIds, senderIds, channelId }: Ids & { readonly channelId: number },

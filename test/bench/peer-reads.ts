@@ -9,6 +9,7 @@ import { PEERS, type Peer, type PeerTasks, peerWorker } from './peers.ts';
 import { RawHttp, requestBytes } from './raw-http.ts';
 import type { Row } from './report.ts';
 import { POOL_SIZE, type Stage } from './stage.ts';
+import { withoutSignatures } from './unsigned.ts';
 import type { Worker } from './workers.ts';
 
 const CONNECTIONS = 32;
@@ -16,24 +17,24 @@ const CONNECTIONS = 32;
 const READS: Readonly<Record<ReadName, string>> = {
   viewer: '(a) viewer',
   channels: '(b) 20 channels with their 5 newest messages',
-  topic: '(c) 50 newest of a topic, with reactions and flags',
-  ownTopic: '(c) each reader another topic',
+  topic: '(c) 50 newest messages of a topic, with reactions and flags',
+  ownTopic: '(c) the same, a different topic for each reader',
   screen: `(d) first screen of ${SIZES.channels} channels`,
 };
 const NAMES = Object.keys(READS) as ReadName[];
 
-/** The service, or who it is compared with. */
+/** The service, or a server it is compared with. */
 interface Side {
   readonly name: string;
   readonly port: number;
   readonly cpu: () => Promise<number>;
-  /** What brings the reply of a peer to what the service's is. */
+  /** The compared server. It converts responses to the form of the service's. Undefined: the service. */
   readonly peer?: Peer;
 }
 
 interface Round {
   readonly perSecond: number;
-  /** CPU time of the server's process for one request. */
+  /** CPU time of the server process for one request. */
   readonly cpuMs: number;
   readonly p50: number;
   readonly p99: number;
@@ -45,7 +46,7 @@ interface Measured {
   readonly unequal: string | undefined;
 }
 
-/** (m) The reads a chat makes, against those who read the same tables by other means. */
+/** (m) Measures the reads of a chat, compared with other servers over the same tables. */
 export async function measurePeerReads(stage: Stage): Promise<Row[]> {
   const ground = await makePeerGround(stage, CONNECTIONS);
   const workers = PEERS.map((peer) => ({ peer, worker: peerWorker(peer.module) }));
@@ -87,10 +88,10 @@ async function measureRead(stage: Stage, { name, ground, sides, statements }: Co
   const measured = new Map<string, Measured>();
   for (const side of sides) {
     const shown = shownBy(await askOnce(side, name, ground), side, name);
-    const unequal = isDeepStrictEqual(shown, expected) ? undefined : `unequal replies${difference(expected, shown)}`;
+    const unequal = isDeepStrictEqual(shown, expected) ? undefined : `different replies${difference(expected, shown)}`;
     measured.set(side.name, { rounds: [], statements: statements.get(keyOf(side.name, name)) ?? '', unequal });
   }
-  // Each side answers some hundreds until V8 has compiled what it does.
+  // Each server answers several hundred requests before V8 has compiled its code.
   const [warmUp, rounds, seconds] = stage.quick ? [3, 3, 1] : [2, 6, 2];
   for (let i = 0; i < warmUp + rounds; i++) {
     for (const side of sides) {
@@ -110,7 +111,7 @@ async function runRound({ generator }: Stage, side: Side, requests: Buffer[], se
   return { perSecond: load.perSecond, cpuMs: (((await side.cpu()) - before) / load.answers) * 1000, ...load.took };
 }
 
-/** Where two replies first differ. */
+/** Returns a description of the first difference between two responses. */
 function difference(a: unknown, b: unknown, path = ''): string {
   if (isDeepStrictEqual(a, b)) return '';
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null)
@@ -122,9 +123,9 @@ function difference(a: unknown, b: unknown, path = ''): string {
   return key === undefined ? '' : difference(one[key], other[key], `${path}.${key}`);
 }
 
-/** The data of a reply, under the names and in the shape of the service's. */
+/** Returns the data of a response, with the service's names and in its form. */
 function shownBy(body: string, { peer }: Side, name: ReadName): unknown {
-  const { data, errors } = JSON.parse(body) as { data: unknown; errors?: unknown };
+  const { data, errors } = JSON.parse(withoutSignatures(body)) as { data: unknown; errors?: unknown };
   if (errors !== undefined) throw new Error(`${peer?.name ?? 'service'}: ${JSON.stringify(errors).slice(0, 1000)}`);
   return peer?.shown === undefined ? data : peer.shown(name, data);
 }
@@ -155,7 +156,7 @@ async function askOnce(side: Pick<Side, 'port' | 'peer'>, name: ReadName, ground
   return body;
 }
 
-/** Of one request after another, so that no two share a statement: by other processes, behind a proxy that counts. */
+/** Counts the SQL statements of single requests, so that requests share none. Uses separate processes behind a counting proxy. */
 async function countStatements(stage: Stage, ground: PeerGround): Promise<Map<string, string>> {
   await using proxy = await CountingProxy.open(stage.databaseUrl);
   const counted = new Map<string, string>();
@@ -187,7 +188,7 @@ async function countOf(proxy: CountingProxy, ask: () => Promise<unknown>): Promi
     found.push({ statements: statements - before.statements, control: control - before.control });
   }
   const control = median(found.map((each) => each.control));
-  return `${median(found.map(({ statements }) => statements))}${control > 0 ? ` and ${control} of transactions` : ''}`;
+  return `${median(found.map(({ statements }) => statements))}${control > 0 ? ` and ${control} of transaction control` : ''}`;
 }
 
 function rowsOf(name: ReadName, service: Measured, { name: peer, peer: kind }: Side, by: Measured): Row[] {
@@ -204,15 +205,15 @@ function rowsOf(name: ReadName, service: Measured, { name: peer, peer: kind }: S
     yardstick: by.rounds.map((round) => round.perSecond),
     ...(mark !== undefined && { mark }),
     facts: {
-      'SQL statements a request': both(({ statements }) => statements),
-      'CPU a request': both(({ rounds }) => `${median(rounds.map(({ cpuMs }) => cpuMs)).toFixed(2)} ms`),
+      'SQL statements per request': both(({ statements }) => statements),
+      'CPU per request': both(({ rounds }) => `${median(rounds.map(({ cpuMs }) => cpuMs)).toFixed(2)} ms`),
       latency: both((side) => `p50 ${middle(side, 'p50')} ms, p99 ${middle(side, 'p99')} ms`),
     },
   };
-  // The other way about, so that more is better in every row.
+  // Service and peer are swapped, so that a higher ratio is better in every row.
   const cpu = {
     ...common,
-    what: `${what}: CPU of ${peer}, of which the service takes a part`,
+    what: `${what}: CPU of ${peer}, against that of the service (swapped)`,
     unit: 'ms',
     service: by.rounds.map(({ cpuMs }) => cpuMs),
     yardstick: service.rounds.map(({ cpuMs }) => cpuMs),

@@ -5,41 +5,41 @@ import { Worker } from './workers.ts';
 
 const FOLDER = `${import.meta.dirname}/peers`;
 
-/** What a peer's process does when it is asked. */
+/** The tasks that the process of a peer runs. */
 export type PeerTasks = {
-  /** Resolves with the port it serves at. */
+  /** Starts the HTTP server and resolves with its port. */
   readonly serve: (input: { databaseUrl: string; poolSize: number; together: boolean }) => Promise<number>;
   readonly cpu: (input: undefined) => number;
 };
 
-/** Where a topic is read. */
+/** A topic in a channel. */
 export interface TopicPlace {
   readonly channelId: number;
   readonly topic: string;
 }
 
-/** Who reads the same tables by other means. */
+/** A server that reads the same tables with another library. */
 export interface Peer {
   readonly name: string;
   readonly module: string;
-  /** Whether requests that come in together are signed in by one look-up, as the service does it. */
+  /** Whether the keys of concurrent requests are looked up by one query, as in the service. */
   readonly together: boolean;
-  /** What the service's part of it should be, where there is a mark; only these reads are compared. */
+  /** Lowest accepted ratio of the service's rate to the peer's, by read. Only these reads are compared. */
   readonly marks: Partial<Readonly<Record<ReadName, number>>>;
-  /** What it needs in the database besides what is there. */
+  /** Creates the database objects that the peer needs. */
   readonly prepare?: (db: pg.Client) => Promise<unknown>;
-  /** What it is asked, where it has names of its own: the same for all readers, or for each. */
+  /** Request body, if the peer's schema has its own names: one for all readers, or one for each reader. */
   readonly ask?: (name: ReadName, place: TopicPlace) => object | ((readerId: number) => object);
-  /** Its data in the shape of the service's. */
+  /** Converts the peer's data to the form of the service's data. */
   readonly shown?: (name: ReadName, data: unknown) => unknown;
 }
 
-/** Who sends messages by other means. */
+/** Module of the peer that sends messages. */
 export const SENDING_PEER = 'fastify-sends.js';
 
 const MERCURIUS = 'mercurius.js';
 
-/** As PostGraphile writes times, large numbers and lists that hang on a row, brought to how the service writes them. */
+/** Converts times, large integers and lists of a row from PostGraphile's notation to the service's. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== 'object' || value === null) return value;
@@ -65,7 +65,7 @@ const POSTGRAPHILE: Peer = {
   shown: (_name, data) => plain(data),
 };
 
-/** Those that are compared with. Sign-in is all that a flat read does: how the peer signs in makes a difference there. */
+/** The compared peers. A flat read consists of little but authentication, so the peer's way to authenticate matters there. */
 export const PEERS: readonly Peer[] = [
   {
     name: 'mercurius',
@@ -73,11 +73,11 @@ export const PEERS: readonly Peer[] = [
     together: true,
     marks: { viewer: 1, channels: 1, topic: 1, ownTopic: 1, screen: 1.2 },
   },
-  { name: 'mercurius, a look-up of the key for each', module: MERCURIUS, together: false, marks: { viewer: 1 } },
+  { name: 'mercurius, one key lookup per request', module: MERCURIUS, together: false, marks: { viewer: 1 } },
   POSTGRAPHILE,
 ];
 
-/** Whether what the peers are made of is installed: it is no dependency of the service. */
+/** Whether the packages of the peers are installed. They are not dependencies of the service. */
 export const hasPeers = (): boolean => existsSync(`${FOLDER}/node_modules`);
 
 export const HOW_TO_INSTALL = 'npm ci --prefix test/bench/peers';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** One whole answer on a connection; the bytes are valid only until the handler returns. */
+/** Handler of one complete answer. The bytes are valid only until the handler returns. */
 export type OnAnswer = (bytes: Buffer, bodyAt: number) => void;
 
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -9,17 +9,17 @@ const LENGTHS = [Buffer.from('\r\nContent-Length: '), Buffer.from('\r\ncontent-l
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
 /**
- * A kept-alive HTTP connection that does as little as possible, so that the load generator leaves the cores to those it
- * measures: requests go out as bytes made before, of answers only the length is read.
+ * A minimal kept-alive HTTP connection, so that the load generator leaves the CPU cores to the measured servers. Requests
+ * are bytes made in advance. Of answers only the length is parsed.
  */
 export class RawHttp {
   readonly #socket: Socket;
-  /** What is there of an answer that is not there whole, of so many bytes. */
+  /** Received bytes of an incomplete answer, and their number. */
   #rest: Buffer[] = [];
   #length = 0;
-  /** How many bytes it has in all; 1 as long as that is not known. */
+  /** Number of bytes of the complete answer, or 1 while that is unknown. */
   #wanted = 1;
-  /** Replaced for each use of the connection. */
+  /** Handler of answers. Replaced for each use of the connection. */
   onAnswer: OnAnswer = () => {};
 
   private constructor(socket: Socket) {
@@ -43,13 +43,13 @@ export class RawHttp {
     this.#socket.destroy();
   }
 
-  /** Sends one request and resolves with its answer. */
+  /** Sends one request and resolves with its answer. @throws Error if the connection closes first. */
   async ask(request: Buffer): Promise<{ status: number; head: string; body: string }> {
     const { body, ...answer } = await this.askBytes(request);
     return { ...answer, body: body.toString('utf8') };
   }
 
-  /** As `ask`, where the body is no text, or not to be read at once. */
+  /** Like `ask`, for a body that is binary or that is not decoded immediately. */
   askBytes(request: Buffer): Promise<{ status: number; head: string; body: Buffer }> {
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number; head: string; body: Buffer }>();
     const closed = () => reject(new Error('The connection was closed'));
@@ -65,7 +65,7 @@ export class RawHttp {
   #take(fresh: Buffer): void {
     this.#rest.push(fresh);
     this.#length += fresh.length;
-    // A long answer comes in a hundred pieces: to put them together for each would take longer than the service does.
+    // A long answer arrives in about a hundred chunks. Concatenating at each of them would take longer than the service does.
     if (this.#length < this.#wanted) return;
     let bytes = this.#rest.length === 1 ? fresh : Buffer.concat(this.#rest);
     [this.#rest, this.#length, this.#wanted] = [[], 0, 1];
@@ -81,7 +81,7 @@ export class RawHttp {
   }
 }
 
-/** Where an answer ends, which may be past what is there; undefined: that is not known yet. */
+/** Returns the end of an answer, which can lie beyond the received bytes. Undefined: not known yet. */
 function endOfAnswer(bytes: Buffer): { at: number; bodyAt: number } | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
@@ -105,7 +105,7 @@ interface RequestParts {
   readonly body?: string;
 }
 
-/** A request as it goes over the wire. */
+/** Returns the bytes of a request. */
 export function requestBytes({ method, path, port, headers = {}, body }: RequestParts): Buffer {
   const all: Record<string, string | number> = { Host: `127.0.0.1:${port}`, ...headers };
   if (body !== undefined) all['Content-Length'] = Buffer.byteLength(body);

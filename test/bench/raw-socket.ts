@@ -7,12 +7,12 @@ const CLOSE = 0x8;
 const PING = 0x9;
 const PONG = 0xa;
 
-/** One text message; the bytes are valid only until the handler returns. */
+/** Handler of one text message. The bytes are valid only until the handler returns. */
 export type OnText = (socket: RawSocket, bytes: Buffer, start: number, end: number) => void;
 
 /**
- * A WebSocket client that does as little as possible, so that the load generator leaves the cores to those it measures:
- * of the frames only the lengths are read, and a read of the connection allocates nothing.
+ * A minimal WebSocket client, so that the load generator leaves the CPU cores to the measured servers. It reads only the
+ * lengths of frames, and reading from the connection allocates nothing.
  */
 export class RawSocket {
   readonly #socket: Socket;
@@ -25,7 +25,7 @@ export class RawSocket {
     this.#onText = onText;
   }
 
-  /** Resolves when the server has agreed to talk WebSocket. */
+  /** Opens a WebSocket. Resolves when the server has accepted the upgrade. */
   static connect(port: number, path: string, onText: OnText, host = `127.0.0.1:${port}`): Promise<RawSocket> {
     return new Promise((resolve, reject) => {
       let raw: RawSocket | undefined;
@@ -77,12 +77,12 @@ export class RawSocket {
     this.#keep(bytes.subarray(this.#frames(bytes)));
   }
 
-  /** The buffer is shared: what is not used up must be copied. */
+  /** Copies unprocessed bytes, because the read buffer is shared. */
   #keep(bytes: Buffer): void {
     this.#rest = bytes.length === 0 ? undefined : Buffer.from(bytes);
   }
 
-  /** Takes whole frames. Returns where the first incomplete one begins. */
+  /** Processes complete frames. Returns the offset of the first incomplete frame. */
   #frames(bytes: Buffer): number {
     let at = 0;
     for (;;) {
@@ -108,7 +108,7 @@ export class RawSocket {
     }
   }
 
-  /** Clients must mask; a mask of zeros leaves the bytes as they are. */
+  /** Writes a frame. Clients must mask the payload; a mask of zeros leaves the bytes unchanged. */
   #write(opcode: number, payload: Buffer): void {
     const short = payload.length < 126;
     const frame = Buffer.alloc((short ? 2 : 4) + 4 + payload.length);

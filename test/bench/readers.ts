@@ -7,7 +7,7 @@ import { makeAccounts, makeQueues, type Stage } from './stage.ts';
 const READERS = [200, 1_000];
 const ROUNDS = 15;
 
-/** What an event does not know: each reader is shown their own, by what they may see. */
+/** A document with fields that the event does not contain: each reader gets the data that they can see. */
 const QUERY = `subscription Bench($queueId: String!) {
   events(queueId: $queueId) {
     position
@@ -16,7 +16,7 @@ const QUERY = `subscription Bench($queueId: String!) {
   }
 }`;
 
-/** (k) One event to many readers, where each is to be shown what they may see of it: from the answer to the sender. */
+/** (k) Measures one event to many readers who each get their own view, from the send request to the last delivery. */
 export async function measureReaders(stage: Stage): Promise<Row[]> {
   const { generator, port, db, quick } = stage;
   const users = await makeAccounts(db, 'reader', Math.max(...READERS));
@@ -35,7 +35,7 @@ export async function measureReaders(stage: Stage): Promise<Row[]> {
     await generator.ask('close', { set });
     rows.push({
       id: 'k',
-      what: `a message to ${count} readers who are each shown what they may see: all have it`,
+      what: `a message to ${count} readers, each with their own view, until all have received it`,
       unit: 'ms',
       facts: { median: Math.round(median(took)) },
       service: took,

@@ -3,14 +3,18 @@ import { median } from './measure.ts';
 import { requestBytes } from './raw-http.ts';
 import type { Row } from './report.ts';
 import { POOL_SIZE, type Stage } from './stage.ts';
+import { withoutSignatures } from './unsigned.ts';
 
 const CONNECTIONS = 32;
 
-/** What GET /users/me shows, field for field; but the owner of a bot is an object here, and the viewers are people. */
+/** The fields of GET /users/me. Differences: the owner of a bot is an object, and all viewers are human users. */
 export const QUERY = `{ viewer { databaseId deliveryEmail email fullName joinedAt isActive role isBot botType timezone avatarUrl
   avatarVersion isImportedStub } }`;
 
-/** `together`: look-ups of requests that come in together are one read, as in the service. */
+/**
+ * The compared servers. `by hand together` is a hand-written server that batches: one query looks up the keys of concurrent
+ * requests.
+ */
 type Who = 'service' | 'by hand' | 'by hand together';
 
 interface Side {
@@ -35,7 +39,7 @@ interface Measured {
   readonly reads: string;
 }
 
-/** (c) The signed-in user over REST and GraphQL, against the same by hand. */
+/** (c) Reads the authenticated user over REST and GraphQL, compared with a hand-written server. */
 export async function measureReads(stage: Stage): Promise<Row[]> {
   const { quick } = stage;
   const sides = await makeSides(stage);
@@ -49,11 +53,11 @@ export async function measureReads(stage: Stage): Promise<Row[]> {
     }
   }
   const of = (who: Who, door: Side['door']) => measured.get(keyOf({ who, door })) as Measured;
-  const names = { REST: 'GET /api/v1/users/me', GraphQL: 'the same object by GraphQL' };
+  const names = { REST: 'GET /api/v1/users/me', GraphQL: 'the same object over GraphQL' };
   const marks = { REST: 0.4, GraphQL: 0.25 };
   return (['REST', 'GraphQL'] as const).flatMap((door) => [
     { ...rowOf(names[door], of('service', door), of('by hand', door)), mark: marks[door] },
-    rowOf(`${names[door]}, yardstick with look-ups together`, of('service', door), of('by hand together', door)),
+    rowOf(`${names[door]}, yardstick with batched lookups`, of('service', door), of('by hand together', door)),
   ]);
 }
 
@@ -108,7 +112,7 @@ async function runRound({ generator }: Stage, { port, requests, cpu }: Side, sec
   };
 }
 
-/** How much one request reads, counted by PostgreSQL itself in a stretch of its own. */
+/** Returns the number of transactions and key lookups per request, counted by PostgreSQL in a separate measurement. */
 async function countReads({ db, generator }: Stage, { port, requests }: Side): Promise<string> {
   await reportStatistics(db);
   const before = await readStatistics(db);
@@ -116,10 +120,10 @@ async function countReads({ db, generator }: Stage, { port, requests }: Side): P
   await reportStatistics(db);
   const after = await readStatistics(db);
   const each = (name: keyof typeof after) => ((after[name] - before[name]) / answers).toFixed(2);
-  return `${each('transactions')} transactions, ${each('keyReads')} look-ups of a key`;
+  return `${each('transactions')} transactions, ${each('keyReads')} key lookups`;
 }
 
-/** Connections tell what they did when they end; before that, only after they were idle for ten seconds. */
+/** Ends all connections: PostgreSQL updates a connection's statistics when it ends, or after ten idle seconds. */
 async function reportStatistics(db: Stage['db']): Promise<void> {
   const others = 'datname = current_database() AND pid <> pg_backend_pid()';
   await db.query(`SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE ${others}`);
@@ -140,7 +144,7 @@ function rowOf(what: string, byService: Measured, byHand: Measured): Row {
   const share = (side: Round[], name: 'generatorShare' | 'serverShare') =>
     `${Math.round(median(side.map((round) => round[name])) * 100)} %`;
   const both = (say: (side: Round[]) => string) => `service ${say(service)}; yardstick ${say(yardstick)}`;
-  const bodies = [service[0]?.sample.body ?? '', yardstick[0]?.sample.body ?? ''] as const;
+  const bodies = [service, yardstick].map(([round]) => withoutSignatures(round?.sample.body ?? '')) as [string, string];
   return {
     id: 'c',
     what,
@@ -150,11 +154,11 @@ function rowOf(what: string, byService: Measured, byHand: Measured): Row {
     yardstick: yardstick.map(({ perSecond }) => perSecond),
     facts: {
       body: bodies[0],
-      ...(bodies[0] !== bodies[1] && { 'body by hand': bodies[1] }),
+      ...(bodies[0] !== bodies[1] && { 'body of the yardstick': bodies[1] }),
       'bytes of the body': `service ${bodies[0].length}, yardstick ${bodies[1].length}`,
       'bytes of the head': both(([round]) => String(round?.sample.head.length)),
       latency: both((side) => `p50 ${middle(side, 'p50')} ms, p99 ${middle(side, 'p99')} ms`),
-      'reads a request': `service ${byService.reads}; yardstick ${byHand.reads}`,
+      'reads per request': `service ${byService.reads}; yardstick ${byHand.reads}`,
       'CPU of one core': both(
         (side) => `server ${share(side, 'serverShare')}, generator ${share(side, 'generatorShare')}`,
       ),

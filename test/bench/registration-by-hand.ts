@@ -1,11 +1,11 @@
-// A registration by hand: the database makes the whole reply, and the server passes it on.
+// Hand-written registration server: one SQL statement builds the whole response as JSON, and the server forwards it.
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { work } from './workers.ts';
 
-/** The rows that make nearly all of a registration, as they stand in the tables, and the queue that is made. */
+/** Inserts the event queue and reads, unprocessed, the rows that make up nearly all of a registration response. */
 const REGISTER = `
   WITH me AS (
     SELECT u.id, u.realm_id FROM api_key k JOIN user_account u ON u.id = k.user_id WHERE k.hash = $1 AND u.is_active

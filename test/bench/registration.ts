@@ -10,21 +10,21 @@ import { Worker } from './workers.ts';
 
 const [MESSAGES, GROUPS, FIELDS, EMOJI] = [5_000, 50, 10, 20] as const;
 
-/** How much there is in an organisation. */
+/** Size of an organization. */
 export interface Size {
   readonly subdomain: string;
   readonly users: number;
   readonly channels: number;
-  /** Of the one who registers; of these channels they have read nothing. */
+  /** Number of channels to which the registering user is subscribed. All of their messages are unread. */
   readonly subscriptions: number;
 }
 
 const USUAL: Size = { subdomain: 'registration', users: 1_000, channels: 200, subscriptions: 40 };
 export const LARGE: Size = { subdomain: 'large-registration', users: 10_000, channels: 1_000, subscriptions: 200 };
-/** What a registration may take, for 95 of 100. */
+/** Limit of the 95th percentile of a registration. */
 const ALLOWED_MS = 150;
 
-/** As a client of today registers that shows everything. */
+/** Parameters of a current client that shows all data. */
 const PARAMETERS = new URLSearchParams({
   apply_markdown: 'true',
   include_subscribers: 'true',
@@ -36,13 +36,13 @@ const PARAMETERS = new URLSearchParams({
   }),
 }).toString();
 
-/** Who registers, and where. */
+/** The credentials and organization of a registering user. */
 type Registrant = Pick<Person, 'basic' | 'subdomain'>;
 
-/** (j) A registration for everything in an organisation of 1,000 people, by one client after the other. */
+/** (j) Measures sequential registrations for all data, in an organization of 1,000 users. */
 export async function measureRegistration(stage: Stage): Promise<Row[]> {
   const { generator, port, quick, databaseUrl } = stage;
-  const { owner: registrant } = await makeOrganisation(stage, USUAL);
+  const { owner: registrant } = await makeOrganization(stage, USUAL);
   await using byHand = new Worker<typeof byHandTasks>(`${import.meta.dirname}/registration-by-hand.ts`);
   const byHandPort = await byHand.ask('serve', { databaseUrl, poolSize: POOL_SIZE });
   const [warmUp, rounds, seconds] = quick ? [1, 3, 1.5] : [1, 8, 3];
@@ -66,37 +66,37 @@ export async function measureRegistration(stage: Stage): Promise<Row[]> {
   const middle = (side: 'service' | 'byHand') =>
     `p50 ${median(of(side, 'p50')).toFixed(1)} ms, p95 ${median(of(side, 'p95')).toFixed(1)} ms, ${bytes(side)}`;
   const registrations = measured.service.reduce((sum, { answers }) => sum + answers, 0);
-  const what = `a registration among ${USUAL.users.toLocaleString('en')} people`;
+  const what = `a registration among ${USUAL.users.toLocaleString('en')} users`;
   const facts = {
     service: middle('service'),
     'by hand': middle('byHand'),
     'registrations measured': registrations,
-    'CPU of the service for one': `${((cpuSeconds / registrations) * 1000).toFixed(1)} ms`,
-    'queries of one': await countQueries(stage, registrant),
+    'CPU of the service per registration': `${((cpuSeconds / registrations) * 1000).toFixed(1)} ms`,
+    'queries per registration': await countQueries(stage, registrant),
   };
   return [
     {
       ...{ id: 'j', unit: 'ms', mark: 1, facts: {} },
-      what: `${what}: ${ALLOWED_MS} ms allowed, against the p95 it takes`,
+      what: `${what}: limit of ${ALLOWED_MS} ms against the measured p95`,
       service: of('service', 'p95').map(() => ALLOWED_MS),
       yardstick: of('service', 'p95'),
     },
     {
       ...{ id: 'j', unit: '/s', facts },
-      what: `${what}, against one statement by hand that has the database make the reply`,
+      what: `${what}, against one hand-written statement that builds the reply`,
       service: measured.service.map(({ perSecond }) => perSecond),
       yardstick: measured.byHand.map(({ perSecond }) => perSecond),
     },
   ];
 }
 
-/** What a registration may take among very many people, for 95 of 100; and how many come at once. */
+/** Limit of the 95th percentile in a large organization, and the number of concurrent registrations. */
 const [LARGE_ALLOWED_MS, AT_ONCE] = [250, 20];
 
-/** (o) The same among 10,000 people and in 1,000 channels: one after the other, and many who come back at once. */
+/** (o) Measures registrations among 10,000 users and 1,000 channels: sequential, and `AT_ONCE` at the same time. */
 export async function measureLargeRegistration(stage: Stage): Promise<Row[]> {
   const { generator, port, quick } = stage;
-  const { owner } = await makeOrganisation(stage, LARGE);
+  const { owner } = await makeOrganization(stage, LARGE);
   const request = registerAt(port, owner);
   const took: number[] = [];
   const [warmUp, rounds] = quick ? [1, 3] : [1, 8];
@@ -115,13 +115,13 @@ export async function measureLargeRegistration(stage: Stage): Promise<Row[]> {
   const together = await Promise.all(Array.from({ length: AT_ONCE }, () => askOnce(port, request)));
   const facts = {
     'the reply': `${(bytes / 1e6).toFixed(1)} MB`,
-    'CPU of the service for one': `${((cpuSeconds / answers) * 1000).toFixed(0)} ms`,
-    [`${AT_ONCE} at once`]: `${together.filter((status) => status === 200).length} answered within ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
+    'CPU of the service per registration': `${((cpuSeconds / answers) * 1000).toFixed(0)} ms`,
+    [`${AT_ONCE} concurrent`]: `${together.filter((status) => status === 200).length} answered within ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
   };
   return [
     {
       ...{ id: 'o', unit: 'ms', mark: 1, facts },
-      what: `a registration among ${LARGE.users.toLocaleString('en')} people and ${LARGE.channels.toLocaleString('en')} channels: ${LARGE_ALLOWED_MS} ms allowed, against the p95 it takes`,
+      what: `a registration among ${LARGE.users.toLocaleString('en')} users and ${LARGE.channels.toLocaleString('en')} channels: limit of ${LARGE_ALLOWED_MS} ms against the measured p95`,
       service: took.map(() => LARGE_ALLOWED_MS),
       yardstick: took,
     },
@@ -135,7 +135,7 @@ async function askOnce(port: number, request: Buffer): Promise<number> {
   return status;
 }
 
-/** A request that registers for everything. */
+/** Returns a request that registers for all data. */
 export const registerAt = (port: number, { basic, subdomain }: Registrant, more: Record<string, string> = {}): Buffer =>
   requestBytes({
     method: 'POST',
@@ -148,7 +148,7 @@ export const registerAt = (port: number, { basic, subdomain }: Registrant, more:
     body: PARAMETERS,
   });
 
-/** Counted by another node on the same database, in this process. */
+/** Counts the queries of a registration on another node, which runs in this process on the same database. */
 async function countQueries(stage: Stage, registrant: Registrant): Promise<number> {
   await using node = await startInProcess({
     env: {
@@ -162,14 +162,14 @@ async function countQueries(stage: Stage, registrant: Registrant): Promise<numbe
     const connection = await RawHttp.connect(Number(port));
     const { status } = await connection.ask(registerAt(Number(port), registrant));
     connection.close();
-    if (status !== 200) throw new Error(`A registration ended in ${status}`);
+    if (status !== 200) throw new Error(`A registration was answered with ${status}`);
   };
   await register();
   return (await node.queriesOf(register)).length;
 }
 
-/** An organisation of a given size, and its owner, who is in some of its channels. */
-export async function makeOrganisation(
+/** Creates an organization of a given size. Its owner is subscribed to some of its channels. */
+export async function makeOrganization(
   { db, service }: Pick<Stage, 'db' | 'service'>,
   size: Size,
 ): Promise<{ readonly realmId: number; readonly owner: Person }> {
@@ -180,14 +180,14 @@ export async function makeOrganisation(
     people: [{ name: 'owner', role: 'owner', email: `owner@${subdomain}.example` }],
   })) as { realm_id: number; users: { user_id: number; email: string; api_key: string }[] };
   const [owner] = made.users;
-  if (owner === undefined) throw new Error('The organisation has no owner');
+  if (owner === undefined) throw new Error('The organization has no owner');
   await fill(db, made.realm_id, owner.user_id, size);
   await db.query('VACUUM ANALYZE');
   const basic = `Basic ${Buffer.from(`${owner.email}:${owner.api_key}`).toString('base64')}`;
   return { realmId: made.realm_id, owner: { role: 'owner', userId: owner.user_id, basic, subdomain } };
 }
 
-/** All there is, straight into the database: every person is in five channels, in a group and fills in their profile. */
+/** Inserts all data directly into the database. Every user is in five channels and one group, and has profile values. */
 async function fill(db: Stage['db'], realmId: number, ownerId: number, size: Size): Promise<void> {
   const { subdomain, users, channels, subscriptions } = size;
   const insert = (sql: string, ...values: unknown[]) => db.query(sql, [realmId, ...values]);

@@ -1,21 +1,21 @@
 import { median, spread } from './measure.ts';
 
-/** One measured thing, against its yardstick where it has one. */
+/** One measurement, with its yardstick if it has one. */
 export interface Row {
   readonly id: string;
   readonly what: string;
   readonly unit: string;
   readonly service: readonly number[];
   readonly yardstick?: readonly number[];
-  /** The least that the service's part of the yardstick should be. */
+  /** Lowest accepted ratio of the service to the yardstick. */
   readonly mark?: number;
-  /** Why the two cannot be compared, if they cannot. */
+  /** The reason if the two cannot be compared. */
   readonly unequal?: string | undefined;
-  /** What makes it honest: sizes compared, CPU shares, reads. */
+  /** Conditions that make the comparison fair: compared sizes, CPU shares, reads. */
   readonly facts: Readonly<Record<string, string | number>>;
 }
 
-/** Rounds are interleaved: each ratio is of neighbours in time. */
+/** Returns the median of the ratios of each round. Rounds are interleaved, so both values of a ratio are close in time. */
 export function ratioOf({ service, yardstick = [] }: Row): number {
   return median(service.map((value, i) => value / (yardstick[i] ?? Number.NaN)));
 }
@@ -24,7 +24,7 @@ function verdictOf(row: Row): string {
   if (row.yardstick === undefined) return '';
   if (row.unequal !== undefined) return `VOID: ${row.unequal}`;
   if (row.mark === undefined) return 'for information';
-  return ratioOf(row) >= row.mark ? `reaches ${row.mark}` : `BELOW ${row.mark}`;
+  return ratioOf(row) >= row.mark ? `meets ${row.mark}` : `BELOW ${row.mark}`;
 }
 
 const figure = (value: number) =>
@@ -40,7 +40,7 @@ export function printTable(rows: readonly Row[]): void {
     row.yardstick === undefined ? '' : ratioOf(row).toFixed(2),
     verdictOf(row),
   ]);
-  const table = [['what', 'service', 'spread', 'yardstick', 'spread', 'ratio', 'mark'], ...cells];
+  const table = [['measurement', 'service', 'spread', 'yardstick', 'spread', 'ratio', 'mark'], ...cells];
   const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));
   for (const line of table)
     console.log(
@@ -57,7 +57,7 @@ export function printTable(rows: readonly Row[]): void {
   console.log();
 }
 
-/** One JSON object, on one line, the last of the output. */
+/** Prints all results as one JSON object, on the last line of the output. */
 export function printJson(environment: Readonly<Record<string, unknown>>, rows: readonly Row[]): void {
   const results = rows.map((row) => ({
     ...row,

@@ -1,4 +1,4 @@
-// npm run bench [-- --only=a,c] [--quick] [--profile=folder]: each figure as a ratio against its yardstick in the same run.
+// npm run bench [-- --only=a,c] [--quick] [--profile=folder]: compares each figure with its yardstick, measured in the same run.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureBacklog } from './backlog.ts';
@@ -18,7 +18,7 @@ import { measureSends } from './send-rates.ts';
 import { measureSubscribers } from './sends.ts';
 import { POOL_SIZE, type Stage, setStage } from './stage.ts';
 
-/** In the order in which they run; each has a service, a generator and yardsticks of its own. */
+/** All benchmarks in the order in which they run. Each has its own service, load generator and yardsticks. */
 const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   a: measureFanOut,
   b: measureLongPolls,
@@ -39,7 +39,7 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   q: measureDifferent,
 };
 
-/** Those that need what is installed for the benchmark alone. */
+/** Benchmarks that need packages which are installed for the benchmark only. */
 const WITH_PEERS = ['m'];
 
 const { values: options } = parseArgs({
@@ -63,8 +63,8 @@ async function environmentOf({ db }: Stage): Promise<Record<string, string | num
     postgresql: await setting('server_version'),
     synchronous_commit: await setting('synchronous_commit'),
     fsync: await setting('fsync'),
-    pool: `${POOL_SIZE} connections, service and yardstick alike`,
-    processes: 'service, yardstick and load generator each in their own, all on this machine',
+    pool: `${POOL_SIZE} connections, for service and yardstick`,
+    processes: 'service, yardstick and load generator each in a separate process, all on this machine',
   };
 }
 
@@ -75,7 +75,7 @@ async function main(): Promise<void> {
   for (const [id, measure] of Object.entries(BENCHMARKS)) {
     if (!wanted.includes(id)) continue;
     if (WITH_PEERS.includes(id) && !hasPeers()) {
-      console.log(`${id} is left out: its peers are not installed. ${HOW_TO_INSTALL}`);
+      console.log(`${id} skipped: its peers are not installed. Install: ${HOW_TO_INSTALL}`);
       continue;
     }
     await using stage = await setStage(databaseServer, { quick: options.quick, profile: options.profile });
@@ -92,7 +92,7 @@ async function main(): Promise<void> {
 
 function printEnvironment(environment: Record<string, string | number>): void {
   for (const [name, value] of Object.entries(environment)) console.log(`${name}: ${value}`);
-  if (environment['synchronous_commit'] !== 'on') console.log('NOT durable: commits here cost less than they should');
+  if (environment['synchronous_commit'] !== 'on') console.log('NOT durable: commits cost less than in production');
   console.log();
 }
 

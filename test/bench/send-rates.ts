@@ -5,18 +5,18 @@ import type { Row } from './report.ts';
 import { CONNECTIONS, CONTENT, type Ground, makeChannel, sendRequest, subscribe } from './sends.ts';
 import { POOL_SIZE, type Stage } from './stage.ts';
 
-const ORGANISATIONS = 16;
-/** Stands in a request where its key is. */
+const ORGANIZATIONS = 16;
+/** Placeholder of the idempotency key in a request. */
 const KEY = '0000000000000000';
 
-/** Who sends where. */
-interface Sender {
+/** A user who sends messages, and the channel they send to. */
+interface BenchSender {
   readonly ground: Ground;
   readonly basic: string;
   readonly host?: string;
 }
 
-/** One of those that are compared: the service in some way, or somebody else. */
+/** One of the compared servers: the service, with or without idempotency keys, or a peer. */
 interface Side {
   readonly port: number;
   readonly requests: readonly Buffer[];
@@ -31,7 +31,7 @@ interface Round {
   readonly p99: number;
 }
 
-/** (f) Messages sent a second in one organisation and in many, against a loop that makes the same rows and nothing around it. */
+/** (f) Measures messages sent per second, in one and in many organizations, against a loop that only inserts the same rows. */
 export async function measureSends(stage: Stage): Promise<Row[]> {
   const peer = hasPeers() ? peerWorker(SENDING_PEER) : undefined;
   try {
@@ -56,27 +56,27 @@ export async function measureSends(stage: Stage): Promise<Row[]> {
   }
 }
 
-async function sendersOfOne(stage: Stage): Promise<Sender[]> {
+async function sendersOfOne(stage: Stage): Promise<BenchSender[]> {
   const ground = await makeChannel(stage, 'Bench sends');
   const ids = stage.users.map(({ id }) => id);
   await subscribe(stage, ground, ids);
   return stage.users.slice(0, CONNECTIONS).map(({ basic }) => ({ ground, basic }));
 }
 
-/** The owner of each organisation, as often as makes up the connections. */
-async function sendersOfMany(stage: Stage): Promise<Sender[]> {
-  const senders: Sender[] = [];
-  for (let i = 0; i < ORGANISATIONS; i++) {
+/** Returns the owners of all organizations, repeated until there is one for each connection. */
+async function sendersOfMany(stage: Stage): Promise<BenchSender[]> {
+  const senders: BenchSender[] = [];
+  for (let i = 0; i < ORGANIZATIONS; i++) {
     const { userId, basic, subdomain = '' } = await makeNeighbour(stage.service.server);
     const ground = await makeChannel(stage, 'Bench sends', userId);
     await subscribe(stage, ground, [userId]);
     senders.push({ ground, basic, host: `${subdomain}.localhost:${stage.port}` });
   }
   await stage.db.query('UPDATE event_counter SET last_id = 1000000');
-  return Array.from({ length: CONNECTIONS / ORGANISATIONS }, () => senders).flat();
+  return Array.from({ length: CONNECTIONS / ORGANIZATIONS }, () => senders).flat();
 }
 
-const requestsOf = (port: number, senders: readonly Sender[], isKeyed: boolean): Buffer[] =>
+const requestsOf = (port: number, senders: readonly BenchSender[], isKeyed: boolean): Buffer[] =>
   senders.map(({ ground, basic, host }) => {
     const headers = { ...(host !== undefined && { Host: host }), ...(isKeyed && { 'Idempotency-Key': KEY }) };
     return sendRequest(port, basic, { channelId: ground.channelId, topic: 'bench', headers });
@@ -84,7 +84,7 @@ const requestsOf = (port: number, senders: readonly Sender[], isKeyed: boolean):
 
 async function compare(
   stage: Stage,
-  senders: readonly Sender[],
+  senders: readonly BenchSender[],
   sides: Readonly<Record<string, Side>>,
 ): Promise<Row[]> {
   const { yardsticks, databaseUrl, quick } = stage;
@@ -104,7 +104,7 @@ async function compare(
     if (i >= warmUp) bare.push(perSecond);
   }
   const isOne = grounds.length === 1;
-  const where = isOne ? 'one organisation' : `${grounds.length} organisations`;
+  const where = isOne ? 'one organization' : `${grounds.length} organizations`;
   const sizes = { 'bytes of message and event': await sizesOf(stage, grounds) };
   const { plain = [], keyed = [], peer = [] } = found;
   const rates = (of: readonly Round[]) => of.map(({ perSecond }) => perSecond);
@@ -118,12 +118,12 @@ async function compare(
     ...{ id: 'f', what: `messages sent, ${where}${what}`, unit: '/s', mark, service: rates(service), yardstick },
     facts: { 'the service': said(service), ...by },
   });
-  const loop = 'one statement: bumps the counter, inserts message and event; no sign-in, no checks, no HTTP, no keys';
+  const loop = 'one statement: increments the counter, inserts message and event; no sign-in, checks, HTTP or keys';
   return [
     row('', plain, bare, isOne ? 0.9 : 0.5, { ...sizes, 'the yardstick': loop }),
-    row(', under keys', keyed, bare, isOne ? 0.9 : 0.5, { 'the yardstick': loop }),
-    ...(peer.length === 0 ? [] : [row(', beside fastify', plain, rates(peer), 1, { fastify: said(peer) })]),
-    ...(peer.length === 0 ? [] : [row(', under keys, beside fastify', keyed, rates(peer), 1, {})]),
+    row(', with idempotency keys', keyed, bare, isOne ? 0.9 : 0.5, { 'the yardstick': loop }),
+    ...(peer.length === 0 ? [] : [row(', against fastify', plain, rates(peer), 1, { fastify: said(peer) })]),
+    ...(peer.length === 0 ? [] : [row(', with idempotency keys, against fastify', keyed, rates(peer), 1, {})]),
   ];
 }
 
@@ -137,7 +137,7 @@ async function runRound({ generator }: Stage, { port, requests, cpu }: Side, sec
 function said(rounds: readonly Round[]): string {
   const of = (name: keyof Round, digits: number) => median(rounds.map((round) => round[name])).toFixed(digits);
   const generator = Math.round(Number(of('generator', 2)) * 100);
-  return `p50 ${of('p50', 1)} ms, p99 ${of('p99', 1)} ms, CPU ${of('cpuMs', 2)} ms a send, generator ${generator} % of a core`;
+  return `p50 ${of('p50', 1)} ms, p99 ${of('p99', 1)} ms, CPU ${of('cpuMs', 2)} ms per send, generator ${generator} % of a core`;
 }
 
 async function sizesOf({ db }: Stage, grounds: readonly Ground[]): Promise<string> {

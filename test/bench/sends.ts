@@ -6,14 +6,14 @@ export const CONNECTIONS = 32;
 export const CONTENT =
   'The build is green again, and the release can go out in the afternoon, if nobody has anything against it.';
 
-/** A channel made for the benchmark, and the ids a bare loop writes with. */
+/** A channel created for the benchmark, and the ids with which the bare insert loop writes. */
 export interface Ground {
   readonly realmId: number;
   readonly senderId: number;
   readonly channelId: number;
 }
 
-/** A channel nobody is subscribed to. */
+/** Creates a channel without subscribers. */
 export async function makeChannel(
   { db, users }: Pick<Stage, 'db' | 'users'>,
   name: string,
@@ -25,11 +25,11 @@ export async function makeChannel(
     [name, senderId],
   );
   const [row] = rows;
-  if (row === undefined) throw new Error('The channel was not made');
+  if (row === undefined) throw new Error('The channel was not created');
   return { realmId: row.realm_id, senderId, channelId: row.id };
 }
 
-/** Subscribes accounts straight in the database: subscribing is not what is measured. */
+/** Subscribes accounts directly in the database, because subscribing is not measured. */
 export async function subscribe(
   { db }: Pick<Stage, 'db'>,
   { realmId, channelId }: Pick<Ground, 'realmId' | 'channelId'>,
@@ -46,7 +46,7 @@ export async function subscribe(
   );
 }
 
-/** A request that sends a message, always the same. */
+/** Returns a request that sends a message, always with the same content. */
 export function sendRequest(
   port: number,
   basic: string,
@@ -65,10 +65,10 @@ function sendRequests({ users, port }: Stage, { channelId }: Ground, topic: stri
   return users.slice(0, CONNECTIONS).map(({ basic }) => sendRequest(port, basic, { channelId, topic }));
 }
 
-/** The sizes whose sends should cost the same. */
+/** Numbers of subscribers between which the cost of a send should not differ. */
 const SIZES = [10, 1_000, 10_000] as const;
 
-/** (g) What a send costs in channels of 10, 1,000 and 10,000 subscribers: the least and the most should be alike. */
+/** (g) Sends messages to channels of 10, 1,000 and 10,000 subscribers. The latency should be about equal. */
 export async function measureSubscribers(stage: Stage): Promise<Row[]> {
   const { generator, users, quick, db } = stage;
   const everybody = await db.query<{ id: number }>('SELECT id FROM user_account WHERE is_active ORDER BY id DESC');
@@ -91,13 +91,13 @@ export async function measureSubscribers(stage: Stage): Promise<Row[]> {
   return more.map(({ size, took }) => {
     const row: Row = {
       id: 'g',
-      what: `a send with ${SIZES[0]} subscribers, against one with ${size.toLocaleString('en')}`,
+      what: `a send to ${SIZES[0]} subscribers, against one to ${size.toLocaleString('en')}`,
       unit: 'ms',
       mark: 1 / 1.2,
       service: few?.took ?? [],
       yardstick: took,
       facts: {},
     };
-    return { ...row, facts: { 'the larger costs': `${(1 / ratioOf(row)).toFixed(2)} times as much` } };
+    return { ...row, facts: { 'larger channel': `${(1 / ratioOf(row)).toFixed(2)} times the latency of the smaller` } };
   });
 }

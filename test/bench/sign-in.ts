@@ -1,9 +1,9 @@
-// How the yardsticks sign in: as the service does it, by hand.
+// Hand-written authentication for the yardsticks, with the same queries as the service.
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type pg from 'pg';
 
-/** A user as the look-up by key returns it. */
+/** A user account as the lookup by key returns it. */
 export interface AccountRow {
   readonly hash: Buffer;
   readonly id: number;
@@ -34,7 +34,7 @@ const ACCOUNT = `
 
 export type FindAccount = (hash: Buffer) => Promise<AccountRow | undefined>;
 
-/** One read for each request. */
+/** Returns a lookup that runs one query for each request. */
 export function findOneByOne(pool: pg.Pool): FindAccount {
   return async (hash) => {
     const { rows } = await pool.query<AccountRow>({ name: 'account', text: `${ACCOUNT} = $1`, values: [hash] });
@@ -42,7 +42,7 @@ export function findOneByOne(pool: pg.Pool): FindAccount {
   };
 }
 
-/** One read for all requests that came in with this turn of the event loop, as the service does it. */
+/** Returns a lookup that runs one query for all requests of an event-loop iteration, as the service does. */
 export function findTogether(pool: pg.Pool): FindAccount {
   let waiting: { hash: Buffer; found: (row: AccountRow | undefined) => void; failed: (error: unknown) => void }[] = [];
   const findAll = async () => {
@@ -63,7 +63,7 @@ export function findTogether(pool: pg.Pool): FindAccount {
     });
 }
 
-/** The credentials, read and looked up as the service does it: SHA-256 of the key, one indexed read. */
+/** Authenticates a request with the service's algorithm: SHA-256 of the key, one indexed read. Undefined if it fails. */
 export async function signIn(
   find: FindAccount,
   { headers }: Pick<IncomingMessage, 'headers'>,

@@ -8,16 +8,16 @@ import { requestBytes } from './raw-http.ts';
 import { Worker } from './workers.ts';
 import type { tasks as yardstickTasks } from './yardsticks.ts';
 
-/** The service's own default, and what the yardstick gets. */
+/** Pool size of the service (its default) and of the yardsticks. */
 export const POOL_SIZE = 10;
 
-/** A user made for the benchmark. */
+/** A user created for the benchmark. */
 export interface BenchUser {
   readonly id: number;
   readonly basic: string;
 }
 
-/** What every measurement takes place on: the service, a database of its own, the generator and the yardsticks. */
+/** Environment of a benchmark: the service, its own database, the load generator and the yardsticks. */
 export interface Stage extends AsyncDisposable {
   readonly service: DemoService;
   readonly url: string;
@@ -30,18 +30,18 @@ export interface Stage extends AsyncDisposable {
   readonly users: readonly BenchUser[];
   readonly generator: Worker<typeof generatorTasks>;
   readonly yardsticks: Worker<typeof yardstickTasks>;
-  /** Shorter stretches and fewer rounds. */
+  /** Whether rounds are shorter and fewer. */
   readonly quick: boolean;
 }
 
-/** @param profile A folder for a CPU profile of the service. */
+/** Starts a service and the worker processes. @param profile Folder for CPU profiles of the service. */
 export async function setStage(
   databaseServer: string,
   { quick, profile }: { quick: boolean; profile: string | undefined },
 ): Promise<Stage> {
   const service = await startDemo(databaseServer, {
     DATABASE_POOL_SIZE: String(POOL_SIZE),
-    // As in earnest, not as in tests, where heartbeats come every other second.
+    // Production defaults. The tests send heartbeats every two seconds.
     EVENT_HEARTBEAT_SECONDS: undefined,
     EVENT_QUEUE_WRITE_SECONDS: undefined,
     REDIS_URL: undefined,
@@ -53,7 +53,7 @@ export async function setStage(
   const generator = new Worker<typeof generatorTasks>(`${import.meta.dirname}/generator.ts`);
   const yardsticks = new Worker<typeof yardstickTasks>(`${import.meta.dirname}/yardsticks.ts`);
   const owner = personOf(people, 'owner');
-  // Ids then have the same number of digits to the end, and deliveries the same number of bytes.
+  // All event ids then have the same number of digits, so all deliveries have the same number of bytes.
   await db.query('UPDATE event_counter SET last_id = 1000000');
   return {
     ...{ service, url: server.url, port: server.port, databaseUrl, db, owner, generator, yardsticks, quick },
@@ -69,7 +69,7 @@ export async function setStage(
   };
 }
 
-/** Accounts nobody uses, so that a look-up by key takes its way through an index. */
+/** Number of unused accounts, so that PostgreSQL looks up keys through an index. */
 const OTHERS = 20_000;
 
 const NEW_MEMBERS = `INSERT INTO user_account (realm_id, email, full_name, avatar_source, settings)
@@ -78,7 +78,7 @@ const NEW_MEMBERS = `INSERT INTO user_account (realm_id, email, full_name, avata
        unnest($1::text[]) AS address(email)
   RETURNING id, realm_id, email`;
 
-/** Members of the demo organisation, straight into the database: signing up is not what is measured. */
+/** Inserts members of the demo organization directly into the database, because signing up is not measured. */
 async function makeUsers(db: pg.Client, count: number): Promise<BenchUser[]> {
   await db.query(
     `WITH made AS (${NEW_MEMBERS}) INSERT INTO api_key (user_id, realm_id, hash, sealed, created_at)
@@ -90,7 +90,7 @@ async function makeUsers(db: pg.Client, count: number): Promise<BenchUser[]> {
   return users;
 }
 
-/** Members of the demo organisation that can sign in. */
+/** Creates members of the demo organization with API keys. */
 export async function makeAccounts(db: pg.Client, name: string, count: number): Promise<BenchUser[]> {
   const { rows } = await db.query<Account>(NEW_MEMBERS, [
     Array.from({ length: count }, (_, i) => `${name}${i}@example.com`),
@@ -104,8 +104,8 @@ interface Account {
 }
 
 /**
- * Has accounts be able to sign in that have no key yet. Their keys are old: the one that was sealed last must open, or no
- * further node starts.
+ * Inserts API keys for accounts that have none. The keys get an old creation time: at its start, a node decrypts the newest
+ * sealed key and refuses to start if that fails.
  */
 export async function giveKeys(db: pg.Client, accounts: readonly Account[]): Promise<BenchUser[]> {
   const keys = accounts.map(() => randomBytes(16).toString('hex'));
@@ -121,15 +121,15 @@ export async function giveKeys(db: pg.Client, accounts: readonly Account[]): Pro
   }));
 }
 
-/** A queue, and whose it is. */
+/** The id of an event queue, and the credentials of its owner. */
 export interface BenchQueue {
   readonly authorization: string;
   readonly queueId: string;
 }
 
 /**
- * Queues of the benchmark's users, as many for each. One is registered over REST; the others are copies of its row, each
- * with an owner and an id of its own.
+ * Creates event queues, distributed evenly over the users. One queue is registered over REST. The others are copies of its
+ * row, each with its own id and owner.
  */
 export async function makeQueues(
   { db, url, owner, users }: Pick<Stage, 'db' | 'url' | 'owner' | 'users'>,
@@ -155,7 +155,7 @@ export async function makeQueues(
   return made.map(({ user, id }) => ({ authorization: user.basic, queueId: id }));
 }
 
-/** Requests that each change a channel folder, which everybody in the organisation hears of. */
+/** Makes requests that each change a channel folder. Each change sends an event to all users of the organization. */
 export class FolderTriggers {
   readonly #stage: Stage;
   readonly #folderId: number;
@@ -182,7 +182,7 @@ export class FolderTriggers {
         path: `/api/v1/channel_folders/${this.#folderId}`,
         port,
         headers: { Authorization: owner.basic, 'Content-Type': 'application/x-www-form-urlencoded' },
-        // Always as long: every event then has as many bytes.
+        // Fixed length, so that every event has the same number of bytes.
         body: new URLSearchParams({
           description: `Change number ${String(++this.#count).padStart(6, '0')}`,
         }).toString(),
@@ -191,7 +191,7 @@ export class FolderTriggers {
   }
 }
 
-/** A trigger of the yardsticks, which sets off the same without a database. */
+/** Returns requests that trigger the same deliveries of a yardstick, without a database. */
 export function bareTriggers(port: number, count: number): Buffer[] {
   const trigger = requestBytes({ method: 'POST', path: '/', port, body: '' });
   return Array.from({ length: count }, () => trigger);

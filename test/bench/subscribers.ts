@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { type OnText, RawSocket } from './raw-socket.ts';
 
-/** How many connections are opened at a time. */
+/** Number of connections that are opened concurrently. */
 const AT_ONCE = 64;
 
-/** A queue that is read over a socket. */
+/** An event queue that is read over a WebSocket. */
 export interface Subscriber {
   readonly authorization: string;
   readonly queueId: string;
-  /** The Host header; absent: the address itself, where the demo organisation is. */
+  /** Host header. Absent: the IP address, which serves the demo organization. */
   readonly host?: string | undefined;
 }
 
-/** Told of each message that is no delivery, for those who wait for it. */
+/** Callback for protocol messages, by socket. A protocol message is any message that is not a delivery of an event. */
 const onProtocol = new WeakMap<RawSocket, (type: string) => void>();
 
-/** Does the same for each of many, some at a time. */
+/** Runs an async function for each item, in batches of `AT_ONCE`. */
 export async function inBatches<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let i = 0; i < items.length; i += AT_ONCE) {
@@ -24,18 +24,18 @@ export async function inBatches<T, R>(items: readonly T[], run: (item: T) => Pro
   return results;
 }
 
-/** What a socket does with what comes: deliveries are handed on, messages of the protocol answered. */
-export const hearing =
+/** Returns a handler that passes deliveries to `onDelivery` and replies to messages of the protocol. */
+export const receiving =
   (onDelivery: OnText): OnText =>
   (socket, bytes, start, end) => {
-    // Messages of the protocol begin with {"type", deliveries with {"id".
+    // Protocol messages begin with {"type", deliveries with {"id".
     if (bytes[start + 2] !== 0x74) return onDelivery(socket, bytes, start, end);
     const { type, payload } = JSON.parse(bytes.toString('utf8', start, end)) as { type: string; payload?: unknown };
     if (type === 'ping') socket.send(JSON.stringify({ type: 'pong', payload }));
     else onProtocol.get(socket)?.(type);
   };
 
-/** Opens a socket, signs in and subscribes. @param onText From `hearing`. */
+/** Opens a WebSocket, authenticates and subscribes. @param onText From `receiving`. */
 export async function subscribe(
   { port, query, onText }: { readonly port: number; readonly query: string; readonly onText: OnText },
   { authorization, queueId, host }: Subscriber,

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** What a worker process can be asked to do. */
+/** The tasks that a worker process can run, by name. */
 export type Tasks = Readonly<Record<string, (input: never) => unknown>>;
 
 interface Question {
@@ -16,7 +16,7 @@ interface Reply {
   readonly error?: string;
 }
 
-/** A process of the benchmark's own, so that what it does shares the cores as any other process would. */
+/** A child process of the benchmark. It competes for the CPU cores as any other process does. */
 export class Worker<T extends Tasks> implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
@@ -36,7 +36,7 @@ export class Worker<T extends Tasks> implements AsyncDisposable {
     });
   }
 
-  /** Has the process do a task, and resolves with what came of it. */
+  /** Runs a task in the child process and resolves with its result. */
   ask<N extends keyof T & string>(task: N, input: Parameters<T[N]>[0]): Promise<Awaited<ReturnType<T[N]>>> {
     const number = ++this.#asked;
     const waiting = Promise.withResolvers<unknown>();
@@ -53,7 +53,7 @@ export class Worker<T extends Tasks> implements AsyncDisposable {
   }
 }
 
-/** Makes this process a worker: it does `tasks` when asked, and ends with the process that started it. */
+/** Makes this process a worker: it runs `tasks` on request and exits when its parent process disconnects. */
 export function work<T extends Tasks>(tasks: T): void {
   process.on('disconnect', () => process.exit());
   process.on('message', async ({ number, task, input }: Question) => {

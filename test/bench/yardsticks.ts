@@ -1,13 +1,14 @@
-// What the service is measured against: the least code that does the same work, in a process of its own.
+// The servers that the service is compared with: the least code that does the same work, in a separate process.
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { cpuSeconds } from './measure.ts';
 import { type AccountRow, findOneByOne, findTogether, signIn } from './sign-in.ts';
+import { UNSIGNED } from './unsigned.ts';
 import { work } from './workers.ts';
 
-/** What is delivered: to each in turn the next of them. */
+/** The messages to deliver. Each request sends the next one to all sockets; after the last one, the first one is next. */
 let deliveries: readonly Buffer[] = [Buffer.from('{"id":"x"}')];
 
 async function serve(listener: RequestListener): Promise<{ server: Server; port: number }> {
@@ -38,7 +39,7 @@ interface BareSends {
   readonly poolSize: number;
   readonly inFlight: number;
   readonly seconds: number;
-  /** Of as many organisations, written to in turn. */
+  /** One channel for each organization. Messages are written to the channels one after another, in a cycle. */
   readonly grounds: readonly BareGround[];
   readonly topic: string;
   readonly content: string;
@@ -57,7 +58,7 @@ const BARE_SEND = `
   SELECT $1, sent_event_id, 'message', $7::jsonb || jsonb_build_object('id', id), ARRAY[$3::int], ARRAY[$2::int], '{}', $3, $8
   FROM sent`;
 
-/** As many bytes as the service logs. */
+/** Returns an event payload with the same number of bytes as the service's. */
 function bareEvent({ senderId, channelId }: BareGround, { topic, content }: BareSends, html: string): string {
   return JSON.stringify({
     sender: {
@@ -74,7 +75,7 @@ function bareEvent({ senderId, channelId }: BareGround, { topic, content }: Bare
 
 const timezoneOf = ({ settings }: AccountRow) => (settings['timezone'] as string | undefined) ?? '';
 
-/** As GET /users/me answers. */
+/** Returns the body of GET /users/me. */
 function restBody(row: AccountRow): string {
   return JSON.stringify({
     result: 'success',
@@ -93,7 +94,7 @@ function restBody(row: AccountRow): string {
     bot_owner_id: row.bot_owner_id,
     role: row.role,
     timezone: timezoneOf(row),
-    avatar_url: `/avatar/${row.id}?v=${row.avatar_version}`,
+    avatar_url: `/avatar/${row.id}/${UNSIGNED}?v=${row.avatar_version}`,
     avatar_version: row.avatar_version,
     is_imported_stub: row.is_imported_stub,
     profile_data: {},
@@ -109,7 +110,7 @@ const ROLES: Readonly<Record<number, string>> = {
   600: 'GUEST',
 };
 
-/** As the query of `reads.ts` is answered. */
+/** Returns the response to the query of `reads.ts`. */
 function graphqlBody(row: AccountRow): string {
   return JSON.stringify({
     data: {
@@ -124,7 +125,7 @@ function graphqlBody(row: AccountRow): string {
         isBot: row.bot_type !== null,
         botType: row.bot_type,
         timezone: timezoneOf(row),
-        avatarUrl: `/avatar/${row.id}?v=${row.avatar_version}`,
+        avatarUrl: `/avatar/${row.id}/${UNSIGNED}?v=${row.avatar_version}`,
         avatarVersion: row.avatar_version,
         isImportedStub: row.is_imported_stub,
       },
@@ -140,7 +141,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 export const tasks = {
-  /** A plain broadcast: a message to every socket, the same, or one of a few. */
+  /** Starts a plain broadcast server: each request sends one of `deliveries` to every socket. Resolves with the port. */
   async broadcast(): Promise<number> {
     const clients = new Set<WebSocket>();
     const { server, port } = await serve((_request, response) => {
@@ -159,7 +160,7 @@ export const tasks = {
     return port;
   },
 
-  /** Requests that wait, all answered at once. */
+  /** Starts a server that answers all waiting requests at the same time. Resolves with the port. */
   async longPolls(): Promise<number> {
     let waiting: ServerResponse[] = [];
     const { port } = await serve((request, response) => {
@@ -167,7 +168,7 @@ export const tasks = {
         waiting.push(response);
         return;
       }
-      // The sign that the event has happened.
+      // The response to the trigger signals that the event has happened.
       answer(response, '{}');
       for (const waiter of waiting) answer(waiter, deliveries[0] as Buffer);
       waiting = [];
@@ -175,10 +176,10 @@ export const tasks = {
     return port;
   },
 
-  /** Reads of the signed-in user by hand: GET as REST answers, POST as GraphQL does. */
+  /** Starts a hand-written server for the authenticated user: GET answers as REST, POST as GraphQL. Resolves with the port. */
   async reads(input: { databaseUrl: string; poolSize: number; together: boolean }): Promise<number> {
     const pool = new pg.Pool({ connectionString: input.databaseUrl, max: input.poolSize });
-    // A connection ended by the counting of reads is replaced by the next query.
+    // `reportStatistics` ends connections. The next query opens a new one.
     pool.on('error', () => {});
     const find = input.together ? findTogether(pool) : findOneByOne(pool);
     const { port } = await serve(async (request, response) => {
@@ -194,7 +195,7 @@ export const tasks = {
     return port;
   },
 
-  /** Messages written by a loop with nothing around it: one statement each, which makes the rows a send makes. */
+  /** Sends messages in a bare loop: one statement for each, which inserts the same rows as a send of the service. */
   async sends(input: BareSends): Promise<{ perSecond: number }> {
     const pool = new pg.Pool({ connectionString: input.databaseUrl, max: input.poolSize });
     const { topic, content } = input;
@@ -207,7 +208,7 @@ export const tasks = {
     const loop = async () => {
       while (performance.now() < endAt) {
         const ground = grounds[next++ % grounds.length];
-        if (ground === undefined) throw new Error('There is nowhere to send to');
+        if (ground === undefined) throw new Error('No channel to send to');
         const { realmId, senderId, channelId, payload } = ground;
         await pool.query({
           name: 'send',
@@ -223,7 +224,7 @@ export const tasks = {
     return { perSecond: sent / seconds };
   },
 
-  /** What is delivered from now on. */
+  /** Sets the delivered messages. */
   deliver({ texts }: { texts: readonly string[] }): void {
     deliveries = texts.map((text) => Buffer.from(text));
   },

@@ -1,16 +1,16 @@
 import type { Json } from '../helpers/http.ts';
 
-/** What a client's program is asked by the test that started it. */
+/** Requests that a test sends to a client's program. */
 export interface Chat {
-  /** The messages of the channel on the screen, from the client's cache alone. */
+  /** Returns the messages of the channel on the screen, from the client's cache only. */
   screen(): Json[] | Promise<Json[]>;
-  /** Sends to the channel on the screen. */
+  /** Sends a message to the channel on the screen. */
   send(content: string): Promise<unknown>;
-  /** What the two components got, and what each reads from the cache afterwards. */
+  /** Runs the queries of two components. Returns their results, and the data that each query reads from the cache afterwards. */
   components(): Promise<{ readonly got: readonly Json[]; readonly kept: readonly Json[] }>;
 }
 
-/** What the programs are told. */
+/** Environment variables of the programs. */
 export const {
   URL: url = '',
   USERNAME: username = '',
@@ -18,7 +18,7 @@ export const {
   CHANNEL_ID: channelId = '',
 } = process.env;
 
-/** Answers the process that started this one, and ends with it. */
+/** Answers requests of the parent process, and exits when it disconnects. */
 export function answerWith(chat: Chat): void {
   process.on('disconnect', () => process.exit());
   process.on('message', async ([name, ...args]: [keyof Chat, ...string[]]) => {

@@ -7,25 +7,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
-import { IS_WHOLE, isGroupPicked } from '../helpers/part.ts';
 import type { Person } from '../helpers/person.ts';
 import type { ServerProcess } from '../helpers/process.ts';
-import { type Organisation, organisation, startServer } from '../helpers/server.ts';
+import { type Organization, organization, startServer } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 import type { Chat } from './answering.ts';
 
-// The published clients that keep what they have read, unmodified, each in a program that only configures it: what is on
-// the screen is read from their caches.
+// The published clients with a cache, unmodified, each in a program that only configures it. The displayed messages are
+// read from their caches.
 
 const CLIENTS = ['apollo', 'urql', 'relay'] as const;
-const KILLS = IS_WHOLE ? 10 : 2;
-/** How long the service is let live between two kills. */
+const KILLS = 10;
+/** Time between a restart and the next kill. */
 const LIFE_MS = 600;
 const PASSWORD = 'a password of the tests';
 
 type Program = { readonly [N in keyof Chat]: (...args: string[]) => Promise<Json> } & Disposable;
 
-/** Starts a client's program: signed in as the owner, with the channel on its screen. */
+/** Starts a client's program, signed in as the owner, with the channel on its screen. */
 async function startClient(client: string, { url, email }: Person, channelId: number): Promise<Program> {
   const env = {
     ...process.env,
@@ -65,7 +64,7 @@ async function startClient(client: string, { url, email }: Person, channelId: nu
   };
 }
 
-/** Writes to a channel for as long as it is let, each message until it is acknowledged. */
+/** Sends messages to a channel until `signal` is aborted. Repeats each until it is acknowledged. */
 async function write(person: Person, channelId: number, signal: AbortSignal): Promise<void> {
   for (let i = 0; !signal.aborted; i++) {
     const message = { type: 'channel', to: channelId, topic: 'deck', content: `${person.name} ${i}` };
@@ -79,7 +78,7 @@ async function write(person: Person, channelId: number, signal: AbortSignal): Pr
   }
 }
 
-/** The contents of all messages of a channel, as REST tells them. */
+/** Returns the contents of all messages of a channel, read over REST. */
 async function contentsOf(person: Person, channelId: number): Promise<string[]> {
   const narrow = [{ operator: 'channel', operand: channelId }];
   const page = { anchor: 'newest', num_before: 5000, num_after: 0, narrow, apply_markdown: false };
@@ -87,35 +86,35 @@ async function contentsOf(person: Person, channelId: number): Promise<string[]> 
   return messages.map(({ content }: Json) => content);
 }
 
-/** The lines of code of a module, without imports. */
+/** Returns the number of code lines of a module, without imports. */
 function linesOf(file: string): number {
   const code = readFileSync(file, 'utf8').replaceAll(/^import [^;]+;$|^ *\/\*\*[\s\S]*?\*\/|^ *\/\/.*$/gm, '');
   return code.split('\n').filter((line) => line.trim() !== '').length;
 }
 
-describe('the README', () => {
+describe('the GraphQL README', () => {
   const path = join(import.meta.dirname, '../../src/api/graphql/README.md');
   const rows = readFileSync(path, 'utf8').matchAll(/\[(\d+)\]\((\S+\/test\/clients\/\S+\.ts)\)/g);
 
-  test('counts the lines that each client takes', () => {
+  test('states the number of code lines of each client', () => {
     const said = [...rows].map(([, lines, file = '']) => ({ file, lines: Number(lines) }));
     expect(said).toHaveLength(3 * CLIENTS.length);
     expect(said).toEqual(said.map(({ file }) => ({ file, lines: linesOf(join(path, '..', file)) })));
   });
 });
 
-describe.runIf(isGroupPicked('clients/chats.test.ts'))('a client that keeps what it has read', () => {
+describe('clients with a cache', () => {
   let server: ServerProcess;
-  let people: Organisation;
+  let people: Organization;
   beforeAll(async () => {
     const compiler = join(import.meta.dirname, '../../node_modules/.bin/relay-compiler');
     execFileSync(compiler, ['relay.config.json'], { cwd: join(import.meta.dirname, 'relay') });
     server = await startServer();
-    people = await organisation({}, { on: server, subdomain: '', password: PASSWORD });
+    people = await organization({}, { on: server, subdomain: '', password: PASSWORD });
   }, 60_000);
   afterAll(() => server?.[Symbol.asyncDispose]());
 
-  /** A channel with a message, and somebody who looks at it. */
+  /** Creates a channel with a message, and starts a client that displays it. */
   async function looking(client: string) {
     const { owner, member } = people;
     const channelId = await channelOf(owner, randomUUID(), [owner, member]);
@@ -123,7 +122,7 @@ describe.runIf(isGroupPicked('clients/chats.test.ts'))('a client that keeps what
     return { owner, member, channelId, id, program: await startClient(client, owner, channelId) };
   }
 
-  test.for(CLIENTS)('%s shows what it hears, without a line for each event', async (client) => {
+  test.for(CLIENTS)('%s applies events to its cache without code for each event type', async (client) => {
     const { owner, member, channelId, id, program } = await looking(client);
     using _ = program;
     const shows = (lines: readonly Json[]) =>
@@ -146,7 +145,7 @@ describe.runIf(isGroupPicked('clients/chats.test.ts'))('a client that keeps what
     await owner.ok('DELETE', `/messages/${id}/reactions`, { emoji_name: 'octopus' });
     await shows([{ reactionGroups: [{ emojiName: 'octopus', count: 1, viewerHasReacted: false }] }]);
     expect(await program.send('')).toMatchObject({ sendMessage: { code: 'BAD_REQUEST' } });
-    // New ones are put into the list, which is what a client writes itself: whoever sent them, and there as any other.
+    // New messages are added to the list by client code, for all senders. Later changes to them need no code.
     const second = await say(member, channelId, 'deck', 'second');
     await program.send('third');
     await shows([{ content: 'edited' }, { content: 'second', viewerHasRead: false }, { content: 'third' }]);
@@ -154,7 +153,7 @@ describe.runIf(isGroupPicked('clients/chats.test.ts'))('a client that keeps what
     await shows([{}, { content: 'second, edited' }, { content: 'third', sender: { fullName: owner.name } }]);
   });
 
-  test.for(CLIENTS)('%s keeps of an object what each of two components has read', async (client) => {
+  test.for(CLIENTS)('%s merges the fields of an object that two components have read', async (client) => {
     const { program } = await looking(client);
     using _ = program;
     const { got, kept } = await program.components();
@@ -166,7 +165,7 @@ describe.runIf(isGroupPicked('clients/chats.test.ts'))('a client that keeps what
     expect(kept).toEqual(got);
   });
 
-  test('nothing is missing on the screen and nothing is twice, however often the service is killed', {
+  test('no message is missing or duplicated on the screen after the service was killed repeatedly', {
     timeout: 300_000,
   }, async () => {
     const { owner, administrator, member } = people;
@@ -181,7 +180,7 @@ describe.runIf(isGroupPicked('clients/chats.test.ts'))('a client that keeps what
     const writers = [administrator, member].map((person) => write(person, channelId, done.signal));
     for (let kill = 0; kill < KILLS; kill++) {
       const before = await Promise.all(screens.map(async (screen) => (await screen()).length));
-      // All have come back, and heard something new.
+      // All clients have reconnected and received a new message.
       for (const [i, screen] of screens.entries()) {
         await vi.waitFor(async () => expect((await screen()).length).toBeGreaterThan(before[i] ?? 0), 30_000);
       }

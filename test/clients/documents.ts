@@ -1,4 +1,4 @@
-// What the clients ask for that take documents as texts. Relay's are in `relay/documents.ts`.
+// The documents of the clients that take them as text. Relay's are in `relay/documents.ts`.
 
 const MESSAGE = `id content lastEditedAt viewerHasRead viewerHasStarred
   sender { id fullName } reactionGroups { emojiName count viewerHasReacted }`;
@@ -9,10 +9,10 @@ export const SIGN_IN = `mutation ($input: FetchApiKeyInput!) {
 
 const CHANNEL = `channel(by: { id: $channelId }) { id name messages(last: 100) { nodes { ${MESSAGE} } } }`;
 
-/** A channel as it is on the screen. */
+/** The data of the screen: a channel with its messages. */
 export const SCREEN = `query ($channelId: ID!) { ${CHANNEL} }`;
 
-/** The same, with a queue that begins there. */
+/** The data of the screen with a new event queue, which starts at the position of the data. */
 export const FIRST_SCREEN = `mutation ($channelId: ID!) {
   registerEventQueue(input: {}) { ... on RegisterEventQueuePayload { queueId position query { ${CHANNEL} } } }
 }`;
@@ -32,7 +32,7 @@ export const SEND = `mutation ($input: SendMessageInput!) {
   sendMessage(input: $input) { ... on SendMessagePayload { position } ... on ServiceError { code } }
 }`;
 
-/** Two components that show other fields of the same objects, and come to the topic on other ways. */
+/** Documents of two components that read different fields of the same objects, and reach the topic on different paths. */
 export const COMPONENTS = [
   `query ($channelId: ID!) {
     organization { id name description }
@@ -40,7 +40,7 @@ export const COMPONENTS = [
     channel(by: { id: $channelId }) { id topics(first: 5) { nodes { id name unreadCount } } }
   }`,
   `query ($channelId: ID!) {
-    organization { id uuid inviteRequired }
+    organization { id uuid nameChangesDisabled }
     ownSettings { id colorScheme enterSends }
     channel(by: { id: $channelId }) { id messages(last: 1) { nodes { id topic { id isResolved lastMessage { id } } } } }
   }`,

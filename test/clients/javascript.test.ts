@@ -10,25 +10,25 @@ import { runCommand } from '../helpers/control.ts';
 import type { Json } from '../helpers/http.ts';
 import { PNG } from '../helpers/pictures.ts';
 import { OWNER_PASSWORD } from '../helpers/scene.ts';
-import { type Organisation, organisation, serverOf } from '../helpers/server.ts';
+import { type Organization, organization, serverOf } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 import { type RenamingProxy, startRenamingProxy } from './renaming-proxy.ts';
 
-// The published JavaScript client of this interface, as it is, against the service: every method it has. It knows some
-// things by other names, which a proxy translates.
+// Tests every method of the published JavaScript client, unmodified, against the service. A proxy translates the names that
+// the client spells differently.
 
 type Config = Readonly<Record<'realm' | 'username' | 'apiKey' | 'password', string>>;
 const startClient: (config: Partial<Config> | { zuliprc: string }) => Promise<Json> = createRequire(import.meta.url)(
   'zulip-js',
 );
 
-/** What a method is tried on. */
-interface World extends Organisation {
+/** Fixture of the tests of methods. */
+interface World extends Organization {
   /** The client, signed in as the owner. */
   readonly client: Json;
-  /** Where the client thinks the organisation is. */
+  /** Address of the organization that the client uses: the proxy. */
   readonly url: string;
-  /** Of the owner's and the member's. */
+  /** A channel to which the owner and the member are subscribed. */
   readonly general: number;
 }
 
@@ -36,7 +36,7 @@ let proxy: RenamingProxy;
 let world: World;
 
 beforeAll(async () => {
-  const house = await organisation({}, { password: OWNER_PASSWORD });
+  const house = await organization({}, { password: OWNER_PASSWORD });
   const { owner, member, realm } = house;
   proxy = await startRenamingProxy({ url: owner.url, host: owner.host });
   const right = { org: realm.subdomain, user: owner.email, right: 'can_create_users' };
@@ -48,7 +48,7 @@ beforeAll(async () => {
 afterAll(() => proxy[Symbol.asyncDispose]());
 
 const success = { result: 'success', msg: '' };
-/** What is not of the interface any more, as every unknown address is answered. */
+/** The response to requests that are not part of the interface any more, as to all unknown paths. */
 const gone = { result: 'error', msg: expect.any(String), code: 'BAD_REQUEST' };
 const OCTOPUS = { emoji_name: 'octopus', emoji_code: '1f419', reaction_type: 'unicode_emoji' };
 
@@ -61,7 +61,7 @@ const reactionsTo = async (world: World, id: number) =>
 const subscribed = async ({ owner }: World): Promise<string[]> =>
   (await owner.ok('GET', '/users/me/subscriptions')).subscriptions.map(({ name }: Json) => name);
 
-/** Every method, by its place in the client. */
+/** Tests of all methods, by path in the client. */
 const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
   async callEndpoint({ client, owner }) {
     expect(await client.callEndpoint('users/me/status', 'POST', { status_text: 'sailing' })).toEqual(success);
@@ -180,7 +180,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
     const queue = await client.queues.register({ event_types: ['message'], apply_markdown: 'true' });
     expect(queue).toMatchObject({
       ...{ ...success, queue_id: expect.any(String), last_event_id: expect.any(Number) },
-      // Under the names that the client knows.
+      // These fields have the names that the client uses.
       ...{ zulip_feature_level: 496, zulip_version: expect.any(String), zulip_merge_base: expect.any(String) },
     });
     expect(queue).not.toHaveProperty('realm_users');
@@ -205,7 +205,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
         { type: 'reaction', op: 'add', message_id: id, ...OCTOPUS, user: { id: owner.id, full_name: 'owner' } },
       ],
     });
-    // The next one is waited for.
+    // The next request waits for an event.
     const waiting = client.events.retrieve({ queue_id, last_event_id: reply.events[1].id });
     await sleep(50);
     const next = await say(owner, general, 'events');
@@ -222,7 +222,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
     const { user } = await owner.ok('GET', `/users/${user_id}`);
     expect(user).toMatchObject({ full_name: 'New One', delivery_email: account.email, is_imported_stub: true });
   },
-  // The pointer to what was read last is older than the interface: what is read of each message took its place.
+  // The pointer to the last read message predates the interface. It was replaced by read states of messages.
   async 'users.me.pointer.retrieve'({ client }) {
     expect(await client.users.me.pointer.retrieve()).toEqual(gone);
   },
@@ -258,7 +258,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
     expect(Object.values(emoji)).toMatchObject([{ name: 'dory', deactivated: false, author_id: owner.id }]);
   },
   async 'typing.send'({ client, member, owner }) {
-    const heard = await member.hearing({ event_types: ['typing'] });
+    const heard = await member.receiving({ event_types: ['typing'] });
     expect((await client.typing.send({ to: [member.id], op: 'start' })).result).toBe('success');
     expect((await client.typing.send({ to: [member.id, owner.id], op: 'stop' })).result).toBe('success');
     expect(await heard()).toMatchObject([
@@ -270,7 +270,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
     const { client, owner, general } = world;
     const message_id = await say(owner, general, 'reactions');
     expect(await client.reactions.add({ message_id, ...OCTOPUS })).toEqual(success);
-    // By names of the client's own table.
+    // An emoji of the client's own table.
     await client.reactions.add({
       message_id,
       emoji_name: 'smile',
@@ -298,7 +298,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
     expect(settings.authentication_methods.password).toBe(true);
     expect(JSON.stringify(settings)).not.toContain('"service_');
   },
-  // Superseded by linkifiers, and no longer of the interface; registration says that there are none.
+  // Superseded by linkifiers, and not part of the interface any more. A registration returns an empty list.
   async 'filters.retrieve'({ client }) {
     expect(await client.filters.retrieve()).toEqual(gone);
   },
@@ -316,7 +316,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
           if (event.type !== 'heartbeat') return event;
         }
       };
-      // It listens once its queue is there.
+      // The client receives events as soon as its queue exists, so messages are sent until one arrives.
       const first = next();
       let sent: number[] = [];
       let heard: Json;
@@ -335,7 +335,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
   },
 };
 
-/** The methods of a client, by their places. */
+/** Returns the methods of a client, by path. */
 function methodsOf(client: Json, place = ''): string[] {
   return Object.entries<Json>(client).flatMap(([name, value]) => {
     if (typeof value === 'function') return [place + name];
@@ -344,11 +344,11 @@ function methodsOf(client: Json, place = ''): string[] {
 }
 
 describe('the JavaScript client', () => {
-  test('has the methods that are tried here, and no others', () => {
+  test('has exactly the methods that are tested here', () => {
     expect(Object.keys(METHODS).sort()).toEqual(methodsOf(world.client).sort());
   });
 
-  test('signs in with a file that says where and as whom', async () => {
+  test('signs in with a configuration file that contains the URL and the credentials', async () => {
     const { owner, url } = world;
     const directory = mkdtempSync(join(tmpdir(), 'chat-test-'));
     try {
@@ -361,7 +361,7 @@ describe('the JavaScript client', () => {
     }
   });
 
-  test('is told that its credentials are wrong', async () => {
+  test('gets an error for wrong credentials', async () => {
     const client = await startClient({ realm: world.url, username: world.owner.email, apiKey: 'x'.repeat(32) });
     expect(await client.users.me.getProfile()).toMatchObject({ result: 'error', code: 'INVALID_API_KEY' });
   });

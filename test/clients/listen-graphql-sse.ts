@@ -1,13 +1,13 @@
 import { createClient } from 'graphql-sse';
 
-// Listens with graphql-sse as it comes: what resumes is configuration. The process that started this one ends it.
+// Listens with unmodified graphql-sse, which is configured to resume. The parent process kills this one.
 const { URL: url = '', AUTHORIZATION: authorization = '', QUEUE_ID: queueId = '' } = process.env;
 
 let position: number | undefined;
 const client = createClient({
   url,
   retryAttempts: Number.POSITIVE_INFINITY,
-  // The trial is not to wait as long as people would.
+  // The retry delay is shorter than in production, for the test.
   retry: () => new Promise((resolve) => setTimeout(resolve, 100)),
   headers: () => ({ authorization, ...(position !== undefined && { 'last-event-id': String(position) }) }),
 });

@@ -1,6 +1,6 @@
 import { createClient } from 'graphql-ws';
 
-// Listens with graphql-ws as it comes: what resumes is configuration. The process that started this one ends it.
+// Listens with unmodified graphql-ws, which is configured to resume. The parent process kills this one.
 const { URL: url = '', AUTHORIZATION: authorization, QUEUE_ID: queueId = '' } = process.env;
 
 const positions: Record<string, number> = {};
@@ -8,7 +8,7 @@ const client = createClient({
   url: url.replace(/^http/, 'ws'),
   shouldRetry: () => true,
   retryAttempts: Number.POSITIVE_INFINITY,
-  // The trial is not to wait as long as people would.
+  // The retry delay is shorter than in production, for the test.
   retryWait: () => new Promise((resolve) => setTimeout(resolve, 100)),
   connectionParams: () => ({ authorization, positions }),
   on: {

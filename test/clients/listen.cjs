@@ -1,4 +1,4 @@
-// Listens with the client's own loop, which never ends: the process that started this one ends it.
+// Listens with the client's own loop, which never ends. The parent process kills this one.
 const start = require('zulip-js');
 
 const { REALM, USERNAME, API_KEY } = process.env;

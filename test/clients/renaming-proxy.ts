@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 import type { Json } from '../helpers/http.ts';
 
-/** What published clients call things, and what this interface calls them: only names with a brand in them differ. */
+/** Names in published clients and in this interface. Only names that contain a brand differ. */
 const NAMES: readonly (readonly [theirs: string, ours: string])[] = [
   ['zulip_feature_level', 'service_feature_level'],
   ['zulip_version', 'service_version'],
@@ -13,11 +13,11 @@ const NAMES: readonly (readonly [theirs: string, ours: string])[] = [
   ['realm_zulip_update_announcements_stream_id', 'realm_service_update_announcements_stream_id'],
   ['zulip_update_announcements_stream_id', 'service_update_announcements_stream_id'],
 ];
-/** The one emoji of the service's own, where an emoji is named. */
+/** The service's own emoji, whose name and code differ as well. */
 const EMOJI = ['zulip', 'team_chat'] as const;
 const EMOJI_FIELDS = new Set(['emoji_name', 'emoji_code']);
 
-/** Translates names one way: of fields, and texts that are nothing but a name. */
+/** Translates names in one direction: field names, and texts that are exactly a name. */
 class Renamer {
   readonly #names: ReadonlyMap<string, string>;
   readonly #emoji: readonly [string, string];
@@ -43,7 +43,7 @@ class Renamer {
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [this.name(name), this.json(one, name)]));
   }
 
-  /** A parameter's value: JSON, or a text. */
+  /** Translates the value of a parameter, which is JSON or text. */
   parameter(text: string, field: string): string {
     if (!/^[[{]/.test(text)) return this.text(text, field);
     try {
@@ -60,7 +60,7 @@ class Renamer {
     ).toString();
   }
 
-  /** A body of parts: the names and texts of its fields; files stay as they are. */
+  /** Translates the names and texts of fields in a multipart body. Files stay unchanged. */
   multipart(body: Buffer): Buffer {
     const part = /(content-disposition: form-data; name=")([^"]+)("\r\n\r\n)([^\r]*)/gi;
     const renamed = body
@@ -79,16 +79,16 @@ const toTheirs = new Renamer(
   [EMOJI[1], EMOJI[0]],
 );
 
-/** Where a client that knows other names finds an organisation: `await using` it. */
+/** Proxy to an organization for clients that use other names. Dispose it with `await using`. */
 export interface RenamingProxy extends AsyncDisposable {
   readonly url: string;
 }
 
 /**
- * Starts a server that hands requests on to an organisation and translates names both ways, and nothing else: neither
- * paths nor statuses nor values.
+ * Starts a server that forwards requests to an organization. It translates names in both directions, and does not change
+ * paths, statuses or other values.
  *
- * @param place `host` as the Host header names the organisation.
+ * @param place `host`: the Host header of the organization.
  */
 export async function startRenamingProxy(place: { url: string; host: string }): Promise<RenamingProxy> {
   const server = createServer((incoming, outgoing) => {

@@ -5,18 +5,17 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { IS_WHOLE } from '../helpers/part.ts';
 import type { Person } from '../helpers/person.ts';
-import { organisation, startServer } from '../helpers/server.ts';
+import { organization, startServer } from '../helpers/server.ts';
 
 // The published clients of GraphQL over WebSocket and over SSE, unmodified, each in a program that only configures it.
 
 const PROGRAMS = ['listen-graphql-ws.ts', 'listen-graphql-sse.ts'];
-const KILLS = IS_WHOLE ? 10 : 2;
-/** How long the service is let live between two kills. */
+const KILLS = 10;
+/** Time between a restart and the next kill. */
 const LIFE_MS = 600;
 
-/** What a program says it heard, of a queue of its own. */
+/** Starts a program with a new queue, and collects the events it prints. */
 async function listen(program: string, person: Person) {
   const { queue_id } = await person.register({ fetch_event_types: [], event_types: ['channel_folder'] });
   const env = { ...process.env, URL: `${person.url}/graphql`, AUTHORIZATION: person.authorization, QUEUE_ID: queue_id };
@@ -34,7 +33,7 @@ async function listen(program: string, person: Person) {
   return { program, heard, wrong, [Symbol.dispose]: () => void child.kill('SIGKILL') };
 }
 
-/** Makes folders for as long as it is let, each until it is acknowledged. */
+/** Creates channel folders until `signal` is aborted. Repeats each until it is acknowledged. */
 async function write(person: Person, name: string, signal: AbortSignal): Promise<void> {
   for (let i = 0; !signal.aborted; i++) {
     const folder = { name: `${name} ${i}`, description: '' };
@@ -48,7 +47,7 @@ async function write(person: Person, name: string, signal: AbortSignal): Promise
   }
 }
 
-/** The ids of all events of a queue, as REST tells them. */
+/** Returns the ids of all events of a queue, read over REST. */
 async function idsOf(person: Person, queueId: string): Promise<number[]> {
   const ids: number[] = [];
   for (;;) {
@@ -58,11 +57,11 @@ async function idsOf(person: Person, queueId: string): Promise<number[]> {
   }
 }
 
-test('nothing is missing and nothing comes twice, however often the service is killed', {
+test('no event is missing or duplicated after the service was killed repeatedly', {
   timeout: 300_000,
 }, async () => {
   await using server = await startServer();
-  const { owner, administrator, member } = await organisation({}, { on: server, subdomain: '' });
+  const { owner, administrator, member } = await organization({}, { on: server, subdomain: '' });
   const { queue_id } = await member.register({ fetch_event_types: [], event_types: ['channel_folder'] });
   using first = await listen(PROGRAMS[0] as string, member);
   using second = await listen(PROGRAMS[1] as string, member);
@@ -70,7 +69,7 @@ test('nothing is missing and nothing comes twice, however often the service is k
   const writers = [owner, administrator].map((person) => write(person, person.name, done.signal));
   for (let kill = 0; kill < KILLS; kill++) {
     const before = [first, second].map(({ heard }) => heard.length);
-    // Both have come back, and heard something new.
+    // Both clients have reconnected and received a new event.
     await vi.waitFor(() => {
       for (const [i, { heard }] of [first, second].entries()) expect(heard.length).toBeGreaterThan(before[i] ?? 0);
     }, 30_000);

@@ -1,12 +1,12 @@
 import { type Client, createClient } from 'graphql-ws';
 
-/** What a client has heard of its one queue. */
+/** The queue of a client, and the position of its last event. */
 export interface Place {
   queueId: string;
   position: number;
 }
 
-/** graphql-ws for one queue, whatever makes the subscription: it comes back by itself, and nothing comes twice. */
+/** Configures graphql-ws for one queue: it reconnects by itself and resumes after the last event, without duplicates. */
 export function resumingSocket(url: string, authorization: () => string, place: Place): Client {
   return createClient({
     url: url.replace(/^http/, 'ws'),

@@ -3,7 +3,7 @@ import { CHANNEL_PERMISSION_NAMES } from '../../src/access/permissions/channel-p
 import { expectShownAlike, logAsBefore } from '../helpers/entity-events.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { InProcess } from '../helpers/in-process.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { channelOf } from '../helpers/talk.ts';
 
 const MODERN = {
@@ -11,11 +11,11 @@ const MODERN = {
   client_capabilities: { notification_settings_null: true, archived_channels: true },
 };
 
-/** Of channels. */
+/** Registers the tests of events about channels. */
 export function channels(service: () => InProcess): void {
   describe('channels', () => {
-    test('that come into sight are shown by their event as by themselves', async () => {
-      const { owner, member, guest } = await organisation({}, { on: service() });
+    test('events of channels that become visible contain the same data as queries', async () => {
+      const { owner, member, guest } = await organization({}, { on: service() });
       const readers = [owner, member, guest];
       const folder = { name: 'Lunch', description: '' };
       const { channel_folder_id: folder_id } = await owner.ok('POST', '/channel_folders/create', folder);
@@ -44,8 +44,8 @@ export function channels(service: () => InProcess): void {
       expect(dismissed[0]?.[0]).toMatchObject({ type: 'ChannelsDeletedEvent', event: { channelIds: [channel.id] } });
     });
 
-    test('that change are shown by what changed as by themselves, to who sees them', async () => {
-      const { owner, member, guest } = await organisation({}, { on: service() });
+    test('events of changes contain the same data as queries, for users who can see the channel', async () => {
+      const { owner, member, guest } = await organization({}, { on: service() });
       const readers = [owner, member, guest];
       const channel = await channelOf(owner, 'general', [owner, guest]);
       const folder = { name: 'Lunch', description: '' };
@@ -86,8 +86,8 @@ export function channels(service: () => InProcess): void {
       expect(closed[2]?.[0]?.event).toMatchObject({ property: 'PRIVACY', channel: { isPrivate: true } });
     });
 
-    test('that are archived and come back are shown so, to clients of either kind', async () => {
-      const { owner, member, guest } = await organisation({}, { on: service() });
+    test('events of archiving contain the same data as queries, with and without the client capability', async () => {
+      const { owner, member, guest } = await organization({}, { on: service() });
       const readers = [owner, member, guest];
       const channel = await channelOf(owner, 'general', [owner, guest]);
       const archive = () => owner.ok('DELETE', `/streams/${channel}`);
@@ -103,8 +103,8 @@ export function channels(service: () => InProcess): void {
       expect(gone[0]?.[0]?.event.channelIds).toEqual([globalId('Channel', channel)]);
     });
 
-    test('that new users are subscribed to are shown as such', async () => {
-      const { owner, member } = await organisation({}, { on: service() });
+    test('events of default channels contain the same data as queries', async () => {
+      const { owner, member } = await organization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner]);
       const add = () => owner.ok('PATCH', `/streams/${channel}`, { is_default_stream: true });
       const heard = await expectShownAlike([owner, member], add, { event_types: ['default_streams'] });
@@ -113,8 +113,8 @@ export function channels(service: () => InProcess): void {
       }
     });
 
-    test('of events logged before are shown as far as these tell, and read for the rest', async () => {
-      const { owner, realm } = await organisation({}, { on: service() });
+    test('events logged by a previous version contain the logged fields, and the others are read', async () => {
+      const { owner, realm } = await organization({}, { on: service() });
       await channelOf(owner, 'general', [owner]);
       const { streams } = await owner.ok('GET', '/streams');
       const { is_default: _, can_access_content: _can, ...wire } = streams[0];
@@ -125,8 +125,8 @@ export function channels(service: () => InProcess): void {
       expect(heard?.[0]?.event.channels[0]).toHaveProperty('name', 'general');
     });
 
-    test('that are not to be seen any more are null where they have to be read, and the event keeps its place', async () => {
-      const { owner, member } = await organisation({}, { on: service() });
+    test('channels that are no longer visible are null if they must be read, and the event keeps its position', async () => {
+      const { owner, member } = await organization({}, { on: service() });
       const { queue_id: queueId } = await member.register(MODERN);
       const channel = await channelOf(owner, 'general', [owner]);
       await owner.ok('PATCH', `/streams/${channel}`, { new_name: 'lobby' });
@@ -138,7 +138,7 @@ export function channels(service: () => InProcess): void {
       );
       const [created, renamed, deleted] = await stream.take(3);
       expect(created).toMatchObject({ channels: [null] });
-      // What the event itself tells is what was true then.
+      // The data in the event is as of the event.
       expect(renamed).toMatchObject({ property: 'NAME', channel: { name: 'lobby' } });
       expect(renamed.position).toBeGreaterThan(created.position);
       expect(deleted.channelIds).toEqual([globalId('Channel', channel)]);

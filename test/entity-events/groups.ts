@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { expectShownAlike, logAsBefore } from '../helpers/entity-events.ts';
 import type { InProcess } from '../helpers/in-process.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 
 const MODERN = {
   event_types: ['user_group'],
   client_capabilities: { notification_settings_null: true, include_deactivated_groups: true },
 };
 
-/** Of groups of users. */
+/** Registers the tests of events about user groups. */
 export function groups(service: () => InProcess): void {
   describe('user groups', () => {
-    test('are shown by their events as by themselves, and to guests not at all', async () => {
-      const { owner, member, guest } = await organisation({}, { on: service() });
+    test('events contain the same data as queries, and null for guests', async () => {
+      const { owner, member, guest } = await organization({}, { on: service() });
       const readers = [owner, member, guest];
       const group = { name: 'crew', description: 'of the Argo', members: [member.id] };
       const made = await expectShownAlike(readers, () => owner.ok('POST', '/user_groups/create', group), MODERN);
@@ -53,7 +53,7 @@ export function groups(service: () => InProcess): void {
       for (const heard of [made, renamed, moved, nested, deactivated]) {
         for (const { event, position } of heard[2] ?? []) expect(event).toMatchObject({ position, userGroup: null });
       }
-      // To those who know no deactivated ones it comes back as new.
+      // Clients without the capability for deactivated groups receive a reactivated group as new.
       const old = { event_types: ['user_group'] };
       const back = await expectShownAlike([member], () => owner.ok('PATCH', path, { deactivated: false }), old);
       expect(back[0]?.[0]).toMatchObject({
@@ -62,8 +62,8 @@ export function groups(service: () => InProcess): void {
       });
     });
 
-    test('of events logged before are read', async () => {
-      const { owner, member, realm } = await organisation({}, { on: service() });
+    test('events logged by a previous version are read', async () => {
+      const { owner, member, realm } = await organization({}, { on: service() });
       const group = { name: 'crew', description: '', members: [] };
       const { group_id } = await owner.ok('POST', '/user_groups/create', group);
       const before = { type: 'user_group', op: 'update', group_id, data: { name: 'crew' }, is_deactivated: false };

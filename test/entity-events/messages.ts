@@ -4,21 +4,21 @@ import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
 const QUIET = { send_notification_to_old_thread: false, send_notification_to_new_thread: false };
 
-/** Of messages, and of what people do with them. */
+/** Registers the tests of events about messages: sending, changes, flags, reactions and typing notifications. */
 export function messagesAndWhatIsDone(service: () => InProcess): void {
   const place = async () => {
-    const people = await organisation({}, { on: service() });
+    const people = await organization({}, { on: service() });
     const { owner, member, guest } = people;
     const readers = [owner, member, guest];
     return { ...people, readers, channel: await channelOf(owner, 'general', readers) };
   };
 
-  test('a message that is sent is shown by its event as by itself', async () => {
+  test('the event of a sent message contains the same data as a query', async () => {
     const { owner, member, guest, bot, readers, channel } = await place();
     await owner.ok('POST', '/users/me/subscriptions', {
       subscriptions: [{ name: 'general' }],
@@ -33,7 +33,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     for (const events of heard) expect(events.map(({ type }) => type)).toEqual(Array(3).fill('MessageSentEvent'));
   });
 
-  test('a message that is overheard is shown by its event as by itself: as one that was never received', async () => {
+  test('the event of a message in a channel without a subscription equals a query: the message was not received', async () => {
     const { owner, administrator, channel } = await place();
     const overhearing = { event_types: ['message'], all_public_streams: true };
     const say3 = async () => {
@@ -48,7 +48,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       ['READ', 'HISTORICAL'],
     ]);
     expect(flags[1]?.[2]).toEqual([]);
-    const first = await administrator.hearing(overhearing);
+    const first = await administrator.receiving(overhearing);
     await say(owner, channel, 'lunch');
     expect((await first()).map((event) => event.flags)).toEqual([[]]);
   });
@@ -56,7 +56,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
   describe('a change of messages', () => {
     const updates = { event_types: ['update_message'] };
 
-    test('of their content, by their sender in their channel, shows all of them', async () => {
+    test('of the content by the sender in a channel contains the complete message', async () => {
       const { owner, member, guest, readers, channel } = await place();
       const id = await say(member, channel, 'lunch', 'first');
       await guest.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'tada' });
@@ -77,7 +77,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       expect(hasReacted).toEqual([false, false, true]);
     });
 
-    test('of their content shows to who listen at once, and are alike but for that, what each reacted with', async () => {
+    test('of the content contains the reactions of each viewer, for viewers who are otherwise alike', async () => {
       const { owner, member, signUp, channel } = await place();
       const bystander = await signUp('Bystander');
       await bystander.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'general' }] });
@@ -94,7 +94,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       ]);
     });
 
-    test('of their content is told in a list of messages without a statement for each who hears it', async () => {
+    test('of the content needs no statement per recipient for the fields of a message list', async () => {
       const { owner, member, channel } = await place();
       const id = await say(owner, channel, 'lunch', 'first');
       await member.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'tada' });
@@ -110,7 +110,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       expect(shown.message).toMatchObject({ content: 'second', reactionGroups: [{ viewerHasReacted: true }] });
     });
 
-    test('of where they are shows where', async () => {
+    test('of the channel and topic contains the target', async () => {
       const { owner, readers, channel } = await place();
       const other = await channelOf(owner, 'other', readers);
       const ids = [await say(owner, channel, 'lunch'), await say(owner, channel, 'lunch')];
@@ -126,7 +126,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       }
     });
 
-    test('that keeps their topic shows each in its own case, and those that are alike at once', async () => {
+    test('of the channel keeps the letter case of each topic, and contains the topic if all messages have the same', async () => {
       const { owner, readers, channel } = await place();
       const other = await channelOf(owner, 'other', readers);
       const ids = [await say(owner, channel, 'Lunch'), await say(owner, channel, 'lunch')];
@@ -140,7 +140,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       expect(one?.event.messages).toMatchObject([{ topicName: 'Dinner' }]);
     });
 
-    test('that marks their topic as resolved is no move of them', async () => {
+    test('that resolves the topic does not count as a move', async () => {
       const { owner, readers, channel } = await place();
       const id = await say(owner, channel, 'lunch');
       await say(owner, channel, 'lunch');
@@ -156,7 +156,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       }
     });
 
-    test('names the channel they come from to those alone who see it', async () => {
+    test('of the channel names the source channel only to users who can see it', async () => {
       const { owner, member, guest, channel } = await place();
       const secret = await channelOf(owner, 'secret', [owner, guest], { invite_only: true });
       const id = await say(owner, secret, 'lunch');
@@ -181,7 +181,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       ]);
     });
 
-    test('in a conversation is read, and so are events logged before they told more', async () => {
+    test('in a conversation is read, as are events logged by a previous version', async () => {
       const { owner, member, realm, channel } = await place();
       const note = { type: 'direct', to: [member.id], content: 'hi' };
       const { id } = await owner.ok('POST', '/messages', note);
@@ -208,7 +208,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       expect(heard?.[0]?.event.editedAt).toBe('2023-11-14T22:13:20.000Z');
     });
 
-    test('that takes them away names them and where they were', async () => {
+    test('that deletes them contains their ids, channel and topic', async () => {
       const { owner, readers, channel } = await place();
       const id = await say(owner, channel, 'lunch');
       const options = { event_types: ['delete_message'] };
@@ -222,7 +222,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     });
   });
 
-  test('flags are shown on the messages that have them', async () => {
+  test('events of flags contain the messages with their new flags', async () => {
     const { owner, member, channel } = await place();
     const id = await say(owner, channel, 'lunch');
     const flags = { event_types: ['update_message_flags'] };
@@ -238,9 +238,9 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     const reactions = { event_types: ['reaction'] };
     const tada = { emoji_name: 'tada' };
 
-    test('is shown with all that is on the message then, to each as they have it', async () => {
+    test('is delivered with all reactions to the message, as each viewer sees them', async () => {
       const { owner, member, guest, signUp, channel } = await place();
-      // Of the same role as the member, who reacts.
+      // The bystander has the same role as the member who reacts.
       const bystander = await signUp('Bystander');
       await bystander.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'general' }] });
       const readers = [owner, bystander, member, guest];
@@ -283,20 +283,20 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       ]);
     });
 
-    test('is told over REST as it was', async () => {
+    test('has unchanged fields over REST', async () => {
       const { owner, member, channel } = await place();
       const id = await say(owner, channel, 'lunch');
       const { queue_id, last_event_id } = await owner.register(reactions);
       await member.ok('POST', `/messages/${id}/reactions`, tada);
       await member.ok('DELETE', `/messages/${id}/reactions`, tada);
       const events = await owner.poll(queue_id, last_event_id, { dontBlock: true });
-      // As the log has its keys: shorter before longer ones.
+      // In the order in which jsonb stores keys: shorter ones first.
       const facts = ['user', 'user_id', 'emoji_code', 'emoji_name', 'message_id', 'reaction_type'];
       const fields = ['id', 'type', 'op', ...facts];
       expect(events.map((event: Json) => Object.keys(event))).toEqual([fields, fields]);
     });
 
-    test('leaves out of the event what is on the message where that is too much', async () => {
+    test('does not contain the other reactions if there are too many', async () => {
       const { owner, member, guest, moderator, administrator, bot, realm, channel } = await place();
       await owner.ok('POST', '/users/me/subscriptions', {
         subscriptions: [{ name: 'general' }],
@@ -325,7 +325,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       expect(edited?.event.message.reactions).toBeUndefined();
     });
 
-    test('that was logged before events told more is read', async () => {
+    test('logged by a previous version is read', async () => {
       const { owner, member, realm, channel } = await place();
       const id = await say(owner, channel, 'lunch');
       await member.ok('POST', `/messages/${id}/reactions`, tada);
@@ -338,7 +338,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     });
   });
 
-  test('whose senders hid their address since do not show it, whenever they are read', async () => {
+  test('an address that the sender has hidden meanwhile is not in an event that is read later', async () => {
     const { member, guest, channel } = await place();
     const { queue_id: queueId } = await guest.register({ event_types: ['message'], fetch_event_types: [] });
     const selection = '... on MessageSentEvent { message { content sender { id email deliveryEmail } } }';
@@ -354,7 +354,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     expect((await guest.query(query)).node).toEqual(sender);
   });
 
-  test('who writes, where, is shown by references', async () => {
+  test('typing events reference the users, the channel and the topic', async () => {
     const { owner, member, guest, channel } = await place();
     const typing = { event_types: ['typing', 'typing_edit_message'] };
     const direct = { type: 'direct', to: [member.id, guest.id] };
@@ -368,12 +368,12 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     const client_capabilities = { notification_settings_null: true, stream_typing_notifications: true };
     const heard = await expectShownAlike([member, guest], act, { ...typing, client_capabilities });
     for (const events of heard) {
-      // The true name, whatever the queue was registered with.
+      // The stored topic name, whether or not the queue was registered with `empty_topic_name`.
       expect(events.map(({ event }) => event.topicName)).toEqual([null, '', 'lunch']);
     }
   });
 
-  test('who writes has their address read, since it may be hidden by then', async () => {
+  test('addresses in typing events are read, since they may have been hidden meanwhile', async () => {
     const { member, guest } = await place();
     const { queue_id: queueId } = await guest.register({ event_types: ['typing'] });
     await member.ok('POST', '/typing', { op: 'start', type: 'direct', to: [guest.id] });
@@ -390,7 +390,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     expect((await named.next()).sender.email).toBe(`user${member.id}@users.invalid`);
   });
 
-  test("a topic's visibility is told with its channel", async () => {
+  test("the event of a topic's visibility contains its channel", async () => {
     const { member, channel } = await place();
     const set = { stream_id: channel, topic: 'lunch', visibility_policy: 3 };
     const [heard] = await expectShownAlike([member], () => member.ok('POST', '/user_topics', set), {
@@ -399,7 +399,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     expect(heard?.[0]?.event).toMatchObject({ topicName: 'lunch', channel: { databaseId: channel } });
   });
 
-  test('presence and status are shown on the user whose they are', async () => {
+  test('events of presence and status contain the same data as queries', async () => {
     const { member, readers } = await place();
     await expectShownAlike(readers, () => member.ok('POST', '/users/me/presence', { status: 'active' }), {
       event_types: ['presence'],

@@ -8,20 +8,20 @@ import type { Setting } from '../../src/platform/setting.ts';
 import { expectShownAlike, logAsBefore, type Shown } from '../helpers/entity-events.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import { animation, PNG } from '../helpers/pictures.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { anotherValue } from '../helpers/settings.ts';
 import { channelOf } from '../helpers/talk.ts';
 
-/** What each heard, by types alone. */
+/** Returns the types of the events of each reader. */
 const typesOf = (heard: readonly (readonly Shown[])[]) => heard.map((events) => events.map(({ type }) => type));
 
-/** What everybody hears the same of. */
+/** Returns the same list of types for each of three readers. */
 const everybody = (...types: readonly string[]) => [types, types, types];
 
-/** Of what the organisation has. */
+/** Registers the tests of events about the organization and its settings, emoji, fields, domains and bots. */
 export function thingsOfTheOrganization(service: () => InProcess): void {
-  test('custom emoji are shown by their events as by themselves, to clients of either kind', async () => {
-    const { owner, member, guest } = await organisation({}, { on: service() });
+  test('events of custom emoji contain the same data as queries, with and without the client capability', async () => {
+    const { owner, member, guest } = await organization({}, { on: service() });
     const readers = [owner, member, guest];
     const oneByOne = {
       client_capabilities: { notification_settings_null: true, individual_emoji_changes: true },
@@ -44,8 +44,8 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
   });
 
   describe('channel folders', () => {
-    test('are shown by their events as by themselves', async () => {
-      const { owner, member, guest } = await organisation({}, { on: service() });
+    test('events contain the same data as queries', async () => {
+      const { owner, member, guest } = await organization({}, { on: service() });
       const readers = [owner, member, guest];
       const make = (name: string) => owner.ok('POST', '/channel_folders/create', { name, description: '*of* lunch' });
       const added = await expectShownAlike(readers, () => make('Lunch'));
@@ -65,8 +65,8 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
       ]);
     });
 
-    test('of events logged before are read', async () => {
-      const { owner, member, realm } = await organisation({}, { on: service() });
+    test('events logged by a previous version are read', async () => {
+      const { owner, member, realm } = await organization({}, { on: service() });
       const lunch = { name: 'Lunch', description: '' };
       const { channel_folder_id } = await owner.ok('POST', '/channel_folders/create', lunch);
       const before = { type: 'channel_folder', op: 'update', channel_folder_id, data: { name: 'Lunch' } };
@@ -75,8 +75,8 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
     });
   });
 
-  test('custom profile fields are shown by their event as by themselves', async () => {
-    const { owner, member, guest } = await organisation({}, { on: service() });
+  test('events of custom profile fields contain the same data as queries', async () => {
+    const { owner, member, guest } = await organization({}, { on: service() });
     const fields = [
       { field_type: 3, name: 'Flag', field_data: { r: { text: 'Red', order: '1' } }, hint: 'Whose?' },
       {
@@ -95,8 +95,8 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
   });
 
   describe('allowed domains', () => {
-    test('are shown by their events as by themselves', async () => {
-      const { owner, member, guest } = await organisation({}, { on: service() });
+    test('events contain the same data as queries', async () => {
+      const { owner, member, guest } = await organization({}, { on: service() });
       const readers = [owner, member, guest];
       const add = () => owner.ok('POST', '/realm/domains', { domain: 'a.example', allow_subdomains: false });
       const added = await expectShownAlike(readers, add);
@@ -110,8 +110,8 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
       expect(removed[2]?.[0]?.event).toMatchObject({ realmDomainId: realmDomain.id, domain: 'a.example' });
     });
 
-    test('of events logged before are named by themselves alone', async () => {
-      const { owner, realm } = await organisation({}, { on: service() });
+    test('events logged by a previous version contain only the domain', async () => {
+      const { owner, realm } = await organization({}, { on: service() });
       const [heard] = await expectShownAlike([owner], async () => {
         const wire = { domain: 'a.example', allow_subdomains: false };
         const type = 'realm_domains';
@@ -125,9 +125,9 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
     });
   });
 
-  describe('the settings that new users begin with', () => {
-    test('are shown by their event as by themselves, each that can change', async () => {
-      const { owner, member } = await organisation({}, { on: service() });
+  describe('default settings of new users', () => {
+    test('events of each setting contain the same data as queries', async () => {
+      const { owner, member } = await organization({}, { on: service() });
       const others = Object.fromEntries(
         Object.entries(EDITABLE_USER_DEFAULTS).map(([name, setting]) => [name, anotherValue(setting)]),
       );
@@ -136,8 +136,8 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
       expect(heard).toHaveLength(EDITABLE_USER_DEFAULT_NAMES.length);
     });
 
-    test('are shown alike to everybody', async () => {
-      const { owner, member, guest } = await organisation({}, { on: service() });
+    test('events are the same for all roles', async () => {
+      const { owner, member, guest } = await organization({}, { on: service() });
       const change = () => owner.ok('PATCH', '/realm/user_settings_defaults', { enter_sends: true });
       const heard = await expectShownAlike([owner, member, guest], change);
       expect(typesOf(heard)).toEqual(everybody('UserSettingsDefaultUpdatedEvent'));
@@ -147,8 +147,8 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
       });
     });
 
-    test('of events logged before are named by the setting alone', async () => {
-      const { owner, realm } = await organisation({}, { on: service() });
+    test('events logged by a previous version contain only the name of the setting', async () => {
+      const { owner, realm } = await organization({}, { on: service() });
       const before = { type: 'realm_user_settings_defaults', op: 'update', property: 'enter_sends', value: true };
       const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]));
       expect(heard?.[0]?.event).toMatchObject({ defaultSetting: 'ENTER_SENDS', userSettingsDefaults: null });
@@ -158,8 +158,8 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
   describe('the organization', () => {
     const ONLY = { event_types: ['realm'] };
 
-    test('is shown by its event as by itself, each setting that can change, alone and with others', async () => {
-      const { owner, member, guest } = await organisation({}, { on: service() });
+    test('events of each setting, alone and with others, contain the same data as queries', async () => {
+      const { owner, member, guest } = await organization({}, { on: service() });
       const readers = [owner, member, guest];
       const others = Object.entries<Setting<unknown>>(EDITABLE_REALM_SETTINGS)
         .filter(([name, { names }]) => names === undefined && name !== 'video_chat_provider')
@@ -179,8 +179,8 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
       });
     });
 
-    test('is read for who may do what in it, and for its channels', async () => {
-      const { owner, member } = await organisation({}, { on: service() });
+    test('events of permissions and announcement channels are read', async () => {
+      const { owner, member } = await organization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner]);
       const changes = {
         can_create_groups: { new: { direct_members: [member.id], direct_subgroups: [] } },
@@ -190,8 +190,8 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
       expect(Object.keys(heard?.[0]?.event.organization)).toEqual(['__typename', 'id']);
     });
 
-    test('of events logged before is named by what changed alone', async () => {
-      const { owner, realm } = await organisation({}, { on: service() });
+    test('events logged by a previous version contain only the names of the changed settings', async () => {
+      const { owner, realm } = await organization({}, { on: service() });
       const before = { type: 'realm', op: 'update_dict', property: 'default', data: { org_type: 40 } };
       const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]), ONLY);
       expect(heard?.[0]?.event).toMatchObject({ organizationSettings: ['ORG_TYPE'], organization: null });
@@ -201,8 +201,8 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
   describe('bots', () => {
     const ONLY = { event_types: ['realm_bot'] };
 
-    test('are shown by their events as by themselves, to who may administer them', async () => {
-      const { owner, administrator, member, guest } = await organisation({}, { on: service() });
+    test('events contain the same data as queries, for users who can administer the bot', async () => {
+      const { owner, administrator, member, guest } = await organization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner, administrator, member]);
       const readers = [owner, administrator, member, guest];
       let id = 0;
@@ -224,12 +224,12 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
       const give = () => owner.mutate('updateBot', { botId: id, ownerId: guest.id }, '__typename');
       const given = await expectShownAlike(readers, give, ONLY);
       expect(typesOf(given)).toEqual([[], [], ['BotLostEvent'], ['BotAddedEvent']]);
-      // A guest administers nothing.
+      // Guests cannot administer bots, not even their own.
       for (const heard of given.slice(2)) expect(heard[0]?.event.user).toMatchObject({ databaseId: id, bot: null });
     });
 
-    test("with the role of an owner are no administrator's", async () => {
-      const { owner, administrator } = await organisation({}, { on: service() });
+    test('events of a bot with the owner role do not contain the bot for administrators', async () => {
+      const { owner, administrator } = await organization({}, { on: service() });
       const { user_id: botId } = await owner.ok('POST', '/bots', { full_name: 'Helper', short_name: 'helper' });
       await owner.mutate('updateBot', { botId, role: 'OWNER' }, '__typename');
       const hear = () => owner.mutate('updateBot', { botId, hearsAllPublicChannels: true }, '__typename');
@@ -238,8 +238,8 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
       expect(toAdministrator?.[0]?.event.user.bot).toBeNull();
     });
 
-    test('of events logged before are read', async () => {
-      const { owner, bot, realm } = await organisation({}, { on: service() });
+    test('events logged by a previous version are read', async () => {
+      const { owner, bot, realm } = await organization({}, { on: service() });
       const before = { type: 'realm_bot', op: 'update', bot: { user_id: bot.id, default_all_public_streams: false } };
       const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]));
       expect(heard?.[0]?.event.user).not.toHaveProperty('bot');

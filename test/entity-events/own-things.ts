@@ -4,19 +4,19 @@ import type { Setting } from '../../src/platform/setting.ts';
 import { expectShownAlike, logAsBefore, type Shown } from '../helpers/entity-events.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { InProcess } from '../helpers/in-process.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { anotherValue } from '../helpers/settings.ts';
 import { channelOf, say, toTopic } from '../helpers/talk.ts';
 
 const typesOf = (heard: readonly Shown[]) => heard.map(({ type }) => type);
 
-/** Of what everybody has for themselves. */
+/** Registers the tests of events about a user's personal data. */
 export function ownThings(service: () => InProcess): void {
   describe("a user's settings", () => {
     const ONLY = { event_types: ['user_settings'] };
 
-    test('are shown by their events as by themselves, each of them, to their user alone', async () => {
-      const { owner, member } = await organisation({}, { on: service() });
+    test('events of each setting contain the same data as queries, for the user only', async () => {
+      const { owner, member } = await organization({}, { on: service() });
       const others = Object.entries<Setting<unknown>>(USER_SETTINGS).map(([name, setting]) => [
         ...[name, anotherValue(setting)],
       ]);
@@ -28,8 +28,8 @@ export function ownThings(service: () => InProcess): void {
       expect(language).toMatchObject({ languageName: 'French', userSettings: { defaultLanguage: 'fr' } });
     });
 
-    test('are told over REST as they were', async () => {
-      const { member } = await organisation({}, { on: service() });
+    test('events have unchanged fields over REST', async () => {
+      const { member } = await organization({}, { on: service() });
       const { queue_id, last_event_id } = await member.register({ ...ONLY, fetch_event_types: [] });
       await member.ok('PATCH', '/settings', { enter_sends: true });
       const [event] = await member.poll(queue_id, last_event_id, { dontBlock: true });
@@ -39,8 +39,8 @@ export function ownThings(service: () => InProcess): void {
   });
 
   describe('drafts', () => {
-    test('are shown by their events as by themselves, to their author alone', async () => {
-      const { owner, member, guest } = await organisation({}, { on: service() });
+    test('events contain the same data as queries, for the author only', async () => {
+      const { owner, member, guest } = await organization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner, member, guest]);
       const note = { type: 'stream', to: [channel], topic: 'lunch', content: 'hello' };
       const drafts = [note, { type: 'private', to: [owner.id], topic: '', content: 'hi', timestamp: 1_700_000_000.25 }];
@@ -61,8 +61,8 @@ export function ownThings(service: () => InProcess): void {
       }
     });
 
-    test('that are gone are null where they have to be read, and the event keeps its place', async () => {
-      const { owner } = await organisation({}, { on: service() });
+    test('deleted drafts are null if they must be read, and the event keeps its position', async () => {
+      const { owner } = await organization({}, { on: service() });
       const { queue_id: queueId } = await owner.register({ fetch_event_types: [] });
       const note = { type: '', to: [], topic: '', content: 'hello' };
       const { ids } = await owner.ok('POST', '/drafts', { drafts: [note, note] });
@@ -79,8 +79,8 @@ export function ownThings(service: () => InProcess): void {
       expect(removed).toEqual({ position: edited.position + 1, draftId: globalId('Draft', ids[0]) });
     });
 
-    test('of events logged before have their time to the second', async () => {
-      const { owner, realm } = await organisation({}, { on: service() });
+    test('times in events logged by a previous version have a precision of one second', async () => {
+      const { owner, realm } = await organization({}, { on: service() });
       const wire = { id: 7, type: 'private', to: [owner.id], topic: '', content: 'hi', timestamp: 1_700_000_000 };
       const { queue_id: queueId } = await owner.register({ fetch_event_types: [] });
       await using stream = await owner.events('... on DraftUpdatedEvent { draft { id content lastEditedAt } }', {
@@ -93,8 +93,8 @@ export function ownThings(service: () => InProcess): void {
     });
   });
 
-  test('saved snippets are shown by their events as by themselves, to their author alone', async () => {
-    const { owner, member, guest } = await organisation({}, { on: service() });
+  test('events of saved snippets contain the same data as queries, for the author only', async () => {
+    const { owner, member, guest } = await organization({}, { on: service() });
     for (const author of [owner, member, guest]) {
       const other = author === owner ? member : owner;
       let id = 0;
@@ -117,8 +117,8 @@ export function ownThings(service: () => InProcess): void {
   describe('scheduled messages', () => {
     const LATER = 4_102_444_800;
 
-    test('are shown by their events as by themselves, to their owner alone', async () => {
-      const { owner, member, guest } = await organisation({}, { on: service() });
+    test('events contain the same data as queries, for the owner only', async () => {
+      const { owner, member, guest } = await organization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner, member, guest]);
       for (const author of [owner, member, guest]) {
         let id = 0;
@@ -146,8 +146,8 @@ export function ownThings(service: () => InProcess): void {
       }
     });
 
-    test('of events logged before are shown as far as these tell, and read for the rest', async () => {
-      const { owner, realm } = await organisation({}, { on: service() });
+    test('events logged by a previous version contain the logged fields, and the others are read', async () => {
+      const { owner, realm } = await organization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner]);
       const message = { type: 'channel', to: channel, topic: 'lunch', content: 'hi', read_by_sender: true };
       const { scheduled_message_id: id } = await owner.ok('POST', '/scheduled_messages', {
@@ -165,8 +165,8 @@ export function ownThings(service: () => InProcess): void {
   });
 
   describe('reminders', () => {
-    test('are shown by their events as by themselves, to their owner alone', async () => {
-      const { owner, member, guest } = await organisation({}, { on: service() });
+    test('events contain the same data as queries, for the owner only', async () => {
+      const { owner, member, guest } = await organization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner, member, guest]);
       const messageId = await say(owner, channel, 'lunch');
       for (const author of [owner, member, guest]) {
@@ -184,8 +184,8 @@ export function ownThings(service: () => InProcess): void {
       }
     });
 
-    test('of events logged before are shown as far as these tell, and read for the rest', async () => {
-      const { owner, realm } = await organisation({}, { on: service() });
+    test('events logged by a previous version contain the logged fields, and the others are read', async () => {
+      const { owner, realm } = await organization({}, { on: service() });
       const messageId = await say(owner, await channelOf(owner, 'general', [owner]), 'lunch');
       await owner.ok('POST', '/reminders', { message_id: messageId, scheduled_delivery_timestamp: 4e9 });
       const { reminders } = await owner.ok('GET', '/reminders');
@@ -196,8 +196,8 @@ export function ownThings(service: () => InProcess): void {
   });
 
   describe('navigation views', () => {
-    test('are shown by their events as by themselves, to their owner alone', async () => {
-      const { owner, member, guest } = await organisation({}, { on: service() });
+    test('events contain the same data as queries, for the owner only', async () => {
+      const { owner, member, guest } = await organization({}, { on: service() });
       for (const author of [owner, member, guest]) {
         const view = { fragment: 'narrow/topic/lunch', is_pinned: true, name: 'Lunch' };
         const [mine, others] = await expectShownAlike([author, author === owner ? member : owner], () =>
@@ -218,8 +218,8 @@ export function ownThings(service: () => InProcess): void {
       }
     });
 
-    test('of events logged before are named by their fragment alone', async () => {
-      const { owner, realm } = await organisation({}, { on: service() });
+    test('events logged by a previous version contain only the fragment', async () => {
+      const { owner, realm } = await organization({}, { on: service() });
       const view = { fragment: 'inbox', is_pinned: true, name: null };
       const [heard] = await expectShownAlike([owner], async () => {
         const navigation_view = 'navigation_view';

@@ -6,14 +6,14 @@ import type { Json } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
 import { PNG } from '../helpers/pictures.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 
 const ONLY = { event_types: ['realm_user'] };
 
-/** Of what the last of the events shows. */
+/** Returns the data of the last event. */
 const lastOf = (heard: readonly Shown[] | undefined) => heard?.at(-1)?.event;
 
-/** What a queue tells of the addresses of some people, until now. */
+/** Returns the addresses of some users in the events of a queue up to now. */
 async function addressesIn(reader: Person, queueId: string, people: readonly Person[]): Promise<Json[]> {
   const ids = people.map(({ id }) => globalId('User', id));
   const events = await reader.poll(queueId, -1, { dontBlock: true });
@@ -26,11 +26,11 @@ async function addressesIn(reader: Person, queueId: string, people: readonly Per
   return of.map(({ user: { id: _, ...user }, ...event }) => ({ ...event, user }));
 }
 
-/** Of people and bots. */
+/** Registers the tests of events about users and bots. */
 export function people(service: () => InProcess): void {
   describe('users', () => {
-    test('who come are shown by their event as by themselves, to each reader what they may see', async () => {
-      const { owner, member, guest, signUp } = await organisation({}, { on: service() });
+    test('events of new users contain the same data as queries, as far as each viewer can see it', async () => {
+      const { owner, member, guest, signUp } = await organization({}, { on: service() });
       const readers = [owner, member, guest];
       const heard = await expectShownAlike(readers, () => signUp('Newcomer'), ONLY);
       for (const events of heard) expect(events.map(({ type }) => type)).toContain('UserAddedEvent');
@@ -39,8 +39,8 @@ export function people(service: () => InProcess): void {
       expect(bots[2]?.[0]?.event.user).toMatchObject({ isBot: true, botOwner: { databaseId: member.id } });
     });
 
-    test('who change are shown by what changed as by themselves', async () => {
-      const { owner, member, guest, realm, ...rest } = await organisation({}, { on: service() });
+    test('events of changes contain the same data as queries', async () => {
+      const { owner, member, guest, realm, ...rest } = await organization({}, { on: service() });
       const readers = [owner, rest.administrator, guest, member];
       const told = async (act: () => Promise<unknown>) => (await expectShownAlike(readers, act, ONLY)).map(lastOf);
       const settings = (input: object) => () => member.ok('PATCH', '/settings', { ...input });
@@ -64,8 +64,8 @@ export function people(service: () => InProcess): void {
       });
     });
 
-    test('who hide their address are shown so to each reader as they may see it', async () => {
-      const { owner, member, guest, administrator } = await organisation({}, { on: service() });
+    test('an event of the address visibility contains the address as each viewer can see it', async () => {
+      const { owner, member, guest, administrator } = await organization({}, { on: service() });
       const readers = [owner, administrator, guest, member];
       const told = async (visibility: number) => {
         const queues = await Promise.all(readers.map((reader) => reader.register({ ...ONLY, fetch_event_types: [] })));
@@ -73,7 +73,7 @@ export function people(service: () => InProcess): void {
         return Promise.all(readers.map((reader, i) => addressesIn(reader, queues[i]?.queue_id, [member])));
       };
       const hidden = `user${member.id}@users.invalid`;
-      // Who sees it as before hears of the address for all alone.
+      // Readers who can see the address before and after receive only the EMAIL event.
       const [ofRole, forAll] = [['DELIVERY_EMAIL'], ['EMAIL']].map(String);
       const seen = { userProperty: forAll, user: { email: hidden, deliveryEmail: member.email } };
       const unseen = { email: hidden, deliveryEmail: null };
@@ -86,31 +86,31 @@ export function people(service: () => InProcess): void {
       expect(await told(1)).toEqual([all, all, again, all]);
     });
 
-    test('who hid their address since are not shown with it by what happened before', async () => {
-      const { member, guest, signUp } = await organisation({}, { on: service() });
+    test('earlier events do not contain an address that was hidden later', async () => {
+      const { member, guest, signUp } = await organization({}, { on: service() });
       await member.ok('PATCH', '/settings', { email_address_visibility: 5 });
       const { queue_id: queueId } = await guest.register({ ...ONLY, fetch_event_types: [] });
       await member.ok('PATCH', '/settings', { email_address_visibility: 1 });
       const newcomer = await signUp('Newcomer');
       for (const person of [member, newcomer]) await person.ok('PATCH', '/settings', { email_address_visibility: 5 });
       const told = await addressesIn(guest, queueId, [member, newcomer]);
-      // One shows theirs and hides it again, for all and for the guest's role; the other comes, and hides it.
+      // Expected: showing, 2 events; hiding, 2 (EMAIL and DELIVERY_EMAIL each); the new user, 1; hiding that address, 2.
       expect(told).toHaveLength(2 + 2 + 1 + 2);
       for (const { user } of told) {
         expect(user).toEqual({ email: expect.stringContaining('@users.invalid'), deliveryEmail: null });
       }
     });
 
-    test('whose profile changes are read, for what they have in it', async () => {
-      const { owner, member, guest } = await organisation({}, { on: service() });
+    test('events of profile data are read', async () => {
+      const { owner, member, guest } = await organization({}, { on: service() });
       const { id } = await owner.ok('POST', '/realm/profile_fields', { field_type: 1, name: 'Ship' });
       const fill = () => member.ok('PATCH', '/users/me/profile_data', { data: [{ id, value: 'Argo' }] });
       const heard = await expectShownAlike([owner, guest], fill, ONLY);
       for (const [event] of heard) expect(event?.event).toMatchObject({ userProperty: 'PROFILE_DATA' });
     });
 
-    test('who were made by somebody and sign in for the first time are shown so', async () => {
-      const { owner, member, guest, realm } = await organisation({}, { on: service() });
+    test('events of the first sign-in of users created by an administrator contain the same data as queries', async () => {
+      const { owner, member, guest, realm } = await organization({}, { on: service() });
       const right = { org: realm.subdomain, user: owner.email, right: 'can_create_users' };
       await runCommand(service().dataDir, 'user grant', right);
       const account = {
@@ -127,8 +127,8 @@ export function people(service: () => InProcess): void {
       }
     });
 
-    test('of events logged before are shown by what changed', async () => {
-      const { owner, member, realm } = await organisation({}, { on: service() });
+    test('events logged by a previous version contain the changed field', async () => {
+      const { owner, member, realm } = await organization({}, { on: service() });
       const before = { type: 'realm_user', op: 'update', person: { user_id: member.id, full_name: member.name } };
       const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]));
       expect(heard?.[0]?.event.user).toMatchObject({ fullName: member.name });

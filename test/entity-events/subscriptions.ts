@@ -3,7 +3,7 @@ import { expectAnswered, expectShownAlike, logAsBefore } from '../helpers/entity
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { channelOf } from '../helpers/talk.ts';
 
 const MODERN = {
@@ -12,10 +12,10 @@ const MODERN = {
 };
 const OLD = { event_types: ['subscription'], include_subscribers: false };
 
-/** Of who is subscribed to what. */
+/** Registers the tests of events about subscriptions. */
 export function subscriptions(service: () => InProcess): void {
   const place = async () => {
-    const people = await organisation({}, { on: service() });
+    const people = await organization({}, { on: service() });
     const channel = await channelOf(people.owner, 'general', [people.owner]);
     return { ...people, channel };
   };
@@ -24,11 +24,11 @@ export function subscriptions(service: () => InProcess): void {
 
   describe('subscriptions', () => {
     test.for([
-      ['that know all', MODERN],
-      ['that know little', OLD],
-    ] as const)('that begin and end are shown as by themselves, and who else, to clients %s', async ([, options]) => {
+      ['with all capabilities', MODERN],
+      ['without capabilities', OLD],
+    ] as const)('events of begin and end, own and of others, equal queries for clients %s', async ([, options]) => {
       const { owner, member, moderator, channel } = await place();
-      // A guest would not see the channel any more.
+      // A guest could no longer see the channel after the subscription has ended.
       const readers = [owner, member, moderator];
       const join = () =>
         owner.ok('POST', '/users/me/subscriptions', { ...named, principals: [member.id, moderator.id] });
@@ -65,7 +65,7 @@ export function subscriptions(service: () => InProcess): void {
       }
     });
 
-    test('that end in a private channel tell who left what they knew of it, at once and later', async () => {
+    test('the event of removal from a private channel contains only the known name, live and later', async () => {
       const { owner, member, moderator } = await place();
       const secret = await channelOf(owner, 'secret', [owner, member, moderator], { invite_only: true });
       const options = { fetch_event_types: [] };
@@ -95,11 +95,11 @@ export function subscriptions(service: () => InProcess): void {
       expect((await member.query(`{ node(id: "${globalId('Channel', secret)}") { id } }`)).node).toBeNull();
     });
 
-    test('that change are shown with what changed, to their user', async () => {
+    test('events of changes contain the changed setting, for the user', async () => {
       const { owner, channel } = await place();
       const changes = {
         ...{ color: '#abcdef', is_muted: true, pin_to_top: true, desktop_notifications: false },
-        ...{ audible_notifications: true, push_notifications: true, email_notifications: false },
+        audible_notifications: true,
         wildcard_mentions_notify: false,
       };
       for (const [property, value] of Object.entries(changes)) {
@@ -108,7 +108,7 @@ export function subscriptions(service: () => InProcess): void {
             subscription_data: [{ stream_id: channel, property, value }],
           });
         const [heard = []] = await expectShownAlike([owner], change, MODERN);
-        // What is muted is told in the words of old clients as well.
+        // A muted subscription sends a second event with `in_home_view`, for old clients.
         expect(heard.length).toBe(property === 'is_muted' ? 2 : 1);
         const updated = heard.find(({ event }) => event.subscriptionSetting === property.toUpperCase());
         expect(updated?.event).toMatchObject({
@@ -116,9 +116,16 @@ export function subscriptions(service: () => InProcess): void {
         });
         expect(Object.values(updated?.event.subscription)).toContain(value);
       }
+      const stored = [{ stream_id: channel, property: 'push_notifications', value: true }];
+      const change = () => owner.ok('POST', '/users/me/subscriptions/properties', { subscription_data: stored });
+      const [[heard] = []] = await expectShownAlike([owner], change, MODERN);
+      expect(heard?.event).toMatchObject({
+        subscriptionSetting: 'OTHER',
+        subscription: { id: idOf(owner.id, channel) },
+      });
     });
 
-    test('come back with an archived channel to those who do not know archived ones', async () => {
+    test('unarchiving sends subscriptions to clients without the capability for archived channels', async () => {
       const { owner, member, channel } = await place();
       await owner.ok('POST', '/users/me/subscriptions', { ...named, principals: [member.id] });
       await owner.ok('DELETE', `/streams/${channel}`);
@@ -128,7 +135,7 @@ export function subscriptions(service: () => InProcess): void {
       expect(again?.event.subscriptions).toMatchObject([{ id: idOf(member.id, channel) }]);
     });
 
-    test('say over REST what they said', async () => {
+    test('events have the same fields over REST as a registration', async () => {
       const { owner, member } = await place();
       const { queue_id, last_event_id } = await member.register({ ...MODERN, fetch_event_types: ['subscription'] });
       await owner.ok('POST', '/users/me/subscriptions', { ...named, principals: [member.id] });
@@ -139,7 +146,7 @@ export function subscriptions(service: () => InProcess): void {
       expect(Object.keys(added.subscriptions[0]).sort()).toEqual(fields);
     });
 
-    test('of events logged before are shown as far as these tell, and read for the rest', async () => {
+    test('events logged by a previous version contain the logged fields, and the others are read', async () => {
       const { owner, realm, channel } = await place();
       const { subscriptions: known } = await owner.register({ ...MODERN, fetch_event_types: ['subscription'] });
       const [{ subscribers: _, ...wire }] = known;
@@ -164,7 +171,7 @@ export function subscriptions(service: () => InProcess): void {
       }
     });
 
-    test('of many are told without a statement for each who hears it', async () => {
+    test('events of other subscribers need no statement per recipient', async () => {
       const { owner, member } = await place();
       const shown = await expectAnswered(
         owner,

@@ -1,4 +1,4 @@
-"""Prints every message, and misses none: python3 client.py http://127.0.0.1:4000 iris@example.com:HER_API_KEY"""
+"""Prints every message, without missing any: python3 client.py http://127.0.0.1:4000 iris@example.com:HER_API_KEY"""
 import base64, json, sys, time
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
@@ -15,18 +15,18 @@ def call(method, path, **fields):
         return json.load(reply)
 
 
-# Register: in one reply a queue for all that happens from here on, and the state that it begins with.
+# Register: one response contains a queue for all events from here on, and the state at that position.
 state = call("POST", "/register", event_types='["message"]', fetch_event_types='["subscription"]')
 print("You see " + ", ".join(channel["name"] for channel in state["subscriptions"]), flush=True)
 last = state["last_event_id"]
 
-# Listen; and when the connection breaks, again, after the last event: the queue has kept what came meanwhile.
+# Listen. If the connection breaks, listen again after the last event: the queue keeps events meanwhile.
 while True:
     try:
         events = call("GET", "/events", queue_id=state["queue_id"], last_event_id=last)["events"]
     except (URLError, ConnectionError, TimeoutError) as error:
         if isinstance(error, HTTPError) and error.code < 500:
-            raise  # The queue is gone, unread for ten minutes: start over.
+            raise  # The queue expired, unread for ten minutes: start over.
         time.sleep(1)
         continue
     for event in events:

@@ -17,20 +17,20 @@ import {
   faredIn,
   ms,
   Neighbours,
-  Sender,
+  neighbourFigures,
+  SequentialSender,
   type Spell,
-  toldOf,
   type WatchedTrial,
 } from './neighbours.ts';
 import { type Outcome, some } from './outcome.ts';
 import { Client } from './requests.ts';
 import { withDatabase } from './truth.ts';
 
-/** How soon a node is not ready that has lost the database, and is again once it is back; with what a busy machine adds. */
+/** Longest time until a node that lost the database is not ready, and until it is ready again. Long enough for a busy machine. */
 const NOTICED_MS = 20_000;
 const RECOVERY_MS = 40_000;
 
-/** @returns After how many milliseconds; infinite when it has not come about in `patienceMs`. */
+/** Waits for a status of /readyz. @returns Milliseconds, or Infinity after `patienceMs`. */
 async function untilReadiness(url: string, status: number, patienceMs: number): Promise<number> {
   const since = performance.now();
   while (performance.now() - since < patienceMs) {
@@ -43,8 +43,8 @@ async function untilReadiness(url: string, status: number, patienceMs: number): 
 }
 
 /**
- * The network swallows everything between one node and the database: it says that it is not ready, refuses, and works again
- * afterwards; those of its organisation that come to the other node, and everybody else there, do not notice.
+ * The network between one node and the database drops everything. The node must report that it is not ready, refuse requests,
+ * and recover afterwards. Clients of the same and of other organizations at the other node must not be affected.
  */
 export async function cutOffTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);
@@ -52,9 +52,9 @@ export async function cutOffTrial({ databaseServer, seconds, isTimed }: WatchedT
   await using cut = await ServerProcess.start({ env: { ...service.env, DATABASE_URL: proxy.url } });
   const person = personOf(service.people, 'owner');
   const neighbours = await Neighbours.start(service.server.url, await makeNeighbour(service.server));
-  const [here, there]: [Sender[], Sender[]] = [[], []];
-  while (here.length < 4) here.push(await Sender.start(cut.url, person));
-  while (there.length < 4) there.push(await Sender.start(service.server.url, person));
+  const [here, there]: [SequentialSender[], SequentialSender[]] = [[], []];
+  while (here.length < 4) here.push(await SequentialSender.start(cut.url, person));
+  while (there.length < 4) there.push(await SequentialSender.start(service.server.url, person));
   let isOver = false;
   const sending = [...here, ...there].map((sender) => sender.until(() => isOver, { pauseMs: 50 }));
   const usual = await neighbours.during(sleep(seconds * 1_000));
@@ -87,13 +87,13 @@ export async function cutOffTrial({ databaseServer, seconds, isTimed }: WatchedT
     facts: {
       'not ready after': ms(noticed),
       'ready again after': ms(ready),
-      ...toldOf(neighbours, fared),
+      ...neighbourFigures(neighbours, fared),
       'requests to the node that was cut off': ends.toString(),
     },
     violations: [
-      ...(noticed === Number.POSITIVE_INFINITY ? ['the node that was cut off went on to say that it was ready'] : []),
-      ...(ready === Number.POSITIVE_INFINITY || again === undefined ? ['the node did not come back'] : []),
-      ...(failures.length > 0 ? [`requests were told ${some(failures)}`] : []),
+      ...(noticed === Number.POSITIVE_INFINITY ? ['the node that was cut off still reported that it was ready'] : []),
+      ...(ready === Number.POSITIVE_INFINITY || again === undefined ? ['the node did not recover'] : []),
+      ...(failures.length > 0 ? [`requests failed: ${some(failures)}`] : []),
       ...brokenBy(broken),
       ...neighbours.complaints(fared, { isTimed }),
     ],
@@ -101,13 +101,13 @@ export async function cutOffTrial({ databaseServer, seconds, isTimed }: WatchedT
   };
 }
 
-/** A Redis of the trial's own. */
+/** Starts a separate Redis server. */
 async function startRedis() {
   const port = await freePort();
   const process = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '']);
   process.stderr.resume();
   const ended = once(process, 'exit');
-  // With what is said of a command that is not there.
+  // Waits for the first output. If the command does not exist, `once` rejects because of the `error` event.
   await Promise.race([once(process.stdout, 'data'), ended]);
   process.stdout.resume();
   return {
@@ -123,12 +123,12 @@ async function startRedis() {
 }
 
 /**
- * The Redis of two nodes is paused, goes on, and is killed: nobody waits for it, what is sent at one node is heard at the other
- * all the same, and the log is not filled with it.
+ * The Redis of two nodes is paused, resumed and killed. Requests must not wait for it, events must still pass between the
+ * nodes, and the log must not fill up with messages about it.
  */
 export async function redisTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using redis = await startRedis();
-  // So many that nobody is refused, but each is counted there.
+  // Limits that are never reached, so that each request is still counted in Redis.
   const env = { REDIS_URL: redis.url, RATE_LIMIT_PER_USER: '1000000', RATE_LIMIT_PER_IP: '1000000' };
   await using service = await startDemo(databaseServer, env);
   await using other = await ServerProcess.start({ env: service.env });
@@ -150,9 +150,9 @@ export async function redisTrial({ databaseServer, seconds, isTimed }: WatchedTr
     node
       .log()
       .split('\n')
-      .filter((line) => line.includes('Redis')),
+      .filter((line) => line.includes('redis')),
   );
-  // Of each node: that it is away in three ways, paused and killed, and that it answers again in two.
+  // For each node: three messages for each of two outages (paused, killed), and two that Redis is back.
   const most = 2 * (2 * 3 + 2);
   return {
     trial: 'Redis paused, and killed',
@@ -164,8 +164,8 @@ export async function redisTrial({ databaseServer, seconds, isTimed }: WatchedTr
       'lines in the logs of two nodes': said.length,
     },
     violations: [
-      ...(again === undefined ? ['nobody could send without Redis'] : []),
-      ...(said.length > most ? [`the logs have ${said.length} lines of it`] : []),
+      ...(again === undefined ? ['sending without Redis failed'] : []),
+      ...(said.length > most ? [`the logs have ${said.length} lines about Redis`] : []),
       ...brokenBy(broken),
       ...[paused, killed].flatMap((it) => neighbours.complaints(inBoth(it), { isTimed })),
     ],
@@ -178,7 +178,7 @@ export async function redisTrial({ databaseServer, seconds, isTimed }: WatchedTr
 
 const HOUR_MS = 3_600_000;
 
-/** A node of the service whose clock is off, in this process: it serves nobody, but looks after all that is there. */
+/** Starts a node with a wrong clock in this process. It serves no requests but maintains all queues. */
 async function nodeBy(env: Environment, offMs: number) {
   const dataDir = newDataDir();
   const config = readConfig({ ...env, DATA_DIR: dataDir, LOG_LEVEL: 'silent' });
@@ -200,13 +200,16 @@ async function nodeBy(env: Environment, offMs: number) {
   };
 }
 
-/** Two nodes whose clocks are an hour ahead and behind look after the queues and the log of all: no queue ends, nothing is pruned. */
+/**
+ * Two nodes with clocks an hour ahead and behind maintain the queues and the log of all nodes. No queue may expire, and
+ * nothing may be pruned.
+ */
 export async function clocksTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);
   const { url } = service.server;
   const person = personOf(service.people, 'owner');
   const neighbours = await Neighbours.start(url, await makeNeighbour(service.server));
-  const sender = await Sender.start(url, person);
+  const sender = await SequentialSender.start(url, person);
   const listener = new Client(url, person);
   const { queue_id, last_event_id } = await listener.ask('POST', '/register', { event_types: ['message'] });
   const usual = await neighbours.during(sleep(seconds * 1_000));
@@ -228,7 +231,7 @@ export async function clocksTrial({ databaseServer, seconds, isTimed }: WatchedT
   let at = last_event_id;
   for (;;) {
     const { status, body } = await listener.rest('GET', '/events', { queue_id, last_event_id: at, dont_block: true });
-    if (status !== 200) throw new Error(`The queue has ended: ${JSON.stringify(body)}`);
+    if (status !== 200) throw new Error(`The queue has expired: ${JSON.stringify(body)}`);
     if (body.events.length === 0) break;
     for (const { message } of body.events) heard.add(message.content.replace(/<[^>]*>/g, ''));
     at = body.events.at(-1).id;
@@ -239,10 +242,10 @@ export async function clocksTrial({ databaseServer, seconds, isTimed }: WatchedT
   const fault = 'clocks an hour ahead, and behind';
   return {
     trial: fault,
-    facts: { acknowledged: sender.acknowledged.length, heard: heard.size, ...toldOf(neighbours, fared) },
+    facts: { acknowledged: sender.acknowledged.length, heard: heard.size, ...neighbourFigures(neighbours, fared) },
     violations: [
-      ...(unheard.length > 0 ? [`not heard: ${some(unheard)}`] : []),
-      ...(sender.failures.length > 0 ? [`requests were told ${some(sender.failures)}`] : []),
+      ...(unheard.length > 0 ? [`not received: ${some(unheard)}`] : []),
+      ...(sender.failures.length > 0 ? [`requests failed: ${some(sender.failures)}`] : []),
       ...brokenBy(broken),
       ...neighbours.complaints(fared, { isTimed }),
     ],

@@ -8,15 +8,15 @@ import { asOwner, type Owner, postgresProgram } from './postgres-programs.ts';
 
 const run = promisify(execFile);
 
-/** Nothing here outlives a loss of power, and nobody comes but from this machine. */
+/** Server settings: no durability needed, connections from this machine only. */
 const SETTINGS = ['fsync=off', 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'shared_buffers=32MB'];
 
-/** What a server that comes from a back-up is to do: see `Cluster.changeTo`. */
+/** How a server started from a back-up recovers. See `Cluster.changeTo`. */
 export type Recovery = 'none' | 'point in time';
 
 /**
- * A PostgreSQL cluster of the trial's own, of which back-ups are made and restored: always at the same address. Its programs
- * refuse to run as root: then the user "postgres" runs them.
+ * A separate PostgreSQL cluster, always at the same address, that can be backed up and restored. PostgreSQL's programs refuse
+ * to run as root. In that case the user "postgres" runs them.
  */
 export class Cluster implements AsyncDisposable {
   readonly #port: number;
@@ -49,31 +49,31 @@ export class Cluster implements AsyncDisposable {
     return this.#urlAt(this.#port);
   }
 
-  /** A file of the trial's own, that its programs may write. */
+  /** Returns the path of a file in the trial's folder, which PostgreSQL's programs can write. */
   path(name: string): string {
     return join(this.#folder, name);
   }
 
-  /** Runs one of PostgreSQL's programs. @returns What it prints. */
+  /** Runs one of PostgreSQL's programs. @returns Its output. */
   async program(name: string, args: readonly string[]): Promise<string> {
     const { stdout } = await run(postgresProgram(name), args, { ...this.#owner, cwd: this.#folder });
     return stdout;
   }
 
-  /** Copies the whole cluster, as it is by now. @returns What `changeTo` takes. */
+  /** Copies the cluster in its current state. @returns The folder of the copy, for `changeTo`. */
   async backUp(): Promise<string> {
     const copy = this.path(`copy-${++this.#copies}`);
     await this.program('pg_basebackup', ['-D', copy, '-d', this.url, '--checkpoint=fast', '--no-sync']);
     return copy;
   }
 
-  /** Stops, and starts a copy instead. */
+  /** Stops the server and starts a copy in its place. */
   async changeTo(copy: string, recovery: Recovery = 'none'): Promise<void> {
     await this.#stop(this.#data);
     this.#data = copy;
     const settings = join(copy, 'postgresql.auto.conf');
     if (recovery === 'point in time') {
-      // Up to where the copy is consistent, and on from there.
+      // Recovers until the copy is consistent, then promotes.
       writeFileSync(join(copy, 'recovery.signal'), '');
       writeFileSync(
         settings,
@@ -81,17 +81,17 @@ export class Cluster implements AsyncDisposable {
       );
     }
     await this.#start(copy, this.#port);
-    // Or the next copy would stop following where it is consistent.
+    // Resets the settings: a later copy that contained them would stop recovery where it becomes consistent.
     writeFileSync(settings, '');
   }
 
-  /** Has a standby follow, at an address of its own. @returns Has the standby take this one's place, when that is stopped. */
+  /** Starts a standby at its own address. @returns A function that stops the primary and puts the standby in its place. */
   async follow(): Promise<() => Promise<void>> {
     const [copy, port] = [this.path(`copy-${++this.#copies}`), await freePort()];
     await this.program('pg_basebackup', ['-D', copy, '-d', this.url, '--checkpoint=fast', '--no-sync', '-R']);
     await this.#start(copy, port);
     return async () => {
-      // It sends all that it has before it ends.
+      // In a fast shutdown, the primary sends all remaining changes to the standby before it ends.
       await this.#stop(this.#data);
       await this.program('pg_ctl', ['promote', '-w', '-D', copy]);
       await this.#stop(copy);
@@ -119,7 +119,7 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-/** Gives a folder to who runs PostgreSQL's programs. */
+/** Makes the user who runs PostgreSQL's programs the owner of a folder. */
 function ownerOf(folder: string): Owner {
   const owner = asOwner();
   if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);

@@ -11,10 +11,10 @@ import { seeded } from './random.ts';
 import { Client } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
-/** How long the readers have, in the end, to get what is left for them. */
+/** Timeout for the readers to receive the remaining events. */
 const CATCH_UP_MS = 30_000;
 
-/** Has `writers` processes commit `events` events between them. */
+/** Commits `events` events, distributed over `writers` processes. */
 async function commit(orders: Orders, writers: number): Promise<Done> {
   const parts = Array.from({ length: writers }, async (_, i) => {
     const child = fork(`${import.meta.dirname}/committer.ts`, { execArgv: ['--disable-warning=ExperimentalWarning'] });
@@ -34,18 +34,18 @@ async function commit(orders: Orders, writers: number): Promise<Done> {
   };
 }
 
-/** What a trial of committing processes needs of the database. */
+/** Direct access to the database for trials with committing processes. */
 interface Log {
   readonly client: pg.Client;
   readonly channelIds: readonly number[];
   deadlocks(): Promise<number>;
-  /** Ids of the events the user hears after a position, in the order of the log. */
+  /** Returns the ids of the events for a user after a position, in the order of the log. */
   idsFor(userId: number, after: number): Promise<number[]>;
 }
 
 async function openLog({ databaseUrl }: DemoService): Promise<Log> {
-  // Deadlocks are found when somebody has waited for this long: a second, unless said otherwise, which would make the
-  // trial long and not different.
+  // PostgreSQL checks for a deadlock after a transaction has waited this long. The default of one second would make the
+  // trial longer but not different.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query(
@@ -71,23 +71,24 @@ async function openLog({ databaseUrl }: DemoService): Promise<Log> {
   };
 }
 
-/** What `listener` missed, made up, or got in another order than the log has it. */
+/** Returns the events that `listener` missed, received without reason, or received in another order than in the log. */
 export async function compareWithDue(listener: Listener, due: readonly number[]): Promise<string[]> {
-  const { name, heard } = listener;
-  await eventually(() => heard.ids.size >= due.length, CATCH_UP_MS);
+  const { name, received } = listener;
+  await eventually(() => received.ids.size >= due.length, CATCH_UP_MS);
   await listener.stop();
-  const missed = without(due, heard.ids);
-  const inOrder = [...heard.ids].join() === due.join();
+  const missed = without(due, received.ids);
+  const inOrder = [...received.ids].join() === due.join();
   return [
-    ...heard.violations.lines.map((what) => `${name}: ${what}`),
-    ...(missed.length > 0 ? [`${name} never heard ${some(missed)}`] : []),
-    ...(missed.length === 0 && !inOrder ? [`${name} heard what the log does not hold, or in another order`] : []),
+    ...received.violations.lines.map((what) => `${name}: ${what}`),
+    ...(missed.length > 0 ? [`${name} did not receive ${some(missed)}`] : []),
+    ...(missed.length === 0 && !inOrder ? [`${name} received events not in the log, or out of order`] : []),
   ];
 }
 
 /**
- * Writers in processes of their own, each with random delays before it appends and some with locks in different orders,
- * and one reader on a node of the service: nothing is skipped, ids come in order, and no deadlock survives the retries.
+ * Separate processes commit events, with random delays before they append, and some with locks in different orders. One
+ * client reads from a node of the service. No event may be skipped, ids must be in order, and retries must resolve all
+ * deadlocks.
  */
 export async function eightWritersTrial({
   databaseServer,
@@ -122,9 +123,14 @@ export async function eightWritersTrial({
   return {
     trial: 'eight writers, one reader',
     facts: {
-      ...{ events: due.length, heard: reader.heard.ids.size, 'heard again': reader.heard.duplicates, deadlocks },
-      'changes tried again': done.retries,
-      'commits a second': Math.round(done.committed / seconds),
+      ...{
+        events: due.length,
+        heard: reader.received.ids.size,
+        'received again': reader.received.duplicates,
+        deadlocks,
+      },
+      'retried changes': done.retries,
+      'commits per second': Math.round(done.committed / seconds),
     },
     violations,
   };
@@ -142,7 +148,7 @@ async function listenEverywhere(urls: readonly string[], person: Person): Promis
   return listeners;
 }
 
-/** The nodes commit as well: what one hands its own readers at once meets what it reads of the others. */
+/** Writes at all nodes, so that events that a node commits itself interleave with events that it reads from the log. */
 async function writeEverywhere(urls: readonly string[], person: Person, seed: number) {
   const random = seeded(seed);
   const writers: Writer[] = [];
@@ -162,8 +168,8 @@ async function writeEverywhere(urls: readonly string[], person: Person, seed: nu
 }
 
 /**
- * Heartbeats on several nodes while other processes commit, some of them with ids given out a while before the commit:
- * a listener with little to hear, and heartbeats in between, loses nothing.
+ * Nodes send heartbeats while other processes commit, some with event ids assigned some time before the commit. A listener
+ * with few events and heartbeats in between must not lose any event.
  */
 export async function heartbeatTrial({
   databaseServer,
@@ -189,7 +195,7 @@ export async function heartbeatTrial({
     const orders = {
       databaseUrl: service.databaseUrl ?? '',
       ...{ seed, events, readerId: personOf(service.people, 'member').userId, channelIds: log.channelIds },
-      // Silences in between let the counter be bumped, not only read.
+      // In the pauses, event ids are reserved for heartbeats instead of only read.
       ...{ quietId: quiet.userId, quietEvery: 5, pauseMs: 60 },
     };
     const done = await commit(orders, 3);
@@ -197,8 +203,8 @@ export async function heartbeatTrial({
     await quieten(listeners);
     const truth = await compareWithTruth(service, writers, listeners);
     const violations = [...done.failures.map((failure) => `a change failed: ${failure}`), ...truth.violations];
-    const heartbeats = listeners.reduce((sum, { heard }) => sum + heard.heartbeats, 0);
-    if (heartbeats === 0) violations.push('no heartbeat was sent: the trial tried nothing');
+    const heartbeats = listeners.reduce((sum, { received }) => sum + received.heartbeats, 0);
+    if (heartbeats === 0) violations.push('no heartbeat was sent: the trial tested nothing');
     return {
       trial: `heartbeats on ${nodes} nodes beside commits`,
       facts: { commits: done.committed, listeners: listeners.length, 'events for each': truth.events, heartbeats },

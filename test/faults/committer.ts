@@ -1,4 +1,4 @@
-// One writing process of the trials in commits.ts: it commits events through `transact` as a node of the service does.
+// A writing process of the trials in commits.ts. It commits events through `transact`, as a node of the service does.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { App } from '../../src/access/context.ts';
@@ -11,30 +11,30 @@ import type { Tx } from '../../src/platform/db/client.ts';
 import { openDatabase } from '../../src/platform/db/client.ts';
 import { between, type Random, seeded } from './random.ts';
 
-/** What a committing process is told to do. */
+/** Parameters of a committing process. */
 export interface Orders {
   readonly databaseUrl: string;
   readonly seed: number;
   readonly events: number;
-  /** Who writes, and who hears of everything. */
+  /** The user who writes and who receives every event. */
   readonly readerId: number;
-  /** Who hears of one event in `quietEvery`, which is of a draft of theirs. */
+  /** The user who receives only one event in `quietEvery`, about a draft of their own. */
   readonly quietId: number;
   readonly quietEvery: number;
   /** Longest pause between two changes. */
   readonly pauseMs: number;
-  /** Rows some changes lock two of, in whatever order. */
+  /** Rows of which some changes lock two, in random order. */
   readonly channelIds: readonly number[];
 }
 
-/** What became of it. */
+/** Result of a committing process. */
 export interface Done {
   readonly committed: number;
   readonly failures: readonly string[];
   readonly retries: number;
 }
 
-/** As much of the service as a change needs; it tells the nodes of its events, and has no readers of its own. */
+/** Opens as much of the service as a change needs. It publishes its events to the nodes but has no subscribers. */
 async function openNode(databaseUrl: string): Promise<{ app: App; close(): Promise<void> }> {
   const { REDIS_URL } = process.env;
   const secret = { SECRET_KEY: 'x'.repeat(32), DATABASE_POOL_SIZE: '2' };
@@ -45,7 +45,7 @@ async function openNode(databaseUrl: string): Promise<{ app: App; close(): Promi
   return {
     app: { config, database, db: database.db, hub, now: () => new Date() } as unknown as App,
     async close() {
-      // The last hint waits a moment for others to go with it.
+      // The bus delays the last notification for a moment, to batch it with others.
       await sleep(50);
       await bus.close();
       await database.close();
@@ -71,7 +71,7 @@ async function commitAll(orders: Orders): Promise<Done> {
           data: { ...author, type: '', to: [], topic: '', content, lastEditedAt: new Date() },
         });
         const audience = users(quiet ? [reader.id, orders.quietId] : [reader.id]);
-        // Now and then the ids are given out for a while before they are to be seen.
+        // In 3 % of the changes, the commit comes some time after the event ids were assigned.
         const late = random() < 0.03 ? between(random, 1, 15) : 0;
         emit(draftsAdded([draft], reader.realm), audience, () => sleep(late));
       });
@@ -85,7 +85,7 @@ async function commitAll(orders: Orders): Promise<Done> {
   return { committed, failures, retries: runs - orders.events };
 }
 
-/** A delay before the events are appended; in one change of five, locks that other changes take in another order. */
+/** Waits for a random time. In every fifth change on average, first locks rows that other changes lock in a different order. */
 async function waitAndLock(tx: Tx, { channelIds }: Orders, random: Random): Promise<void> {
   if (random() < 0.2) {
     for (const id of [0, 0].map(() => channelIds[between(random, 0, channelIds.length)] ?? 0)) {

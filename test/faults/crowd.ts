@@ -13,50 +13,50 @@ import {
   endsOf,
   ms,
   Neighbours,
-  Sender,
+  neighbourFigures,
+  SequentialSender,
   type Spell,
-  toldOf,
   type WatchedTrial,
 } from './neighbours.ts';
 import { type Outcome, some } from './outcome.ts';
 import { type Compared, faredBeside, PlainWork, plainRequest } from './plain-work.ts';
 import { Client, hostHeader } from './requests.ts';
-import type { Misheard, tasks as socketTasks } from './sockets.ts';
+import type { ReceiptFaults, tasks as socketTasks } from './sockets.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
-/** Messages that are sent when the one before has come to all, and how often. */
+/** Number of messages that are each sent after the previous one has reached all sockets, and the interval. */
 const [ALONE, PACE_MS] = [10, 1_500];
-/** Messages that are sent at once, how often, and how long each time is watched. */
+/** Number of concurrent messages, number of rounds, and duration of the measurement of each round. */
 const [TRAIN, TRAINS, TRAIN_MS] = [10, 3, 4_000];
-/** What has not run yet is slow the first times. */
+/** Number of messages before the measurement: they warm up the JIT compiler. */
 const WARM_UP = 4;
-/** How many sockets the neighbours have: one each. */
+/** Number of sockets of the unaffected organization, one for each queue. */
 const FEW = 3;
-/** How many clients of the organisation make the plain requests that a message is compared with. */
+/** Number of clients of the organization that make the plain requests for comparison. */
 const PLAIN_CLIENTS = 20;
 const PATIENCE_MS = 30_000;
-/** What a process opens besides sockets. */
+/** Number of files a process opens in addition to sockets. */
 const SPARE_FILES = 500;
-/** Whoever reads what is written to them does not call this late. */
+/** Longest delay that is never a violation, since a client does not notice it. */
 const SOON_MS = 100;
 
-/** One message, or several at once, in milliseconds from their sending. */
+/** Times of one message, or of several concurrent ones, in milliseconds from sending. */
 interface Telling {
   readonly acknowledged: number;
-  /** To the last socket. */
+  /** Time of the last delivery to any socket. */
   readonly heard: number;
 }
 
-/** Sockets in a process of their own. */
+/** Sockets in a separate process. */
 type Sockets = Worker<typeof socketTasks>;
 
 const startSockets = (): Sockets => new Worker(`${import.meta.dirname}/sockets.ts`);
 
-/** How a number is known of what a `Sender` sent. */
+/** Returns the number in the content of a message from a `SequentialSender`. */
 const numberOf = (content: string): number => Number(/\d+/.exec(content));
 
-/** Sends a message as each of these, and waits until it has come to all sockets. */
-async function tell(senders: readonly Sender[], sockets: Sockets): Promise<Telling> {
+/** Sends a message as each sender, and waits until all messages have reached all sockets. */
+async function tell(senders: readonly SequentialSender[], sockets: Sockets): Promise<Telling> {
   const sentAt = performance.timeOrigin + performance.now();
   await Promise.all(senders.map((sender) => sender.send()));
   const acknowledged = Math.max(...senders.map(({ took }) => took.at(-1) ?? Number.POSITIVE_INFINITY));
@@ -68,7 +68,7 @@ async function tell(senders: readonly Sender[], sockets: Sockets): Promise<Telli
   return { acknowledged, heard: Math.max(...arrivals.map(({ lastAt }) => lastAt)) - sentAt };
 }
 
-/** Opens a socket for each of many people of the demo organisation, who all are subscribed to one channel. */
+/** Opens a socket for each of `count` users of the demo organization, all subscribed to one channel. */
 async function openCrowd(
   service: DemoService,
   owner: Person,
@@ -92,12 +92,12 @@ async function openCrowd(
   return sockets;
 }
 
-/** What the sockets heard otherwise than the log has it of a channel, from a position on. */
+/** Compares the messages the sockets received with those in the log of a channel, after a position. */
 async function comparedWithLog(
   service: DemoService,
   sockets: Sockets,
   { channelId, startId }: { readonly channelId: number; readonly startId: number },
-): Promise<Misheard> {
+): Promise<ReceiptFaults> {
   const rows = await withDatabase(service, (query) =>
     query(
       `SELECT substring(content FROM '^sent (\\d+)\\.')::int AS number FROM message
@@ -108,45 +108,46 @@ async function comparedWithLog(
   return sockets.ask('compare', { numbers: rows.map(({ number }) => Number(number)) });
 }
 
-const toBroken = ({ lost, repeated, outOfOrder }: Misheard): Broken => ({
+const toBroken = ({ lost, repeated, outOfOrder }: ReceiptFaults): Broken => ({
   lost,
   repeated,
   outOfOrder,
   refusedButDone: 0,
 });
 
-const misheardBy = (who: string, { lost, repeated, outOfOrder, strange }: Misheard): string[] => [
-  ...(lost > 0 ? [`${who} never heard ${lost} messages`] : []),
-  ...(repeated > 0 ? [`${who} heard ${repeated} messages again`] : []),
-  ...(outOfOrder > 0 ? [`${who} heard ${outOfOrder} messages after later ones`] : []),
-  ...(strange > 0 ? [`${who} heard ${strange} messages that were not for them`] : []),
+const misheardBy = (who: string, { lost, repeated, outOfOrder, strange }: ReceiptFaults): string[] => [
+  ...(lost > 0 ? [`${who} did not receive ${lost} messages`] : []),
+  ...(repeated > 0 ? [`${who} received ${repeated} messages twice`] : []),
+  ...(outOfOrder > 0 ? [`${who} received ${outOfOrder} messages after later ones`] : []),
+  ...(strange > 0 ? [`${who} received ${strange} messages that were not for them`] : []),
 ];
 
-/** What was measured of messages to all. */
-interface Told {
+/** Measurements of messages to all sockets. */
+interface CrowdMeasurements {
   readonly tellings: readonly Telling[];
   readonly compared: readonly Compared[];
 }
 
-const middleOf = ({ tellings }: Told, what: keyof Telling) => median(tellings.map((telling) => telling[what]));
-const slowest = ({ tellings }: Told) => Math.max(...tellings.map(({ acknowledged }) => acknowledged));
+const middleOf = ({ tellings }: CrowdMeasurements, what: keyof Telling) =>
+  median(tellings.map((telling) => telling[what]));
+const slowest = ({ tellings }: CrowdMeasurements) => Math.max(...tellings.map(({ acknowledged }) => acknowledged));
 
-const factsOf = (told: Told) => {
+const factsOf = (told: CrowdMeasurements) => {
   const cpu = median(told.compared.map(({ taken }) => taken.cpuSeconds));
-  return `${ms(middleOf(told, 'acknowledged'))}, the last socket after ${ms(middleOf(told, 'heard'))}, ${ms(1_000 * cpu)} of a processor`;
+  return `${ms(middleOf(told, 'acknowledged'))}, the last socket after ${ms(middleOf(told, 'heard'))}, ${ms(1_000 * cpu)} of CPU`;
 };
 
-/** Whether senders wait until all have heard. */
-const waitsOf = (what: string, told: Told): string[] =>
+/** Returns a violation if senders wait for the deliveries: acknowledged after half of the delivery time. */
+const waitsOf = (what: string, told: CrowdMeasurements): string[] =>
   middleOf(told, 'acknowledged') > middleOf(told, 'heard') / 2
-    ? [`${what} was acknowledged after ${factsOf(told)}: its sender waits for those who hear it`]
+    ? [`${what} was acknowledged after ${factsOf(told)}: the sender waits for the recipients`]
     : [];
 
-/** The neighbours' sockets, and how late they are told in some rounds. */
+/** The sockets of the unaffected organization, and the delays of their deliveries. */
 class Few implements AsyncDisposable {
   readonly #sockets = startSockets();
   readonly #neighbours: Neighbours;
-  /** Where the log was when they were opened. */
+  /** Last event id when the sockets were opened. */
   #startId = 0;
 
   private constructor(neighbours: Neighbours) {
@@ -167,12 +168,12 @@ class Few implements AsyncDisposable {
     return few;
   }
 
-  compared(service: DemoService): Promise<Misheard> {
+  compared(service: DemoService): Promise<ReceiptFaults> {
     const channelId = this.#neighbours.senders[0]?.channelId ?? 0;
     return comparedWithLog(service, this.#sockets, { channelId, startId: this.#startId });
   }
 
-  /** How long after its sender had the answer the last of them had a message, for 95 of 100. */
+  /** Returns the 95th percentile of the delay from the answer to the sender to the last delivery. */
   async lateIn(spells: readonly Spell[]): Promise<number> {
     const arrivals = await this.#sockets.ask('arrivals', undefined);
     const late = this.#neighbours.senders.flatMap(({ acknowledged, acknowledgedAt }) =>
@@ -191,25 +192,25 @@ class Few implements AsyncDisposable {
 }
 
 /**
- * Messages to very many open sockets, one after the other and ten at once: each hears each of them once and in order, the
- * sender does not wait for that, and another organisation at the same node, whose people have sockets as well, notices as
- * much as of plain requests that take as long.
+ * Sends messages to very many open sockets, one at a time and ten concurrently. Each socket must receive each message once
+ * and in order, and the sender must not wait for that. Another organization at the same node has sockets as well. It must
+ * not be affected more than by plain requests that take as much CPU time.
  */
 export async function crowdTrial({
   databaseServer,
   sockets: count,
   isTimed,
 }: Omit<WatchedTrial, 'seconds'> & { readonly sockets: number }): Promise<Outcome> {
-  if (mostOpenFiles() < count + SPARE_FILES) throw new Error(`${count} sockets take as many open files`);
-  // Heartbeats as in earnest: those of tests would come to all sockets every other second. Of all places one address, from
-  // which they all come here, has half at the most.
+  if (mostOpenFiles() < count + SPARE_FILES) throw new Error(`The limit of open files is too low for ${count} sockets`);
+  // Production heartbeats: those of tests would reach all sockets every other second. MAX_SOCKETS is four times the number
+  // of sockets, because one IP address, from which all of them connect, can use at most half.
   const env = { EVENT_HEARTBEAT_SECONDS: undefined, MAX_SOCKETS: String(4 * count) };
   await using service = await startDemo(databaseServer, env);
   const { url } = service.server;
   const owner = personOf(service.people, 'owner');
-  const senders: Sender[] = [];
-  while (senders.length < TRAIN) senders.push(await Sender.start(url, owner));
-  const [sender] = senders as [Sender, ...Sender[]];
+  const senders: SequentialSender[] = [];
+  while (senders.length < TRAIN) senders.push(await SequentialSender.start(url, owner));
+  const [sender] = senders as [SequentialSender, ...SequentialSender[]];
   await using crowd = await openCrowd(service, owner, { channelId: sender.channelId, count });
   const neighbour = await makeNeighbour(service.server);
   const neighbours = await Neighbours.start(url, neighbour);
@@ -220,7 +221,7 @@ export async function crowdTrial({
   );
   for (let i = 0; i < WARM_UP; i++) await tell(i % 2 === 0 ? [sender] : senders, crowd);
 
-  const run = async (by: readonly Sender[], times: number, paceMs: number): Promise<Told> => {
+  const run = async (by: readonly SequentialSender[], times: number, paceMs: number): Promise<CrowdMeasurements> => {
     const [tellings, compared]: [Telling[], Compared[]] = [[], []];
     const once = async () => void tellings.push(await tell(by, crowd));
     while (compared.length < times) {
@@ -231,7 +232,7 @@ export async function crowdTrial({
   const alone = await run([sender], ALONE, PACE_MS);
   const train = await run(senders, TRAINS, TRAIN_MS);
   for (const one of [...senders, neighbours]) one.close();
-  // For what is on its way to the neighbours.
+  // Time for the last deliveries to the unaffected organization.
   await sleep(1_000);
 
   const rounds = [...alone.compared, ...train.compared];
@@ -247,27 +248,27 @@ export async function crowdTrial({
   return {
     trial: `messages to ${many} open sockets`,
     facts: {
-      'one is acknowledged after': factsOf(alone),
-      [`the last of ${TRAIN} at once`]: factsOf(train),
-      ...toldOf(neighbours, besideOne),
-      [`beside ${TRAIN} at once`]: toldOf(neighbours, besideTrain)["neighbours' p95"],
-      "neighbours' sockets, after the answer": `${ms(lateBefore)} before, ${ms(lateMeanwhile)} meanwhile`,
+      'one message is acknowledged after': factsOf(alone),
+      [`the last of ${TRAIN} concurrent messages`]: factsOf(train),
+      ...neighbourFigures(neighbours, besideOne),
+      [`beside ${TRAIN} concurrent messages`]: neighbourFigures(neighbours, besideTrain)["neighbours' p95"],
+      "delay of neighbours' deliveries after the answer": `${ms(lateBefore)} before, ${ms(lateMeanwhile)} meanwhile`,
       'messages to all': endsOf(senders).toString(),
     },
     violations: [
-      ...(failures.length > 0 ? [`those who sent to all were told ${some(failures)}`] : []),
+      ...(failures.length > 0 ? [`sends to all failed: ${some(failures)}`] : []),
       ...brokenBy(sent),
       ...misheardBy('the sockets', heard),
       ...misheardBy("the neighbours' sockets", heardByFew),
       ...(isTimed ? [...waitsOf('one message', alone), ...waitsOf(`the last of ${TRAIN}`, train)] : []),
       ...(isTimed && lateMeanwhile > Math.max(SOON_MS, 2 * lateBefore)
-        ? [`neighbours heard each other ${ms(lateMeanwhile)} late, and ${ms(lateBefore)} before`]
+        ? [`neighbours' deliveries were ${ms(lateMeanwhile)} late, ${ms(lateBefore)} before`]
         : []),
       ...[besideOne, besideTrain].flatMap((fared) => neighbours.complaints(fared, { isTimed })),
     ],
     felt: [
       { fault: `a message to ${many} sockets`, ...broken, gap: slowest(alone), neighbours: besideOne },
-      { fault: `${TRAIN} messages at once to them`, ...broken, gap: slowest(train), neighbours: besideTrain },
+      { fault: `${TRAIN} concurrent messages to each`, ...broken, gap: slowest(train), neighbours: besideTrain },
     ],
   };
 }

@@ -7,14 +7,15 @@ import { between, type Random, seeded } from './random.ts';
 import { Client, type QueueStart } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
-/** Enough for every trial that does not hang. */
+/** Timeout of the trial, longer than it takes unless it hangs. */
 const PATIENCE_MS = 240_000;
 
 /**
- * Connections cut off after so many bytes of the answer, for each transport: exactly once, after removing what was seen.
+ * Cuts connections after various numbers of bytes of the answer, for each transport. Each event must arrive exactly once
+ * after duplicates are removed.
  *
- * @param positions How many cuts for each transport: the first bytes one by one, then anywhere, some after so much that
- *   the connection has lived for a while.
+ * @param positions Number of cuts for each transport. Half are at regular steps through the first bytes, the others at random
+ *   positions. Some of these are so late that the connection has existed for a while.
  */
 export async function cutTrial({
   databaseServer,
@@ -46,7 +47,7 @@ export async function cutTrial({
   if (databaseServer === undefined) await server.stop();
   const { events, violations } = await compareWithTruth(service, [writer], listeners);
   const unfinished = proxies.flatMap(({ cuts }, i) =>
-    cuts < positions ? [`${TRANSPORTS[i]} got through only ${cuts} of ${positions} cuts`] : [],
+    cuts < positions ? [`${TRANSPORTS[i]} reached only ${cuts} of ${positions} cuts`] : [],
   );
   return {
     trial: 'connections cut off at many bytes',
@@ -55,9 +56,9 @@ export async function cutTrial({
       events,
       acknowledged: writer.acknowledged.length,
       ...Object.fromEntries(
-        listeners.map(({ heard }, i) => [
+        listeners.map(({ received }, i) => [
           TRANSPORTS[i] ?? '',
-          `${heard.connections} connections, ${heard.ids.size} events, ${heard.duplicates} again`,
+          `${received.connections} connections, ${received.ids.size} events, ${received.duplicates} received again`,
         ]),
       ),
     },
@@ -65,7 +66,7 @@ export async function cutTrial({
   };
 }
 
-/** A queue for each transport, with something in it from the first connection on. */
+/** Registers a queue for each transport. Each contains events from the first connection on. */
 async function makeQueues(client: Client): Promise<QueueStart[]> {
   const queues: QueueStart[] = [];
   while (queues.length < TRANSPORTS.length) queues.push(await client.register());
@@ -74,7 +75,7 @@ async function makeQueues(client: Client): Promise<QueueStart[]> {
   return queues;
 }
 
-/** Heads are short, frames follow: each byte of the beginning, then what is rarer the further away. */
+/** Returns positions of cuts. HTTP heads are short, followed by frames: half within the first 1,200 bytes, fewer later. */
 function places(random: Random, count: number): number[] {
   return Array.from({ length: count }, (_, i) => {
     if (i % 2 === 0) return (i / 2) * Math.max(1, Math.floor(1_200 / count));

@@ -5,29 +5,31 @@ import { runCommand } from '../helpers/control.ts';
 import { createDatabase, type TestDatabase } from '../helpers/database.ts';
 import { AS_SERVED, type Environment, ServerProcess } from '../helpers/process.ts';
 
-/** Somebody of the demo organisation. */
+/** A user of the demo organization, or of another one. */
 export interface Person {
   readonly role: string;
   readonly userId: number;
-  /** For the Authorization header. */
+  /** Value of the Authorization header. */
   readonly basic: string;
-  /** Of an organisation other than the demo one. */
+  /** Subdomain of the organization. Absent: the demo organization. */
   readonly subdomain?: string;
 }
 
-/** A server process of the trial's own with the demo organisation, on a database of its own. */
+/** A separate server process with the demo organization, on a separate database. */
 export interface DemoService extends AsyncDisposable {
   readonly server: ServerProcess;
-  /** PostgreSQL; undefined: embedded, in the server's data directory. */
+  /** URL of the PostgreSQL database. Undefined: the embedded database in the server's data directory. */
   readonly databaseUrl: string | undefined;
-  /** What every further node of it must run with. */
+  /** Environment for further nodes of this service. */
   readonly env: Environment;
   readonly people: readonly Person[];
 }
 
 /**
- * @param databaseServer PostgreSQL, on which a database is made; undefined: the embedded database.
- * @param dataDir Default: a new one, removed in the end.
+ * Starts a service with the demo organization.
+ *
+ * @param databaseServer PostgreSQL server on which a database is created. Undefined: the embedded database.
+ * @param dataDir Default: a new directory, removed on disposal.
  */
 export async function startDemo(
   databaseServer: string | undefined,
@@ -54,7 +56,7 @@ export async function startDemo(
   };
 }
 
-/** Those of a demo, by their keys. */
+/** Reads the users of a demo and their API keys from its data directory. */
 export function peopleOf(dataDir: string): Person[] {
   const { users } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as {
     users: { role: string; email: string; user_id: number; api_key: string }[];
@@ -66,15 +68,15 @@ export function peopleOf(dataDir: string): Person[] {
   }));
 }
 
-/** An organisation other than the demo one. */
-export interface OtherOrganisation {
+/** An organization other than the demo one. */
+export interface OtherOrganization {
   readonly realmId: number;
   readonly owner: Person;
   readonly members: readonly Person[];
 }
 
-/** Makes another organisation, of an owner and so many members, on a server that runs. */
-export async function makeOrganisation({ dataDir }: ServerProcess, memberCount: number): Promise<OtherOrganisation> {
+/** Creates another organization on a running server, with an owner and `memberCount` members. */
+export async function makeOrganization({ dataDir }: ServerProcess, memberCount: number): Promise<OtherOrganization> {
   const subdomain = `n${randomBytes(8).toString('hex')}`;
   const memberNames = Array.from({ length: memberCount }, (_, i) => `member ${i + 1}`);
   const people = [{ name: 'owner', role: 'owner' }, ...memberNames.map((name) => ({ name, role: 'member' }))];
@@ -86,17 +88,17 @@ export async function makeOrganisation({ dataDir }: ServerProcess, memberCount: 
     ...{ role, userId: user_id, subdomain },
     basic: `Basic ${Buffer.from(`${email}:${api_key}`).toString('base64')}`,
   }));
-  if (owner === undefined) throw new Error('Nobody was made');
+  if (owner === undefined) throw new Error('No user was created');
   return { realmId: realm_id, owner, members };
 }
 
-/** Makes another organisation, of an owner alone, on a server that runs. */
+/** Creates another organization on a running server, with an owner only. */
 export const makeNeighbour = async (server: ServerProcess): Promise<Person> =>
-  (await makeOrganisation(server, 0)).owner;
+  (await makeOrganization(server, 0)).owner;
 
-/** The first person of each role. */
+/** Returns the first user with a role. */
 export function personOf(people: readonly Person[], role: string): Person {
   const found = people.find((person) => person.role === role);
-  if (found === undefined) throw new Error(`The demo organisation has no ${role}`);
+  if (found === undefined) throw new Error(`The demo organization has no ${role}`);
   return found;
 }

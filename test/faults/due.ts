@@ -12,9 +12,9 @@ import {
   faredIn,
   ms,
   Neighbours,
-  Sender,
+  neighbourFigures,
+  SequentialSender,
   type Spell,
-  toldOf,
   type WatchedTrial,
 } from './neighbours.ts';
 import { type Outcome, some } from './outcome.ts';
@@ -23,20 +23,20 @@ import { Client } from './requests.ts';
 import { compare, type Planned, wordsOf } from './scheduled.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
-/** Whose messages they are. */
+/** Number of users whose messages are due. */
 const OWNERS = 100;
-/** How many of the neighbours' are due in the same second. */
+/** Number of messages of the unaffected organization that are due in the same second. */
 const NEIGHBOURS_DUE = 20;
-/** Longer than it takes to have them all stand. */
+/** Time from the start of scheduling to the due time, longer than scheduling takes. */
 const LEAD_MS = 15_000;
-/** How long the service has to send what is due; the last are late by far. */
+/** Timeout for sending all due messages. The last ones are sent far too late. */
 const CATCH_UP_MS = 240_000;
-/** How long after they were due the neighbours' may be sent, and how long nobody may be able to send, at the most. */
+/** Longest delay of the messages of the unaffected organization, and longest time without a send to the affected organization. */
 const [BEHIND_MS, SILENT_MS] = [5_000, 2_500];
-/** How many clients send messages, to compare with, and for how long. */
+/** Number of clients that send messages for comparison, and for how long. */
 const PLAIN_CLIENTS = 4;
 const MOST_PLAIN_SECONDS = 20;
-/** Who sends meanwhile to the organisation whose messages are due, and how long they pause. */
+/** Number of concurrent senders to the organization whose messages are due, and their pause between sends. */
 const [SENDERS, PAUSE_MS] = [3, 50];
 
 interface Due {
@@ -45,8 +45,8 @@ interface Due {
 }
 
 /**
- * Has messages due in the same second, straight in the database: to schedule them is not what is tried. One of four is a
- * direct message.
+ * Inserts messages due in the same second directly into the database, because scheduling is not tested. Every fourth is a direct
+ * message.
  */
 async function scheduleMany(
   db: pg.Client,
@@ -69,7 +69,7 @@ async function scheduleMany(
   return rows.map(({ id, owner_id, number }) => ({ number, id, ownerId: owner_id, isMoved: false, isDoomed: false }));
 }
 
-/** Schedules some of the neighbours' messages. @param options.first Their first number. */
+/** Schedules messages of the unaffected organization. @param options.first Number of the first message. */
 async function scheduleFew(
   url: string,
   person: Person,
@@ -89,7 +89,7 @@ async function scheduleFew(
   return planned;
 }
 
-/** Waits until nothing that was due is to be sent any more. @returns Whether it came to that. */
+/** Waits until all due messages are sent. @returns False after `CATCH_UP_MS`. */
 async function untilSent(db: pg.Client, dueAt: number): Promise<boolean> {
   const deadline = performance.now() + CATCH_UP_MS;
   while (performance.now() < deadline) {
@@ -103,8 +103,11 @@ async function untilSent(db: pg.Client, dueAt: number): Promise<boolean> {
   return false;
 }
 
-/** How sends went in a spell: the longest time without one, and how long 95 of 100 took at the most. */
-function sendsIn({ since, until }: Spell, senders: readonly Sender[]): { readonly gap: number; readonly took: number } {
+/** Returns the longest time without a send during a period of measurement, and the 95th percentile of the sends. */
+function sendsIn(
+  { since, until }: Spell,
+  senders: readonly SequentialSender[],
+): { readonly gap: number; readonly took: number } {
   const moments = senders.flatMap(({ acknowledgedAt }) => acknowledgedAt);
   return {
     gap: longestBetween([...moments.filter((at) => at < until), until], since),
@@ -116,10 +119,10 @@ function sendsIn({ since, until }: Spell, senders: readonly Sender[]): { readonl
 }
 
 /**
- * Very many messages of one organisation that are due in the same second: each is sent once, not early, and not given up for
- * being late, and clients can send to the organisation meanwhile. Those of another organisation that are due in the same
- * second do not come after them, and its clients at the same node notice as much as of messages that clients send, which
- * take as much of the node.
+ * Very many messages of one organization are due in the same second. Each must be sent once, not early, and not given up for
+ * being late, and clients must be able to send to the organization meanwhile. Messages of another organization that are due
+ * in the same second must not queue behind them. The effect on its clients at the same node must not be larger than that of
+ * messages sent by clients with the same CPU time of the node.
  */
 export async function dueTrial({
   databaseServer,
@@ -138,10 +141,10 @@ export async function dueTrial({
   );
   const neighbour = await makeNeighbour(service.server);
   const neighbours = await Neighbours.start(url, neighbour);
-  const senders: Sender[] = [];
-  while (senders.length < SENDERS) senders.push(await Sender.start(url, personOf(service.people, 'owner')));
+  const senders: SequentialSender[] = [];
+  while (senders.length < SENDERS) senders.push(await SequentialSender.start(url, personOf(service.people, 'owner')));
 
-  // As many clients as the service delivers for at once.
+  // The number of clients equals the number of owners for whom the service sends concurrently.
   const requests = owners
     .slice(0, PLAIN_CLIENTS)
     .map(({ basic }) => sendRequest(port, basic, { channelId: ground.channelId, topic: 'due' }));
@@ -185,20 +188,20 @@ export async function dueTrial({
       ...{ sent: found.hit.sentAt.length, failed: found.hit.failed },
       'all sent within': `${(after(found.hit.sentAt) / 1_000).toFixed(1)} s`,
       "the neighbours' sent within": ms(behind),
-      'CPU of the node for one': `${((1_000 * taken.cpuSeconds) / messages).toFixed(1)} ms`,
-      ...toldOf(neighbours, fared),
-      "neighbours' p95 beside as many messages of clients": ms(faredIn([besideAsMany], [meanwhile]).before),
-      'sends to the organisation meanwhile': endsOf(senders).toString(),
-      'their p95': `${ms(took)}, none for ${ms(gap)} at the most`,
+      'CPU of the node per message': `${((1_000 * taken.cpuSeconds) / messages).toFixed(1)} ms`,
+      ...neighbourFigures(neighbours, fared),
+      "neighbours' p95 beside as many messages sent by clients": ms(faredIn([besideAsMany], [meanwhile]).before),
+      'sends to the organization meanwhile': endsOf(senders).toString(),
+      'their p95': `${ms(took)}, longest time without one ${ms(gap)}`,
     },
     violations: [
-      ...(isComplete ? [] : [`not all was sent within ${CATCH_UP_MS / 1_000} s`]),
+      ...(isComplete ? [] : [`not all messages were sent within ${CATCH_UP_MS / 1_000} s`]),
       ...(planned.length === messages ? [] : [`${planned.length} of ${messages} were scheduled`]),
       ...found.hit.violations,
       ...found.neighbours.violations,
-      ...(isTimed && behind > BEHIND_MS ? [`the neighbours' were sent ${ms(behind)} after they were due`] : []),
-      ...(isTimed && gap > SILENT_MS ? [`nobody could send to the organisation for ${ms(gap)}`] : []),
-      ...(failures.length > 0 ? [`those who sent to the organisation were told ${some(failures)}`] : []),
+      ...(isTimed && behind > BEHIND_MS ? [`neighbours' messages were sent ${ms(behind)} late`] : []),
+      ...(isTimed && gap > SILENT_MS ? [`no send to the organization for ${ms(gap)}`] : []),
+      ...(failures.length > 0 ? [`sends to the organization failed: ${some(failures)}`] : []),
       ...brokenBy(found.sent),
       ...neighbours.complaints(fared, { isTimed }),
     ],

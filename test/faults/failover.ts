@@ -11,19 +11,19 @@ import { Cluster } from './replicas.ts';
 import { Client } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
-/** How long nobody may be able to write. */
+/** Longest time without a write. */
 const RECOVERY_MS = 60_000;
-/** How long a node has to listen for wake-ups again. */
+/** Longest time until a node listens for notifications again. */
 const LISTENING_MS = 30_000;
 
-/** How the primary is lost. */
+/** How the primary fails: its processes are killed, or stopped with open connections. */
 const FAULTS = ['killed', 'silent'] as const;
 type Fault = (typeof FAULTS)[number];
 
 /**
- * The primary database is lost, again and again, and its synchronous standby promoted in its place, while clients of two
- * nodes write and listen: its processes are killed; or it is stopped, and nobody is told, so that the connections to it
- * stay and are silent. The address leads to the standby before that one takes changes.
+ * The primary database fails repeatedly, and its synchronous standby is promoted, while clients of two nodes write and
+ * listen. Its processes are killed, or stopped without notice, so that its connections stay open and silent. The address
+ * switches to the standby before the standby accepts changes.
  */
 export async function failoverTrial({ failovers, seed }: { failovers: number; seed: number }): Promise<Outcome> {
   const random = seeded(seed);
@@ -36,12 +36,12 @@ export async function failoverTrial({ failovers, seed }: { failovers: number; se
   const nodes = [service.server, other];
   const neighbour = await makeNeighbour(other);
   await new Client(other.url, neighbour).ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'trial' }] });
-  const organisation: Crowd[] = [];
+  const organization: Crowd[] = [];
   const neighbours: Crowd[] = [];
-  const all = () => [...organisation, ...neighbours];
+  const all = () => [...organization, ...neighbours];
   for (const { url } of nodes) {
     const others = () => all().reduce((sum, { writers }) => sum + writers.length, 0);
-    organisation.push(await gather(url, service, random, { besides: others() }));
+    organization.push(await gather(url, service, random, { besides: others() }));
     neighbours.push(await gather(url, service, random, { people: [neighbour], besides: others() }));
   }
 
@@ -64,12 +64,12 @@ export async function failoverTrial({ failovers, seed }: { failovers: number; se
     await cluster.promote();
     const promotedAt = performance.now();
     const isBack = await eventually(() => all().every((crowd) => wroteSince(crowd, promotedAt)), RECOVERY_MS);
-    if (!isBack) throw new Error(`Not everybody could write ${RECOVERY_MS / 1_000} s after the primary was ${fault}`);
-    gaps[fault].take(since, organisation, neighbours);
+    if (!isBack) throw new Error(`No write ${RECOVERY_MS / 1_000} s after the primary was ${fault}`);
+    gaps[fault].take(since, organization, neighbours);
     const listening = async () => (await listeners(cluster, service.databaseUrl)) === nodes.length;
     if (!(await becomes(listening, LISTENING_MS))) {
       violations.push(
-        `${await listeners(cluster, service.databaseUrl)} connections listen for wake-ups after the primary was ${fault}`,
+        `${await listeners(cluster, service.databaseUrl)} connections listen for notifications after the primary was ${fault}`,
       );
     }
   }
@@ -81,13 +81,13 @@ export async function failoverTrial({ failovers, seed }: { failovers: number; se
     writers,
     all().flatMap((crowd) => crowd.listeners),
   );
-  const alarms = nodes.filter((node) => node.log().includes('the event log went back')).length;
+  const alarms = nodes.filter((node) => node.log().includes('event log position decreased')).length;
   return {
     trial: 'the primary database is lost, its standby promoted',
     facts: {
       failovers,
       ...factsOf({ writers, listeners: all().flatMap((crowd) => crowd.listeners) }),
-      "of them the neighbours'": neighbours.reduce((sum, crowd) => sum + acknowledgedBy(crowd), 0),
+      'acknowledged to neighbours': neighbours.reduce((sum, crowd) => sum + acknowledgedBy(crowd), 0),
       events: truth.events,
       'writes refused': writers.reduce((sum, { refused }) => sum + refused.length, 0),
       'longest without a write, killed': String(gaps.killed),
@@ -95,7 +95,7 @@ export async function failoverTrial({ failovers, seed }: { failovers: number; se
     },
     violations: [
       ...violations,
-      ...(alarms > 0 ? ['a node believed that the event log went back'] : []),
+      ...(alarms > 0 ? ['a node reported that the event log position decreased'] : []),
       ...writers.flatMap((writer) => writer.violations.lines),
       ...truth.violations,
     ],
@@ -108,28 +108,28 @@ export async function failoverTrial({ failovers, seed }: { failovers: number; se
 const wroteSince = ({ writers }: Crowd, moment: number): boolean =>
   writers.some(({ acknowledgedAt }) => (acknowledgedAt.at(-1) ?? 0) > moment);
 
-/** The longest time in which nobody of an organisation could write at a node. */
+/** Longest time without a write of an organization at a node. */
 class Gap {
-  #organisation = 0;
+  #organization = 0;
   #neighbours = 0;
 
-  take(since: number, organisation: readonly Crowd[], neighbours: readonly Crowd[]): void {
-    this.#organisation = Math.max(this.#organisation, ...organisation.map((crowd) => gapOf(crowd, since)));
+  take(since: number, organization: readonly Crowd[], neighbours: readonly Crowd[]): void {
+    this.#organization = Math.max(this.#organization, ...organization.map((crowd) => gapOf(crowd, since)));
     this.#neighbours = Math.max(this.#neighbours, ...neighbours.map((crowd) => gapOf(crowd, since)));
   }
 
   get felt(): Pick<Felt, 'gap' | 'neighbours'> {
-    return { gap: this.#organisation, neighbours: { gap: this.#neighbours, why: "the primary is everybody's" } };
+    return { gap: this.#organization, neighbours: { gap: this.#neighbours, why: 'the primary is shared by all' } };
   }
 
   toString(): string {
-    return `${seconds(this.#organisation)}, of the neighbours ${seconds(this.#neighbours)}`;
+    return `${seconds(this.#organization)}, neighbours ${seconds(this.#neighbours)}`;
   }
 }
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 
-/** How many connections wait for wake-ups. */
+/** Returns the number of connections that listen for notifications. */
 async function listeners(cluster: Cluster, databaseUrl = ''): Promise<number> {
   const { pathname } = new URL(databaseUrl);
   const rows = await cluster.primary.ask(

@@ -1,37 +1,37 @@
 import type { Listener } from './listeners.ts';
 import type { Writer } from './load.ts';
 
-/** Which promises about changes were kept: how often each was not. */
+/** Number of violations of each guarantee about changes. */
 export interface Broken {
-  /** Acknowledged, and not there; or never heard by somebody who was to hear it. */
+  /** Changes that were acknowledged but are missing, or that a recipient did not receive. */
   readonly lost: number;
-  /** There more than once. */
+  /** Changes that are present more than once. */
   readonly repeated: number;
   readonly outOfOrder: number;
-  /** Refused as if nothing was changed, and there. */
+  /** Changes that were refused but are present. */
   readonly refusedButDone: number;
 }
 
-/** How other organisations fared, in milliseconds. */
+/** Figures of other organizations, in milliseconds. */
 export interface Fared {
-  /** How long 95 of 100 sends took at the most, without the fault, beside as much other work on the machine. */
+  /** 95th percentile of the duration of sends without the fault, with the same other load on the machine. */
   readonly before: number;
-  /** As before, as long as the fault lasted. */
+  /** 95th percentile of the duration of sends during the fault. */
   readonly meanwhile: number;
-  /** The longest time in which none of their sends was acknowledged. */
+  /** Longest time without an acknowledged send. */
   readonly gap: number;
 }
 
-/** How a fault was felt: a line of the table at the end. */
+/** Effects of a fault: a row of the table at the end. */
 export interface Felt extends Broken {
   readonly fault: string;
-  /** The longest time in which the organisation hit could not change anything, in milliseconds; or why there is none. */
+  /** Longest time in which the affected organization could not make a change, in milliseconds, or why there is none. */
   readonly gap: number | string;
-  /** Why there are none: the fault is everybody's by nature. With their gap, where that is known. */
+  /** Figures of other organizations. If the fault affects all organizations: why, and their gap if known. */
   readonly neighbours: Fared | { readonly gap?: number; readonly why: string };
 }
 
-/** Of several people, or several kinds. */
+/** Adds up the violations of several users or kinds. */
 export const addUp = (parts: readonly Broken[]): Broken => ({
   lost: parts.reduce((sum, { lost }) => sum + lost, 0),
   repeated: parts.reduce((sum, { repeated }) => sum + repeated, 0),
@@ -39,17 +39,17 @@ export const addUp = (parts: readonly Broken[]): Broken => ({
   refusedButDone: parts.reduce((sum, { refusedButDone }) => sum + refusedButDone, 0),
 });
 
-/** How often events came to a listener after later ones. */
-export const disorderedFor = (listeners: readonly Pick<Listener, 'heard'>[]): number =>
-  listeners.reduce((sum, { heard }) => sum + heard.disordered, 0);
+/** Returns how often an event reached a listener after later ones. */
+export const disorderedEventsOf = (listeners: readonly Pick<Listener, 'received'>[]): number =>
+  listeners.reduce((sum, { received }) => sum + received.disordered, 0);
 
-/** The longest stretch between moments, from `since` on, in milliseconds. */
+/** Returns the longest interval between times, beginning with `since`, in milliseconds. */
 export function longestBetween(moments: readonly number[], since: number): number {
   const later = moments.filter((at) => at > since).sort((a, b) => a - b);
   return later.reduce((longest, at, i) => Math.max(longest, at - (later[i - 1] ?? since)), 0);
 }
 
-/** The longest time in which none of them could change anything, from `since` (by `performance.now()`) on. */
+/** Returns the longest time without an acknowledged change of any writer, from `since` (by `performance.now()`). */
 export const gapOf = (
   { writers }: { readonly writers: readonly Pick<Writer, 'acknowledgedAt'>[] },
   since: number,
@@ -84,7 +84,7 @@ function cellsOf({ fault, lost, repeated, outOfOrder, refusedButDone, gap, neigh
   ];
 }
 
-/** The table of all faults, as Markdown has it. */
+/** Returns the table of all faults in Markdown. */
 export function tableOf(felt: readonly Felt[]): string {
   const rows = [HEAD, HEAD.map(() => '---'), ...felt.map(cellsOf)];
   const widths = HEAD.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));

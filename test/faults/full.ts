@@ -10,21 +10,22 @@ import { personOf, startDemo } from './demo.ts';
 import { gapOf } from './felt.ts';
 import { acknowledgedBy, factsOf, gather } from './kills.ts';
 import { eventually } from './listeners.ts';
-import { type Outcome, Tally } from './outcome.ts';
+import { NamedCounters, type Outcome } from './outcome.ts';
 import { seeded } from './random.ts';
 import { Client } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
-/** An empty database takes 40 MB, and 32 are kept free of the embedded one. */
+/** Size of the disk. An empty database takes 40 MB, and the embedded one keeps 32 MB free. */
 const DISK_MEGABYTES = 192;
-/** How long the service may take to notice, and to work again when there is room. It looks every 5 s. */
+/** Longest time until the service notices, and until it recovers when there is disk space. It checks every 5 s. */
 const PATIENCE_MS = 20_000;
-const LACK = "not ready: room on the database's disk";
+const LACK = 'not ready: disk space of the database';
 const SNIPPET = { title: 'of the full disk', content: 'c'.repeat(1_000) };
 
 /**
- * The disk of the database is full, again and again, while clients write and listen: changes are refused as such, reads are
- * answered, the service says what is wrong, and goes on by itself when there is room. What was acknowledged stays.
+ * The disk of the database fills up repeatedly while clients write and listen. Changes must be refused with the correct code,
+ * reads must be answered, and acknowledged changes must persist. The service must report the cause, and recover by itself
+ * when there is disk space.
  */
 export async function fullTrial({
   on,
@@ -39,14 +40,14 @@ export async function fullTrial({
   const folder = () =>
     own.adopt(mkdtempSync(join(tmpdir(), 'chat-test-')), (path) => rmSync(path, { recursive: true, force: true }));
   const dataDir = folder();
-  // Another user's, who may not look into the data directory.
+  // PostgreSQL runs as another user, who cannot access the data directory.
   const place = on === 'embedded' ? join(dataDir, 'postgres') : folder();
   const disk = own.use(new SmallDisk(place, DISK_MEGABYTES));
   const postgres = on === 'postgresql' ? own.use(await PrivatePostgres.start(place)) : undefined;
   const service = own.use(await startDemo(postgres?.url, { EVENT_QUEUE_WRITE_SECONDS: '0.5' }, dataDir));
   const { server } = service;
   const crowd = await gather(server.url, service, seeded(seed));
-  const [refused, violations] = [new Tally(), new Tally()];
+  const [refused, violations] = [new NamedCounters(), new NamedCounters()];
   const client = new Client(server.url, personOf(service.people, 'member'));
   const hold = async (promise: string, isKept: () => Promise<boolean>) => {
     if (!(await until(isKept))) violations.add(promise);
@@ -61,12 +62,12 @@ export async function fullTrial({
       refused.add(`${status} ${body?.code ?? body?.result}`);
       return status === 507 && body?.code === 'STORAGE_FULL' && body['retry-after'] === 30;
     });
-    await hold('/readyz does not say what is wrong', async () => (await readiness(server.url)).includes(LACK));
-    await hold('nothing can be read', async () => (await client.rest('GET', '/users/me')).status === 200);
+    await hold('/readyz does not report the cause', async () => (await readiness(server.url)).includes(LACK));
+    await hold('reads fail', async () => (await client.rest('GET', '/users/me')).status === 200);
     disk.makeRoom();
     const full = acknowledgedBy(crowd);
-    await hold('no change is made when there is room', async () => acknowledgedBy(crowd) > full + 20);
-    await hold('it is not ready when there is room', async () => (await readiness(server.url)) === 'ready\n');
+    await hold('no change succeeds when there is disk space', async () => acknowledgedBy(crowd) > full + 20);
+    await hold('not ready when there is disk space', async () => (await readiness(server.url)) === 'ready\n');
   }
   await crowd.stopWriting();
   const gap = gapOf(crowd, since);
@@ -74,13 +75,13 @@ export async function fullTrial({
   const said = server
     .log()
     .split('\n')
-    .filter((line) => line.includes("the database's disk is full"));
-  if (said.length === 0) violations.add('the log does not tell of it');
-  // Once a minute, which no trial lasts for each fill.
-  if (said.length > fills) violations.add(`the log tells of it ${said.length} times`);
+    .filter((line) => line.includes('disk of the database is full'));
+  if (said.length === 0) violations.add('the server log does not mention the full disk');
+  // Logged at most once a minute, and a fill takes less than that.
+  if (said.length > fills) violations.add(`the server log mentions the full disk ${said.length} times`);
   await server.stop();
   const truth = await compareWithTruth(service, crowd.writers, crowd.listeners);
-  // A server that stores tables elsewhere starts, and is read from: so it is asked to make some.
+  // A server that stores its tables elsewhere would start and answer reads, so it is started on an empty database instead.
   const empty = postgres && own.use(await createDatabase(postgres.url));
   disk.fill();
   const starting = empty === undefined ? server.restart() : startOn(empty.url);
@@ -88,7 +89,7 @@ export async function fullTrial({
     () => 'it started',
     (error: Error) => error.message.trim().split('\n').at(-1) ?? '',
   );
-  if (!/^The disk of .+\. Make room there.*\.$/.test(ending)) violations.add(`a start on a full disk: ${ending}`);
+  if (!/^The disk of .+\. Free some disk space.*\.$/.test(ending)) violations.add(`a start on a full disk: ${ending}`);
   disk.makeRoom();
   await server.restart();
   client.close();
@@ -102,14 +103,14 @@ export async function fullTrial({
       'writes refused': crowd.writers.reduce((sum, writer) => sum + writer.refused.length, 0),
       asked: refused.toString(),
       'lines in the log': said.length,
-      'a start says': ending,
+      'a start reports': ending,
     },
     violations: [
       ...violations.lines,
       ...crowd.writers.flatMap((writer) => writer.violations.lines),
       ...truth.violations,
     ],
-    felt: [{ fault: trial, ...truth.broken, gap, neighbours: { why: "the disk is everybody's" } }],
+    felt: [{ fault: trial, ...truth.broken, gap, neighbours: { why: 'all organizations share the disk' } }],
   };
 }
 

@@ -4,39 +4,39 @@ import { type DemoService, makeNeighbour, type Person, personOf, startDemo } fro
 import { gapOf } from './felt.ts';
 import { eventually, type Listener, listen, quieten, TRANSPORTS } from './listeners.ts';
 import { Writer } from './load.ts';
-import { besideStranger, faredIn, Neighbours, toldOf } from './neighbours.ts';
+import { besideStranger, faredIn, Neighbours, neighbourFigures } from './neighbours.ts';
 import type { Outcome } from './outcome.ts';
 import { between, type Random, seeded } from './random.ts';
 import { Client } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
 const ROLES = ['owner', 'member', 'guest'];
-/** How long the listeners have, in the end, to get what is left for them. */
+/** Timeout for the listeners to receive the remaining events. */
 const CATCH_UP_MS = 20_000;
 
-/** Why nobody is spared a kill on the embedded database. */
-export const ONE_PROCESS = 'one process serves all';
+/** Reason why no organization is unaffected by a kill on the embedded database. */
+export const ONE_PROCESS = 'one process serves all organizations';
 
-/** The people who write and listen while a fault strikes. */
+/** The writers and listeners during a fault. */
 export interface Crowd {
   readonly writers: readonly Writer[];
   readonly listeners: readonly Listener[];
-  /** Resolves when every writer has stopped; its last change was acknowledged. */
+  /** Resolves when every writer has stopped. The last change of each writer was acknowledged. */
   stopWriting(): Promise<void>;
-  /** Waits until the listeners have what the writers wrote, then ends them. */
+  /** Waits until the listeners have received the writers' changes, then stops them. */
   stopListening(): Promise<void>;
 }
 
 interface Pace {
-  /** Default: one of each role. */
+  /** Default: one user of each role. */
   readonly people?: readonly Person[];
-  /** How many writers another crowd has, of whom these differ. */
+  /** Number of writers of other crowds, so that the numbers of writers are unique. */
   readonly besides?: number;
-  /** The longest pause of a writer between two changes. */
+  /** Longest pause of a writer between two changes. */
   readonly pauseMs?: number;
 }
 
-/** Sets off two writers for each of some people, over REST and GraphQL, and a listener over each transport. */
+/** Starts two writers for each user, over REST and GraphQL, and a listener over each transport. */
 export async function gather(
   url: string,
   service: Pick<DemoService, 'people'>,
@@ -70,12 +70,12 @@ export async function gather(
 }
 
 /**
- * kill -9 of the server while clients write and listen, and a start on the same data, again and again: no acknowledged
- * change is missing from the log or from any listener. On PostgreSQL another organisation is at another node, which is not
- * killed, and does not notice.
+ * Repeatedly kills the server with kill -9 while clients write and listen, and restarts it on the same data. No acknowledged
+ * change may be missing from the log or from any listener. On PostgreSQL, another organization uses another node, which is
+ * not killed and must not be affected.
  *
- * @param databaseServer PostgreSQL; undefined: the embedded database.
- * @param isTimed Whether the time that things take counts, which on a busy machine says little.
+ * @param databaseServer PostgreSQL server. Undefined: the embedded database.
+ * @param isTimed Whether durations are checked against their limits. On a busy machine, the result is not conclusive.
  */
 export async function killTrial({
   databaseServer,
@@ -99,7 +99,7 @@ export async function killTrial({
   const since = performance.now();
   const killing = async () => {
     for (let i = 0; i < kills; i++) {
-      // Every life writes something, however long it took to start.
+      // Between two kills at least one change is acknowledged, however long the start took.
       const before = acknowledgedBy(crowd);
       await eventually(() => acknowledgedBy(crowd) > before, CATCH_UP_MS);
       await sleep(between(random, 0, 1_200));
@@ -125,7 +125,7 @@ export async function killTrial({
       ...factsOf(crowd),
       events,
       'longest start': `${(longestStartMs / 1000).toFixed(1)} s`,
-      ...(neighbours && fared && toldOf(neighbours, fared)),
+      ...(neighbours && fared && neighbourFigures(neighbours, fared)),
     },
     violations: [
       ...crowd.writers.flatMap((writer) => writer.violations.lines),
@@ -138,19 +138,19 @@ export async function killTrial({
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-/** How many changes were acknowledged so far. */
+/** Returns the number of changes acknowledged so far. */
 export const acknowledgedBy = ({ writers }: Pick<Crowd, 'writers'>): number =>
   sum(writers.map(({ acknowledged }) => acknowledged.length));
 
-/** What was at stake. */
+/** Returns the numbers of changes, connections and events. */
 export function factsOf(crowd: Pick<Crowd, 'writers' | 'listeners'>): Record<string, number | string> {
   const { writers, listeners } = crowd;
   return {
     acknowledged: acknowledgedBy(crowd),
     'outcome unknown': sum(writers.map(({ cutOff }) => cutOff)),
     listeners: listeners.length,
-    connections: sum(listeners.map(({ heard }) => heard.connections)),
-    heard: sum(listeners.map(({ heard }) => heard.ids.size)),
-    'heard again': sum(listeners.map(({ heard }) => heard.duplicates)),
+    connections: sum(listeners.map(({ received }) => received.connections)),
+    heard: sum(listeners.map(({ received }) => received.ids.size)),
+    'received again': sum(listeners.map(({ received }) => received.duplicates)),
   };
 }

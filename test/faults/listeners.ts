@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import WebSocket from 'ws';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from './demo.ts';
-import { Tally } from './outcome.ts';
+import { NamedCounters } from './outcome.ts';
 import { Client, CutOffError, hostHeader, type QueueStart } from './requests.ts';
 
-/** Drafts have to be read for their reader, as no event knows of whom they are when they were last there; others not. */
+/** Presence of a draft's author must be read for each reader, as no event contains it. The other events are self-contained. */
 const SUBSCRIPTION = `subscription Trial($queueId: String!) {
   events(queueId: $queueId) {
     position
@@ -17,29 +17,29 @@ const SUBSCRIPTION = `subscription Trial($queueId: String!) {
   }
 }
 fragment Read on Draft { id content author { fullName presence { activeAt } } }`;
-/** How long a client waits before it connects again: short, so that many cuts fit into a trial. */
+/** Pause of a client before it reconnects: short, so that a trial has time for many cuts. */
 const AGAIN_MS = 15;
-/** A connection on which nothing comes for this long is given up by the client. */
+/** Time without data after which a client closes its connection. */
 const SILENCE_MS = 60_000;
 
-/** What one listener heard over all its connections, and what was wrong with it. */
-export class Heard {
-  /** Without heartbeats. */
+/** Events that one listener received over all its connections, and violations. */
+export class ReceivedEvents {
+  /** Event ids, without heartbeats. */
   readonly ids = new Set<number>();
-  /** Of these, those that are for the moment, and do not stay in the log. */
+  /** Ids of transient events, which are not stored in the log. */
   readonly passing = new Set<number>();
-  readonly violations = new Tally();
+  readonly violations = new NamedCounters();
   connections = 0;
   duplicates = 0;
-  /** How often something came after what is later. */
+  /** Number of events that arrived after a later one. */
   disordered = 0;
   heartbeats = 0;
-  /** The longest that nothing came, from when it began to listen on. */
+  /** Longest time without an event, from the beginning. */
   longestSilenceMs = 0;
   #lastAt = performance.now();
-  /** Everything up to here has come, as far as the client can tell. */
+  /** Highest id received. From the client's view, all events up to here have arrived. */
   highest: number;
-  /** Whether events are of others' things as well. */
+  /** Whether the listener also receives events about other users' data. */
   readonly hearsOfOthers: boolean;
   #lastOnConnection = -1;
 
@@ -48,7 +48,7 @@ export class Heard {
     this.hearsOfOthers = hearsOfOthers;
   }
 
-  /** A connection was made, or its first poll answered. */
+  /** Records a new connection, or the first answered poll. */
   connected(): void {
     this.connections++;
     this.#lastOnConnection = -1;
@@ -66,7 +66,7 @@ export class Heard {
     }
     if (type === 'heartbeat') this.heartbeats++;
     else {
-      // It was passed over before: a client that goes by the highest id would never have got it.
+      // A gap was filled later: a client that resumes after its highest id would have missed this event.
       if (id <= this.highest) this.#note(`${id} came late, after ${this.highest}`);
       this.ids.add(id);
       if (type === 'presence' || type === 'typing') this.passing.add(id);
@@ -80,62 +80,62 @@ export class Heard {
   }
 }
 
-/** A client that listens to one queue for as long as the trial lasts, however often its connection breaks. */
+/** A client that listens to one queue during the whole trial, and reconnects whenever its connection breaks. */
 export interface Listener {
   readonly name: string;
   readonly person: Person;
   readonly startId: number;
-  readonly heard: Heard;
+  readonly received: ReceivedEvents;
   stop(): Promise<void>;
 }
 
 export const TRANSPORTS = ['long poll', 'WebSocket', 'SSE'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-interface Line {
+interface Connection {
   readonly url: string;
   readonly person: Person;
   readonly queueId: string;
-  readonly heard: Heard;
+  readonly received: ReceivedEvents;
   readonly signal: AbortSignal;
   readonly rest: (() => Promise<unknown>) | undefined;
 }
 
-/** How a client listens. */
+/** Options of a listener. */
 interface Manner {
   readonly hearsOfOthers?: boolean;
-  /** What a slow client does between two polls. */
+  /** Pause of a slow client between two polls. */
   readonly rest?: () => Promise<unknown>;
 }
 
-const CONNECT: Readonly<Record<Transport, (line: Line) => Promise<void>>> = {
+const CONNECT: Readonly<Record<Transport, (line: Connection) => Promise<void>>> = {
   'long poll': pollOnce,
   WebSocket: socketOnce,
   SSE: streamOnce,
 };
 
-/** @param url Where the client connects: the server, or what stands before it. */
+/** Starts a listener. @param url Address the client connects to: the server, or a proxy in front of it. */
 export function listen(
   transport: Transport,
   url: string,
   person: Person,
   { queueId, startId, rest, ...hearing }: QueueStart & Manner,
 ): Listener {
-  const heard = new Heard(startId, hearing);
+  const received = new ReceivedEvents(startId, hearing);
   const stopped = new AbortController();
-  const line: Line = { url, person, queueId, heard, signal: stopped.signal, rest };
+  const line: Connection = { url, person, queueId, received, signal: stopped.signal, rest };
   const run = async () => {
     while (!stopped.signal.aborted) {
       await CONNECT[transport](line);
       if (!stopped.signal.aborted) await sleep(AGAIN_MS);
     }
   };
-  const running = run().catch((error: unknown) => heard.violations.add(String(error)));
+  const running = run().catch((error: unknown) => received.violations.add(String(error)));
   return {
     name: `${transport} of the ${person.role}`,
     person,
     startId,
-    heard,
+    received,
     async stop() {
       stopped.abort();
       await running;
@@ -143,51 +143,52 @@ export function listen(
   };
 }
 
-/** Says what is wrong with an answer that ends a listener's hope: anything but "try again". */
-function refused(heard: Heard, how: string, body: Json): void {
-  heard.violations.add(`${how}: ${JSON.stringify(body)}`);
+/** Records an answer that is an error other than "try again". */
+function refused(received: ReceivedEvents, how: string, body: Json): void {
+  received.violations.add(`${how}: ${JSON.stringify(body)}`);
 }
 
-/** One connection's life as a long poll: poll after poll, each acknowledging what the last brought. */
-async function pollOnce({ url, person, queueId, heard, signal, rest }: Line): Promise<void> {
+/** Polls on one connection until it ends. Each poll acknowledges the events of the previous one. */
+async function pollOnce({ url, person, queueId, received, signal, rest }: Connection): Promise<void> {
   const client = new Client(url, person);
   signal.addEventListener('abort', () => client.close(), { once: true });
   try {
     for (let first = true; !signal.aborted; first = false) {
-      const params = { queue_id: queueId, last_event_id: heard.highest };
+      const params = { queue_id: queueId, last_event_id: received.highest };
       const path = '/api/v1/events';
       const { status, body } = await client.send({ method: 'GET', path, params, patienceMs: SILENCE_MS });
       if (status === 503) return;
-      if (status !== 200 || body === undefined) return refused(heard, `GET /events answered ${status}`, body);
-      if (first) heard.connected();
-      for (const { id, type } of body.events as { id: number; type: string }[]) heard.take(id, type);
+      if (status !== 200 || body === undefined)
+        return refused(received, `GET /events was answered with ${status}`, body);
+      if (first) received.connected();
+      for (const { id, type } of body.events as { id: number; type: string }[]) received.take(id, type);
       await rest?.();
     }
   } catch (error) {
-    if (!(error instanceof CutOffError) && !signal.aborted) heard.violations.add(String(error));
+    if (!(error instanceof CutOffError) && !signal.aborted) received.violations.add(String(error));
   } finally {
     client.close();
   }
 }
 
-/** One WebSocket. The variables are the first ones, always: the queue, and no position. */
-async function socketOnce({ url, person, queueId, heard, signal }: Line): Promise<void> {
+/** Listens on one WebSocket until it closes. Always subscribes with the same variables: the queue without a position. */
+async function socketOnce({ url, person, queueId, received, signal }: Connection): Promise<void> {
   const headers = hostHeader(url, person);
   const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', { headers });
   const say = (message: object) => socket.send(JSON.stringify(message));
   const stop = () => socket.terminate();
   signal.addEventListener('abort', stop, { once: true });
   socket.on('open', () => {
-    heard.connected();
+    received.connected();
     say({ type: 'connection_init', payload: { authorization: person.basic } });
   });
   socket.on('message', (data) => {
     const { type, payload } = JSON.parse(String(data)) as Json;
     if (type === 'connection_ack') {
       say({ id: 'trial', type: 'subscribe', payload: { query: SUBSCRIPTION, variables: { queueId } } });
-    } else if (type === 'next' && payload.errors === undefined) takeEvent(payload.data.events, heard);
+    } else if (type === 'next' && payload.errors === undefined) takeEvent(payload.data.events, received);
     else if (type === 'ping') say({ type: 'pong', payload });
-    else if (type !== 'pong' && !isPassing(payload)) refused(heard, `the socket said ${type}`, payload);
+    else if (type !== 'pong' && !isPassing(payload)) refused(received, `the socket sent ${type}`, payload);
   });
   socket.on('error', () => {});
   await new Promise<void>((resolve) => {
@@ -196,70 +197,71 @@ async function socketOnce({ url, person, queueId, heard, signal }: Line): Promis
   signal.removeEventListener('abort', stop);
 }
 
-/** Whether errors only say that the service cannot answer just now. */
+/** Whether all errors mean that the service is temporarily unavailable. */
 function isPassing(errors: Json): boolean {
   const list = Array.isArray(errors) ? errors : (errors?.errors ?? []);
   return list.length > 0 && list.every((error: Json) => error?.extensions?.code === 'REQUEST_TIMEOUT');
 }
 
-/** One event stream. The position goes as browsers send it, in Last-Event-ID. */
-async function streamOnce({ url, person, queueId, heard, signal }: Line): Promise<void> {
+/** Listens on one event stream until it closes. The position is sent in Last-Event-ID, as browsers do. */
+async function streamOnce({ url, person, queueId, received, signal }: Connection): Promise<void> {
   const query = new URLSearchParams({ query: SUBSCRIPTION, variables: JSON.stringify({ queueId }) });
   const { promise, resolve } = Promise.withResolvers<void>();
   const headers = {
     accept: 'text/event-stream',
     authorization: person.basic,
     ...hostHeader(url, person),
-    ...(heard.ids.size > 0 && { 'last-event-id': String(heard.highest) }),
+    ...(received.ids.size > 0 && { 'last-event-id': String(received.highest) }),
   };
   const outgoing = get(`${url}/graphql?${query}`, { headers, signal, agent: false }, (incoming) => {
     incoming.on('error', () => {});
     incoming.on('close', () => resolve());
-    heard.connected();
-    if (incoming.statusCode === 200) readFrames(incoming, heard);
-    else void readRefusal(incoming, heard);
+    received.connected();
+    if (incoming.statusCode === 200) readFrames(incoming, received);
+    else void readRefusal(incoming, received);
   });
   outgoing.on('error', () => resolve());
   outgoing.on('close', () => resolve());
   await promise;
 }
 
-function readFrames(incoming: IncomingMessage, heard: Heard): void {
+function readFrames(incoming: IncomingMessage, received: ReceivedEvents): void {
   let rest = '';
   incoming.setEncoding('utf8').on('data', (text: string) => {
     const frames = (rest + text).split('\n\n');
     rest = frames.pop() ?? '';
-    for (const frame of frames) takeFrame(frame, heard);
+    for (const frame of frames) takeFrame(frame, received);
   });
 }
 
-function takeFrame(frame: string, heard: Heard): void {
+function takeFrame(frame: string, received: ReceivedEvents): void {
   const fields = new Map(
     frame.split('\n').map((line) => {
       const colon = line.indexOf(':');
       return [line.slice(0, colon), line.slice(colon + 1).trim()];
     }),
   );
-  if (fields.get('event') === 'complete') refused(heard, 'the event stream', 'complete');
+  if (fields.get('event') === 'complete') refused(received, 'the event stream', 'complete');
   const data = fields.get('data');
-  // A comment, the wish for a pause, or the end: none of them is an event.
+  // A comment, the reconnection delay or the end of the stream is not an event.
   if (data === undefined || data === '') return;
   const { data: result, errors } = JSON.parse(data) as Json;
-  if (errors !== undefined) refused(heard, 'the event stream', errors);
-  else if (String(result.events.position) !== fields.get('id')) refused(heard, `the frame ${fields.get('id')}`, result);
-  else takeEvent(result.events, heard);
+  if (errors !== undefined) refused(received, 'the event stream', errors);
+  else if (String(result.events.position) !== fields.get('id'))
+    refused(received, `the frame ${fields.get('id')}`, result);
+  else takeEvent(result.events, received);
 }
 
-function takeEvent(event: Json, heard: Heard): void {
+function takeEvent(event: Json, received: ReceivedEvents): void {
   const { position, type, drafts = [], draft } = event;
-  // None is deleted in a trial: what could not be read must not have come. Another's is nothing to see.
+  // Drafts are never deleted in a trial, so each must be readable. Only other users' drafts are null.
   const read: Json[] = [...drafts, ...(draft === undefined ? [] : [draft])];
-  const isWhole = (one: Json) => (one === null ? heard.hearsOfOthers : typeof one.author?.fullName === 'string');
-  if (!read.every(isWhole)) refused(heard, `the event ${position}`, event);
-  heard.take(position, type.toLowerCase());
+  const isWhole = (one: Json) => (one === null ? received.hearsOfOthers : typeof one.author?.fullName === 'string');
+  if (!read.every(isWhole)) refused(received, `the event ${position}`, event);
+  received.take(position, type.toLowerCase());
 }
 
-async function readRefusal(incoming: IncomingMessage, heard: Heard): Promise<void> {
+async function readRefusal(incoming: IncomingMessage, received: ReceivedEvents): Promise<void> {
   const chunks: Buffer[] = [];
   try {
     for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
@@ -268,16 +270,16 @@ async function readRefusal(incoming: IncomingMessage, heard: Heard): Promise<voi
   }
   const text = Buffer.concat(chunks).toString('utf8');
   if (incoming.complete && incoming.statusCode !== 503)
-    refused(heard, `the event stream answered ${incoming.statusCode}`, text);
+    refused(received, `the event stream was answered with ${incoming.statusCode}`, text);
 }
 
-/** Whose connection did not last, where none was to break. */
+/** Returns a sentence for each listener that had to reconnect, for trials that break no connection. */
 export const reconnectedOf = (listeners: readonly Listener[]): string[] =>
   listeners
-    .filter(({ heard }) => heard.connections > 1)
-    .map(({ name, heard }) => `${name} took ${heard.connections} connections`);
+    .filter(({ received }) => received.connections > 1)
+    .map(({ name, received }) => `${name} needed ${received.connections} connections`);
 
-/** Waits until `done`, at most `patienceMs`. Returns whether it came to be. */
+/** Waits until `done`, at most `patienceMs`. Returns whether `done` became true. */
 export async function eventually(done: () => boolean, patienceMs: number): Promise<boolean> {
   const deadline = performance.now() + patienceMs;
   while (!done()) {
@@ -287,16 +289,16 @@ export async function eventually(done: () => boolean, patienceMs: number): Promi
   return true;
 }
 
-/** How long nobody must have heard anything for all to have heard everything. */
+/** Time without any event after which all events count as received. */
 const QUIET_MS = 1_500;
 const CATCH_UP_MS = 20_000;
 
-/** Gives the listeners the time to get what is left for them, then ends them. */
+/** Waits until the listeners have received the remaining events, then stops them. */
 export async function quieten(listeners: readonly Listener[]): Promise<void> {
-  let last = { heard: -1, at: performance.now() };
+  let last = { received: -1, at: performance.now() };
   await eventually(() => {
-    const heard = listeners.reduce((sum, listener) => sum + listener.heard.ids.size, 0);
-    if (heard !== last.heard) last = { heard, at: performance.now() };
+    const received = listeners.reduce((sum, listener) => sum + listener.received.ids.size, 0);
+    if (received !== last.received) last = { received, at: performance.now() };
     return performance.now() - last.at > QUIET_MS;
   }, CATCH_UP_MS);
   await Promise.all(listeners.map((listener) => listener.stop()));

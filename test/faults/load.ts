@@ -2,17 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from './demo.ts';
-import { Tally } from './outcome.ts';
+import { NamedCounters } from './outcome.ts';
 import { between, type Random } from './random.ts';
-import { type Answer, Client, CutOffError } from './requests.ts';
+import { Client, type ClientReply, CutOffError } from './requests.ts';
 
-/** So many drafts and snippets a writer makes, before it only changes them: an account may have so many of each. */
+/**
+ * Number of drafts and snippets after which a writer only edits, because the number of an account's drafts and snippets is
+ * limited.
+ */
 const MOST_MADE = 200;
-/** How long a writer waits before it tries again on a server that is not there. */
+/** Pause of a writer before it retries on an unavailable server. */
 const AGAIN_MS = 30;
 
-/** One kind of change. It puts `token`, which no other change has, into what it writes. */
-type Act = (writer: Writer, token: string) => Promise<Answer>;
+/** One kind of change. It writes `token`, which no other change contains. */
+type Act = (writer: Writer, token: string) => Promise<ClientReply>;
 
 const CREATE_DRAFTS = `mutation($content: String!) {
   createDrafts(input: { drafts: [{ content: $content }] }) {
@@ -43,7 +46,10 @@ const UPDATE_COLOR = `mutation($channelId: ID!, $color: String!) {
 const draftOf = (content: string) => ({ type: '', to: [], topic: '', content });
 const COLOR = /^#[0-9a-f]{6}$/;
 
-/** What a writer does, over REST or over GraphQL. A token of six digits is a colour, so that it can be written as one. */
+/**
+ * The changes that a writer makes over REST or GraphQL. `token` identifies the change. It has six hexadecimal digits, so that it
+ * is also valid as a color.
+ */
 const ACTS: Readonly<Record<'REST' | 'GraphQL', Readonly<Record<string, Act>>>> = {
   REST: {
     'create draft': async ({ client, drafts }, token) => {
@@ -78,33 +84,33 @@ const ACTS: Readonly<Record<'REST' | 'GraphQL', Readonly<Record<string, Act>>>> 
   },
 };
 
-/** Whether the service said that the change was made. */
-function isSuccess({ status, body }: Answer): boolean {
+/** Whether the service acknowledged the change. */
+function isSuccess({ status, body }: ClientReply): boolean {
   if (status !== 200 || body === undefined) return false;
   if (body.result !== undefined) return body.result === 'success';
   const results = Object.values((body.data ?? {}) as Record<string, Json>);
   return body.errors === undefined && results.length > 0 && results.every((result) => result.code === undefined);
 }
 
-/** Whether the service said, in its own words, that it could not do it just now. */
-function isRefusal({ status, body }: Answer): boolean {
+/** Whether the service refused the change with an error that it is temporarily unavailable or its disk is full. */
+function isRefusal({ status, body }: ClientReply): boolean {
   const results = Object.values((body?.data ?? {}) as Record<string, Json>);
   const codes = [body?.code, body?.errors?.[0]?.extensions?.code, ...results.map((result) => result?.code)];
   const isBusy = (status === 200 || status === 503) && codes.includes('REQUEST_TIMEOUT');
   return isBusy || ((status === 200 || status === 507) && codes.includes('STORAGE_FULL'));
 }
 
-/** A client that changes things, one after another, and knows which of them were acknowledged. */
+/** A client that makes changes one at a time, and records which of them were acknowledged. */
 export class Writer {
   readonly client: Client;
   readonly channelId: number;
   readonly drafts: number[] = [];
   readonly acknowledged: string[] = [];
-  /** When each was, by `performance.now()`. */
+  /** Time of each acknowledgement, by `performance.now()`. */
   readonly acknowledgedAt: number[] = [];
-  /** Of these the service said that nothing was changed. */
+  /** Changes that the service refused: nothing was changed. */
   readonly refused: string[] = [];
-  readonly violations = new Tally();
+  readonly violations = new NamedCounters();
   readonly #door: 'REST' | 'GraphQL';
   readonly #number: number;
   readonly #random: Random;
@@ -128,12 +134,12 @@ export class Writer {
     return new Writer(client, subscriptions[0].stream_id, options);
   }
 
-  /** Attempts of which nobody was told how they ended. */
+  /** Number of attempts without an answer. */
   get cutOff(): number {
     return this.#cutOff;
   }
 
-  /** Makes changes until told to stop; the last one is always acknowledged. */
+  /** Makes changes until `stopped`. The last change is always acknowledged. */
   async run(stopped: () => boolean): Promise<void> {
     for (let acknowledged = false; !stopped() || !acknowledged; ) {
       acknowledged = await this.#change();
@@ -158,7 +164,7 @@ export class Writer {
         return true;
       }
       if (isRefusal(answer)) this.refused.push(token);
-      else this.violations.add(`${this.#door} ${name} was answered ${answer.status} ${JSON.stringify(answer.body)}`);
+      else this.violations.add(`${this.#door} ${name}: answer ${answer.status} ${JSON.stringify(answer.body)}`);
     } catch (error) {
       if (!(error instanceof CutOffError)) this.violations.add(`${this.#door} ${name}: ${error}`);
       else if (error.sent) this.#cutOff++;
@@ -175,10 +181,10 @@ export class Writer {
 
 interface WriterOptions {
   readonly door: 'REST' | 'GraphQL';
-  /** 1 to 255, another for each writer. */
+  /** 1 to 255, unique for each writer. */
   readonly number: number;
   readonly random: Random;
-  /** The longest pause between two changes. */
+  /** Longest pause between two changes. */
   readonly pauseMs?: number;
 }
 

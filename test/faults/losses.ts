@@ -5,18 +5,18 @@ import { personOf, startDemo } from './demo.ts';
 import { gapOf } from './felt.ts';
 import { acknowledgedBy, type Crowd, factsOf, gather } from './kills.ts';
 import { eventually } from './listeners.ts';
-import { type Outcome, Tally } from './outcome.ts';
+import { NamedCounters, type Outcome } from './outcome.ts';
 import { between, type Random, seeded } from './random.ts';
-import { type Answer, Client } from './requests.ts';
+import { Client, type ClientReply } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
-/** How long the service may take to work again after it lost every connection. */
+/** Longest recovery of the service after it has lost all connections. */
 const RECOVERY_MS = 5_000;
 const READERS = 4;
 
 /**
- * PostgreSQL ends all of the service's connections while it is busy, again and again: what was acknowledged stays, every
- * request is answered, and the service works again by itself.
+ * PostgreSQL repeatedly ends all connections of the service under load. Acknowledged changes must persist, every request must
+ * be answered, and the service must recover by itself.
  */
 export async function lossTrial({
   databaseServer,
@@ -38,7 +38,7 @@ export async function lossTrial({
   await crowd.stopWriting();
   await reading.stop();
   await crowd.stopListening();
-  const violations: string[] = server.pid === undefined ? ['the server is gone'] : [];
+  const violations: string[] = server.pid === undefined ? ['the server has ended'] : [];
   const slow = recoveries.filter((ms) => ms > RECOVERY_MS);
   if (slow.length > 0) violations.push(`recovery took ${slow.map((ms) => `${Math.round(ms)} ms`).join(', ')}`);
   const truth = await compareWithTruth(service, crowd.writers, crowd.listeners);
@@ -64,13 +64,13 @@ export async function lossTrial({
         fault: 'PostgreSQL ends all connections',
         ...truth.broken,
         gap: gapOf(crowd, since),
-        neighbours: { why: "the connections are everybody's" },
+        neighbours: { why: 'all organizations share the connections' },
       },
     ],
   };
 }
 
-/** Ends all connections but its own, again and again, each time after the service works again. */
+/** Repeatedly ends all connections but its own, each time after the service has recovered. */
 async function endConnections(
   databaseUrl: string | undefined,
   crowd: Crowd,
@@ -93,17 +93,17 @@ async function endConnections(
   return { ended, recoveries };
 }
 
-/** How long until somebody's change is acknowledged again. */
+/** Measures the time until the next change is acknowledged. */
 async function recovery(crowd: Crowd): Promise<number> {
   const [startedAt, before] = [performance.now(), acknowledgedBy(crowd)];
   await eventually(() => acknowledgedBy(crowd) > before, 4 * RECOVERY_MS);
   return performance.now() - startedAt;
 }
 
-/** Clients that only read, over both doors. */
+/** Clients that only read, over REST and GraphQL. */
 class Readers {
-  readonly ends = new Tally();
-  readonly violations = new Tally();
+  readonly ends = new NamedCounters();
+  readonly violations = new NamedCounters();
   readonly #running: Promise<unknown>;
   #stopped = false;
 
@@ -124,7 +124,7 @@ class Readers {
             ? await client.rest('GET', '/users/me')
             : await client.graphql('{ viewer { databaseId } drafts(first: 1) { edges { cursor } } }');
         this.ends.add(String(answer.status));
-        if (!isRead(answer)) this.violations.add(`a read was answered ${answer.status} ${JSON.stringify(answer.body)}`);
+        if (!isRead(answer)) this.violations.add(`a read: answer ${answer.status} ${JSON.stringify(answer.body)}`);
       } catch (error) {
         this.violations.add(`a read: ${error}`);
       }
@@ -134,8 +134,8 @@ class Readers {
   }
 }
 
-/** Whether the service answered, or said in its own words that it cannot just now. */
-function isRead({ status, body }: Answer): boolean {
+/** Whether the service answered with the data, or with the error that it is temporarily unavailable. */
+function isRead({ status, body }: ClientReply): boolean {
   const codes = [body?.code, ...((body?.errors ?? []) as Json[]).map((error) => error.extensions?.code)];
   return (status === 200 || status === 503) && codes.every((code) => code === undefined || code === 'REQUEST_TIMEOUT');
 }

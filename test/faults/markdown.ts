@@ -2,18 +2,18 @@ import { renderMessage, UnrenderableError } from '../../src/markdown/render.ts';
 import { hostileMarkup } from '../helpers/hostile-markup.ts';
 import { directory } from '../helpers/markdown-golden.ts';
 import { violationsOf } from '../helpers/safe-html.ts';
-import { type Outcome, Tally } from './outcome.ts';
+import { NamedCounters, type Outcome } from './outcome.ts';
 import { seeded } from './random.ts';
 
 /**
- * Hostile markup, rendered, and read by something that knows nothing of the renderer: nothing of the source becomes
- * markup of its own, and no link leads to a script.
+ * Renders hostile markup, and checks the HTML with an independent parser: text of the source never becomes markup, and no
+ * link leads to a script.
  *
- * @param texts How many.
+ * @param texts Number of texts.
  */
 export async function markdownTrial({ texts, seed }: { texts: number; seed: number }): Promise<Outcome> {
   const random = seeded(seed);
-  const violations = new Tally();
+  const violations = new NamedCounters();
   let [characters, plain, refused] = [0, 0, 0];
   for (let i = 0; i < texts; i++) {
     const source = hostileMarkup(random).slice(0, 10_000);
@@ -40,7 +40,7 @@ function tryRender(source: string, i: number): string | undefined {
     };
     return renderMessage(source, directory, options).html;
   } catch (error) {
-    // A failure of the renderer carries its cause.
+    // The error has a cause if the renderer itself failed.
     if (error instanceof UnrenderableError && error.cause === undefined) return undefined;
     throw error;
   }

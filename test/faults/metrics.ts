@@ -2,14 +2,14 @@ import { METRICS } from '../helpers/process.ts';
 
 export const MIB = 2 ** 20;
 
-/** Numbers that a node tells of itself, by their names; not a number where it tells of none. */
+/** Metrics of a node, by name. NaN if the node does not export one. */
 export interface Metrics {
   readonly shown: (name: string) => number;
-  /** Of all that have labels, together. */
+  /** Sum over all labels of a metric. */
   readonly summed: (name: string) => number;
 }
 
-/** Asks a node that runs with `METRICS.env`. */
+/** Reads the metrics of a node that runs with `METRICS.env`. */
 export async function readMetrics(url: string): Promise<Metrics> {
   const response = await fetch(`${url}/metrics`, { headers: METRICS.headers });
   const text = await response.text();

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { lengthenLog } from '../helpers/long-log.ts';
 import { compareWithDue } from './commits.ts';
-import { makeNeighbour, makeOrganisation, type OtherOrganisation, type Person, startDemo } from './demo.ts';
-import { addUp, type Broken, disorderedFor, gapOf } from './felt.ts';
+import { makeNeighbour, makeOrganization, type OtherOrganization, type Person, startDemo } from './demo.ts';
+import { addUp, type Broken, disorderedEventsOf, gapOf } from './felt.ts';
 import { eventually, type Listener, listen, reconnectedOf, TRANSPORTS, type Transport } from './listeners.ts';
 import {
   brokenBy,
@@ -12,15 +12,15 @@ import {
   MOST_MS,
   ms,
   Neighbours,
-  Sender,
-  toldOf,
+  neighbourFigures,
+  SequentialSender,
   type WatchedTrial,
 } from './neighbours.ts';
 import { type Outcome, some, without } from './outcome.ts';
 import { Client, type QueueStart } from './requests.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
-/** What few queues wait for, and how it is asked for and found. */
+/** The events that the selective queues match: registration options, and the SQL condition that finds the events. */
 const KINDS = {
   'a narrow': {
     options: { event_types: ['message'], narrow: [['topic', 'wanted']] },
@@ -31,21 +31,24 @@ const KINDS = {
 type Kind = keyof typeof KINDS;
 const ALL_KINDS = Object.keys(KINDS) as Kind[];
 
-/** Of each kind, each with a queue over each transport. */
+/** Number of users for each kind. Each user has one queue for each transport. */
 const READERS_OF_KIND = 2;
-/** Of so many events, a few are waited for by the queues of a kind: the last among them, and at the edges of what is read at once. */
+/**
+ * Number of events after which the pattern of matching events repeats. The last events match, and the events at the boundaries of
+ * batched reads.
+ */
 const EVERY = 10_000;
-/** Around every so many there may be an edge of a read: by rows, and by ids. */
+/** Event numbers near which a batched read can end: by rows, and by ids. */
 const EDGES = [1_000, 4_000];
-/** One side of an edge, and the other; the kinds are on different ones in turn. */
+/** Offsets around a boundary. The kinds alternate between them. */
 const SIDES = [-2, -1, 0, 1];
-/** As many as a page of messages has. */
+/** Number of messages of a page. */
 const MESSAGES = 50;
 const PATIENCE_MS = 180_000;
-/** What is done in the organisation while its queues are caught up. */
+/** Pause between actions in the organization while its queues catch up. */
 const PAUSE_MS = 300;
 
-/** A queue behind the backlog, and whoever comes back with it. */
+/** A queue that is behind the backlog, and the user and transport that read it. */
 interface Late {
   readonly kind: Kind;
   readonly person: Person;
@@ -53,7 +56,7 @@ interface Late {
   readonly queue: QueueStart;
 }
 
-/** Somebody who does, by one client, what the queues wait for. */
+/** A client that triggers events of each kind. */
 class Doer {
   readonly #client: Client;
   #done = 0;
@@ -74,7 +77,7 @@ class Doer {
   }
 }
 
-/** The ids of the events that a kind of queue waits for after a position. */
+/** Returns the ids of the events after a position that a kind of queue matches. */
 async function dueAfter(db: pg.Client, realmId: number, { kind, after }: { kind: Kind; after: number }) {
   const { rows } = await db.query<{ id: number }>(
     `SELECT id::float8 AS id FROM event WHERE realm_id = $1 AND id > $2 AND ${KINDS[kind].due} ORDER BY id`,
@@ -83,21 +86,21 @@ async function dueAfter(db: pg.Client, realmId: number, { kind, after }: { kind:
   return rows.map(({ id }) => id);
 }
 
-/** Where among `EVERY` events those of a kind are. */
+/** Returns the places of a kind's events among `EVERY` events. */
 function placesOf(kind: number): number[] {
   const kinds = ALL_KINDS.length;
   const around = EDGES.flatMap((edge) => SIDES.filter((_, i) => i % kinds === kind).map((side) => edge + side));
   return [...around, EVERY - 1 - kind];
 }
 
-/** Queues of all kinds over all transports, and after them a log of others' events. */
+/** Registers queues of all kinds over all transports, then lengthens the log by events they mostly do not match. */
 async function fallBehind(
   url: string,
   db: pg.Client,
-  { realmId, owner, members }: OtherOrganisation,
+  { realmId, owner, members }: OtherOrganization,
   backlog: number,
 ): Promise<Late[]> {
-  const sender = await Sender.start(url, owner);
+  const sender = await SequentialSender.start(url, owner);
   for (const person of members) {
     const client = new Client(url, person);
     await client.ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'stuck' }] });
@@ -133,7 +136,7 @@ async function fallBehind(
   return late;
 }
 
-/** As many clients as there are queues, of the same people, each of which reads one page of messages after the other. */
+/** Reads pages of messages continuously: one client for each queue, of the same user. */
 async function readPages(url: string, late: readonly Late[], seconds: number): Promise<void> {
   const endsAt = performance.now() + seconds * 1_000;
   await Promise.all(
@@ -146,7 +149,7 @@ async function readPages(url: string, late: readonly Late[], seconds: number): P
   );
 }
 
-/** What was heard that was not to be, or not heard that was. */
+/** Compares the received events with the events that each queue matches. */
 async function compareAll(db: pg.Client, realmId: number, heard: readonly { late: Late; listener: Listener }[]) {
   const violations: string[] = [];
   const broken: Broken[] = [];
@@ -154,17 +157,17 @@ async function compareAll(db: pg.Client, realmId: number, heard: readonly { late
     const due = await dueAfter(db, realmId, { kind: late.kind, after: late.queue.startId });
     const found = await compareWithDue(listener, due);
     violations.push(...found.map((what) => `${late.kind}: ${what}`));
-    const lost = without(due, listener.heard.ids).length;
-    broken.push({ lost, repeated: 0, outOfOrder: disorderedFor([listener]), refusedButDone: 0 });
+    const lost = without(due, listener.received.ids).length;
+    broken.push({ lost, repeated: 0, outOfOrder: disorderedEventsOf([listener]), refusedButDone: 0 });
   }
   return { violations, broken: addUp(broken) };
 }
 
 /**
- * Queues that wait for little come back at once, behind very many events of others: each hears what it is to hear, once and in
- * order, and soon, and another organisation on the node does not notice.
+ * Selective queues reconnect at the same time, behind very many events that they do not match. Each must receive its events
+ * once, in order and soon, and another organization on the node must not be affected.
  *
- * @param backlog How many events others made.
+ * @param backlog Number of events in the backlog.
  */
 export async function narrowTrial({
   databaseServer,
@@ -175,15 +178,15 @@ export async function narrowTrial({
   await using service = await startDemo(databaseServer);
   const { server } = service;
   const { url } = server;
-  const organisation = await makeOrganisation(server, ALL_KINDS.length * READERS_OF_KIND);
-  const { realmId, owner } = organisation;
+  const organization = await makeOrganization(server, ALL_KINDS.length * READERS_OF_KIND);
+  const { realmId, owner } = organization;
   const neighbour = await makeNeighbour(server);
   const db = await openDatabase(service);
-  const late = await fallBehind(url, db, organisation, backlog);
-  // Nobody read there since: a node that somebody had read on would have the end of the log in memory.
+  const late = await fallBehind(url, db, organization, backlog);
+  // After the restart, the end of the log is not in the node's memory.
   await server.restart();
   const neighbours = await Neighbours.start(url, neighbour);
-  const [sender, doer] = [await Sender.start(url, owner), new Doer(url, owner)];
+  const [sender, doer] = [await SequentialSender.start(url, owner), new Doer(url, owner)];
   const usual = await neighbours.during(readPages(url, late, seconds));
 
   const since = performance.now();
@@ -198,14 +201,14 @@ export async function narrowTrial({
     }
   };
   const acting = Promise.all([doing(), sender.until(() => isOver, { pauseMs: PAUSE_MS })]);
-  const isCaughtUp = (listener: Listener) => listener.heard.ids.size >= there;
+  const isCaughtUp = (listener: Listener) => listener.received.ids.size >= there;
   const caught = await neighbours.during(eventually(() => listeners.every(isCaughtUp), PATIENCE_MS));
   const took = performance.now() - since;
   const silences = Object.fromEntries(
     ALL_KINDS.map((kind) => [
       kind,
       Math.max(
-        ...heard.filter(({ late: one }) => one.kind === kind).map(({ listener }) => listener.heard.longestSilenceMs),
+        ...heard.filter(({ late: one }) => one.kind === kind).map(({ listener }) => listener.received.longestSilenceMs),
       ),
     ]),
   ) as Record<Kind, number>;
@@ -216,24 +219,24 @@ export async function narrowTrial({
   await db.end();
   const sent = await withDatabase(service, (query) => compareSent(query, [sender, ...neighbours.senders]));
   const fared = faredIn([usual], [caught]);
-  const fault = `queues that wait for little, behind ${backlog.toLocaleString('en')} events`;
+  const fault = `selective queues behind ${backlog.toLocaleString('en')} events`;
   return {
     trial: fault,
     facts: {
       queues: late.length,
       'events for each': there,
-      'events heard': listeners.reduce((sum, { heard: { ids } }) => sum + ids.size, 0),
-      'all were caught up after': `${(took / 1_000).toFixed(1)} s`,
-      'the longest wait for the next event': ALL_KINDS.map((kind) => `by ${kind} ${ms(silences[kind])}`).join(', '),
-      ...toldOf(neighbours, fared),
+      'events heard': listeners.reduce((sum, { received: { ids } }) => sum + ids.size, 0),
+      'all queues caught up after': `${(took / 1_000).toFixed(1)} s`,
+      'longest wait for the next event': ALL_KINDS.map((kind) => `by ${kind} ${ms(silences[kind])}`).join(', '),
+      ...neighbourFigures(neighbours, fared),
     },
     violations: [
       ...violations,
       ...reconnectedOf(listeners),
       ...ALL_KINDS.filter((kind) => isTimed && silences[kind] > MOST_MS).map(
-        (kind) => `who waits by ${kind} heard nothing for ${ms(silences[kind])}`,
+        (kind) => `queues with ${kind} received nothing for ${ms(silences[kind])}`,
       ),
-      ...(sender.failures.length > 0 ? [`who sent there was told ${some(sender.failures)}`] : []),
+      ...(sender.failures.length > 0 ? [`sends to that organization failed: ${some(sender.failures)}`] : []),
       ...brokenBy(sent),
       ...neighbours.complaints(fared, { isTimed }),
     ],

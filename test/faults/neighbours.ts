@@ -1,31 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DemoService, type Person, startDemo } from './demo.ts';
 import { addUp, type Broken, type Fared, longestBetween } from './felt.ts';
-import { some, Tally } from './outcome.ts';
-import { type Answer, Client } from './requests.ts';
+import { NamedCounters, some } from './outcome.ts';
+import { Client, type ClientReply } from './requests.ts';
 import type { Query } from './truth.ts';
 
-/** How long a neighbour pauses between two sends. */
+/** Pause of a client of the unaffected organization between two sends. */
 const PAUSE_MS = 30;
 const WARM_UP_MS = 2_000;
-/** Whoever waits for the organisation that is hit waits for seconds. */
+/** Longest p95 of the unaffected organization's requests. Requests that wait for the affected organization take longer. */
 export const MOST_MS = 2_500;
 
 let made = 0;
 
-/** Somebody who sends to a channel of their own, one message after the other. */
-export class Sender {
+/** A user who sends messages to a channel, one at a time. */
+export class SequentialSender {
   readonly #client: Client;
   readonly channelId: number;
   readonly #more: string;
-  /** How they ended: "200", "503 REQUEST_TIMEOUT", … */
-  readonly ends = new Tally();
+  /** Number of requests by status and error code: "200", "503 REQUEST_TIMEOUT", … */
+  readonly ends = new NamedCounters();
   readonly failures: string[] = [];
-  /** How long each took that was answered, in milliseconds. */
+  /** Duration of each answered request, in milliseconds. */
   took: number[] = [];
-  /** When each was acknowledged, by `performance.now()`. */
+  /** Time of each acknowledgement, by `performance.now()`. */
   readonly acknowledgedAt: number[] = [];
-  /** What was sent, and what the service said that it did not send. */
+  /** Contents that were acknowledged, and contents that the service refused. */
   readonly acknowledged: string[] = [];
   readonly refused: string[] = [];
   done = 0;
@@ -36,15 +36,15 @@ export class Sender {
     this.#more = more;
   }
 
-  /** @param more What each message says besides. */
-  static async start(url: string, person: Person, more = ''): Promise<Sender> {
+  /** @param more Text appended to each message. */
+  static async start(url: string, person: Person, more = ''): Promise<SequentialSender> {
     const client = new Client(url, person);
     await client.ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'stuck' }] });
     const { stream_id } = await client.ask('GET', '/get_stream_id', { stream: 'stuck' });
-    return new Sender(client, stream_id, more);
+    return new SequentialSender(client, stream_id, more);
   }
 
-  /** @returns The message's id; undefined when it was refused. */
+  /** @returns Id of the message. Undefined if it was refused. */
   async send(): Promise<number | undefined> {
     const content = `sent ${++made}.`;
     const params = { type: 'channel', to: this.channelId, topic: 'stuck', content: `${content}${this.#more}` };
@@ -55,12 +55,12 @@ export class Sender {
   }
 
   async edit(messageId: number): Promise<void> {
-    // By its beginning it is looked for in the end.
+    // `compareSent` finds the message by this beginning.
     const content = `${this.acknowledged.at(-1)} As of ${this.done}`;
     await this.#note(() => this.#client.rest('PATCH', `/messages/${messageId}`, { content }));
   }
 
-  async #note(act: () => Promise<Answer>): Promise<Answer['body']> {
+  async #note(act: () => Promise<ClientReply>): Promise<ClientReply['body']> {
     const startedAt = performance.now();
     const { status, body } = await act();
     this.took.push(performance.now() - startedAt);
@@ -86,8 +86,8 @@ export class Sender {
   }
 }
 
-/** What is there in the end of what some people sent. */
-export async function compareSent(query: Query, senders: readonly Sender[]): Promise<Broken> {
+/** Compares the messages in the database with the answers that the senders got. */
+export async function compareSent(query: Query, senders: readonly SequentialSender[]): Promise<Broken> {
   const rows = (await query(
     `SELECT substring(content FROM '^sent \\d+\\.') AS content, id::float8 AS id FROM message
      WHERE content LIKE 'sent %' ORDER BY id`,
@@ -107,48 +107,48 @@ export async function compareSent(query: Query, senders: readonly Sender[]): Pro
   );
 }
 
-/** A sentence for each kind of promise that was not kept. @param what Of what kind they are. */
+/** Returns a sentence for each kind of broken guarantee. @param what Plural noun for the sent objects, for the report. */
 export const brokenBy = ({ lost, repeated, outOfOrder, refusedButDone }: Broken, what = 'messages'): string[] => [
-  ...(lost > 0 ? [`${lost} ${what} were acknowledged, and are not there`] : []),
-  ...(repeated > 0 ? [`${repeated} ${what} are there more than once`] : []),
-  ...(outOfOrder > 0 ? [`${outOfOrder} ${what} came before an earlier one of the same sender`] : []),
-  ...(refusedButDone > 0 ? [`${refusedButDone} ${what} were refused, and are there`] : []),
+  ...(lost > 0 ? [`${lost} ${what} were acknowledged but are missing`] : []),
+  ...(repeated > 0 ? [`${repeated} ${what} exist more than once`] : []),
+  ...(outOfOrder > 0 ? [`${outOfOrder} ${what} precede an earlier one of the same sender`] : []),
+  ...(refusedButDone > 0 ? [`${refusedButDone} ${what} were refused but exist`] : []),
 ];
 
-/** What a trial is given that watches the neighbours of who is hit. */
+/** Options of a trial that also measures an organization that the fault does not affect. */
 export interface WatchedTrial {
   readonly databaseServer: string;
-  /** How long they are watched before and, where the fault does not end by itself, meanwhile. */
+  /** Duration of the measurement before the fault and, if the fault does not end by itself, during it. */
   readonly seconds: number;
-  /** Whether the time that things take counts, which on a busy machine says little. */
+  /** Whether durations are checked against their limits. On a busy machine, the result is not conclusive. */
   readonly isTimed: boolean;
 }
 
-/** How the sends of several ended, together. */
-export function endsOf(senders: readonly Sender[]): Tally {
-  const ends = new Tally();
+/** Returns the numbers of requests of several senders by their result, in one counter. */
+export function endsOf(senders: readonly SequentialSender[]): NamedCounters {
+  const ends = new NamedCounters();
   for (const sender of senders) ends.take(sender.ends);
   return ends;
 }
 
-/** How sends went for a while, in milliseconds. */
+/** Measurements of sends during a period, in milliseconds. */
 export interface Spell {
-  /** How long each took. */
+  /** Duration of each send, in milliseconds. */
   readonly took: readonly number[];
-  /** The longest time in which none was acknowledged. */
+  /** Longest time without an acknowledgement, in milliseconds. */
   readonly gap: number;
-  /** From when to when, by `performance.now()`. */
+  /** Beginning and end, by `performance.now()`. */
   readonly since: number;
   readonly until: number;
 }
 
-/** How long 95 of 100 took at the most. */
+/** Returns the 95th percentile of the durations. */
 export function p95Of(spells: readonly Spell[]): number {
   const took = spells.flatMap((spell) => spell.took).sort((a, b) => a - b);
   return took[Math.floor(took.length * 0.95)] ?? Number.POSITIVE_INFINITY;
 }
 
-/** How they fared, from what was measured without the fault and with it. */
+/** Returns the figures of the unaffected organization, from measurements without the fault and with it. */
 export const faredIn = (before: readonly Spell[], meanwhile: readonly Spell[]): Fared => ({
   before: p95Of(before),
   meanwhile: p95Of(meanwhile),
@@ -156,8 +156,8 @@ export const faredIn = (before: readonly Spell[], meanwhile: readonly Spell[]): 
 });
 
 /**
- * A service that has nothing to do with the one that is tried, on the same machine: what neighbours notice when that one is
- * killed and starts, they notice of the machine.
+ * An independent service on the same machine. Killing and starting it affects other organizations only through the load on the
+ * machine, which is the baseline for trials that kill the tested service.
  */
 export class Stranger implements AsyncDisposable {
   readonly #service: DemoService;
@@ -170,7 +170,7 @@ export class Stranger implements AsyncDisposable {
     return new Stranger(await startDemo(databaseServer));
   }
 
-  /** Killed with kill -9, and started again. */
+  /** Kills the service with kill -9 and starts it again. */
   async fall(): Promise<void> {
     await this.#service.server.kill9();
     await this.#service.server.restart();
@@ -181,7 +181,7 @@ export class Stranger implements AsyncDisposable {
   }
 }
 
-/** How neighbours fare while a stranger falls, so many times. */
+/** Measures the unaffected organization while an independent service is killed and restarted, `times` times. */
 export async function besideStranger(
   neighbours: Neighbours,
   databaseServer: string | undefined,
@@ -193,33 +193,33 @@ export async function besideStranger(
   return spells;
 }
 
-/** Another organisation, on a node that runs: its people send now and then, and somebody asks the node whether it is ready. */
+/** Another organization on a running node. Three senders send continuously, and /readyz is polled. */
 export class Neighbours {
   readonly #url: string;
-  readonly senders: readonly Sender[];
+  readonly senders: readonly SequentialSender[];
   readonly notReady: string[] = [];
 
-  private constructor(url: string, senders: readonly Sender[]) {
+  private constructor(url: string, senders: readonly SequentialSender[]) {
     this.#url = url;
     this.senders = senders;
   }
 
   static async start(url: string, person: Person): Promise<Neighbours> {
-    const senders: Sender[] = [];
-    while (senders.length < 3) senders.push(await Sender.start(url, person));
+    const senders: SequentialSender[] = [];
+    while (senders.length < 3) senders.push(await SequentialSender.start(url, person));
     const neighbours = new Neighbours(url, senders);
-    // What has not run yet is slow the first times, which would pass for how it is without a fault.
+    // Warms up the JIT compiler, because slow first requests would distort the baseline.
     await neighbours.during(sleep(WARM_UP_MS));
     return neighbours;
   }
 
-  get ends(): Tally {
-    const ends = new Tally();
+  get ends(): NamedCounters {
+    const ends = new NamedCounters();
     for (const sender of this.senders) ends.take(sender.ends);
     return ends;
   }
 
-  /** Go about their business as long as `work` lasts. */
+  /** Sends and polls until `work` is done. */
   async during(work: Promise<unknown>): Promise<Spell> {
     let isOver = false;
     for (const sender of this.senders) sender.took = [];
@@ -247,14 +247,14 @@ export class Neighbours {
   }
 
   /**
-   * What is wrong with how they fared.
+   * Returns the violations in the figures of the unaffected organization, one sentence each.
    *
-   * @param options.isTimed Whether the time that things take counts, which on a busy machine says little.
+   * @param options.isTimed Whether durations are checked against their limits. On a busy machine, the result is not conclusive.
    */
   complaints(fared: Fared, options: { readonly isTimed: boolean }): string[] {
     const failures = this.senders.flatMap((sender) => sender.failures);
     return [
-      ...(failures.length > 0 ? [`neighbours were told ${some(failures)}`] : []),
+      ...(failures.length > 0 ? [`requests of neighbours failed: ${some(failures)}`] : []),
       ...(this.notReady.length > 0 ? [`the node was not ready: ${some(this.notReady)}`] : []),
       ...delaysOf('neighbours', fared, options),
     ];
@@ -265,7 +265,7 @@ export class Neighbours {
   }
 }
 
-/** What is wrong with how long it took those whom the fault is not to touch. */
+/** Returns the violations in the durations of requests that the fault must not affect. */
 export const delaysOf = (
   who: string,
   { before, meanwhile }: Fared,
@@ -275,11 +275,11 @@ export const delaysOf = (
   ...(meanwhile > MOST_MS ? [`${who} waited ${ms(meanwhile)}`] : []),
 ];
 
-/** A time, as it is told. */
+/** Formats a duration. */
 export const ms = (time: number): string => `${Math.round(time)} ms`;
 
-/** What a trial tells of them. */
-export const toldOf = (neighbours: Neighbours, { before, meanwhile }: Fared) => ({
+/** Returns the figures of the unaffected organization, for the facts of a trial's outcome. */
+export const neighbourFigures = (neighbours: Neighbours, { before, meanwhile }: Fared) => ({
   "neighbours' p95": `${ms(before)} before, ${ms(meanwhile)} meanwhile`,
   'sends of neighbours': neighbours.ends.toString(),
 });

@@ -9,34 +9,34 @@ import type { Fared } from './felt.ts';
 import { faredIn, type Neighbours, type Spell } from './neighbours.ts';
 import { hostHeader } from './requests.ts';
 
-/** How long requests are made before it is looked whether they are enough. */
+/** Duration of a burst of requests, in seconds. The amount of work is checked after each burst. */
 const STRETCH_SECONDS = 0.1;
-/** Where a machine is so busy that there is no end of it. */
+/** Longest duration of plain work, in multiples of the load's duration: a busy machine may never reach the amount. */
 const MOST_TIMES = 4;
 
-/** What some work took of a node. */
+/** Resources that a load took of a node. */
 export interface Taken {
-  /** Processor time. */
+  /** CPU time. */
   readonly cpuSeconds: number;
   readonly seconds: number;
 }
 
-/** How neighbours fared beside plain work, and beside a load that takes as much of their node. */
+/** Measurements of the unaffected organization beside plain work, and beside a load that takes as much CPU time of its node. */
 export interface Compared {
   readonly before: Spell;
   readonly meanwhile: Spell;
-  /** By the load. */
+  /** Resources that the load took. */
   readonly taken: Taken;
 }
 
-/** A request of somebody that costs next to nothing. */
+/** Returns a request of a user that takes almost no work. */
 export function plainRequest({ port, url }: ServerProcess, person: Person): Buffer {
   const { host } = hostHeader(url, person);
   const headers = { ...(host !== undefined && { Host: host }), Authorization: person.basic };
   return requestBytes({ method: 'GET', path: '/api/v1/users/me', port, headers });
 }
 
-/** How neighbours fared in several rounds. */
+/** Returns the figures of the unaffected organization over several rounds. */
 export const faredBeside = (rounds: readonly Compared[]): Fared =>
   faredIn(
     rounds.map(({ before }) => before),
@@ -44,22 +44,25 @@ export const faredBeside = (rounds: readonly Compared[]): Fared =>
   );
 
 /**
- * Plain requests to a node, of the organisation that brings a load: work that is no burden to others by design. A load that
- * takes processor time by its nature is compared with as much of it, since there is one event loop for all, and whoever
- * comes to it waits for what is before them, whatever that is.
+ * Plain requests to a node, sent by the organization that causes a load: work that does not burden other organizations by design.
+ * Compares a load that takes much CPU time with plain requests that take as much. There is one event loop, so each request waits
+ * for the work before it, of any kind.
  */
 export class PlainWork implements AsyncDisposable {
   readonly #generator = new Worker<typeof generatorTasks>(`${import.meta.dirname}/../bench/generator.ts`);
   readonly #server: ServerProcess;
   readonly #requests: readonly Buffer[];
 
-  /** @param requests One for each client, who makes it again when it is answered. */
+  /** @param requests One for each client, which repeats it after each answer. */
   constructor(server: ServerProcess, requests: readonly Buffer[]) {
     this.#server = server;
     this.#requests = requests;
   }
 
-  /** Has neighbours fare beside a load, and then beside as much plain work, made as early as it can be, in as long a time. */
+  /**
+   * Measures the unaffected organization beside a load, then beside plain work that takes as much CPU time. The plain work is
+   * done as early as possible within the same duration.
+   */
   async beside(neighbours: Neighbours, load: () => Promise<unknown>): Promise<Compared> {
     const { meanwhile, taken } = await this.weigh(neighbours, load);
     const resumed = this.#cpuSeconds;
@@ -68,7 +71,7 @@ export class PlainWork implements AsyncDisposable {
     return { before, meanwhile, taken };
   }
 
-  /** Has neighbours fare beside a load, and says what it takes. */
+  /** Measures the unaffected organization beside a load, and the resources that the load takes. */
   async weigh(neighbours: Neighbours, load: () => Promise<unknown>): Promise<Omit<Compared, 'before'>> {
     const before = this.#cpuSeconds;
     const meanwhile = await neighbours.during(load());
@@ -76,14 +79,14 @@ export class PlainWork implements AsyncDisposable {
     return { meanwhile, taken: { cpuSeconds: this.#cpuSeconds - before, seconds } };
   }
 
-  /** Takes as much of the node as something did, evenly, for so many seconds. */
+  /** Takes CPU time of the node at the same average rate as a load, evenly, for `seconds` seconds. */
   async asMuch(taken: Taken, seconds: number): Promise<void> {
     const before = this.#cpuSeconds;
     const share = taken.cpuSeconds / taken.seconds;
     await this.#spread(seconds, (elapsed) => this.#cpuSeconds - before < share * elapsed);
   }
 
-  /** Makes so many requests a second, evenly, for so many seconds. */
+  /** Sends `perSecond` requests a second, evenly, for `seconds` seconds. */
   async asMany(perSecond: number, seconds: number): Promise<void> {
     await this.#spread(seconds, (elapsed, answers) => answers < perSecond * elapsed);
   }
@@ -112,7 +115,7 @@ export class PlainWork implements AsyncDisposable {
     }
   }
 
-  /** @returns How many requests were answered. */
+  /** Sends requests for `STRETCH_SECONDS`. @returns Number of answers. */
   async #stretch(): Promise<number> {
     const { port } = this.#server;
     const { answers } = await this.#generator.ask('load', {

@@ -2,20 +2,20 @@ import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where packages put the programs that make and run a server; undefined where there are none. */
+/** Folder of the server programs, by the conventions of packages. Undefined if there is none. */
 const FOLDER = ['18', '17', '16', '15']
   .flatMap((version) => [`/usr/lib/postgresql/${version}/bin`, `/usr/pgsql-${version}/bin`])
   .find((folder) => existsSync(join(folder, 'initdb')));
 
 export const hasPostgresPrograms = FOLDER !== undefined;
 
-/** The path of one of them. @throws Error where there are none. */
+/** Returns the path of a program. @throws Error if no server programs are installed. */
 export function postgresProgram(name: string): string {
-  if (FOLDER === undefined) throw new Error('There is no PostgreSQL to start: initdb is in none of its usual places');
+  if (FOLDER === undefined) throw new Error('PostgreSQL is not installed: initdb is in none of its usual folders');
   return join(FOLDER, name);
 }
 
-/** Who runs them: they refuse to be run by root, and are run by the user whom their package made then. */
+/** The user who runs the programs. They refuse to run as root: then the user that their package created runs them. */
 export interface Owner {
   readonly uid?: number;
   readonly gid?: number;

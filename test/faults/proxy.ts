@@ -1,16 +1,18 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A TCP proxy that cuts connections off while the answer is on its way. */
+/** A TCP proxy that cuts connections while an answer is being transferred. */
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string;
-  /** Connections cut off so far. */
+  /** Number of connections cut so far. */
   readonly cuts: number;
 }
 
 /**
- * @param cuts For each connection in its turn: after how many bytes of what the server sends both ends are closed. When
- *   they are used up, connections last.
+ * Starts a proxy.
+ *
+ * @param cuts For each connection in order of acceptance: number of bytes from the server after which both ends are closed.
+ *   Connections after the last entry are not cut.
  */
 export async function startProxy(targetPort: number, cuts: readonly number[]): Promise<CuttingProxy> {
   const open = new Set<Socket>();
@@ -39,7 +41,7 @@ export async function startProxy(targetPort: number, cuts: readonly number[]): P
       }
       cutOff++;
       upstream.pause();
-      // What came before the cut arrives; then the connection is gone, without a farewell of the protocol above.
+      // The bytes before the cut are delivered. Then the connection closes without a closing handshake of the protocol above.
       client.end(bytes.subarray(0, left), close);
     });
   });
@@ -57,12 +59,12 @@ export async function startProxy(targetPort: number, cuts: readonly number[]): P
   };
 }
 
-/** A TCP proxy whose other end can be changed, as an address that moves from one machine to another. */
+/** A TCP proxy whose target can be changed, like an address that moves from one machine to another. */
 export interface Switch extends AsyncDisposable {
   readonly port: number;
-  /** Where connections lead from here on. Those there are stay where they are. */
+  /** Sets the target of new connections. Existing connections keep theirs. */
   turn(targetPort: number): void;
-  /** From here on nothing is carried over the connections there are, ever; nor, until it is turned, over new ones. */
+  /** Stops forwarding on existing connections, for ever, and on new ones until `turn` is called. */
   fallSilent(): void;
 }
 
@@ -75,7 +77,7 @@ export async function startSwitch(targetPort: number): Promise<Switch> {
     const line = {
       isSilent,
       close() {
-        // What is silent does not even say that it is over.
+        // A silent connection does not report its end either.
         if (line.isSilent && client.writable) return;
         open.delete(line);
         client.destroy();

@@ -1,7 +1,7 @@
-/** Numbers from 0 to 1, the same ones for the same seed. */
+/** A generator of numbers from 0 to below 1. The same seed gives the same sequence. */
 export type Random = () => number;
 
-/** Mulberry32: small, and good enough to place cuts and delays. */
+/** Returns a Mulberry32 generator: small, and random enough to place cuts and delays. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -12,5 +12,5 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** An integer from `low` up to and without `high`. */
+/** Returns an integer from `low` to below `high`. */
 export const between = (random: Random, low: number, high: number): number => low + Math.floor(random() * (high - low));

@@ -1,34 +1,34 @@
-// Clients that register all at once, in a process of their own: to read what they are told takes a while as well.
+// Clients that register concurrently, in a separate process, because parsing the responses takes CPU time as well.
 import { gunzipSync } from 'node:zlib';
 import { RawHttp } from '../bench/raw-http.ts';
 import { work } from '../bench/workers.ts';
 import type { Json } from '../helpers/http.ts';
 
-/** Longer than any client waits. */
+/** Timeout of a registration, longer than clients wait. */
 const PATIENCE_MS = 30_000;
 
-/** How a registration went. */
+/** Result of a registration. */
 export interface Registration {
-  /** Which of those that were asked for at once. */
+  /** Index among the concurrent registrations. */
   readonly place: number;
-  /** How it ended: "200", "503 REQUEST_TIMEOUT", … */
+  /** Result: "200", "503 REQUEST_TIMEOUT", … */
   readonly end: string;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly took: number;
   readonly isCompressed: boolean;
   readonly bytes: number;
 }
 
-/** What somebody was told when they registered. */
+/** The parsed response to a registration. */
 export interface Snapshot {
   readonly place: number;
   readonly queueId: string;
   readonly lastEventId: number;
-  /** Of those who were asked for, as the list of all people has them. */
+  /** Names of the requested users, from the list of all users. */
   readonly names: ReadonlyMap<number, string>;
 }
 
-/** What was answered and has not been read yet. */
+/** Responses that have not been parsed yet. */
 let answers: { readonly place: number; readonly body: Buffer; readonly isCompressed: boolean }[] = [];
 
 async function registerOnce(port: number, request: Buffer, place: number): Promise<Registration> {
@@ -50,12 +50,12 @@ async function registerOnce(port: number, request: Buffer, place: number): Promi
 }
 
 export const tasks = {
-  /** Registers as all of these at once, and keeps what is answered to be read later. */
+  /** Registers concurrently with all requests, and keeps the responses for `read`. */
   register({ port, requests }: { port: number; requests: readonly Buffer[] }): Promise<Registration[]> {
     return Promise.all(requests.map((request, place) => registerOnce(port, request, place)));
   },
 
-  /** Reads what was answered. */
+  /** Parses the responses. */
   read({ userIds }: { userIds: readonly number[] }): Snapshot[] {
     const wanted = new Set(userIds);
     const read = answers.map(({ place, body, isCompressed }) => {

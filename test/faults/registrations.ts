@@ -1,34 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LARGE, makeOrganisation, registerAt } from '../bench/registration.ts';
+import { LARGE, makeOrganization, registerAt } from '../bench/registration.ts';
 import { giveKeys } from '../bench/stage.ts';
 import { Worker } from '../bench/workers.ts';
 import { type DemoService, makeNeighbour, type Person, startDemo } from './demo.ts';
 import { addUp, type Broken, longestBetween } from './felt.ts';
-import { brokenBy, compareSent, ms, Neighbours, toldOf, type WatchedTrial } from './neighbours.ts';
-import { type Outcome, some, Tally } from './outcome.ts';
+import { brokenBy, compareSent, ms, Neighbours, neighbourFigures, type WatchedTrial } from './neighbours.ts';
+import { NamedCounters, type Outcome, some } from './outcome.ts';
 import { type Compared, faredBeside, PlainWork, plainRequest } from './plain-work.ts';
 import type { Registration, tasks as registrantTasks, Snapshot } from './registrants.ts';
 import { Client } from './requests.ts';
 import { openDatabase, type Query, withDatabase } from './truth.ts';
 
-/** How many register at once. */
+/** Number of concurrent registrations. */
 const CLIENTS = 20;
-/** How many besides them are renamed. */
+/** Number of further users who are renamed. */
 const OTHERS = 5;
 const RENAME_EVERY_MS = 200;
-/** What whoever waited too long is told. */
+/** Result of a registration that waited too long. */
 const COME_AGAIN = '503 REQUEST_TIMEOUT';
-/** The least that a round is watched. */
+/** Shortest duration of a round. */
 const ROUND_MS = 5_000;
 
-/** Somebody got another name, as the log has it. */
+/** A change of a user's name, from the event log. */
 interface Rename {
   readonly id: number;
   readonly userId: number;
   readonly name: string;
 }
 
-/** Renames some people in turn, at a steady pace. */
+/** Renames some users in turn, at a steady pace. */
 class Renamer {
   readonly #client: Client;
   readonly #userIds: readonly number[];
@@ -65,44 +65,44 @@ class Renamer {
   }
 }
 
-/** What a client that registered knows of names in the end. */
-interface Known extends Snapshot {
-  /** The events of renames that it was told of afterwards, as they came. */
-  readonly told: readonly number[];
+/** The names that a client has seen at the end: its snapshot and the events after it. */
+interface FinalNames extends Snapshot {
+  /** Ids of the rename events received afterwards, in order of arrival. */
+  readonly received: readonly number[];
 }
 
 /** Reads a queue to its end. */
-async function readQueue(client: Client, snapshot: Snapshot): Promise<Known> {
-  const told: number[] = [];
+async function readQueue(client: Client, snapshot: Snapshot): Promise<FinalNames> {
+  const received: number[] = [];
   for (let at = snapshot.lastEventId; ; ) {
     const params = { queue_id: snapshot.queueId, last_event_id: at, dont_block: true };
     const { status, body } = await client.rest('GET', '/events', params);
     if (status !== 200) throw new Error(`A queue has ended: ${JSON.stringify(body)}`);
-    if (body.events.length === 0) return { ...snapshot, told };
+    if (body.events.length === 0) return { ...snapshot, received };
     for (const { id, type, person } of body.events) {
-      if (type === 'realm_user' && person.full_name !== undefined) told.push(id);
+      if (type === 'realm_user' && person.full_name !== undefined) received.push(id);
     }
     at = body.events.at(-1).id;
   }
 }
 
-/** What is wrong with what one client knows, after all that happened. */
+/** Counts the contradictions between the names a client has seen and the renames in the log. */
 function brokenFor(
-  { lastEventId, names, told }: Known,
+  { lastEventId, names, received }: FinalNames,
   renames: readonly Rename[],
   first: ReadonlyMap<number, string>,
 ) {
-  const known = new Set(told);
+  const known = new Set(received);
   const due = renames.filter(({ id }) => id > lastEventId);
   const state = new Map(first);
   for (const { id, userId, name } of renames) if (id <= lastEventId) state.set(userId, name);
   const wrong = [...state].filter(([userId, name]) => names.get(userId) !== name).map(([userId]) => userId);
-  // A name that is still to be told came with the state already: whoever registered has it twice.
+  // The snapshot already contains the new name, although the client receives the event of the rename only later.
   const early = wrong.filter((userId) => due.some((one) => one.userId === userId && one.name === names.get(userId)));
   return {
     lost: wrong.length - early.length + due.filter(({ id }) => !known.has(id)).length,
-    repeated: early.length + told.length - known.size + told.filter((id) => id <= lastEventId).length,
-    outOfOrder: told.filter((id, i) => id < (told[i - 1] ?? 0)).length,
+    repeated: early.length + received.length - known.size + received.filter((id) => id <= lastEventId).length,
+    outOfOrder: received.filter((id, i) => id < (received[i - 1] ?? 0)).length,
     refusedButDone: 0,
   };
 }
@@ -116,7 +116,7 @@ async function readRenames(query: Query, realmId: number): Promise<Rename[]> {
   return rows as unknown as Rename[];
 }
 
-/** What became of the renames themselves. */
+/** Compares the renames in the log with the answers to them. */
 function brokenOf({ acknowledged, refused }: Renamer, renames: readonly Rename[]): Broken {
   const names = renames.map(({ name }) => name);
   const logged = new Set(names);
@@ -129,26 +129,26 @@ function brokenOf({ acknowledged, refused }: Renamer, renames: readonly Rename[]
 }
 
 const misfitsBy = ({ lost, repeated, outOfOrder }: Broken): string[] => [
-  ...(lost > 0 ? [`${lost} names were neither in a snapshot nor told after it`] : []),
-  ...(repeated > 0 ? [`${repeated} names were in a snapshot and told after it, or told twice`] : []),
-  ...(outOfOrder > 0 ? [`${outOfOrder} names were told after later ones`] : []),
+  ...(lost > 0 ? [`${lost} names were neither in a snapshot nor in a later event`] : []),
+  ...(repeated > 0 ? [`${repeated} names were in a snapshot and in a later event, or in two events`] : []),
+  ...(outOfOrder > 0 ? [`${outOfOrder} names arrived after later ones`] : []),
 ];
 
-/** Who registers, whose names change, and what is asked as them. */
+/** The organization, the users who register and the users who are renamed. */
 interface Ground {
   readonly realmId: number;
   readonly owner: Person;
   readonly people: readonly Person[];
-  /** Of those who are renamed, they themselves among them: how they are called at first. */
+  /** Original names of the users who are renamed. These include the users who register. */
   readonly names: ReadonlyMap<number, string>;
 }
 
-/** Makes the organisation, a tenth of it where it has a tenth of the people. */
+/** Creates the organization. The number of channels scales with the number of users. */
 async function makeGround(service: DemoService, users: number): Promise<Ground> {
   const scale = users / LARGE.users;
   const [channels, subscriptions] = [LARGE.channels * scale, LARGE.subscriptions * scale];
   const db = await openDatabase(service);
-  const { realmId, owner } = await makeOrganisation({ db, service }, { ...LARGE, users, channels, subscriptions });
+  const { realmId, owner } = await makeOrganization({ db, service }, { ...LARGE, users, channels, subscriptions });
   const { rows } = await db.query<{ id: number; email: string; full_name: string }>(
     `SELECT id, email, full_name FROM user_account WHERE realm_id = $1 AND role = 400 AND bot_type IS NULL
      ORDER BY id LIMIT $2`,
@@ -160,7 +160,7 @@ async function makeGround(service: DemoService, users: number): Promise<Ground> 
   return { realmId, owner, people, names: new Map(rows.map(({ id, full_name }) => [id, full_name])) };
 }
 
-/** Clients in a process of their own that register, and what they were told. */
+/** Clients that register, in a separate process, with their results. */
 class Registrants implements AsyncDisposable {
   readonly #worker = new Worker<typeof registrantTasks>(`${import.meta.dirname}/registrants.ts`);
   readonly #port: number;
@@ -171,26 +171,26 @@ class Registrants implements AsyncDisposable {
 
   constructor(port: number, { people, names }: Ground) {
     this.#port = port;
-    // Half of them take it compressed, which is done beside the event loop.
+    // Half of the clients request compression, which runs outside the event loop of the node.
     this.#requests = people.map((person, i) =>
       registerAt(port, person, i % 2 === 0 ? { 'Accept-Encoding': 'gzip' } : {}),
     );
     this.#userIds = [...names.keys()];
   }
 
-  /** All at once. */
+  /** Registers all clients concurrently. */
   async register(): Promise<void> {
     const input = { port: this.#port, requests: this.#requests };
     this.registrations.push(...(await this.#worker.ask('register', input)));
   }
 
-  /** Reads what they were told, for which no time is left while others are watched. */
+  /** Parses the responses. Not done earlier, because it would take CPU time while the unaffected organization is measured. */
   async read(): Promise<void> {
     this.snapshots.push(...(await this.#worker.ask('read', { userIds: this.#userIds })));
   }
 
-  /** What they know in the end, when they have read their queues. */
-  async known(url: string, people: readonly Person[]): Promise<Known[]> {
+  /** Returns the names that each client has seen, after it has read its queue to the end. */
+  async known(url: string, people: readonly Person[]): Promise<FinalNames[]> {
     const clients = people.map((person) => new Client(url, person));
     const known = await Promise.all(this.snapshots.map((one) => readQueue(clients[one.place] as Client, one)));
     for (const client of clients) client.close();
@@ -198,27 +198,27 @@ class Registrants implements AsyncDisposable {
   }
 
   get facts(): Outcome['facts'] {
-    const ends = new Tally();
+    const ends = new NamedCounters();
     for (const { end } of this.registrations) ends.add(end);
     const [compressed, plain] = [true, false].map((is) =>
       this.registrations.filter(({ isCompressed }) => isCompressed === is).map(({ bytes }) => bytes),
     ) as [number[], number[]];
     const kilobytes = (bytes: readonly number[]) => `${Math.round(Math.max(0, ...bytes) / 1e3)} kB`;
-    // But for the first round, in which all is new.
+    // Omits the first round, in which nothing is cached.
     const took = this.registrations.slice(this.#requests.length).map((one) => one.took);
     return {
       answers: ends.toString(),
-      'the slowest': ms(Math.max(...took)),
-      'a reply': `${kilobytes(plain)}, or compressed, as ${compressed.length} were, ${kilobytes(compressed)}`,
+      'slowest registration': ms(Math.max(...took)),
+      'size of a reply': `${kilobytes(plain)}; for the ${compressed.length} compressed ones ${kilobytes(compressed)}`,
     };
   }
 
-  /** @param isTimed Whether it counts that somebody waited so long that they are told to come again. */
+  /** @param isTimed Whether a registration that timed out is a violation. */
   violations(isTimed: boolean): string[] {
     const failed = this.registrations.filter(({ end }) => end !== '200' && (isTimed || end !== COME_AGAIN));
     return [
-      ...(failed.length > 0 ? [`registrations were answered ${some(failed.map(({ end }) => end))}`] : []),
-      ...(this.registrations.some(({ isCompressed }) => isCompressed) ? [] : ['nothing was compressed']),
+      ...(failed.length > 0 ? [`registrations were answered with ${some(failed.map(({ end }) => end))}`] : []),
+      ...(this.registrations.some(({ isCompressed }) => isCompressed) ? [] : ['no reply was compressed']),
     ];
   }
 
@@ -228,9 +228,9 @@ class Registrants implements AsyncDisposable {
 }
 
 /**
- * Many clients of a large organisation register at once, round after round, while people are renamed: all are told the whole
- * state, what they are told fits the position that they are told with it, and another organisation at the same node notices
- * as much as of plain requests that take as long.
+ * Many clients of a large organization register concurrently, in several rounds, while users are renamed. Each must receive
+ * the complete state, and the state must fit the event position in the same response. Another organization at the same node must
+ * not be affected more than by plain requests that take as much CPU time.
  */
 export async function registrationsTrial({
   databaseServer,
@@ -251,7 +251,7 @@ export async function registrationsTrial({
   const renamer = new Renamer(owner, [...ground.names.keys()]);
   const since = performance.now();
   const renaming = renamer.run();
-  // What has not run yet is slow the first times.
+  // Warms up the JIT compiler.
   await registrants.register();
   await registrants.read();
   const compared: Compared[] = [];
@@ -270,18 +270,18 @@ export async function registrationsTrial({
   const misfits = addUp(known.map((one) => brokenFor(one, renames, ground.names)));
   const renamed = brokenOf(renamer, renames);
   const fared = faredBeside(compared);
-  const fault = `${CLIENTS} at once register among ${users.toLocaleString('en')}`;
+  const fault = `${CLIENTS} concurrent registrations among ${users.toLocaleString('en')} users`;
   return {
     trial: fault,
     facts: {
       ...registrants.facts,
-      'CPU of the node for a round': `${Math.max(...compared.map(({ taken }) => taken.cpuSeconds)).toFixed(1)} s at the most`,
+      'CPU of the node per round': `${Math.max(...compared.map(({ taken }) => taken.cpuSeconds)).toFixed(1)} s at most`,
       renames: renamer.acknowledged.length,
-      ...toldOf(neighbours, fared),
+      ...neighbourFigures(neighbours, fared),
     },
     violations: [
       ...registrants.violations(isTimed),
-      ...(renamer.failures.length > 0 ? [`renames were told ${some(renamer.failures)}`] : []),
+      ...(renamer.failures.length > 0 ? [`renames failed: ${some(renamer.failures)}`] : []),
       ...misfitsBy(misfits),
       ...brokenBy(renamed, 'renames'),
       ...brokenBy(sent),

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 const START_MS = 30_000;
 
-/** What is lost with the machine is not tried here, and a trial's disk is shared: the files need not be on it. */
+/** No fsync, because loss of the machine is not tested and the trials share a disk. */
 const SETTINGS = `
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -22,7 +22,7 @@ dynamic_shared_memory_type = mmap
 max_connections = 60
 `;
 
-/** A PostgreSQL server of the trial's own, in a folder of its own. */
+/** A separate PostgreSQL server with its own folder. */
 class DatabaseServer {
   readonly port: number;
   readonly #folder: string;
@@ -45,7 +45,7 @@ class DatabaseServer {
     this.#ended = once(server, 'exit');
   }
 
-  /** Resolves when it answers. */
+  /** Starts a server. Resolves when it answers queries. */
   static async start(folder: string): Promise<DatabaseServer> {
     const server = new DatabaseServer(folder, await freePort());
     for (const startedAt = performance.now(); ; ) {
@@ -73,28 +73,28 @@ class DatabaseServer {
     }
   }
 
-  /** All of its processes at once. */
+  /** Kills all processes of the server. */
   async kill(): Promise<void> {
     this.#signal('SIGKILL');
     await this.#ended;
-    // What the kernel keeps of it when it cannot tidy up.
+    // Removes the shared memory segment that a killed server leaves in the kernel.
     const memory = /(\d+)\s*$/.exec(
       readFileSync(join(this.#folder, 'postmaster.pid'), 'utf8').split('\n')[6] ?? '',
     )?.[1];
     if (memory !== undefined) await run('ipcrm', ['-m', memory]).catch(() => {});
   }
 
-  /** From here on it neither does nor says anything, and its connections stay. */
+  /** Stops the server's processes. Its connections stay open and silent. */
   pause(): void {
     this.#signal('SIGSTOP');
   }
 
-  /** Makes a standby the one that takes changes. Resolves when it does. */
+  /** Promotes a standby. Resolves when it accepts changes. */
   async promote(): Promise<void> {
     await run(postgresProgram('pg_ctl'), ['promote', '-w', '-D', this.#folder], asOwner());
   }
 
-  /** A standby of it, on which every commit waits from here on. */
+  /** Starts a synchronous standby, for which every later commit waits. */
   async standby(folder: string): Promise<DatabaseServer> {
     const source = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postgres'];
     await run(postgresProgram('pg_basebackup'), [...source, '-D', folder, '-R', '-c', 'fast', '-N'], asOwner());
@@ -103,12 +103,12 @@ class DatabaseServer {
     await this.ask('SELECT pg_reload_conf()');
     const startedAt = performance.now();
     while ((await this.ask(`SELECT FROM pg_stat_replication WHERE sync_state = 'sync'`)).length === 0) {
-      if (performance.now() - startedAt > START_MS) throw new Error('The standby does not follow');
+      if (performance.now() - startedAt > START_MS) throw new Error('The standby does not replicate');
     }
     return standby;
   }
 
-  /** First the one that makes the others. */
+  /** Signals the postmaster first, because it forks the other processes. */
   #signal(signal: NodeJS.Signals): void {
     const children = readFileSync(`/proc/${this.#pid}/task/${this.#pid}/children`, 'utf8').trim().split(' ');
     for (const pid of [this.#pid, ...children.filter(Boolean).map(Number)]) process.kill(pid, signal);
@@ -147,13 +147,13 @@ export class Cluster implements AsyncDisposable {
     await this.primary.kill();
   }
 
-  /** Makes the standby the primary, and gives it no standby. */
+  /** Promotes the standby to primary, without a new standby. */
   async promote(): Promise<void> {
     await this.standby.promote();
     this.primary = this.standby;
   }
 
-  /** Gives the primary a new standby. */
+  /** Adds a new standby to the primary. */
   async renew(): Promise<void> {
     this.standby = await this.primary.standby(join(this.#folder, String(this.#made++)));
     this.#running.add(this.standby);

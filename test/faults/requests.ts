@@ -2,16 +2,29 @@ import { Agent, request } from 'node:http';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from './demo.ts';
 
-/** Longer than any answer takes that is not lost. */
+/** Timeout of a request, longer than any answer takes that is not lost. */
 const PATIENCE_MS = 20_000;
 
-export interface Answer {
+export class ClientReply {
   readonly status: number;
-  /** Undefined when it is not JSON. */
-  readonly body: Json;
+  readonly bytes: Buffer;
+
+  constructor(status: number, bytes: Buffer) {
+    this.status = status;
+    this.bytes = bytes;
+  }
+
+  /** The parsed body. Parsed again on each access. Undefined if it is not JSON. */
+  get body(): Json {
+    try {
+      return JSON.parse(this.bytes.toString('utf8'));
+    } catch {
+      return undefined;
+    }
+  }
 }
 
-/** The connection ended before the whole answer was there: whether the change was made is not known, if it was sent. */
+/** The connection ended before the complete answer arrived. If the request was sent, the change may have been made. */
 export class CutOffError extends Error {
   override name = 'CutOffError';
   readonly sent: boolean;
@@ -22,27 +35,27 @@ export class CutOffError extends Error {
   }
 }
 
-/** Neither an answer nor an end came. */
+/** Neither an answer nor the end of the connection arrived within the timeout. */
 export class SilenceError extends Error {
   override name = 'SilenceError';
 }
 
 interface Sent {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** From the root. */
+  /** Path from the root. */
   readonly path: string;
-  /** Goes into the query of a GET, else into a form; JSON unless it is text. */
+  /** Query parameters of a GET, otherwise form fields. Values that are not strings are sent as JSON. */
   readonly params?: Readonly<Record<string, unknown>>;
-  /** In place of `params`: a JSON body. */
+  /** JSON body, instead of `params`. */
   readonly json?: unknown;
   readonly patienceMs?: number;
 }
 
-/** Says which organisation is asked, where it is not the demo one. */
+/** Returns the Host header that selects the user's organization. Empty for the demo organization. */
 export const hostHeader = (url: string, { subdomain }: Person): { readonly host?: string } =>
   subdomain === undefined ? {} : { host: `${subdomain}.localhost:${new URL(url).port}` };
 
-/** Sends requests as one person. Never sends anything twice: after a cut nobody knows what was done. */
+/** Sends requests as one user. Never sends a request twice, because after a cut-off it may have been executed. */
 export class Client {
   readonly person: Person;
   readonly #url: string;
@@ -56,27 +69,32 @@ export class Client {
   }
 
   /** @throws CutOffError, SilenceError */
-  send({ method, path, params = {}, json, patienceMs = PATIENCE_MS }: Sent): Promise<Answer> {
+  send({ method, path, params = {}, json, patienceMs = PATIENCE_MS }: Sent): Promise<ClientReply> {
     const form = new URLSearchParams(
       Object.entries(params).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
     ).toString();
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const { promise, resolve, reject } = Promise.withResolvers<ClientReply>();
     const target = method === 'GET' && form !== '' ? `${path}?${form}` : path;
+    const body = json === undefined ? form : JSON.stringify(json);
     const contentType = json === undefined ? 'application/x-www-form-urlencoded' : 'application/json';
     const outgoing = request(`${this.#url}${target}`, {
       method,
       agent: this.#agent,
-      headers: { ...this.#headers, ...(method !== 'GET' && { 'content-type': contentType }) },
+      headers: {
+        ...this.#headers,
+        // Without this, Node.js sends the body of a DELETE without Content-Length.
+        ...(method !== 'GET' && { 'content-type': contentType, 'content-length': Buffer.byteLength(body) }),
+      },
     });
     const late = setTimeout(() => {
-      reject(new SilenceError(`${method} ${path} was not answered in ${patienceMs / 1000} s`));
+      reject(new SilenceError(`${method} ${path} was not answered within ${patienceMs / 1000} s`));
       outgoing.destroy();
     }, patienceMs);
     outgoing.on('response', (incoming) => {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
       incoming.on('end', () => {
-        if (incoming.complete) resolve({ status: incoming.statusCode ?? 0, body: parsed(Buffer.concat(chunks)) });
+        if (incoming.complete) resolve(new ClientReply(incoming.statusCode ?? 0, Buffer.concat(chunks)));
       });
       incoming.on('error', ({ message }) => reject(new CutOffError(message)));
       incoming.on('close', () => reject(new CutOffError('The answer was cut off')));
@@ -84,15 +102,15 @@ export class Client {
     outgoing.on('error', (error) => {
       reject(new CutOffError(error.message, { sent: (error as { code?: unknown }).code !== 'ECONNREFUSED' }));
     });
-    outgoing.end(method === 'GET' ? undefined : json === undefined ? form : JSON.stringify(json));
+    outgoing.end(method === 'GET' ? undefined : body);
     return promise.finally(() => clearTimeout(late));
   }
 
-  rest(method: Sent['method'], path: string, params: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+  rest(method: Sent['method'], path: string, params: Readonly<Record<string, unknown>> = {}): Promise<ClientReply> {
     return this.send({ method, path: `/api/v1${path}`, params });
   }
 
-  graphql(query: string, variables: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+  graphql(query: string, variables: Readonly<Record<string, unknown>> = {}): Promise<ClientReply> {
     return this.send({ method: 'POST', path: '/graphql', json: { query, variables } });
   }
 
@@ -103,7 +121,7 @@ export class Client {
     return body;
   }
 
-  /** Makes a queue, for everything unless `options` say otherwise. */
+  /** Creates an event queue, for all events unless `options` restrict it. */
   async register(options: Readonly<Record<string, unknown>> = {}): Promise<QueueStart> {
     const params = { fetch_event_types: [], idle_queue_timeout: 86_400, ...options };
     const { queue_id, last_event_id } = await this.ask('POST', '/register', params);
@@ -115,16 +133,8 @@ export class Client {
   }
 }
 
-/** A queue, and the log's end when it was made. */
+/** An event queue, and the last event id at its creation. */
 export interface QueueStart {
   readonly queueId: string;
   readonly startId: number;
-}
-
-function parsed(bytes: Buffer): Json {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -12,21 +12,21 @@ import { seeded } from './random.ts';
 import { Client } from './requests.ts';
 import { compareWithTruth, withDatabase } from './truth.ts';
 
-const BEGINS = 'a new epoch of the event log begins';
-/** How many events come before a back-up, and between it and its restore: fewer than after it. */
+const BEGINS = 'new event log epoch';
+/** Number of events before a back-up and between it and its restore, and the larger number after the restore. */
 const [FEW, MORE] = [3, 6];
-/** How long a node that runs may take to notice. */
+/** Longest time until a running node notices the restore. */
 const NOTICE_MS = 15_000;
-/** How long clients write on each server of a promotion. */
+/** Duration of writing before and after a promotion. */
 const WRITING_MS = 3_000;
 
 const begunBy = (server: ServerProcess): number => server.log().split(BEGINS).length - 1;
 
-/** A client that was there before the back-up, and comes back after the restore. */
+/** A client that existed before the back-up and reconnects after the restore. */
 class Returning {
   readonly #person: Person;
   #url: string;
-  /** A queue that is in the back-up, and one that is not. */
+  /** A queue that the back-up contains, and one that was created later. */
   #queues: { readonly known: string; later: string } = { known: '', later: '' };
   #position = -1;
 
@@ -50,13 +50,14 @@ class Returning {
   }
 
   /**
-   * What is wrong with what it is told after a restore.
+   * Returns the violations in the answers after a restore.
    *
-   * @param url Where the service is by now.
+   * @param url Current address of the service.
    */
   async afterRestore(what: string, url = this.#url): Promise<string[]> {
     this.#url = url;
-    // So many that ids would be given again that it has seen.
+    // Writes more events than were lost. If a node continued from the restored counter, it would reuse ids that this client has
+    // seen.
     await this.#write(MORE);
     const { known, later } = this.#queues;
     const faults: string[] = [];
@@ -66,21 +67,21 @@ class Returning {
     ] as const) {
       for (const told of await this.#answers(queueId)) {
         const isRight = told.code === 'BAD_EVENT_QUEUE_ID' && told.reason === reason;
-        if (!isRight) faults.push(`${what}: a queue was answered ${JSON.stringify(told)}, not ${reason}`);
+        if (!isRight) faults.push(`${what}: a queue was answered with ${JSON.stringify(told)}, not ${reason}`);
       }
     }
     const anew = await this.#asking((client) => client.register());
     if (anew.startId <= this.#position)
-      faults.push(`${what}: ${anew.startId} was given again, after ${this.#position}`);
+      faults.push(`${what}: the log continued at ${anew.startId}, after ${this.#position}`);
     await this.#write(1);
     const { events } = await this.#asking((client) =>
       client.ask('GET', '/events', { queue_id: anew.queueId, last_event_id: anew.startId, dont_block: true }),
     );
-    if (events.length === 0) faults.push(`${what}: a new queue hears nothing`);
+    if (events.length === 0) faults.push(`${what}: a new queue received no event`);
     return faults;
   }
 
-  /** Over REST and GraphQL. */
+  /** Reads the queue over REST and GraphQL. @returns The error codes and reasons. */
   async #answers(queueId: string): Promise<{ code?: unknown; reason?: unknown }[]> {
     return this.#asking(async (client) => {
       const rest = await client.rest('GET', '/events', {
@@ -120,14 +121,14 @@ class Returning {
   }
 }
 
-/** How the database is restored from a back-up that `returning` was there before. @returns What is wrong. */
+/** Makes a back-up, has `returning` write, and restores. @returns Violations, one sentence each. */
 type Way = (returning: Returning) => Promise<string[]>;
 
-/** Each way of restoring PostgreSQL; each goes on where the one before left the cluster. */
+/** Returns the ways to restore PostgreSQL. Each way begins with the cluster in the state that the previous way left. */
 const waysOn = (cluster: Cluster, { server, env, databaseUrl = '' }: DemoService): Readonly<Record<string, Way>> => {
   const began = async (what: string, before: number, count: number): Promise<string[]> => {
     const begun = begunBy(server) - before;
-    return begun === count ? [] : [`${what}: ${begun} epochs began, and not ${count}`];
+    return begun === count ? [] : [`${what}: ${begun} epochs began instead of ${count}`];
   };
   const dump = async (): Promise<string> => {
     const file = cluster.path('dump');
@@ -161,15 +162,15 @@ const waysOn = (cluster: Cluster, { server, env, databaseUrl = '' }: DemoService
         await server.restart();
       }
     },
-    async 'a base back-up under a node that runs'(returning) {
+    async 'a base back-up under a running node'(returning) {
       const copy = await cluster.backUp();
       await returning.afterBackUp();
       const before = begunBy(server);
       await cluster.changeTo(copy);
-      if (!(await eventually(() => begunBy(server) > before, NOTICE_MS))) return ['a base back-up: nobody noticed'];
+      if (!(await eventually(() => begunBy(server) > before, NOTICE_MS))) return ['a base back-up: not noticed'];
       return [...(await began('a base back-up', before, 1)), ...(await returning.afterRestore('a base back-up'))];
     },
-    async 'a base back-up that nobody has seen, and the operator tells of'(returning) {
+    async 'a base back-up without a running node, reported by the operator'(returning) {
       const copy = await cluster.backUp();
       await returning.afterBackUp();
       const before = begunBy(server);
@@ -179,7 +180,7 @@ const waysOn = (cluster: Cluster, { server, env, databaseUrl = '' }: DemoService
       await runCommand(server.dataDir, 'log new-epoch', {});
       return [...(await began('the operator', before, 1)), ...(await returning.afterRestore('the operator'))];
     },
-    async 'a point in time that nobody has seen'(returning) {
+    async 'a point in time without a running node'(returning) {
       const copy = await cluster.backUp();
       await returning.afterBackUp();
       const before = begunBy(server);
@@ -188,18 +189,18 @@ const waysOn = (cluster: Cluster, { server, env, databaseUrl = '' }: DemoService
       await server.restart();
       return [...(await began('a point in time', before, 1)), ...(await returning.afterRestore('a point in time'))];
     },
-    async 'a point in time under a node that runs'(returning) {
+    async 'a point in time under a running node'(returning) {
       const copy = await cluster.backUp();
       await returning.afterBackUp();
       const before = begunBy(server);
       await cluster.changeTo(copy, 'point in time');
-      if (!(await eventually(() => begunBy(server) > before, NOTICE_MS))) return ['a point in time: nobody noticed'];
+      if (!(await eventually(() => begunBy(server) > before, NOTICE_MS))) return ['a point in time: not noticed'];
       return [...(await began('a point in time', before, 1)), ...(await returning.afterRestore('a point in time'))];
     },
   };
 };
 
-/** The data of an embedded database put back from a copy. */
+/** Restores the data of an embedded database from a copy. */
 async function restoreCopy(): Promise<string[]> {
   await using service = await startDemo(undefined);
   const { server } = service;
@@ -221,13 +222,13 @@ async function restoreCopy(): Promise<string[]> {
     await server.restart();
     const begun = begunBy(server) - before;
     const faults = await returning.afterRestore('a copy');
-    return begun === 1 ? faults : [...faults, `a copy: ${begun} epochs began, and not 1`];
+    return begun === 1 ? faults : [...faults, `a copy: ${begun} epochs began instead of 1`];
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
 }
 
-/** A standby takes the place of its server while clients write and listen: the log goes on, and nothing is lost. */
+/** Replaces the server by its standby while clients write and listen. The log must continue, and nothing may be lost. */
 async function promote(cluster: Cluster, seed: number): Promise<Pick<Outcome, 'facts' | 'violations'>> {
   await using service = await startDemo(cluster.url, { EVENT_QUEUE_WRITE_SECONDS: '0.5', LOG_LEVEL: 'warn' });
   const takeOver = await cluster.follow();
@@ -246,7 +247,7 @@ async function promote(cluster: Cluster, seed: number): Promise<Pick<Outcome, 'f
     facts: { 'timeline after the promotion': String(place?.['timeline']), ...factsOf(crowd) },
     violations: [
       ...(begun === 0 ? [] : [`a promotion: ${begun} epochs began`]),
-      ...(place?.['noted'] === place?.['timeline'] ? [] : [`a promotion: ${JSON.stringify(place)} is not noted`]),
+      ...(place?.['noted'] === place?.['timeline'] ? [] : [`a promotion: ${JSON.stringify(place)} was not recorded`]),
       ...crowd.writers.flatMap((writer) => writer.violations.lines),
       ...violations,
     ],
@@ -254,15 +255,15 @@ async function promote(cluster: Cluster, seed: number): Promise<Pick<Outcome, 'f
 }
 
 /**
- * The database is restored from a back-up, in each way there is: whoever comes back with a queue of before is told that it is
- * lost, and no id is given again. And a standby is promoted: nobody is told anything, and nothing is lost.
+ * Restores the database from a back-up in each way. A client that reconnects with an old queue must get the error that the
+ * queue is lost, and no event id may be reused. Then a standby is promoted: no client may notice, and nothing may be lost.
  */
 export async function restoreTrial({ seed }: { seed: number }): Promise<Outcome> {
   const violations: string[] = [];
   const facts: Record<string, number | string> = {};
   const note = async (way: string, restore: () => Promise<string[]>) => {
     const faults = await restore().catch((error: unknown) => [`${way}: ${error}`]);
-    facts[way] = faults.length === 0 ? 'told' : 'NOT told';
+    facts[way] = faults.length === 0 ? 'detected' : 'NOT detected';
     violations.push(...faults);
   };
   await using cluster = await Cluster.start();

@@ -1,4 +1,5 @@
-// npm run test:faults [-- --seed=1 --only=kill,cut --small --minutes=5]: what must hold whatever breaks, and whenever.
+// npm run test:faults [-- --seed=1 --only=kill,cut --small --minutes=5 --hostile-minutes=1]: checks the guarantees of the
+// service while faults happen at any time.
 import { parseArgs } from 'node:util';
 import { clocksTrial, cutOffTrial, redisTrial } from './apart.ts';
 import { eightWritersTrial, heartbeatTrial } from './commits.ts';
@@ -8,6 +9,7 @@ import { dueTrial } from './due.ts';
 import { failoverTrial } from './failover.ts';
 import { tableOf } from './felt.ts';
 import { fullTrial } from './full.ts';
+import { hostileTrial } from './hostile.ts';
 import { killTrial } from './kills.ts';
 import { lossTrial } from './losses.ts';
 import { markdownTrial } from './markdown.ts';
@@ -30,14 +32,15 @@ const { values: options } = parseArgs({
     only: { type: 'string' },
     small: { type: 'boolean', default: false },
     minutes: { type: 'string', default: '30' },
+    'hostile-minutes': { type: 'string', default: '10' },
   },
 });
 const seed = Number(options.seed);
 const databaseServer = process.env['DATABASE_URL_FOR_TESTS'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
-/** A tenth of everything, to see that the trials themselves work. */
+/** Reduces a number to a tenth with --small, to check that the trials themselves work. */
 const much = (count: number) => (options.small ? Math.ceil(count / 10) : count);
 
-/** Whether the time that things take counts: of a tenth, it says little. */
+/** Whether durations are checked against their limits. With --small, trials are too short for a conclusive result. */
 const isTimed = !options.small;
 
 const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
@@ -64,8 +67,8 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   windows: () =>
     windowsTrial({
       databaseServer,
-      organisations: much(60),
-      // A smaller heap is full of less.
+      organizations: much(60),
+      // A smaller heap needs fewer events to fill up.
       heapMegabytes: options.small ? 384 : 1_024,
       seed,
       isTimed,
@@ -76,6 +79,13 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   redis: () => redisTrial({ databaseServer, seconds: 10, isTimed }),
   clocks: () => clocksTrial({ databaseServer, seconds: 10, isTimed }),
   soak: () => soakTrial({ databaseServer, minutes: much(Number(options.minutes)), seed, isTimed }),
+  hostile: () =>
+    hostileTrial({
+      databaseServer,
+      minutes: Number(options['hostile-minutes']) / (options.small ? 10 : 1),
+      seed,
+      isTimed,
+    }),
   restore: () => restoreTrial({ seed }),
   'sign-in-timing': () => signInTimingTrial({ attempts: much(75), seed }),
   markdown: () => markdownTrial({ texts: much(20_000), seed }),
@@ -85,17 +95,17 @@ function print({ trial, facts, violations }: Outcome, seconds: number): void {
   console.log(`${violations.length === 0 ? 'kept ' : 'BROKEN'}  ${trial}  (${Math.round(seconds)} s)`);
   for (const [name, value] of Object.entries(facts)) console.log(`        ${name}: ${value}`);
   for (const violation of violations.slice(0, 20)) console.log(`     !  ${violation}`);
-  if (violations.length > 20) console.log(`     !  … ${violations.length} in all`);
+  if (violations.length > 20) console.log(`     !  … ${violations.length} in total`);
 }
 
 async function main(): Promise<void> {
-  console.log(`seed ${seed} (--seed=${seed} runs the same again)\n`);
+  console.log(`seed ${seed} (--seed=${seed} repeats this run)\n`);
   const wanted = options.only?.split(',');
   const outcomes: Outcome[] = [];
   for (const [name, run] of Object.entries(TRIALS)) {
     if (wanted !== undefined && !wanted.some((part) => name.startsWith(part))) continue;
     const startedAt = performance.now();
-    // A trial that cannot be run is broken as well.
+    // A trial that cannot run counts as failed.
     const outcome = await run().catch(
       (error: unknown): Outcome => ({ trial: name, facts: {}, violations: [String(error)] }),
     );

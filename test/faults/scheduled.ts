@@ -10,41 +10,41 @@ import { between, type Random, seeded } from './random.ts';
 import { Client } from './requests.ts';
 import { type Query, withDatabase } from './truth.ts';
 
-/** All are due within these. */
+/** Seconds over which the due times are spread. */
 const SPREAD_SECONDS = 3;
-/** How long after the trial should be ready the first is due. */
+/** Time from the end of the preparations to the first due time, at least. */
 const LEAD_MS = 2_000;
-/** How long the service has, in the end, to deliver what is left. */
+/** Timeout for the deliveries that remain after the last kill. */
 const CATCH_UP_MS = 120_000;
-/** How many requests are under way while messages are scheduled. */
+/** Number of concurrent requests while messages are scheduled. */
 const AT_ONCE = 12;
-/** UNIX seconds, in the year 2096. */
+/** UNIX time in seconds, in the year 2096. */
 const FAR = 4e9;
 const ARCHIVED = "Not authorized to send to channel 'doomed'";
 
-/** Something scheduled, with a number that stands in its words and in nothing else. */
+/** A scheduled message or reminder. Its number is in its text and nowhere else. */
 export interface Planned {
   readonly number: number;
   readonly id: number;
   readonly ownerId: number;
-  /** It was given another time once. */
+  /** Whether its due time was changed once. */
   readonly isMoved: boolean;
-  /** It is for a channel that is in the archive by then. */
+  /** Whether its channel is archived before the due time. */
   readonly isDoomed: boolean;
 }
 
 interface TrialOptions {
-  /** PostgreSQL, with two nodes; undefined: the embedded database, with one that starts again. */
+  /** PostgreSQL server, with two nodes. Undefined: the embedded database, with one node that restarts. */
   readonly databaseServer: string | undefined;
   readonly messages: number;
-  /** An even number. */
+  /** Must be even. */
   readonly kills: number;
   readonly seed: number;
 }
 
 /**
- * Many messages and reminders that are due at once, while the processes that deliver them are killed with kill -9 and
- * others go on: each is sent exactly once, never early, in its owner's order, or noted as failed with the reason.
+ * Many messages and reminders are due at the same time while the processes that send them are killed with kill -9 and others
+ * continue. Each must be sent exactly once, not early and in its owner's order, or be marked as failed with the reason.
  */
 export async function scheduledTrial({ databaseServer, messages, kills, seed }: TrialOptions): Promise<Outcome> {
   const random = seeded(seed);
@@ -65,11 +65,11 @@ export async function scheduledTrial({ databaseServer, messages, kills, seed }: 
     trial,
     facts: {
       ...{ scheduled: planned.length, sent: found.sentAt.length, failed: found.failed, kills },
-      'kills amid deliveries': killedAt.filter((at) => at > first && at < last).length,
+      'kills between the first and the last delivery': killedAt.filter((at) => at > first && at < last).length,
       'all delivered': `${((last - dueAt * 1000) / 1000).toFixed(1)} s after the first was due`,
     },
     violations: [
-      ...(isComplete ? [] : [`not all was delivered within ${CATCH_UP_MS / 1000} s`]),
+      ...(isComplete ? [] : [`not all messages were delivered within ${CATCH_UP_MS / 1000} s`]),
       ...(planned.length === messages ? [] : [`${planned.length} of ${messages} were scheduled`]),
       ...found.violations,
       ...service.server
@@ -79,16 +79,16 @@ export async function scheduledTrial({ databaseServer, messages, kills, seed }: 
     ],
     felt: [
       {
-        fault: `${trial}, their senders killed`,
+        fault: `${trial}, sending nodes killed`,
         ...found.broken,
         gap: longestBetween(found.sentAt, dueAt * 1000),
-        neighbours: { why: other === undefined ? ONE_PROCESS : 'every node sends what is due' },
+        neighbours: { why: other === undefined ? ONE_PROCESS : 'every node sends due messages' },
       },
     ],
   };
 }
 
-/** Has everybody schedule messages for channels and for each other, and reminders. */
+/** Schedules messages of all users, to channels and to each other, and reminders. */
 async function plan(
   { server, people }: DemoService,
   { messages, random }: { readonly messages: number; readonly random: Random },
@@ -119,7 +119,7 @@ async function plan(
     const message = { ...to, content: wordsOf(number), scheduled_delivery_timestamp: FAR };
     ids.set(number, (await clientOf(number).ask('POST', '/scheduled_messages', message)).scheduled_message_id);
   });
-  // By now it is known how long it takes to give them all their time.
+  // The due time allows twice the duration of these requests, because setting all due times takes about as long.
   const dueAt = Math.ceil((Date.now() + LEAD_MS + 2 * (Date.now() - startedAt)) / 1000);
   await forEach(messages, async (number) => {
     const time = { scheduled_delivery_timestamp: dueAt + (number % SPREAD_SECONDS) };
@@ -138,7 +138,7 @@ async function plan(
   return { planned, dueAt };
 }
 
-/** Does something with each number, several at a time. */
+/** Runs a function for each number from 0, `AT_ONCE` at a time. */
 async function forEach(count: number, work: (number: number) => Promise<void>): Promise<void> {
   const numbers = Array.from({ length: count }, (_, i) => i).values();
   const worker = async () => {
@@ -155,13 +155,13 @@ interface Kills {
   readonly random: Random;
 }
 
-/** @returns When the process was killed. */
+/** @returns Times at which the process was killed. */
 async function killAlone({ server, people }: DemoService, { kills, random }: Kills): Promise<number[]> {
   const killedAt: number[] = [];
   const client = new Client(server.url, personOf(people, 'owner'));
   const { queueId, startId } = await client.register();
   let heard = startId;
-  /** Reads the queue. @returns Whether there was anything in it. */
+  /** Reads the queue. @returns Whether it contained events. */
   const hear = async (dontBlock: boolean): Promise<boolean> => {
     const fields = { queue_id: queueId, last_event_id: heard, dont_block: dontBlock };
     const { events } = await client.ask('GET', '/events', fields);
@@ -169,7 +169,7 @@ async function killAlone({ server, people }: DemoService, { kills, random }: Kil
     return events.length > 0;
   };
   for (let i = 0; i < kills; i++) {
-    // Every life delivers something, however long it took to begin.
+    // After each restart, wait for at least one delivery, however long the start took.
     while (await hear(true));
     await hear(false);
     await sleep(between(random, 0, 400));
@@ -181,7 +181,11 @@ async function killAlone({ server, people }: DemoService, { kills, random }: Kil
   return killedAt;
 }
 
-/** Kills one node, and a moment later the other, which goes on alone in between; again and again, at any time. */
+/**
+ * Kills one node and shortly afterwards the other, which works alone in between, at random times, repeatedly.
+ *
+ * @returns Times at which the nodes were killed.
+ */
 async function killBoth(
   { databaseUrl, server }: DemoService,
   other: ServerProcess,
@@ -196,7 +200,7 @@ async function killBoth(
   await client.connect();
   const rounds = kills / 2;
   for (let i = 0; i < rounds; i++) {
-    // The deliveries must not be over before the kills are.
+    // Spread over the deliveries, so that these do not end before the last kill.
     const wanted = (messages * (i + random())) / (rounds + 1);
     while ((await countDone(client)) < wanted) await sleep(10);
     const [first, second] = random() < 0.5 ? [server, other] : [other, server];
@@ -216,7 +220,7 @@ async function countDone(client: pg.Client): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-/** Waits until nothing is left but what failed. */
+/** Waits until all messages and reminders are sent or failed. @returns False after `CATCH_UP_MS`. */
 async function isDelivered({ server, people }: DemoService, planned: readonly Planned[]): Promise<boolean> {
   const deadline = Date.now() + CATCH_UP_MS;
   const ids = new Set(planned.map(({ id }) => id));
@@ -253,16 +257,16 @@ interface SentMessage {
   readonly sent_at: Date;
 }
 
-/** What the database holds of it all. */
+/** Result of the comparison with the database. */
 export interface Found {
-  /** When each message was sent, ascending, in milliseconds. */
+  /** Times at which messages were sent, ascending, in milliseconds. */
   readonly sentAt: readonly number[];
   readonly failed: number;
   readonly violations: readonly string[];
   readonly broken: Broken;
 }
 
-/** Compares what was planned with what came of it, in the tables and in the log. */
+/** Compares the planned messages with the tables and the log. */
 export async function compare(query: Query, planned: readonly Planned[]): Promise<Found> {
   const rows = (await query(
     `SELECT id, owner_id, kind, state, failure_message, delivered_message_id::int, scheduled_at FROM scheduled_message
@@ -297,12 +301,12 @@ export async function compare(query: Query, planned: readonly Planned[]): Promis
       (sent.get(one.number) ?? []).map(([, message]) => message),
     );
     const expected = [one.isMoved ? 'update' : [], one.isDoomed ? 'update' : 'remove'].flat().join();
-    if (told.get(one.id) !== expected) faults.push(`was told by ${told.get(one.id)}`);
+    if (told.get(one.id) !== expected) faults.push(`has the events ${told.get(one.id)}`);
     return faults.map((fault) => `number ${one.number} ${fault}`);
   });
   const failed = rows.filter(({ state }) => state === 'failed').length;
   const notices = messages.filter(({ is_system, content }) => is_system && content.includes(ARCHIVED)).length;
-  if (notices !== failed) wrong.push(`${failed} failed, and ${notices} notices tell of it`);
+  if (notices !== failed) wrong.push(`${failed} failed, but there are ${notices} notices`);
   return {
     sentAt: planned
       .flatMap(({ number }) => sent.get(number) ?? [])
@@ -319,13 +323,13 @@ export async function compare(query: Query, planned: readonly Planned[]): Promis
   };
 }
 
-/** What is wrong with one of them. */
+/** Returns the violations for one message or reminder. */
 function faultsOf({ ownerId, isDoomed }: Planned, row: Row | undefined, sent: readonly SentMessage[]): string[] {
-  if (row === undefined) return ['is gone'];
+  if (row === undefined) return ['is missing'];
   const { state, failure_message: reason } = row;
   if (isDoomed) {
     const isNoted = state === 'failed' && reason === ARCHIVED && sent.length === 0;
-    return isNoted ? [] : [`could not be sent, and is ${state} (${reason}), sent ${sent.length} times`];
+    return isNoted ? [] : [`could not be sent, but is ${state} (${reason}), sent ${sent.length} times`];
   }
   const [message] = sent;
   if (state !== 'delivered' || message === undefined || sent.length > 1) {
@@ -334,17 +338,17 @@ function faultsOf({ ownerId, isDoomed }: Planned, row: Row | undefined, sent: re
   const isOwners = row.kind === 'reminder' ? message.is_system : message.sender_id === ownerId;
   const earlyMs = row.scheduled_at.getTime() - message.sent_at.getTime();
   return [
-    ...(row.delivered_message_id === message.id ? [] : [`is said to be message ${row.delivered_message_id}`]),
+    ...(row.delivered_message_id === message.id ? [] : [`refers to message ${row.delivered_message_id}`]),
     ...(isOwners ? [] : [`was sent by ${message.sender_id}`]),
     ...(earlyMs > 0 ? [`was sent ${earlyMs} ms early`] : []),
   ];
 }
 
-/** Of one owner's, a later one must not have been sent first. */
+/** Returns a sentence for each owner whose messages were not sent in the order of their due times. */
 function disordered(rows: readonly Row[]): string[] {
   return [...Map.groupBy(rows, ({ owner_id }) => owner_id)].flatMap(([ownerId, own]) => {
     const ids = own.flatMap(({ delivered_message_id: id }) => id ?? []);
     const late = ids.filter((id, i) => id < (ids[i - 1] ?? 0));
-    return late.length === 0 ? [] : [`of owner ${ownerId}'s, these came before an earlier one: ${some(late)}`];
+    return late.length === 0 ? [] : [`messages of owner ${ownerId} sent before an earlier one: ${some(late)}`];
   });
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { tallyMessages } from '../bench/backlog.ts';
+import { indexHistory, tallyMessages } from '../bench/backlog.ts';
 import { fillHistory } from '../bench/history.ts';
 import { subscribe } from '../bench/sends.ts';
 import type { Json } from '../helpers/http.ts';
-import { type DemoService, makeNeighbour, makeOrganisation, type OtherOrganisation, startDemo } from './demo.ts';
+import { type DemoService, makeNeighbour, makeOrganization, type OtherOrganization, startDemo } from './demo.ts';
 import { addUp, type Broken, gapOf } from './felt.ts';
 import {
   brokenBy,
@@ -13,10 +13,10 @@ import {
   faredIn,
   ms,
   Neighbours,
+  neighbourFigures,
   p95Of,
-  Sender,
+  SequentialSender,
   type Spell,
-  toldOf,
   type WatchedTrial,
 } from './neighbours.ts';
 import { type Outcome, some, without } from './outcome.ts';
@@ -24,28 +24,28 @@ import { Client } from './requests.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
 const SEARCHERS = 12;
-/** As clients ask for them. */
+/** Page size of typical clients. */
 const PAGE = 50;
-/** How long somebody looks at a page: together some fifteen searches a second, which leaves the two cores something. */
+/** Pause between two pages. Makes some fifteen searches a second in total, which leaves CPU time on two cores. */
 const PAUSE_MS = 750;
-/** Of whom has few messages, and how often is looked there. */
+/** Number of messages of the small organization, and the pause between searches there. */
 const FEW = 5;
 const FEW_PAUSE_MS = 200;
-/** Two words that all messages have which `fillHistory` makes, and one that nobody wrote. */
+/** Two words that all messages made by `fillHistory` contain, and one that none contains. */
 const [COMMON, ANOTHER, NOWHERE] = ['organization', 'people', 'xylophone'];
 
-/** Where is searched, and what is to be seen of it. */
+/** The searched organization, and the channels visible to the user. */
 interface Ground {
   readonly realmId: number;
-  /** The channels that are subscribed to. */
+  /** Channels to which the user is subscribed. */
   readonly channelIds: readonly number[];
 }
 
-/** A search by one person, page after page, from a message on to the oldest one. */
+/** A search by one user, page after page, from a start message to the oldest one. */
 class Walk {
   readonly ground: Ground;
   readonly words: readonly string[];
-  /** In all public channels, and not only in what was received. */
+  /** Whether all public channels are searched instead of received messages only. */
   readonly isPublic: boolean;
   readonly from: number | undefined;
   readonly ids: number[] = [];
@@ -61,7 +61,7 @@ class Walk {
     this.from = from;
   }
 
-  /** What is asked for next. */
+  /** Parameters of the next page. */
   get parameters(): Readonly<Record<string, unknown>> {
     const search = { operator: 'search', operand: this.words.join(' ') };
     return {
@@ -71,15 +71,15 @@ class Walk {
     };
   }
 
-  /** @returns What is wrong with the page. */
+  /** Adds a page. @returns Violations in the page. */
   take({ messages, found_oldest }: Json): string[] {
     this.ids.push(...(messages as { id: number }[]).map(({ id }) => id).reverse());
     this.isOver = found_oldest;
     const isEmpty = messages.length === 0 && !this.isOver;
-    return isEmpty ? [`a page of "${this.words.join(' ')}" was empty, and the search not over`] : [];
+    return isEmpty ? [`a page of "${this.words.join(' ')}" was empty, but the search was not finished`] : [];
   }
 
-  /** What of it is not as a plain look at all messages has it. */
+  /** Compares the results with a sequential scan of all messages. */
   async compare(db: pg.Client): Promise<Broken & { readonly made: number }> {
     const { ground, words, isPublic, from, ids, isOver } = this;
     const { rows } = await db.query<{ id: number }>(
@@ -103,18 +103,18 @@ class Walk {
   }
 }
 
-/** Somebody who searches for several things in turn, a page each time, and for each anew when it is over. */
+/** A user who alternates between several searches, one page at a time, and restarts each search after its last page. */
 class Searcher {
   readonly #client: Client;
   readonly #begin: readonly (() => Walk)[];
   readonly #current: Walk[];
   readonly walks: Walk[] = [];
   readonly failures: string[] = [];
-  /** How long each took, in milliseconds. */
+  /** Duration of each request, in milliseconds. */
   took: number[] = [];
   #turn = 0;
 
-  /** @param begin Each begins a search. */
+  /** @param begin Functions that each begin a search. */
   constructor(client: Client, begin: readonly (() => Walk)[]) {
     this.#client = client;
     this.#begin = begin;
@@ -134,7 +134,7 @@ class Searcher {
     if (body !== undefined) this.failures.push(...walk.take(body));
   }
 
-  /** As many messages, of which none is looked for. */
+  /** Reads the same number of messages without a search. */
   async read(channelId: number): Promise<void> {
     const narrow = [{ operator: 'channel', operand: channelId }];
     await this.#get({ anchor: 'newest', num_before: PAGE, num_after: 0, narrow });
@@ -157,7 +157,7 @@ class Searcher {
   }
 }
 
-/** Has all of them act again and again, for so long. */
+/** Runs an action of each searcher repeatedly, for `seconds` seconds. */
 async function atPace(
   searchers: readonly Searcher[],
   { seconds, pauseMs }: { seconds: number; pauseMs: number },
@@ -179,11 +179,11 @@ async function atPace(
   return { took, gap: Math.max(...took), since, until: performance.now() };
 }
 
-/** Those who search in the organisation of many messages: half of them what they received, the others what is public. */
+/** Creates the searchers of the large organization. Half search received messages, the others all public channels. */
 async function makeSearchers(
   url: string,
   db: pg.Client,
-  { realmId, owner, members }: OtherOrganisation,
+  { realmId, owner, members }: OtherOrganization,
   size: number,
 ): Promise<{ readonly searchers: readonly Searcher[]; readonly channelId: number }> {
   const all = await fillHistory(db, { realmId, senderId: owner.userId, size });
@@ -191,6 +191,7 @@ async function makeSearchers(
   const userIds = members.map(({ userId }) => userId);
   for (const channelId of channelIds) await subscribe({ db }, { realmId, channelId }, userIds);
   await tallyMessages(db, realmId);
+  await indexHistory(db, realmId);
   await db.query('VACUUM ANALYZE');
   const { rows } = await db.query<{ low: number; high: number }>(
     'SELECT min(id)::float8 AS low, max(id)::float8 AS high FROM message WHERE realm_id = $1',
@@ -199,12 +200,12 @@ async function makeSearchers(
   const [{ low, high }] = rows as [(typeof rows)[number]];
   const searchers = members.map((person, i) => {
     const isPublic = i % 2 === 0;
-    // Each somewhere else: what two look at, the database has at hand.
+    // Different start messages, because PostgreSQL has the pages of recently read rows in memory.
     const from = high - Math.floor(((high - low) * i) / members.length);
     const begin = [
       { words: [COMMON], from },
       { words: [COMMON, ANOTHER], from },
-      // One topic of each channel, near enough to the oldest message to come to an end.
+      // One topic of each channel, with a start near the oldest message, so that the search reaches its end.
       { words: [COMMON, String(i + 1)], from: low + Math.floor((high - low) / 12) },
       { words: [NOWHERE] },
     ];
@@ -217,8 +218,8 @@ async function makeSearchers(
   return { searchers, channelId: channelIds[0] ?? 0 };
 }
 
-/** Somebody who searches for the same in an organisation of few messages. */
-async function makeModest(url: string, { realmId, owner }: OtherOrganisation): Promise<Searcher> {
+/** Creates a user who runs the same searches in an organization with few messages. */
+async function makeModest(url: string, { realmId, owner }: OtherOrganization): Promise<Searcher> {
   const client = new Client(url, owner);
   await client.ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'few' }] });
   const { stream_id } = await client.ask('GET', '/get_stream_id', { stream: 'few' });
@@ -233,7 +234,7 @@ async function makeModest(url: string, { realmId, owner }: OtherOrganisation): P
   );
 }
 
-/** What all that was found is, beside a plain look at all messages. */
+/** Compares the results of all searches with sequential scans of all messages. */
 async function compareWalks(service: DemoService, walks: readonly Walk[]) {
   const db = await openDatabase(service);
   const compared: Awaited<ReturnType<Walk['compare']>>[] = [];
@@ -244,19 +245,20 @@ async function compareWalks(service: DemoService, walks: readonly Walk[]) {
   return {
     broken: { lost, repeated, outOfOrder, refusedButDone },
     violations: [
-      ...(lost > 0 ? [`${lost} messages that are to be found were on no page`] : []),
+      ...(lost > 0 ? [`${lost} matching messages were on no page`] : []),
       ...(repeated > 0 ? [`${repeated} messages were on a page more than once`] : []),
       ...(outOfOrder > 0 ? [`${outOfOrder} messages came after an older one`] : []),
-      ...(made > 0 ? [`${made} messages were on a page, and are not to be found`] : []),
+      ...(made > 0 ? [`${made} messages were on a page but do not match`] : []),
     ],
   };
 }
 
 /**
- * Twelve at once search an organisation of very many messages, for words that all of these have and for one that none has:
- * all are answered, all pages together have what there is, and others on the node do not notice, who send, or search among few.
+ * Twelve users concurrently search an organization with very many messages, for words that all messages contain and for one
+ * that none contains. Each request must be answered, and the pages must contain all matches. Users of other organizations on
+ * the node who send, or search few messages, must not be affected.
  *
- * @param size How many messages there are.
+ * @param size Number of messages.
  */
 export async function searchTrial({
   databaseServer,
@@ -268,12 +270,12 @@ export async function searchTrial({
   const { server } = service;
   const { url } = server;
   const db = await openDatabase(service);
-  const large = await makeOrganisation(server, SEARCHERS);
+  const large = await makeOrganization(server, SEARCHERS);
   const { searchers, channelId } = await makeSearchers(url, db, large, size);
   await db.end();
-  const modest = await makeModest(url, await makeOrganisation(server, 0));
+  const modest = await makeModest(url, await makeOrganization(server, 0));
   const neighbours = await Neighbours.start(url, await makeNeighbour(server));
-  const sender = await Sender.start(url, large.owner);
+  const sender = await SequentialSender.start(url, large.owner);
   let isOver = false;
   const sending = sender.until(() => isOver, { pauseMs: PAUSE_MS });
   const meanwhile = async (act: (searcher: Searcher) => Promise<void>) => {
@@ -298,23 +300,23 @@ export async function searchTrial({
   const fared = faredIn([reading.spell], [searching.spell]);
   const few = faredIn([reading.few], [searching.few]);
   const failures = everybody.flatMap((searcher) => searcher.failures);
-  const fault = `${SEARCHERS} who search among ${size.toLocaleString('en')} messages`;
+  const fault = `${SEARCHERS} users search ${size.toLocaleString('en')} messages`;
   return {
     trial: fault,
     facts: {
       searches: `${searching.hit.took.length}, after ${reading.hit.took.length} plain reads`,
-      'p95 of a search': `${ms(p95Of([searching.hit]))}, the longest ${ms(searching.hit.gap)}, of a plain read ${ms(p95Of([reading.hit]))}`,
+      'p95 of a search': `${ms(p95Of([searching.hit]))}, longest ${ms(searching.hit.gap)}, p95 of a plain read ${ms(p95Of([reading.hit]))}`,
       'messages found': walks.reduce((sum, { ids }) => sum + ids.length, 0),
-      'searches that came to their end': `${walks.filter(({ isOver }) => isOver).length}, ${walks.filter(({ isOver, ids }) => isOver && ids.length > PAGE).length} of them of several pages`,
-      'p95 of a search among few': `${ms(few.before)} before, ${ms(few.meanwhile)} meanwhile`,
-      ...toldOf(neighbours, fared),
+      'finished searches': `${walks.filter(({ isOver }) => isOver).length}, ${walks.filter(({ isOver, ids }) => isOver && ids.length > PAGE).length} of them with several pages`,
+      'p95 of a search among few messages': `${ms(few.before)} before, ${ms(few.meanwhile)} meanwhile`,
+      ...neighbourFigures(neighbours, fared),
     },
     violations: [
-      ...(failures.length > 0 ? [`who searched was told ${some(failures)}`] : []),
-      ...(sender.failures.length > 0 ? [`who sent there was told ${some(sender.failures)}`] : []),
+      ...(failures.length > 0 ? [`searches failed: ${some(failures)}`] : []),
+      ...(sender.failures.length > 0 ? [`sends to that organization failed: ${some(sender.failures)}`] : []),
       ...found.violations,
       ...brokenBy(sent),
-      ...delaysOf('searches among few', few, { isTimed }),
+      ...delaysOf('searches among few messages', few, { isTimed }),
       ...neighbours.complaints(fared, { isTimed }),
     ],
     felt: [

@@ -1,28 +1,28 @@
 import { send } from '../helpers/http.ts';
 import { AS_SERVED, ServerProcess } from '../helpers/process.ts';
-import { organisation } from '../helpers/server.ts';
-import { type Outcome, Tally } from './outcome.ts';
+import { organization } from '../helpers/server.ts';
+import { NamedCounters, type Outcome } from './outcome.ts';
 import { seeded } from './random.ts';
 
-/** After so many failures an address is refused without being looked at. */
+/** Number of failures of an address after which further attempts are refused without a check. */
 const FAILURES = 5;
-/** How far two medians may be apart, as a part of the smaller, where nothing scatters. */
+/** Smallest accepted difference of two medians, relative to the smaller. */
 const TOLERANCE = 0.05;
 
 /**
- * Sign-ins by password that fail for different reasons, one after the other in a random order: whoever measures how long
- * they take must not learn which addresses have an account, nor what it lacks.
+ * Sends failing password sign-ins of several kinds in random order, one at a time. The durations must not reveal which
+ * addresses have an account, nor why a sign-in failed.
  *
- * Two kinds are alike when their medians are no further apart than the middle half of their times is wide, or than a
- * twentieth. How wide is the mean of the two: the width of both together would grow with what sets them apart.
+ * Two kinds are alike if their medians differ by at most the width of their interquartile range, or by 5 %. The width is
+ * the mean of both ranges: the range of the combined times would grow with the difference itself.
  *
- * @param attempts Of each kind.
+ * @param attempts Number of sign-ins of each kind.
  */
 export async function signInTimingTrial({ attempts, seed }: { attempts: number; seed: number }): Promise<Outcome> {
   await using server = await ServerProcess.start({
     env: { ...AS_SERVED, DATABASE_URL: undefined, REDIS_URL: undefined },
   });
-  const { owner, signUp } = await organisation({}, { on: server });
+  const { owner, signUp } = await organization({}, { on: server });
   const people = Math.ceil(attempts / FAILURES);
   const addresses: Record<string, string[]> = {
     'unknown address': Array.from({ length: people }, (_, i) => `nobody${i}@example.com`),
@@ -45,7 +45,7 @@ export async function signInTimingTrial({ attempts, seed }: { attempts: number; 
       Array.from({ length: attempts }, (_, i) => ({ kind, username: all[i % people] ?? '', at: random() })),
     )
     .sort((a, b) => a.at - b.at);
-  const answers = new Tally();
+  const answers = new NamedCounters();
   const times = new Map<string, number[]>(Object.keys(addresses).map((kind) => [kind, []]));
   const ask = async (username: string): Promise<number> => {
     const startedAt = performance.now();
@@ -59,11 +59,11 @@ export async function signInTimingTrial({ attempts, seed }: { attempts: number; 
     answers.add(`${status} ${text}`);
     return took;
   };
-  // The first sign-ins of a process are slower, whoever they are for.
+  // The first sign-ins of a process are slower for all kinds.
   for (let i = 0; i < 4; i++) await ask(`warm${i}@example.com`);
   for (const { kind, username } of todo) times.get(kind)?.push(await ask(username));
   const spreads = new Map([...times].map(([kind, all]) => [kind, spreadOf(all)]));
-  const violations = answers.lines.length === 1 ? [] : [`Sign-ins that fail are not answered alike: ${answers}`];
+  const violations = answers.lines.length === 1 ? [] : [`failing sign-ins get different answers: ${answers}`];
   return {
     trial: `${attempts} failing sign-ins of each of ${spreads.size} kinds`,
     facts: Object.fromEntries([...spreads].map(([kind, spread]) => [kind, told(spread)])),
@@ -71,14 +71,14 @@ export async function signInTimingTrial({ attempts, seed }: { attempts: number; 
   };
 }
 
-/** Milliseconds. */
+/** Times in milliseconds. */
 interface Spread {
   readonly low: number;
   readonly median: number;
   readonly high: number;
 }
 
-/** The median of some times, and the ends of their middle half. */
+/** Returns the median of some times, and the lower and upper quartile. */
 export function spreadOf(times: readonly number[]): Spread {
   const sorted = times.toSorted((a, b) => a - b);
   const at = (part: number) => sorted[Math.floor(part * (sorted.length - 1))] ?? 0;
@@ -88,7 +88,7 @@ export function spreadOf(times: readonly number[]): Spread {
 const told = ({ low, median, high }: Spread): string =>
   `median ${median.toFixed(1)} ms, middle half ${low.toFixed(1)} to ${high.toFixed(1)} ms`;
 
-/** One sentence for each two kinds that somebody with a clock can tell apart. */
+/** Returns one sentence for each two kinds whose durations differ measurably. */
 export function differencesOf(spreads: ReadonlyMap<string, Spread>): string[] {
   const all = [...spreads];
   return all.flatMap(([kind, one], i) =>

@@ -5,7 +5,7 @@ import { makeNeighbour, type Person, personOf, startDemo } from './demo.ts';
 import { gapOf } from './felt.ts';
 import { acknowledgedBy, factsOf, gather } from './kills.ts';
 import { MIB, readMetrics } from './metrics.ts';
-import { faredIn, Neighbours, type Spell, Stranger, toldOf } from './neighbours.ts';
+import { faredIn, Neighbours, neighbourFigures, type Spell, Stranger } from './neighbours.ts';
 import { type Outcome, some } from './outcome.ts';
 import { between, seeded } from './random.ts';
 import { Client } from './requests.ts';
@@ -13,15 +13,15 @@ import { compareWithTruth } from './truth.ts';
 
 const KILL_EVERY_MS = 60_000;
 const LOOK_EVERY_MS = 2_000;
-/** A tenth of a second on average: what two cores do beside the rest, for as long as one likes. */
+/** Longest pause of a writer, a tenth of a second on average: a rate that two cores can sustain beside the other work. */
 const PAUSE_MS = 200;
-/** What is read in turn, so many times between two looks. */
+/** Number of reads between two samples. */
 const READS = 10;
 
-/** Tables whose number of rows does not grow with what is written. */
-const STEADY_TABLES = ['event_counter', 'subscription', 'user_account', 'presence', 'message_tally'];
+/** Tables whose number of rows does not grow with the number of changes. */
+const STEADY_TABLES = ['event_counter', 'subscription', 'user_account', 'presence', 'message_tally', 'search_progress'];
 
-/** What is to stay as it is, by its name, and how much it may be more in the last third than in the middle one. */
+/** Metrics that must not grow. Limit for the last third: the middle third's value × `times` + `more`. */
 const WATCHED = {
   'heap, MiB': { isFloor: true, times: 1.15, more: 4 },
   'resident, MiB': { isFloor: true, times: 1.15, more: 16 },
@@ -29,17 +29,17 @@ const WATCHED = {
   'file descriptors': { isFloor: true, times: 1, more: 5 },
   'connections of the database': { isFloor: true, times: 1, more: 2 },
   'windows, MiB': { isFloor: true, times: 1.5, more: 4 },
-  // Vacuum comes once a minute, for what has changed enough by then.
+  // Autovacuum runs once a minute, on tables that have changed enough.
   'tables that do not grow, MiB': { isFloor: false, times: 1.5, more: 1 },
 } as const;
 type Watched = keyof typeof WATCHED;
 type Look = Readonly<Record<Watched, number>>;
 
 /**
- * Two nodes under a mixed load for long, one of them killed once a minute: nothing acknowledged is lost, and what the
- * other holds does not grow. Another organisation there sends before and while the node is killed and starts.
+ * Runs a long mixed load on two nodes and kills one of them once a minute. No acknowledged change may be lost, and the
+ * memory of the other node must not grow. Another organization sends before and during each kill and restart.
  *
- * @param isTimed Whether the time that things take counts, which on a busy machine says little.
+ * @param isTimed Whether durations are checked against their limits. On a busy machine, the result is not conclusive.
  */
 export async function soakTrial({
   databaseServer,
@@ -100,13 +100,13 @@ export async function soakTrial({
     trial: `${minutes} minutes of mixed load, a kill a minute`,
     facts: {
       ...{ kills, ...factsOf(crowd), events, looks: looks.length },
-      'changes a second': (acknowledgedBy(crowd) / (minutes * 60)).toFixed(0),
+      'changes per second': (acknowledgedBy(crowd) / (minutes * 60)).toFixed(0),
       ...grown,
-      ...toldOf(neighbours, fared),
+      ...neighbourFigures(neighbours, fared),
     },
     violations: [
       ...writers.flatMap((writer) => writer.violations.lines),
-      ...(refusedReads.length > 0 ? [`reads beside it that failed: ${some(refusedReads)}`] : []),
+      ...(refusedReads.length > 0 ? [`failed reads: ${some(refusedReads)}`] : []),
       ...violations,
       ...growth,
       ...neighbours.complaints(fared, { isTimed }),
@@ -115,7 +115,7 @@ export async function soakTrial({
   };
 }
 
-/** What clients ask for beside what they write and hear: lists, a first screen, a queue that is never read. */
+/** Makes one of the usual requests of clients: lists, a first screen, a queue that is never read. */
 async function readSome(client: Client, { userId }: Person, turn: number): Promise<void> {
   if (turn % 5 === 0) {
     const { queueId } = await client.register();
@@ -128,7 +128,7 @@ async function readSome(client: Client, { userId }: Person, turn: number): Promi
     const ping = { status: 'active', ping_only: false, new_user_input: true };
     await client.ask('POST', '/users/me/presence', ping);
   } else {
-    // To a person: the truth that is compared with knows nothing of who hears a channel.
+    // Direct messages, because `compareWithTruth` does not compute the recipients of channel messages.
     const message = { type: 'direct', to: [userId], content: `turn ${turn}` };
     await client.ask('POST', '/messages', message);
   }
@@ -152,14 +152,14 @@ async function look(url: string, db: pg.Client): Promise<Look> {
   };
 }
 
-/** The first third is for what has to be filled once: caches, compiled code, free space. */
+/** Compares the middle and the last third of the samples. The first third fills caches, compiles code and uses free space. */
 function compareThirds(looks: readonly Look[]): { facts: Record<string, string>; violations: string[] } {
   const third = Math.floor(looks.length / 3);
   const [middle, last] = [looks.slice(third, 2 * third), looks.slice(2 * third)];
   const facts: Record<string, string> = {};
   const violations: string[] = [];
   for (const [name, { isFloor, times, more }] of Object.entries(WATCHED)) {
-    // Between two collections a heap fills up: what is left after one is what is held.
+    // The heap fills up between two garbage collections, so the minimum is the memory in use.
     const of = (part: readonly Look[]) => {
       const values = part.map((one) => one[name as Watched]);
       return isFloor ? Math.min(...values) : Math.max(...values);

@@ -1,26 +1,26 @@
-// Sockets of many people, in a process of their own: which messages each of them hears, and when the last of them does.
+// Sockets of many users in a separate process. Records which messages each socket receives, and when the last one receives it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RawSocket } from '../bench/raw-socket.ts';
-import { hearing, inBatches, type Subscriber, subscribe } from '../bench/subscribers.ts';
+import { inBatches, receiving, type Subscriber, subscribe } from '../bench/subscribers.ts';
 import { work } from '../bench/workers.ts';
 
-/** What a delivery has of a message that a `Sender` sent, before its number, and after. */
+/** Text before the number of a message from a `SequentialSender` in a delivery, and the byte after the number. */
 const [MARK, END] = ['"content":"sent ', 0x2e];
 
-/** How a message came to the sockets. */
+/** Deliveries of a message. */
 export interface Arrival {
-  /** To how many of them. */
+  /** Number of sockets that have received it. */
   readonly count: number;
-  /** When it came to the last so far, in milliseconds, by a clock that all processes have. */
+  /** Time of the last delivery so far, in milliseconds since the UNIX epoch, so that processes can compare it. */
   readonly lastAt: number;
 }
 
-/** What is wrong with what all sockets heard together. */
-export interface Misheard {
+/** Number of contradictions between the messages that all sockets received and those they should have received. */
+export interface ReceiptFaults {
   readonly lost: number;
   readonly repeated: number;
   readonly outOfOrder: number;
-  /** What was not for them. */
+  /** Messages that were not for them. */
   readonly strange: number;
 }
 
@@ -28,7 +28,7 @@ const sockets: RawSocket[] = [];
 const heard = new Map<RawSocket, number[]>();
 const arrivals = new Map<number, Arrival>();
 
-const onText = hearing((socket, bytes, start, end) => {
+const onText = receiving((socket, bytes, start, end) => {
   const delivery = bytes.subarray(start, end);
   const at = delivery.indexOf(MARK);
   if (at === -1) return;
@@ -41,7 +41,7 @@ const onText = hearing((socket, bytes, start, end) => {
   arrivals.set(number, { count, lastAt: performance.timeOrigin + performance.now() });
 });
 
-function compare(own: readonly number[], places: ReadonlyMap<number, number>): Misheard {
+function compare(own: readonly number[], places: ReadonlyMap<number, number>): ReceiptFaults {
   const known = own.map((number) => places.get(number)).filter((place) => place !== undefined);
   const once = new Set(known);
   return {
@@ -58,21 +58,21 @@ export const tasks = {
     sockets.push(...(await inBatches(subscribers, (subscriber) => subscribe({ port, query, onText }, subscriber))));
   },
 
-  /** Waits until a message has come to all sockets, but not for ever. */
+  /** Waits until a message has reached all sockets, at most `patienceMs`. */
   async arrival({ number, patienceMs }: { number: number; patienceMs: number }): Promise<Arrival> {
     const deadline = performance.now() + patienceMs;
     while ((arrivals.get(number)?.count ?? 0) < sockets.length && performance.now() < deadline) await sleep(5);
     return arrivals.get(number) ?? { count: 0, lastAt: Number.POSITIVE_INFINITY };
   },
 
-  /** All messages, by their numbers. */
+  /** Returns the deliveries of all messages, by number. */
   arrivals: (): ReadonlyMap<number, Arrival> => arrivals,
 
-  /** @param numbers Of the messages that each socket was to hear, in their order in the log. */
-  compare({ numbers }: { numbers: readonly number[] }): Misheard {
+  /** @param numbers Numbers of the messages that each socket should have received, in the order of the log. */
+  compare({ numbers }: { numbers: readonly number[] }): ReceiptFaults {
     const places = new Map(numbers.map((number, place) => [number, place]));
     const all = sockets.map((socket) => compare(heard.get(socket) ?? [], places));
-    const sum = (name: keyof Misheard) => all.reduce((total, one) => total + one[name], 0);
+    const sum = (name: keyof ReceiptFaults) => all.reduce((total, one) => total + one[name], 0);
     return {
       lost: sum('lost'),
       repeated: sum('repeated'),

@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { makeNeighbour, personOf, startDemo } from './demo.ts';
-import { disorderedFor } from './felt.ts';
+import { disorderedEventsOf } from './felt.ts';
 import { eventually, listen, TRANSPORTS } from './listeners.ts';
-import { faredIn, Neighbours, toldOf } from './neighbours.ts';
+import { faredIn, Neighbours, neighbourFigures } from './neighbours.ts';
 import type { Outcome } from './outcome.ts';
 import { Client } from './requests.ts';
 
 const EVENTS = 10;
-/** Longer than a statement waits for a lock. */
+/** Duration of the table lock, longer than the lock timeout of a statement. */
 const STALL_MS = 7_000;
 
 /**
- * What readers are shown of an event cannot be read for a while after it was committed: streams end, clients come back, and
- * each event comes then, whole and in order. Those of another organisation on the same node send as before.
+ * For a while after their commit, the data that subscriptions read for events is locked. Streams end, clients reconnect, and
+ * then each event arrives complete and in order. Another organization on the same node must send as before.
  *
- * @param isTimed Whether the time that things take counts, which on a busy machine says little.
+ * @param isTimed Whether durations are checked against their limits. On a busy machine, the result is not conclusive.
  */
 export async function stallTrial({
   databaseServer,
@@ -42,38 +42,38 @@ export async function stallTrial({
     await client.ask('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: `stalled ${i}` }] });
   }
   const stalled = await neighbours.during(sleep(STALL_MS));
-  const early = listeners.filter(({ name, heard }) => !name.startsWith('long poll') && heard.ids.size > 0);
+  const early = listeners.filter(({ name, received }) => !name.startsWith('long poll') && received.ids.size > 0);
   await db.query('ROLLBACK');
   await db.end();
-  await eventually(() => listeners.every(({ heard }) => heard.ids.size >= EVENTS), 20_000);
+  await eventually(() => listeners.every(({ received }) => received.ids.size >= EVENTS), 20_000);
   const unheard = performance.now() - since;
   for (const listener of listeners) await listener.stop();
   client.close();
   neighbours.close();
   const fared = faredIn([usual], [stalled]);
   return {
-    trial: 'readers cannot be read for, for a while',
+    trial: 'data of events cannot be read for a while',
     facts: {
       ...Object.fromEntries(
-        listeners.map(({ name, heard }) => [
+        listeners.map(({ name, received }) => [
           name,
-          `${heard.ids.size} events, ${heard.duplicates} again, ${heard.connections} connections`,
+          `${received.ids.size} events, ${received.duplicates} received again, ${received.connections} connections`,
         ]),
       ),
-      ...toldOf(neighbours, fared),
+      ...neighbourFigures(neighbours, fared),
     },
     violations: [
-      ...early.map(({ name }) => `${name} was sent what could not be read`),
-      ...listeners.filter(({ heard }) => heard.ids.size !== EVENTS).map(({ name }) => `${name} has not heard all`),
-      ...listeners.flatMap(({ name, heard }) => heard.violations.lines.map((line) => `${name}: ${line}`)),
+      ...early.map(({ name }) => `${name} received an event whose data could not be read`),
+      ...listeners.filter(({ received }) => received.ids.size !== EVENTS).map(({ name }) => `${name} missed events`),
+      ...listeners.flatMap(({ name, received }) => received.violations.lines.map((line) => `${name}: ${line}`)),
       ...neighbours.complaints(fared, { isTimed }),
     ],
     felt: [
       {
-        fault: 'what events show cannot be read',
-        lost: listeners.reduce((sum, { heard }) => sum + Math.max(0, EVENTS - heard.ids.size), 0),
+        fault: 'data of events cannot be read',
+        lost: listeners.reduce((sum, { received }) => sum + Math.max(0, EVENTS - received.ids.size), 0),
         repeated: 0,
-        outOfOrder: disorderedFor(listeners),
+        outOfOrder: disorderedEventsOf(listeners),
         refusedButDone: 0,
         gap: unheard,
         neighbours: fared,

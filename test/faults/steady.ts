@@ -6,21 +6,21 @@ import { eventually, type Listener, listen } from './listeners.ts';
 import { type Outcome, some } from './outcome.ts';
 import { Client } from './requests.ts';
 
-/** Enough that one slow answer does not hold up the others. */
+/** Number of clients of a node, so that one slow answer does not delay the others. */
 const CLIENTS_OF_NODE = 12;
-/** How many messages each client edits in turn. */
+/** Number of messages that each client edits in turn. */
 const OWN_MESSAGES = 5;
-/** How far the log is put back in the end, and how long that may go unnoticed. */
+/** Number of ids by which the log is rolled back at the end, and the longest time until the nodes notice. */
 const BACK = 100;
 const NOTICE_MS = 10_000;
 
 const WARM_UP_MS = 5_000;
 const WARM_UP_PACE_MS = 200;
 
-/** How each node begins to say that the log is another. */
-const WENT_BACK = 'a new epoch of the event log';
+/** Part of the log messages with which each node reports a log that was restored. */
+const WENT_BACK = 'event log epoch';
 
-/** Sends and edits messages at a steady pace, and says what was not done. */
+/** Sends and edits messages at a steady pace, and collects failures. */
 class SteadyWriter {
   readonly #client: Client;
   readonly #channelId: number;
@@ -36,7 +36,7 @@ class SteadyWriter {
   async run(everyMs: number, untilMs: number): Promise<void> {
     for (let next = performance.now(); next < untilMs; next += everyMs) {
       await sleep(Math.max(0, next - performance.now()));
-      // Behind its pace it does not make up for what it missed: the pace is the most there is.
+      // After a delay it does not catch up: the pace is an upper limit.
       next = Math.max(next, performance.now() - everyMs);
       await this.#change().catch((error: unknown) => this.failures.push(String(error)));
     }
@@ -63,7 +63,7 @@ class SteadyWriter {
 
 async function writersAt(url: string, people: readonly Person[]): Promise<SteadyWriter[]> {
   const [first] = people;
-  if (first === undefined) throw new Error('Somebody must write');
+  if (first === undefined) throw new Error('There is no writer');
   const { subscriptions } = await new Client(url, first).ask('GET', '/users/me/subscriptions');
   return Array.from(
     { length: CLIENTS_OF_NODE },
@@ -71,7 +71,7 @@ async function writersAt(url: string, people: readonly Person[]): Promise<Steady
   );
 }
 
-/** Streams and polls of everybody at a node. */
+/** Subscribes each user at a node over all transports. */
 async function listenersAt(url: string, people: readonly Person[]): Promise<Listener[]> {
   const listeners: Listener[] = [];
   for (const person of people) {
@@ -84,7 +84,7 @@ async function listenersAt(url: string, people: readonly Person[]): Promise<List
   return listeners;
 }
 
-/** Puts the log back by `BACK` ids, as a database that was restored to an earlier state has it. */
+/** Rolls the log back by `BACK` ids, like a database that was restored to an earlier state. */
 async function putLogBack(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -97,8 +97,8 @@ async function putLogBack(databaseUrl: string): Promise<void> {
 }
 
 /**
- * Two nodes that both commit, sends and edits, many a second: no stream is closed, and no node believes that the log went
- * back. Then the log does go back, and each node notices.
+ * Two nodes both commit many sends and edits a second. No stream may be closed, and no node may report that the log was
+ * restored. Then the log is rolled back, and each node must report it.
  */
 export async function steadyTrial({
   databaseServer,
@@ -117,9 +117,9 @@ export async function steadyTrial({
   const listeners = (await Promise.all(nodes.map(({ url }) => listenersAt(url, hearing)))).flat();
   const streams = listeners.filter(({ name }) => !name.startsWith('long poll'));
   const writers = (await Promise.all(nodes.map(({ url }) => writersAt(url, writing)))).flat();
-  await eventually(() => streams.every(({ heard }) => heard.connections === 1), 5_000);
+  await eventually(() => streams.every(({ received }) => received.connections === 1), 5_000);
 
-  // What has not run yet is slow the first times.
+  // Warms up the JIT compiler.
   await Promise.all(writers.map((writer) => writer.run(WARM_UP_PACE_MS, performance.now() + WARM_UP_MS)));
   for (const writer of writers) writer.done = 0;
 
@@ -133,26 +133,26 @@ export async function steadyTrial({
   const alarms = () => nodes.map((node) => node.log().split(WENT_BACK).length - 1);
   const failures = writers.flatMap((writer) => writer.failures);
   const falseAlarms = alarms().reduce((a, b) => a + b, 0);
-  const closed = streams.filter(({ heard }) => heard.connections !== 1);
+  const closed = streams.filter(({ received }) => received.connections !== 1);
   const violations = [
-    ...(falseAlarms > 0 ? [`"${WENT_BACK}" was said ${falseAlarms} times, and it had not`] : []),
-    ...closed.map(({ name, heard }) => `${name} took ${heard.connections} connections`),
-    ...listeners.flatMap(({ name, heard }) => heard.violations.lines.map((what) => `${name}: ${what}`)),
+    ...(falseAlarms > 0 ? [`"${WENT_BACK}" was logged ${falseAlarms} times without a restore`] : []),
+    ...closed.map(({ name, received }) => `${name} needed ${received.connections} connections`),
+    ...listeners.flatMap(({ name, received }) => received.violations.lines.map((what) => `${name}: ${what}`)),
     ...(failures.length > 0 ? [`changes that failed: ${some(failures)}`] : []),
   ];
 
   await putLogBack(service.databaseUrl ?? '');
   const isNoticed = await eventually(() => alarms().every((count) => count > 0), NOTICE_MS);
-  if (!isNoticed) violations.push(`the log was put back, and the nodes noticed ${alarms().join(' and ')} times`);
+  if (!isNoticed) violations.push(`the log was rolled back, and the nodes reported it ${alarms().join(' and ')} times`);
   await Promise.all(listeners.map((listener) => listener.stop()));
   const changes = writers.reduce((sum, { done }) => sum + done, 0);
   return {
     trial: 'steady sends and edits on two nodes',
     facts: {
       changes,
-      'changes a second': Math.round(changes / took),
+      'changes per second': Math.round(changes / took),
       streams: streams.length,
-      'events heard': listeners.reduce((sum, { heard }) => sum + heard.ids.size, 0),
+      'events heard': listeners.reduce((sum, { received }) => sum + received.ids.size, 0),
       'false alarms': falseAlarms,
     },
     violations,

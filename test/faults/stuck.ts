@@ -10,20 +10,20 @@ import {
   faredIn,
   ms,
   Neighbours,
-  Sender,
-  toldOf,
+  neighbourFigures,
+  SequentialSender,
   type WatchedTrial,
 } from './neighbours.ts';
 import { type Outcome, some } from './outcome.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
-/** How soon an organisation must be written to again after a node of its was paused in the middle of a change. */
+/** Longest time without a write to an organization after a node was paused in the middle of a change to it. */
 const RECOVERY_MS = 8_000;
-/** How long it may take to catch a node in the middle of a change. */
+/** Timeout for pausing a node in the middle of a change. */
 const HUNT_MS = 60_000;
 const SENDERS = 30;
 
-/** Whether the stopped node holds a counter: a transaction of its that bumped one, and nothing comes of. */
+/** Whether the paused node holds an event counter: its transaction has incremented one and stays idle. */
 async function holdsCounter(database: pg.Client): Promise<boolean> {
   const { rows } = await database.query(`
     SELECT 1 FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
@@ -32,10 +32,10 @@ async function holdsCounter(database: pg.Client): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Pauses the node in the middle of a change of the organisation. */
+/** Pauses the node in the middle of a change to the organization. @returns A function that resumes it. */
 async function pauseInChange(
   server: ServerProcess,
-  senders: readonly Sender[],
+  senders: readonly SequentialSender[],
   database: pg.Client,
 ): Promise<() => void> {
   const { pid } = server;
@@ -49,7 +49,7 @@ async function pauseInChange(
   while (performance.now() < deadline) {
     await sleep(20 + Math.random() * 20);
     process.kill(pid, 'SIGSTOP');
-    // What it has sent already is executed by then.
+    // In this time PostgreSQL executes the statements that were already sent.
     await sleep(40);
     if (await holdsCounter(database)) {
       isOver = true;
@@ -63,17 +63,18 @@ async function pauseInChange(
 }
 
 /**
- * A node is paused while it holds an organisation's counter: the other node writes to the organisation again soon, other
- * organisations do not notice, and the paused one, when it goes on, refuses what it was about and works.
+ * A node is paused while it holds an organization's event counter. The other node must soon be able to write to the
+ * organization, and other organizations must not be affected. After it resumes, the paused node must refuse its interrupted
+ * change, and then work.
  */
 export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);
   await using other = await ServerProcess.start({ env: service.env });
   const person = personOf(service.people, 'owner');
   const neighbours = await Neighbours.start(other.url, await makeNeighbour(other));
-  const [here, there]: [Sender[], Sender[]] = [[], []];
-  while (here.length < 6) here.push(await Sender.start(service.server.url, person));
-  while (there.length < 10) there.push(await Sender.start(other.url, person));
+  const [here, there]: [SequentialSender[], SequentialSender[]] = [[], []];
+  while (here.length < 6) here.push(await SequentialSender.start(service.server.url, person));
+  while (there.length < 10) there.push(await SequentialSender.start(other.url, person));
   const usual = await neighbours.during(sleep(seconds * 1_000));
 
   const database = await openDatabase(service);
@@ -88,7 +89,7 @@ export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: Watc
   if (isWritten()) recovered = performance.now() - pausedAt;
   goOn();
   await Promise.all(writing);
-  // Those who were cut short go on by themselves.
+  // Interrupted requests of the paused node must be answered first.
   await eventually(() => here.every(({ took, done }) => took.length > done), 1_000);
   const again = await here[0]?.send();
   for (const sender of [...here, ...there, neighbours]) sender.close();
@@ -99,13 +100,13 @@ export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: Watc
     trial: 'a node paused in the middle of a change',
     facts: {
       'written again after': ms(recovered),
-      ...toldOf(neighbours, fared),
+      ...neighbourFigures(neighbours, fared),
       'requests to the paused node': ends.toString(),
     },
     violations: [
-      ...(recovered > RECOVERY_MS ? [`the other node wrote again after ${ms(recovered)}`] : []),
-      ...(failures.length > 0 ? [`requests were told ${some(failures)}`] : []),
-      ...(again === undefined ? ['the paused node did not work again'] : []),
+      ...(recovered > RECOVERY_MS ? [`the other node could not write for ${ms(recovered)}`] : []),
+      ...(failures.length > 0 ? [`requests failed: ${some(failures)}`] : []),
+      ...(again === undefined ? ['the paused node did not recover'] : []),
       ...brokenBy(broken),
       ...neighbours.complaints(fared, { isTimed }),
     ],
@@ -114,16 +115,16 @@ export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: Watc
 }
 
 /**
- * Somebody holds an organisation's counter, and many wait to send there: another organisation on the same node does not
- * notice, the node is ready, and those who wait are told to come again.
+ * An organization's event counter is locked, and many senders wait for it. They must get a retryable error. The node must stay
+ * ready, and another organization on it must not be affected.
  */
 export async function heldCounterTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);
   const { url } = service.server;
   const person = personOf(service.people, 'owner');
   const neighbours = await Neighbours.start(url, await makeNeighbour(service.server));
-  const senders: Sender[] = [];
-  while (senders.length < SENDERS) senders.push(await Sender.start(url, person));
+  const senders: SequentialSender[] = [];
+  while (senders.length < SENDERS) senders.push(await SequentialSender.start(url, person));
   const usual = await neighbours.during(sleep(seconds * 1_000));
 
   const database = await openDatabase(service);
@@ -147,16 +148,16 @@ export async function heldCounterTrial({ databaseServer, seconds, isTimed }: Wat
   return {
     trial: `${SENDERS} senders wait for one counter`,
     facts: {
-      ...toldOf(neighbours, fared),
+      ...neighbourFigures(neighbours, fared),
       'sends that waited': ends.toString(),
     },
     violations: [
-      ...(sentMeanwhile > 0 ? ['the counter was not held: the trial tried nothing'] : []),
-      ...(failures.length > 0 ? [`those who waited were told ${some(failures)}`] : []),
-      ...(again === undefined ? ['nobody could send when the counter was free'] : []),
+      ...(sentMeanwhile > 0 ? ['the counter was not locked: the trial tested nothing'] : []),
+      ...(failures.length > 0 ? [`waiting requests failed: ${some(failures)}`] : []),
+      ...(again === undefined ? ['sending failed after the counter was unlocked'] : []),
       ...brokenBy(broken),
       ...neighbours.complaints(fared, { isTimed }),
     ],
-    felt: [{ fault: 'a counter held', ...broken, gap: 'as long as it is held', neighbours: fared }],
+    felt: [{ fault: 'an event counter locked', ...broken, gap: 'as long as it is locked', neighbours: fared }],
   };
 }

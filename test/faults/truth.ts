@@ -2,20 +2,20 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
 import type { DemoService } from './demo.ts';
-import { addUp, type Broken, disorderedFor } from './felt.ts';
+import { addUp, type Broken, disorderedEventsOf } from './felt.ts';
 import type { Listener } from './listeners.ts';
 import { isToken, type Writer } from './load.ts';
 import { some, without } from './outcome.ts';
 
-/** What one user's part of the log and tables holds, read past the service. */
+/** The part of the log and of the tables that concerns one user, read directly from the database. */
 interface Truth {
-  /** Every event for the user after a position, in order. */
+  /** All events for the user, in order. */
   readonly events: readonly LoggedEvent[];
   readonly drafts: ReadonlyMap<number, string>;
   readonly snippets: ReadonlyMap<number, string>;
-  /** Those the user sent. */
+  /** Messages that the user sent. */
   readonly messages: ReadonlyMap<number, string>;
-  /** Of each channel. */
+  /** Subscription color of each channel. */
   readonly colors: ReadonlyMap<number, string>;
 }
 
@@ -27,17 +27,17 @@ interface LoggedEvent {
   readonly payload: any;
 }
 
-/** A query past the service. */
+/** Runs a query directly on the database. */
 export type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
 
-/** A connection to PostgreSQL past the service. */
+/** Opens a direct connection to PostgreSQL. */
 export async function openDatabase({ databaseUrl }: Pick<DemoService, 'databaseUrl'>): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   return client;
 }
 
-/** Reads the database itself. The server must have stopped where the database is embedded. */
+/** Reads directly from the database. If it is embedded, the server must have stopped. */
 export async function withDatabase<T>(
   { databaseUrl, server }: DemoService,
   read: (query: Query) => Promise<T>,
@@ -63,7 +63,7 @@ async function readTruth(query: Query, userId: number): Promise<Truth> {
   const events = await rows(
     `SELECT e.id::int AS id, e.type, e.op, e.payload FROM event e JOIN user_account u ON u.realm_id = e.realm_id
      WHERE u.id = $1 AND NOT u.id = ANY(e.except_user_ids) AND (e.max_role >= u.role OR u.id = ANY(e.user_ids)
-       -- Nobody comes or goes in a trial.
+       -- Subscriptions do not change during a trial.
        OR e.channel_ids && ARRAY(SELECT s.channel_id FROM subscription s WHERE s.user_id = u.id))
      ORDER BY e.id`,
   );
@@ -77,7 +77,7 @@ async function readTruth(query: Query, userId: number): Promise<Truth> {
   };
 }
 
-/** What is wrong between what clients were told, what they heard, and what the database holds. */
+/** Compares the answers that writers got and the events that listeners received with the content of the database. */
 export async function compareWithTruth(
   service: DemoService,
   writers: readonly Writer[],
@@ -86,7 +86,7 @@ export async function compareWithTruth(
   const userIds = new Set([...writers.map(({ client }) => client.person.userId), ...listeners.map(userIdOf)]);
   return withDatabase(service, async (query) => {
     const violations: string[] = [];
-    const broken: Broken[] = [{ ...NOTHING, outOfOrder: disorderedFor(listeners) }];
+    const broken: Broken[] = [{ ...NOTHING, outOfOrder: disorderedEventsOf(listeners) }];
     let events = 0;
     for (const userId of userIds) {
       const truth = await readTruth(query, userId);
@@ -118,7 +118,7 @@ function tokensIn(value: unknown): string[] {
 
 const NOTHING: Broken = { lost: 0, repeated: 0, outOfOrder: 0, refusedButDone: 0 };
 
-/** What of a writer's changes is in the log otherwise than they were told. */
+/** Returns the changes of a writer whose state in the log contradicts the answers. */
 function inLog({ acknowledged, refused }: Writer, { events }: Truth) {
   const logged = new Map<string, number>();
   for (const token of events.flatMap(({ payload }) => [...new Set(tokensIn(payload))])) {
@@ -134,7 +134,7 @@ function inLog({ acknowledged, refused }: Writer, { events }: Truth) {
 function missingFromLog({ client }: Writer, { missing, done, repeated }: ReturnType<typeof inLog>): string[] {
   return [
     ...(missing.length > 0 ? [`acknowledged to the ${client.person.role}, not in the log: ${some(missing)}`] : []),
-    ...(done.length > 0 ? [`refused as if nothing was changed, but in the log: ${some(done)}`] : []),
+    ...(done.length > 0 ? [`refused, but in the log: ${some(done)}`] : []),
     ...(repeated.length > 0 ? [`in the log more than once: ${some(repeated)}`] : []),
   ];
 }
@@ -142,20 +142,20 @@ function missingFromLog({ client }: Writer, { missing, done, repeated }: ReturnT
 const dueTo = ({ startId }: Listener, { events }: Truth) =>
   new Set(events.filter(({ id }) => id > startId).map(({ id }) => id));
 
-const neverHeard = (listener: Listener, truth: Truth) => without(dueTo(listener, truth), listener.heard.ids);
+const neverHeard = (listener: Listener, truth: Truth) => without(dueTo(listener, truth), listener.received.ids);
 
 function misheard(listener: Listener, truth: Truth): string[] {
-  const { name, heard } = listener;
+  const { name, received } = listener;
   const missed = neverHeard(listener, truth);
-  const made = without(heard.ids, new Set([...dueTo(listener, truth), ...heard.passing]));
+  const made = without(received.ids, new Set([...dueTo(listener, truth), ...received.passing]));
   return [
-    ...heard.violations.lines.map((what) => `${name}: ${what}`),
-    ...(missed.length > 0 ? [`${name} never heard ${some(missed)}`] : []),
-    ...(made.length > 0 ? [`${name} heard what the log does not hold: ${some(made)}`] : []),
+    ...received.violations.lines.map((what) => `${name}: ${what}`),
+    ...(missed.length > 0 ? [`${name} did not receive ${some(missed)}`] : []),
+    ...(made.length > 0 ? [`${name} received events that are not in the log: ${some(made)}`] : []),
   ];
 }
 
-/** The log, applied from its beginning, must give what the tables hold: a change and its event commit as one. */
+/** Applies the log from its beginning and compares with the tables: a change and its event must commit in one transaction. */
 function unlikeState({ events, drafts, snippets, messages, colors }: Truth, userId: number): string[] {
   const told = {
     drafts: new Map<number, string>(),
@@ -186,10 +186,10 @@ function unlikeState({ events, drafts, snippets, messages, colors }: Truth, user
 
 function unlike(what: string, told: ReadonlyMap<number, string>, kept: ReadonlyMap<number, string>): string[] {
   const wrong = [...told].filter(([id, value]) => kept.get(id) !== value);
-  // What was there before the log began is told by no event, and holds no token.
+  // Data from before the beginning of the log has no event and contains no token.
   const untold = [...kept].filter(([id, value]) => !told.has(id) && isToken(value) && what !== 'color');
   return [
-    ...wrong.map(([id]) => `${what} ${id} is not as its last event says`),
+    ...wrong.map(([id]) => `${what} ${id} differs from its last event`),
     ...untold.map(([id]) => `${what} ${id} has no event`),
   ];
 }

@@ -5,49 +5,57 @@ import { makeNeighbour, type Person, startDemo } from './demo.ts';
 import { addUp, gapOf } from './felt.ts';
 import { eventually, type Listener, listen, quieten, reconnectedOf, TRANSPORTS } from './listeners.ts';
 import { type Metrics, MIB, readMetrics } from './metrics.ts';
-import { brokenBy, compareSent, endsOf, faredIn, Neighbours, Sender, toldOf } from './neighbours.ts';
+import {
+  brokenBy,
+  compareSent,
+  endsOf,
+  faredIn,
+  Neighbours,
+  neighbourFigures,
+  SequentialSender,
+} from './neighbours.ts';
 import { type Outcome, some } from './outcome.ts';
 import { between, type Random, seeded } from './random.ts';
 import { Client, type QueueStart } from './requests.ts';
 import { compareWithTruth, withDatabase } from './truth.ts';
 
-/** What src/events/window-memory.ts promises of the heap: this part for all windows, and half for all else. */
+/** Limits of src/events/window-memory.ts, as shares of the heap: for all in-memory tails (windows), and for everything else. */
 const SHARE_OF_WINDOWS = 1 / 8;
 const SHARE_OF_ALL_THAT_IS_HELD = 1 / 2;
-/** How many times as much as windows may hold is sent. */
+/** Number of bytes to send, in multiples of the memory limit of the windows. */
 const TIMES = 3;
-/** Of all organisations together: a node that is busy, on two cores with the database and the clients, and keeps up. */
+/** Sends per second of all organizations: as much as a busy node handles on two cores, shared with database and clients. */
 const PER_SECOND = 80;
-/** As long as a message may be, with what is put before it: 20 kB, which an event has twice, as text and as HTML. */
+/** Padding of each message, near the maximum length: 20 kB, which an event contains twice, as text and as HTML. */
 const MORE = ` ${`${'я'.repeat(19)} `.repeat(497)}`;
 const EVENT_BYTES = 2 * Buffer.byteLength(MORE);
-/** How long they send before anybody reads. */
+/** Duration of the sends before any client subscribes. */
 const BEFORE_MS = 20_000;
-/** What a slow client leaves between two polls: an answer is at most a megabyte, so that it comes to be further and further behind. */
+/** Pause of a slow client between two polls. An answer has at most one megabyte, so the client falls further behind. */
 const [SHORTEST_REST_MS, LONGEST_REST_MS] = [50_000, 80_000];
 const CATCH_UP_MS = 90_000;
 const LOOK_EVERY_MS = 1_000;
 
-/** Somebody who sends, alone in an organisation. */
+/** An organization's only user, who sends messages. */
 interface Sending {
   readonly person: Person;
-  readonly sender: Sender;
+  readonly sender: SequentialSender;
 }
 
-/** With a client of theirs that keeps up, and one that does not. */
-interface Organisation extends Sending {
+/** An organization with a client that keeps up and one that does not. */
+interface Organization extends Sending {
   readonly quick: Listener;
   readonly slow: Listener;
 }
 
-/** What the node held at a moment, in bytes. */
+/** Memory of the node at one time, in bytes. */
 interface Look {
   readonly windows: number;
   readonly heap: number;
   readonly resident: number;
 }
 
-/** The heap's limit of a node with this option, as Node has it: some more than was asked for. */
+/** Returns the heap limit that Node sets with this option. It is somewhat higher than the option. */
 function heapLimitOf(option: string): number {
   const script = 'console.log(require("node:v8").getHeapStatistics().heap_size_limit)';
   return Number(execFileSync(process.execPath, [option, '-e', script], { encoding: 'utf8' }));
@@ -59,8 +67,8 @@ const lookOf = ({ shown }: Metrics): Look => ({
   resident: shown('process_resident_memory_bytes'),
 });
 
-/** Has each send at the pace, until it is over. */
-const sendAll = (senders: readonly Sender[], isOver: () => boolean): Promise<unknown> => {
+/** Sends from all senders at the total rate `PER_SECOND`, until `isOver`. */
+const sendAll = (senders: readonly SequentialSender[], isOver: () => boolean): Promise<unknown> => {
   const pauseMs = (senders.length * 1_000) / PER_SECOND;
   return Promise.all(
     senders.map(async (sender, i) => {
@@ -78,15 +86,15 @@ async function registered(url: string, person: Person): Promise<QueueStart> {
 }
 
 /**
- * Sets off an organisation's readers.
+ * Starts the subscribers of an organization.
  *
- * @param isHurried Whether the slow one is to catch up.
+ * @param isHurried Whether the slow client stops pausing, so that it catches up.
  */
 async function readIn(
   url: string,
   { person, sender }: Sending,
   { at, random, isHurried }: { at: number; random: Random; isHurried: () => boolean },
-): Promise<Organisation> {
+): Promise<Organization> {
   const transport = TRANSPORTS[at % TRANSPORTS.length] ?? 'long poll';
   const quick = listen(transport, url, person, await registered(url, person));
   const rest = () => eventually(isHurried, between(random, SHORTEST_REST_MS, LONGEST_REST_MS));
@@ -94,61 +102,61 @@ async function readIn(
   return { person, sender, quick, slow };
 }
 
-/** What the node held, look after look, and by how many events whoever was slowest was behind. */
+/** Samples of the node's memory, and the largest number of events by which a slow client was behind. */
 interface Watched {
   readonly looks: readonly Look[];
   readonly furthest: number;
 }
 
-async function watch(url: string, organisations: readonly Organisation[], isOver: () => boolean): Promise<Watched> {
+async function watch(url: string, organizations: readonly Organization[], isOver: () => boolean): Promise<Watched> {
   const looks: Look[] = [];
   let furthest = 0;
   while (!isOver()) {
     looks.push(lookOf(await readMetrics(url)));
-    const behind = organisations.map(({ quick, slow }) => quick.heard.ids.size - slow.heard.ids.size);
+    const behind = organizations.map(({ quick, slow }) => quick.received.ids.size - slow.received.ids.size);
     furthest = Math.max(furthest, ...behind);
     await sleep(LOOK_EVERY_MS);
   }
   return { looks, furthest };
 }
 
-/** What is told of it, and what of it is not as promised. */
-function judge({ looks, furthest }: Watched, heapLimit: number, organisationCount: number) {
+/** Compares the samples with their limits. Returns the facts and violations of the trial's outcome. */
+function judge({ looks, furthest }: Watched, heapLimit: number, organizationCount: number) {
   const [budget, share] = [heapLimit * SHARE_OF_WINDOWS, heapLimit * SHARE_OF_ALL_THAT_IS_HELD];
   const most = (name: keyof Look) => Math.max(...looks.map((look) => look[name]));
-  // Between two collections a heap fills up: what is left after one is what is held.
+  // The heap fills up between two garbage collections, so the minimum is the memory in use.
   const held = Math.min(...looks.slice(-Math.ceil(looks.length / 3)).map(({ heap }) => heap));
   const behind = furthest * EVENT_BYTES;
   return {
     facts: {
-      windows: `${mib(most('windows'))} at the most, of ${mib(budget)}`,
-      heap: `${mib(held)} held in the last third, ${mib(most('heap'))} at the most, of ${mib(heapLimit)}`,
-      resident: `${mib(most('resident'))} at the most`,
-      'the slowest was behind by': mib(behind),
+      windows: `${mib(most('windows'))} at most, limit ${mib(budget)}`,
+      heap: `${mib(held)} in use in the last third, ${mib(most('heap'))} at most, limit ${mib(heapLimit)}`,
+      resident: `${mib(most('resident'))} at most`,
+      'the slowest client was behind by': mib(behind),
     },
     violations: [
-      ...(most('windows') <= budget ? [] : [`windows held ${mib(most('windows'))}, of ${mib(budget)}`]),
-      ...(held <= share ? [] : [`the heap held ${mib(held)}, of ${mib(share)}`]),
-      // What windows hold is shared among them.
-      ...(behind > budget / organisationCount ? [] : ['every window reached back to all: the trial tried nothing']),
+      ...(most('windows') <= budget ? [] : [`windows used ${mib(most('windows'))}, limit ${mib(budget)}`]),
+      ...(held <= share ? [] : [`the heap used ${mib(held)}, limit ${mib(share)}`]),
+      // All windows share the memory limit.
+      ...(behind > budget / organizationCount ? [] : ['all events were in the windows: the trial tested nothing']),
     ],
   };
 }
 
 /**
- * Long messages are sent in many organisations, each of which is read, until several times as much has passed as the windows
- * of a process may hold: the node lives and holds no more than it may, all readers hear everything, those too for whom the
- * window does not reach back any more, and another organisation there does not notice.
+ * Long messages are sent in many organizations with subscribers, until their size is a multiple of the memory limit of the
+ * windows (the in-memory tails of the log). The node must survive within its limits. All clients must receive all events,
+ * even if their position is no longer in the window. Another organization at the node must not be affected.
  */
 export async function windowsTrial({
   databaseServer,
-  organisations: count,
+  organizations: count,
   heapMegabytes,
   seed,
   isTimed,
 }: {
   databaseServer: string;
-  organisations: number;
+  organizations: number;
   heapMegabytes: number;
   seed: number;
   isTimed: boolean;
@@ -165,53 +173,53 @@ export async function windowsTrial({
   const sending: Sending[] = [];
   while (sending.length < count) {
     const person = await makeNeighbour(server);
-    sending.push({ person, sender: await Sender.start(url, person, MORE) });
+    sending.push({ person, sender: await SequentialSender.start(url, person, MORE) });
   }
   const senders = sending.map(({ sender }) => sender);
-  // The same messages at the same pace, of which no window holds anything: nobody reads.
+  // Baseline: the same messages at the same pace without subscribers, so that the windows are empty.
   const unreadUntil = performance.now() + BEFORE_MS;
   const usual = await neighbours.during(sendAll(senders, () => performance.now() >= unreadUntil));
 
   let isHurried = false;
-  const organisations = await Promise.all(
+  const organizations = await Promise.all(
     sending.map((one, at) => readIn(url, one, { at, random, isHurried: () => isHurried })),
   );
-  const listeners = [hearing, ...organisations.flatMap(({ quick, slow }) => [quick, slow])];
+  const listeners = [hearing, ...organizations.flatMap(({ quick, slow }) => [quick, slow])];
   const sentBefore = doneBy(senders);
   const passed = () => (doneBy(senders) - sentBefore) * EVENT_BYTES;
   const isFull = () => passed() >= TIMES * heapLimit * SHARE_OF_WINDOWS;
   const since = performance.now();
-  const watching = watch(url, organisations, isFull);
+  const watching = watch(url, organizations, isFull);
   const filled = await neighbours.during(sendAll(senders, isFull));
   const took = performance.now() - since;
   const { facts, violations } = judge(await watching, heapLimit, count);
   isHurried = true;
   const hurriedAt = performance.now();
-  await eventually(() => organisations.every(isCaughtUp), CATCH_UP_MS);
+  await eventually(() => organizations.every(isCaughtUp), CATCH_UP_MS);
   const caughtUp = performance.now() - hurriedAt;
   await quieten(listeners);
   for (const one of [...senders, neighbours]) one.close();
-  const lastWords = server.pid === undefined ? [/^FATAL.*$/m.exec(server.log())?.[0] ?? 'it said nothing of it'] : [];
+  const lastWords = server.pid === undefined ? [/^FATAL.*$/m.exec(server.log())?.[0] ?? 'no FATAL log line'] : [];
   const truth = await compareWithTruth(service, [], listeners);
   const sent = await withDatabase(service, (query) => compareSent(query, [...senders, ...neighbours.senders]));
   const fared = faredIn([usual], [filled]);
   const failures = senders.flatMap((sender) => sender.failures);
-  const fault = `the windows of ${count} organisations full`;
+  const fault = `in-memory tails of ${count} organizations full`;
   return {
     trial: fault,
     facts: {
       passed: `${mib(passed())} in ${seconds(took)}`,
       ...facts,
       listeners: listeners.length,
-      'events heard': listeners.reduce((sum, { heard }) => sum + heard.ids.size, 0),
-      'the slow ones caught up after': seconds(caughtUp),
-      'sends there': endsOf(senders).toString(),
-      ...toldOf(neighbours, fared),
+      'events heard': listeners.reduce((sum, { received }) => sum + received.ids.size, 0),
+      'slow clients caught up after': seconds(caughtUp),
+      'sends of the organizations': endsOf(senders).toString(),
+      ...neighbourFigures(neighbours, fared),
     },
     violations: [
       ...lastWords.map((words) => `the node has ended: ${words}`),
       ...violations,
-      ...(failures.length > 0 ? [`senders were told ${some(failures)}`] : []),
+      ...(failures.length > 0 ? [`sends failed: ${some(failures)}`] : []),
       ...reconnectedOf(listeners),
       ...truth.violations,
       ...brokenBy(sent),
@@ -224,6 +232,6 @@ export async function windowsTrial({
 const mib = (bytes: number) => `${(bytes / MIB).toFixed(0)} MiB`;
 const seconds = (time: number) => `${(time / 1_000).toFixed(1)} s`;
 
-const doneBy = (senders: readonly Sender[]) => senders.reduce((sum, { done }) => sum + done, 0);
+const doneBy = (senders: readonly SequentialSender[]) => senders.reduce((sum, { done }) => sum + done, 0);
 
-const isCaughtUp = ({ quick, slow }: Organisation) => slow.heard.ids.size >= quick.heard.ids.size;
+const isCaughtUp = ({ quick, slow }: Organization) => slow.received.ids.size >= quick.received.ids.size;

@@ -1,40 +1,40 @@
-import { type Outcome, Tally } from '../faults/outcome.ts';
+import { NamedCounters, type Outcome } from '../faults/outcome.ts';
 import { Dice, poolsOf } from './dice.ts';
 import type { MemoryReading } from './probe.ts';
 import { type Cast, endedAmong, makeCast, type Stage, type Target } from './stage.ts';
 
-/** What came of one input. */
+/** Result of one input. */
 export interface Verdict {
-  /** What was answered, for the count: "200", "400 BAD_REQUEST". */
+  /** Key under which the answer is counted: "200", "400 BAD_REQUEST". */
   readonly label: string;
-  /** Whether the service did what it was asked. */
+  /** Whether the service executed the request. */
   readonly isSuccess: boolean;
-  /** From sending to the end of the answer; undefined where nothing was to be answered. */
+  /** Time from sending to the end of the answer. Undefined if no answer was expected. */
   readonly milliseconds?: number | undefined;
-  /** What must not be. */
+  /** Violations. */
   readonly faults: readonly string[];
 }
 
 /** One input, ready to be sent. */
 export interface Input {
-  /** For the report: what it is, shortened. */
+  /** Abbreviated description for the report. */
   readonly what: string;
   send(): Promise<Verdict>;
 }
 
-/** Makes inputs for one organisation. */
+/** Makes inputs for one organization. */
 export interface Battery {
-  /** @param lane Which of those that send at the same time. */
+  /** @param lane Index of the concurrent sender. */
   next(dice: Dice, lane: number): Input;
-  /** Ends what the inputs left open, so that what memory is held after it is kept for nothing. */
+  /** Ends connections and queues that inputs left open, so that memory in use afterwards is a leak. */
   close(): Promise<void>;
 }
 
 export interface Kind {
   readonly name: string;
-  /** How many are sent at the same time. */
+  /** Number of concurrent senders. */
   readonly lanes: number;
-  /** How many inputs one organisation takes: its things are used up by them. */
+  /** Number of inputs for one organization: its objects are used up by them. */
   readonly batch: number;
   open(cast: Cast): Battery | Promise<Battery>;
 }
@@ -44,28 +44,28 @@ interface Run {
   readonly target: Target & Partial<Pick<Stage, 'memory' | 'faults' | 'waited'>>;
   readonly inputs: number;
   readonly seed: number;
-  /** Called after each batch, with how many inputs there were so far. */
+  /** Called after each batch with the number of inputs so far. */
   readonly progress?: (inputs: number) => void;
 }
 
-/** The longest an answer may take. */
+/** Longest accepted duration of an answer. */
 export const MAX_ANSWER_MS = 2_000;
-/** Fewer successes than this, and what lies behind the checks was not reached. */
+/** Lowest accepted share of successes. With fewer, the code behind the validation was not reached. */
 const MIN_SUCCESS = 0.2;
-/** Our choice: of fewer inputs a share says little. */
+/** Smallest number of inputs for which the share is checked. With fewer, it is not conclusive. */
 const MEANINGFUL = 500;
-/** Our choice: enough to tell growth from the unevenness of what is cached. */
+/** Smallest number of memory readings for which growth is checked. With fewer, caches that fill up look like growth. */
 const MIN_READINGS = 8;
 const MIB = 1024 * 1024;
 
 /**
- * Sends `inputs` inputs of one kind, each from a seed of its own, and watches the server: its answers, its log, its
- * memory, and whether those in whose names they were sent can still sign in.
+ * Sends `inputs` inputs of one kind, each from its own seed. Checks the server's answers, its log and its memory, and that the
+ * sending accounts can still authenticate.
  */
 export async function runCampaign({ kind, target, inputs, seed, progress = () => {} }: Run): Promise<Outcome> {
   const pools = poolsOf(seed);
-  const labels = new Tally();
-  const violations = new Tally();
+  const labels = new NamedCounters();
+  const violations = new NamedCounters();
   const readings: MemoryReading[] = [];
   let [sent, successes, slowest, slowestWhat, longestWait, signIns] = [0, 0, 0, '', 0, 0];
   const startedAt = performance.now();
@@ -79,7 +79,7 @@ export async function runCampaign({ kind, target, inputs, seed, progress = () =>
         const input = battery.next(new Dice(seed * 1_000_003 + index, pools), number);
         const waitedBefore = target.waited?.() ?? 0;
         const { label, isSuccess, milliseconds: elapsed = 0, faults } = await input.send();
-        // Time in which others had the processors is no time the service took.
+        // Time in which other processes occupied the processors does not count as time of the service.
         const waited = Math.min(elapsed, (target.waited?.() ?? 0) - waitedBefore);
         const milliseconds = elapsed - waited;
         longestWait = Math.max(longestWait, waited);
@@ -125,7 +125,7 @@ export async function runCampaign({ kind, target, inputs, seed, progress = () =>
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 const mib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`;
 
-/** What each may gain over the second half: what moves by itself from one collection to the next. */
+/** Accepted growth over the second half: the normal variation between two garbage collections. */
 const ALLOWANCES = { heap: 12 * MIB, external: 48 * MIB, rss: 96 * MIB } as const;
 
 type Measure = keyof typeof ALLOWANCES;
@@ -147,7 +147,7 @@ function growthIn(readings: readonly MemoryReading[]): string[] {
   });
 }
 
-/** Of the second half's trend, which one reading that is out of line does not turn: the median slope of all pairs. */
+/** Returns the growth over the second half by the median slope of all pairs (Theil-Sen), which is robust to outliers. */
 function gainOf(readings: readonly MemoryReading[], measure: Measure): number {
   const half = readings.slice(Math.floor(readings.length / 2)).map((reading) => reading[measure]);
   const slopes = half

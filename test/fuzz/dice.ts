@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { between, type Random, seeded } from '../faults/random.ts';
 import { HOSTILE_TEXTS } from './texts.ts';
 
-/** Choices of one input: the same ones for the same seed. */
+/** Random choices of one input. The same seed gives the same choices. */
 export class Dice {
   readonly random: Random;
   readonly #pools: Pools;
@@ -12,23 +12,23 @@ export class Dice {
     this.#pools = pools;
   }
 
-  /** Whether something happens that does so with this probability. */
+  /** Returns true with this probability. */
   chance(probability: number): boolean {
     return this.random() < probability;
   }
 
-  /** An integer from `low` up to and without `high`. */
+  /** Returns an integer from `low` to below `high`. */
   int(low: number, high: number): number {
     return between(this.random, low, high);
   }
 
-  /** @throws RangeError when there is nothing to choose from. */
+  /** Returns a random element. @throws RangeError if `choices` is empty. */
   pick<T>(choices: readonly T[]): T {
     if (choices.length === 0) throw new RangeError('Nothing to choose from');
     return choices[this.int(0, choices.length)] as T;
   }
 
-  /** One of several, by their weights. */
+  /** Returns a random element, by weights. */
   weighted<T>(choices: readonly (readonly [weight: number, choice: T])[]): T {
     let left = this.random() * choices.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, choice] of choices) {
@@ -38,22 +38,22 @@ export class Dice {
     return (choices.at(-1) as readonly [number, T])[1];
   }
 
-  /** A text as nobody should have to take it. */
+  /** Returns a hostile or an arbitrary text. */
   text(): string {
     return this.pick(this.chance(0.5) ? HOSTILE_TEXTS : this.#pools.texts);
   }
 
-  /** Any value that JSON can hold. */
+  /** Returns an arbitrary JSON value. */
   json(): unknown {
     return this.pick(this.#pools.values);
   }
 
-  /** A number at the edge of something, or far beyond it. */
+  /** Returns a boundary value or an arbitrary integer. */
   number(): number {
     return this.chance(0.5) ? this.pick(EDGES) : this.pick(this.#pools.integers);
   }
 
-  /** `value` with something else in one place of it. */
+  /** Returns a copy of `value` with a random change in one place. */
   mutated(value: unknown): unknown {
     if (this.chance(0.35) || typeof value !== 'object' || value === null) return this.#instead(value);
     if (Array.isArray(value)) {
@@ -100,10 +100,10 @@ interface Pools {
   readonly integers: readonly number[];
 }
 
-/** Our choice: more than are drawn from in a batch, and made in a tenth of a second. */
+/** Number of values: more than a batch draws, generated within a tenth of a second. */
 const POOL_SIZE = 2_000;
 
-/** What all inputs of a run draw from: arbitrary values of fast-check, the same ones for the same seed. */
+/** Returns arbitrary values of fast-check, from which all inputs of a run draw. The same seed gives the same values. */
 export function poolsOf(seed: number): Pools {
   const drawn = <T>(arbitrary: fc.Arbitrary<T>) => fc.sample(arbitrary, { seed, numRuns: POOL_SIZE });
   return {

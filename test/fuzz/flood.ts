@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { Tally } from '../faults/outcome.ts';
+import { NamedCounters } from '../faults/outcome.ts';
 import type { Json } from '../helpers/http.ts';
 import { PATHOLOGICAL } from '../helpers/pathological-markup.ts';
 import { ByteSocket } from './frames.ts';
 import { timed } from './http.ts';
 
-/** Requests that a guest sends at the same time, of each sort. */
+/** Number of concurrent requests of each kind. */
 const LANES = 4;
 
-/** Whom to flood, and in whose name. */
+/** The flooded server, and the credentials of the flooding user. */
 export interface FloodSource {
   readonly url: string;
   readonly host: string;
@@ -20,8 +20,8 @@ export interface FloodSource {
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Everything at once, until it is over. */
-async function flood(source: FloodSource, until: AbortSignal, told: Tally): Promise<void> {
+/** Sends requests of all kinds concurrently until `until` is aborted. */
+async function flood(source: FloodSource, until: AbortSignal, told: NamedCounters): Promise<void> {
   const address = { 'x-forwarded-for': '10.6.6.6' };
   const headers = { ...source.headers, ...address };
   const lane = async (name: string, act: (i: number) => Promise<string>) => {
@@ -102,7 +102,7 @@ async function flood(source: FloodSource, until: AbortSignal, told: Tally): Prom
 }
 
 const over = new AbortController();
-const told = new Tally();
+const told = new NamedCounters();
 parentPort?.once('message', () => over.abort());
 await flood(workerData as FloodSource, over.signal, told);
 parentPort?.postMessage(told.toString());

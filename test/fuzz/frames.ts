@@ -10,15 +10,15 @@ export interface FrameOptions {
   readonly isLast?: boolean;
   /** Default: true, as clients must. */
   readonly isMasked?: boolean;
-  /** The three bits nobody has agreed on, as a number from 0 to 7. */
+  /** The three reserved bits, as a number from 0 to 7. No extension defines them here. */
   readonly reserved?: number;
-  /** What the head says instead of the length of what follows. */
+  /** Length in the frame's head, instead of the true one. */
   readonly claimedLength?: bigint;
-  /** How many bytes the head takes for the length, also where fewer would do. */
+  /** Number of bytes for the length, even if fewer suffice. */
   readonly lengthBytes?: 0 | 2 | 8;
 }
 
-/** A frame as a client writes it, or as none should. @see RFC 6455, section 5.2 */
+/** Encodes a frame of a client, optionally an invalid one. @see RFC 6455, section 5.2 */
 export function frame(payload: Buffer, options: FrameOptions = {}): Buffer {
   const { opcode = OPCODES.text, isLast = true, isMasked = true, reserved = 0, claimedLength } = options;
   const length = claimedLength ?? BigInt(payload.length);
@@ -34,13 +34,13 @@ export function frame(payload: Buffer, options: FrameOptions = {}): Buffer {
   return Buffer.concat([head, Buffer.from(payload.map((byte, i) => byte ^ (mask[i % 4] as number)))]);
 }
 
-/** Why a connection ended; 1006 where nobody said. */
+/** Close code and reason of a connection. Code 1006 if it ended without a close frame. */
 export interface Ending {
   readonly code: number;
   readonly reason: string;
 }
 
-/** A WebSocket made by hand: sends any bytes, and tells each whole message that comes. */
+/** A minimal WebSocket client that can send arbitrary bytes. Passes each complete message to a callback. */
 export class ByteSocket {
   readonly ended: Promise<Ending>;
   ending: Ending | undefined;
@@ -63,7 +63,7 @@ export class ByteSocket {
     this.#read(rest);
   }
 
-  /** @throws Error when the server does not agree to speak WebSocket. */
+  /** Opens a connection. @throws Error if the server does not accept the upgrade. */
   static async open(url: string, host: string, heard: (message: string) => void): Promise<ByteSocket> {
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname);
@@ -77,7 +77,7 @@ export class ByteSocket {
       'Sec-WebSocket-Protocol: graphql-transport-ws',
     ];
     socket.write(`${lines.join('\r\n')}\r\n\r\n`);
-    // Refused without a word, it would be waited for without end.
+    // If the server closes the connection without an answer, waiting for data would never end.
     const gone = new AbortController();
     socket.on('error', () => {}).once('close', () => gone.abort(new Error('The connection ended')));
     let head = Buffer.alloc(0);
@@ -119,7 +119,7 @@ export class ByteSocket {
       this.#unread = this.#unread.subarray(taken);
   }
 
-  /** @returns How many bytes it took; 0 when the frame is not whole yet. */
+  /** Reads one frame. @returns Number of bytes read. 0 if the frame is incomplete. */
   #readFrame(): number {
     const bytes = this.#unread;
     if (bytes.length < 2) return 0;

@@ -10,7 +10,7 @@ import { problemOfData } from './replies.ts';
 import type { Cast } from './stage.ts';
 import { nested } from './texts.ts';
 
-/** The schema as clients have it, with what its scalars hold. */
+/** Reads the published schema, and adds the validation of its scalars. */
 export function readSchema(): GraphQLSchema {
   const schema = buildSchema(readFileSync(join(import.meta.dirname, '../../schema.graphql'), 'utf8'));
   const accepted: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -94,13 +94,13 @@ interface Judged {
   readonly label: string;
   readonly isSuccess: boolean;
   readonly faults: readonly string[];
-  /** Queues that were made. */
+  /** Ids of event queues that the operation created. */
   readonly queues: readonly string[];
 }
 
 const CODE = /^[A-Z_]+$/;
 
-/** What to say of a result of GraphQL, whatever brought it. */
+/** Judges a GraphQL result, over any transport. */
 export function judge(schema: GraphQLSchema, query: string, variables: Operation['variables'], text: string): Judged {
   let result: {
     data?: Record<string, { __typename?: string; code?: string; queueId?: string } | null> | null;
@@ -136,7 +136,7 @@ export function judge(schema: GraphQLSchema, query: string, variables: Operation
   return { label: all.length === 0 ? 'done' : (all[0] as string), isSuccess: all.length === 0, faults, queues };
 }
 
-/** Undefined for what the schema refuses: its reply must have no data, and that was looked at. */
+/** Parses a document. Undefined if it is invalid: then the response must have no data, which was checked before. */
 function parsedOrNot(schema: GraphQLSchema, query: string): DocumentNode | undefined {
   try {
     const document = parse(query);
@@ -146,7 +146,7 @@ function parsedOrNot(schema: GraphQLSchema, query: string): DocumentNode | undef
   }
 }
 
-/** A document with something wrong in its text. */
+/** Returns a document with an error in its text. */
 export function garbled(query: string, dice: Dice): string {
   const at = dice.int(0, query.length);
   const brackets = nested(dice.pick([10, 100, 1_000]));

@@ -3,19 +3,19 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import shortcodes from 'emojibase-data/en/shortcodes/emojibase.json' with { type: 'json' };
-import { type Outcome, Tally } from '../faults/outcome.ts';
+import { NamedCounters, type Outcome } from '../faults/outcome.ts';
 import type { Parameters, Person } from '../helpers/person.ts';
 import { PNG } from '../helpers/pictures.ts';
 import { AS_SERVED, ServerProcess } from '../helpers/process.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import type { FloodSource } from './flood.ts';
 import { timed } from './http.ts';
 
-/** What must hold for everybody else, and how much a guest may cost. */
+/** Limits for the other users, and for the memory that a guest may cost. */
 const MARKS = { healthzP99: 200, othersP95: 1_000, memoryMib: 512 } as const;
-/** Nothing is filled further than this where nothing refuses it: our choice, above every limit there should be. */
+/** Number of objects at which filling stops if no limit refuses it. Above every expected limit. */
 const CAP = 2_000;
-/** What others do, a second, and how often the server is asked whether it is there. */
+/** Number of other users, their requests per second, and the interval of health checks. */
 const OTHERS = 10;
 const OTHERS_PER_SECOND = 10;
 const HEALTH_EVERY_MS = 50;
@@ -28,19 +28,19 @@ interface Options {
 }
 
 /**
- * A guest piles up all that can be piled up until the service refuses, then floods it in every way at once, with the
- * usual limits on requests, while others work.
+ * A guest creates objects of every kind until the service refuses. Then the guest floods it with concurrent requests of every
+ * kind, under the default rate limits, while other users work.
  */
 export async function guestTrial({ seconds }: Options): Promise<Outcome> {
   const embedded = { ...AS_SERVED, DATABASE_URL: undefined, REDIS_URL: undefined };
-  // Filling is not what is measured: without a limit on requests it takes seconds.
+  // Filling is not measured. Without rate limits it takes a few seconds.
   const filling = await ServerProcess.start({ env: embedded });
   await using first = filling;
   const people = Object.fromEntries(Array.from({ length: OTHERS }, (_, i) => [`other${i}`, 'member' as const]));
-  const made = await organisation(people, { on: filling, password: 'correct horse battery' });
+  const made = await organization(people, { on: filling, password: 'correct horse battery' });
   const filled = await fill(made.guest, made.owner);
   await first.stop();
-  // Each has an address of their own.
+  // With TRUST_PROXY, each user gets an IP address of their own.
   const env = { ...embedded, RATE_LIMIT_PER_USER: undefined, RATE_LIMIT_PER_IP: undefined, TRUST_PROXY: '1' };
   await using server = await ServerProcess.start({
     dataDir: filling.dataDir,
@@ -50,11 +50,11 @@ export async function guestTrial({ seconds }: Options): Promise<Outcome> {
   const others = Array.from({ length: OTHERS }, (_, i) =>
     at((made as unknown as Record<string, Person>)[`other${i}`] as Person),
   );
-  // Awaited here: the server ends with this function.
+  // Awaited here, because the server is disposed when this function returns.
   return await measure(server, { guest: at(made.guest), owner: at(made.owner), others }, { seconds, filled });
 }
 
-/** The same person on another port: the Host header says it, too. */
+/** Returns the same user for another port, which is also in the Host header. */
 function moved(person: Person, port: number): Person {
   const place = { url: `http://127.0.0.1:${port}`, host: person.host.replace(/\d+$/, String(port)) };
   const Constructor = person.constructor as typeof Person;
@@ -63,7 +63,7 @@ function moved(person: Person, port: number): Person {
 
 type Filling = (i: number) => Promise<boolean>;
 
-/** Fills each thing until it is refused, or up to the cap. @returns How far each went. */
+/** Creates objects of each kind until it is refused, or up to the cap. @returns Number of objects by kind. */
 async function fill(guest: Person, owner: Person): Promise<Record<string, string>> {
   const done = async (method: 'POST', path: string, parameters: Parameters, headers = {}): Promise<boolean> => {
     const { status } = await guest.rest(method, path, parameters, { headers });
@@ -162,7 +162,7 @@ async function measure(
   let most = rest;
   const health: number[] = [];
   const others: number[] = [];
-  const failures = new Tally();
+  const failures = new NamedCounters();
   const everyMs = async (ms: number, act: () => Promise<void>) => {
     const running = new Set<Promise<void>>();
     while (!until.aborted) {
@@ -205,16 +205,16 @@ async function measure(
         failures.add(`${act.method} ${act.path}: ${reply?.status} ${reply?.text.slice(0, 100)}`);
     }),
   ];
-  // Nobody floods a service in its first second: what runs often is to be compiled by then.
+  // The service gets time to warm up, so that frequent code is compiled before the measurement.
   await sleep(WARM_MS);
   health.length = 0;
   others.length = 0;
-  // On a thread of its own: what reads the flood's answers must not keep those waiting who look how long others wait.
+  // The flood runs on its own thread, so that reading its answers does not delay the measurements on this one.
   const flood = new Worker(new URL('flood.ts', import.meta.url), { workerData: floodOf(server.url, crowd.guest) });
   const flooding = once(flood, 'message').then(([told]) => String(told));
   const all = Promise.all([...watching, flooding]);
   try {
-    // What cannot be watched ends the trial, with its reason.
+    // If the measurements themselves fail, the trial ends with their error.
     await Promise.race([all, sleep(seconds * 1_000, undefined, { signal: until }).catch(() => undefined)]);
   } finally {
     over.abort();
@@ -252,7 +252,7 @@ const floodOf = (url: string, { host, email, headers, authorization }: Person): 
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** What others do meanwhile. */
+/** Requests of the other users during the flood. */
 const ACTS: readonly { method: string; path: string; headers: Record<string, string>; body?: string }[] = [
   { method: 'GET', path: '/api/v1/users/me', headers: {} },
   { method: 'GET', path: '/api/v1/users/me/subscriptions', headers: {} },
@@ -274,12 +274,12 @@ function percentile(values: readonly number[], share: number): number {
 const PAGE_BYTES = 4_096;
 const mib = (bytes: number) => Math.round(bytes / 1024 / 1024);
 
-/** In bytes; 0 of a process that is no more. */
+/** Returns the resident memory in bytes. 0 if the process has ended. */
 function rssOf(pid: number | undefined): number {
   return pid === undefined ? 0 : Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
 }
 
-/** Of what is not one of its own log lines: what the engine says when it gives up. */
+/** Returns the last lines that report a fatal error, such as the JavaScript engine running out of memory. */
 function lastWords(server: ServerProcess): string {
   const lines = server
     .log()

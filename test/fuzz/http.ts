@@ -1,13 +1,13 @@
 import { type Reply, type Sent, send } from '../helpers/http.ts';
 
-/** Longer than any answer may take: then there is none. */
+/** Timeout, longer than any accepted answer. */
 const PATIENCE_MS = 20_000;
 
-/** An answer, and how long it took; undefined when none came. */
+/** An answer and its duration. `reply` is undefined if none arrived. */
 export interface Timed {
   readonly reply: Reply | undefined;
   readonly milliseconds: number;
-  /** Why there is none. */
+  /** Reason if there is no answer. */
   readonly error?: string;
 }
 
@@ -21,10 +21,10 @@ export async function timed(url: string, sent: Sent): Promise<Timed> {
   }
 }
 
-/** Words of the inside: of the machine, the database or the code. */
+/** Matches internals of the machine, the database or the code, which errors must not reveal. */
 export const INSIDE = /node_modules|\.ts:\d|\bat \w+ \(|prisma|pglite|relation "|\[object Object\]/i;
 
-/** A value as a report shows it. */
+/** Formats a value for a report. */
 export const shown = (value: unknown, length = 160): string => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined');
   return text.length > length ? `${text.slice(0, length)}… (${text.length})` : text;

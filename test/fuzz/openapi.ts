@@ -3,7 +3,7 @@ import type { Schema } from '../../src/api/rest/openapi.ts';
 import { send } from '../helpers/http.ts';
 import type { Target } from './stage.ts';
 
-/** A parameter as the description of the service has it. */
+/** A parameter, from the OpenAPI description. */
 export interface Parameter {
   readonly name: string;
   readonly place: 'path' | 'query' | 'form';
@@ -13,7 +13,7 @@ export interface Parameter {
   readonly schema: Schema;
 }
 
-/** An endpoint as the description of the service has it. */
+/** An endpoint, from the OpenAPI description. */
 export interface Operation {
   readonly method: string;
   readonly path: string;
@@ -21,7 +21,7 @@ export interface Operation {
   readonly name: string;
   readonly isOpen: boolean;
   readonly parameters: readonly Parameter[];
-  /** What is wrong with a reply, in words; undefined when it is as described. */
+  /** Returns how a response differs from the description, or undefined. */
   problemOf(status: number, body: unknown): string | undefined;
 }
 
@@ -48,10 +48,10 @@ interface Document {
   readonly components: { readonly schemas: { readonly Error: Schema } };
 }
 
-/** Their replies have the fields of the state that was asked for; those of the others are described one and all. */
+/** Paths whose responses have the requested fields of the state. The description does not list all of these fields. */
 const STATES = new Set(['/register', '/events']);
 
-/** All endpoints, as the server itself describes them. */
+/** Returns all endpoints that the server describes. */
 export async function readOperations({ url }: Pick<Target, 'url'>): Promise<Operation[]> {
   const { text } = await send(url, { method: 'GET', path: '/api/v1/openapi.json', headers: {} });
   const { paths, components } = JSON.parse(text) as Document;

@@ -28,28 +28,28 @@ import { namedThing } from './values.ts';
 export interface Operation {
   readonly query: string;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** The fields of the root. */
+  /** Names of the root fields. */
   readonly fields: readonly string[];
-  /** Who has to send it, where that ends the account. */
+  /** Whether a victim has to send it, because it may end the sender's account. */
   readonly byVictim: boolean;
 }
 
-/** Fields that may end the account of whoever sends. */
+/** Fields that may end the sender's account. */
 const ENDS_SENDER = new Set(['deactivateOwnAccount', 'regenerateApiKey']);
-/** Fields that may end the account they name, or change what it signs in with. */
+/** Fields that may end the account they name, or change its credentials. */
 const ENDS_NAMED = new Set(['deactivateUser', 'updateUser', 'deactivateBot', 'updateBot', 'regenerateApiKey']);
-/** They hash passwords. */
+/** Fields that hash passwords. Chosen less often. */
 const HASHES = new Set(['fetchApiKey', 'createUser', 'updateSettings']);
-/** Nothing is set up outside the service that they need. */
+/** Fields that need an external service, which is not configured. */
 const REFUSED = new Set(Object.keys(REFUSALS));
-/** Their documents stay as they are made: a digit changed in one could name somebody who sends. */
+/** Whether the document must stay unchanged: with a different digit it could name an account that sends inputs. */
 export const isDelicate = (fields: readonly string[]): boolean =>
   fields.some((field) => ENDS_SENDER.has(field) || ENDS_NAMED.has(field));
 
-/** Our choice: documents stay within the limits of cost, mostly. */
+/** Depth at which documents mostly stay within the cost limit. */
 const MAX_DEPTH = 4;
 
-/** Makes operations of a schema, for one organisation. */
+/** Makes operations of a schema, for one organization. */
 export class OperationMaker {
   readonly #schema: GraphQLSchema;
   readonly #cast: Cast;
@@ -80,7 +80,7 @@ export class OperationMaker {
     };
   }
 
-  /** Mostly those of a call that is known to work, with something changed or not. */
+  /** Returns arguments: mostly those of a call that is known to work, possibly with a change. */
   #arguments(
     root: GraphQLObjectType,
     field: GraphQLField<unknown, unknown>,
@@ -88,10 +88,10 @@ export class OperationMaker {
     dice: Dice,
   ): string {
     const calls = GRAPHQL_CALLS[`${root.name}.${field.name}`]?.(this.#cast.names) ?? [];
-    // What is made up may name anybody.
+    // Random arguments could name any account.
     const isKnown = ENDS_NAMED.has(field.name) || dice.chance(0.75);
     const args = calls.length > 0 && isKnown ? dice.pick(calls).args : undefined;
-    // Files go in a body of their own kind, which uploads try.
+    // Files need a multipart body, which the uploads trial sends.
     if (args === undefined || holdsFile(args)) return document.arguments(field);
     const given = field.args.filter(({ name }) => name in args);
     const texts = given.map((arg) => {
@@ -103,7 +103,7 @@ export class OperationMaker {
     return texts.length === 0 ? '' : `(${texts.join(', ')})`;
   }
 
-  /** Nobody who sends is to be named here. */
+  /** Replaces the ids of sending accounts with the id of a victim. */
   #sandboxed(value: unknown): unknown {
     const { actors, names } = this.#cast;
     if (typeof value === 'number') return actors.some(({ id }) => id === value) ? names.userId : value;
@@ -113,7 +113,7 @@ export class OperationMaker {
   }
 }
 
-/** One document while it is made: its variables and fragments. */
+/** The variables and fragments of a document under construction. */
 class DocumentMaker {
   readonly variables: Record<string, unknown> = {};
   readonly #definitions: string[] = [];
@@ -132,7 +132,7 @@ class DocumentMaker {
     return [`${operation} Fuzz${definitions} { ${selections.join(' ')} }`, ...this.#fragments].join('\n');
   }
 
-  /** @returns What stands for it in the document. */
+  /** Declares a variable. @returns Its reference in the document. */
   variable(type: GraphQLInputType, value: unknown): string {
     const name = `v${this.#definitions.length}`;
     this.#definitions.push(`$${name}: ${type}`);
@@ -144,7 +144,7 @@ class DocumentMaker {
     const given = args.filter(
       (arg) => isRequiredArgument(arg) || isPageSize(arg) || this.#dice.chance(isCursor(arg) ? 0.05 : 0.3),
     );
-    // Pages go forth or back.
+    // A page is requested either forwards or backwards.
     const isBack = given.some(({ name }) => name === 'last') && this.#dice.chance(0.3);
     const kept = given.filter(({ name }) => !(isBack ? ['first', 'after'] : ['last', 'before']).includes(name));
     const texts = kept.map((arg) => {
@@ -210,7 +210,7 @@ class DocumentMaker {
     }
   }
 
-  /** @param isOfSeveral Whether it stands beside selections of other types. */
+  /** @param isOfSeveral Whether selections of other types are on the same level. */
   selection(schema: GraphQLSchema, output: GraphQLOutputType, depth: number, isOfSeveral = false): string {
     const dice = this.#dice;
     const type = getNamedType(output);
@@ -237,7 +237,7 @@ class DocumentMaker {
     ];
     const texts = chosen.map((field) => {
       const inner = this.selection(schema, field.type, depth + 1);
-      // A name of its own, where the same might be asked for with other arguments, or of another type.
+      // A unique alias, because the same field may be selected with other arguments, or on another type.
       const alias = isOfSeveral || field.args.length > 0 ? `x${this.#aliases++}: ` : '';
       const directive = dice.chance(0.03) ? ` @${dice.pick(['skip', 'include'])}(if: ${dice.chance(0.5)})` : '';
       return `${alias}${field.name}${this.arguments(field)}${directive} ${inner}`;
@@ -257,7 +257,7 @@ class DocumentMaker {
 const isCursor = ({ name }: { name: string }): boolean => name === 'after' || name === 'before';
 const isPageSize = ({ name }: { name: string }): boolean => name === 'first' || name === 'last';
 
-/** A value as a document writes it. */
+/** Formats a value as a GraphQL literal. */
 export function literal(value: unknown, type?: GraphQLInputType): string {
   const named = type && getNullableType(type);
   if (Array.isArray(value)) {

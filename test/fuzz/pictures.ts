@@ -4,7 +4,7 @@ import type { Dice } from './dice.ts';
 
 const size = { width: 24, height: 16 };
 
-/** Small pictures of every format that is taken, so that twenty thousand can be read. */
+/** Small images of every accepted format, so that twenty thousand can be processed. */
 const PICTURES: readonly Buffer[] = [
   PNG,
   await plain('teal', size).png({ palette: true }).toBuffer(),
@@ -30,10 +30,10 @@ const OTHERS: readonly Buffer[] = [
   Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
 ];
 
-/** Sides nobody's picture has; the product of some is beyond 32 bits. */
+/** Image dimensions at the limits of integer types. The product of some exceeds 32 bits. */
 const SIDES = [0, 1, 2 ** 14, 2 ** 16 - 1, 2 ** 16, 2 ** 24, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1];
 
-/** A picture, or nearly one. */
+/** Returns an image, or something similar to one. */
 export function picture(dice: Dice): Buffer {
   const good = dice.pick(PICTURES);
   return dice.weighted<() => Buffer>([
@@ -61,7 +61,7 @@ function spliced(good: Buffer, dice: Dice): Buffer {
   return Buffer.concat([good.subarray(0, from), good.subarray(to)]);
 }
 
-/** Other dimensions in the head than there is picture for. */
+/** Changes the dimensions in the header without changing the image data. */
 function withSides(good: Buffer, dice: Dice): Buffer {
   const bytes = Buffer.from(good);
   const [width, height] = [dice.pick(SIDES), dice.pick(SIDES)];
@@ -82,18 +82,18 @@ function withSides(good: Buffer, dice: Dice): Buffer {
   return bytes;
 }
 
-/** What stands before the compressed bytes of a part. */
+/** Bytes before the compressed data of a PNG chunk, by chunk type. */
 const HEADS: Readonly<Record<string, string>> = { zTXt: 'Comment\0\0', iTXt: 'Comment\0\x01\0\0\0', iCCP: 'icc\0\0' };
 
-/** A small PNG with so many bytes beside the picture, in a thousandth of their number. */
+/** Returns a small PNG with a chunk of `length` bytes, compressed to about a thousandth of that. */
 export function bloatedPng(kind: string, length: number): Buffer {
   return withPart(chunk(kind, Buffer.concat([Buffer.from(HEADS[kind] ?? ''), deflateSync(Buffer.alloc(length))])));
 }
 
-/** Behind the head, which is 33 bytes long. */
+/** Inserts a chunk after the PNG header, which is 33 bytes long. */
 const withPart = (part: Buffer): Buffer => Buffer.concat([PNG.subarray(0, 33), part, PNG.subarray(33)]);
 
-/** A PNG with much beside the picture, some of it in few bytes. */
+/** Returns a PNG with large metadata, some of it highly compressed. */
 function withMetadata(dice: Dice): Buffer {
   if (dice.chance(0.4)) return bloatedPng(dice.pick(Object.keys(HEADS)), dice.pick([1_000, 4_000_000]));
   const extra = dice.pick([
@@ -106,7 +106,7 @@ function withMetadata(dice: Dice): Buffer {
   return withPart(extra);
 }
 
-/** A GIF of so many frames of one point each. */
+/** Returns a GIF with `count` frames of one pixel each. */
 export function manyFrames(count: number): Buffer {
   const head = Buffer.from('GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff', 'latin1');
   const one = Buffer.from('!\xf9\x04\0\x01\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0', 'latin1');

@@ -1,17 +1,17 @@
-// Loaded into the server under trial, beside the service (--import): tells what memory it holds after garbage was collected.
+// Loaded into the tested server with --import. Reports its memory after a garbage collection.
 import { createServer } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** What the probe answers, in bytes. */
+/** Answer of the probe. Sizes are in bytes. */
 export interface MemoryReading {
-  /** Of JavaScript objects that are in use. */
+  /** Size of the JavaScript objects in use. */
   readonly heap: number;
-  /** What such objects hold outside the heap; of an embedded database all its memory. */
+  /** Memory outside the heap that belongs to JavaScript objects. Includes all memory of an embedded database. */
   readonly external: number;
-  /** Of the process, as the system counts it. */
+  /** Resident memory of the process. */
   readonly rss: number;
-  /** What was added to the prototype of all objects: nothing should be. */
+  /** Names added to the prototype of all objects. Must be empty. */
   readonly polluted: readonly string[];
 }
 
@@ -21,7 +21,7 @@ if (path !== undefined) {
   const collect = runInNewContext('gc') as () => void;
   createServer((connection) => {
     connection.on('error', () => {}).resume();
-    // The first finds what finalisers let go of, the second takes it.
+    // The first collection runs finalizers, the second frees what they released.
     collect();
     setImmediate(() => {
       collect();

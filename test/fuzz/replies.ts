@@ -28,8 +28,8 @@ interface Asked {
 }
 
 /**
- * What is wrong with the data of a reply, in words: a field that was not asked for or is missing, a value that its type
- * does not hold, a null where there is none. Undefined when nothing is.
+ * Compares the data of a response with its document and the schema: fields that are missing or were not selected, values that
+ * their type does not permit, nulls in non-null fields. Returns a description of the first problem, or undefined.
  */
 export function problemOfData(asked: Asked, data: unknown): string | undefined {
   const { schema, document, operationName } = asked;
@@ -78,7 +78,7 @@ function checkObject(
       if (inner !== type.name) throw new Problem(`${at} is not ${type.name}`);
       continue;
     }
-    // Introspection is the library's own.
+    // Introspection is implemented by the GraphQL library.
     if (name.startsWith('__')) continue;
     const field = type.getFields()[name];
     if (field === undefined) throw new Problem(`${at} is no field of ${type.name}`);
@@ -144,7 +144,7 @@ function checkValue(
   checkObject(asked, selections, concrete, value, place);
 }
 
-/** Documents made here ask for `__typename` wherever there is a choice. */
+/** Returns the type of an object by `__typename`, which documents made here select on every abstract type. */
 function concreteOf({ schema }: Checked, value: unknown, place: string): GraphQLObjectType {
   const name: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, '__typename') : undefined;
   const type = typeof name === 'string' ? schema.getType(assertName(name)) : undefined;

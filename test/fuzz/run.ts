@@ -1,4 +1,4 @@
-// npm run test:fuzz [-- --seed=1 --only=rest,sockets --inputs=20000 --seconds=30]: what must hold whatever is sent.
+// npm run test:fuzz [-- --seed=1 --only=rest,sockets --inputs=20000 --seconds=30]: checks the service with hostile input.
 import { parseArgs } from 'node:util';
 import type { Outcome } from '../faults/outcome.ts';
 import { type Kind, runCampaign } from './campaign.ts';
@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
 });
 const seed = Number(options.seed);
 const inputs = Number(options.inputs);
-/** PostgreSQL when it is named, else the embedded database. */
+/** PostgreSQL server, if configured. Otherwise the embedded database. */
 const databaseServer = process.env['DATABASE_URL_FOR_TESTS'] || undefined;
 
 const campaign = (make: (url: string) => Kind | Promise<Kind>) => async (): Promise<Outcome> => {
@@ -38,7 +38,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   guest: () => guestTrial({ seconds: Number(options.seconds) }),
 };
 
-/** On one line that each overwrites, where somebody looks on. */
+/** Prints a progress line that replaces the previous one, on terminals only. */
 function tell(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${line}\x1b[K`);
 }
@@ -58,7 +58,7 @@ async function main(): Promise<void> {
   for (const [name, run] of Object.entries(TRIALS)) {
     if (wanted !== undefined && !wanted.some((part) => name.startsWith(part))) continue;
     const startedAt = performance.now();
-    // A trial that cannot be run is broken as well.
+    // A trial that cannot run counts as failed.
     const outcome = await run().catch((error: unknown) => ({
       ...{ trial: name, facts: {} },
       violations: [error instanceof Error ? (error.stack ?? error.message) : String(error)],

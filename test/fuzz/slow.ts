@@ -1,22 +1,22 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outcome } from '../faults/outcome.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { timed } from './http.ts';
 import { openStage } from './stage.ts';
 
-/** How many connections of each sort are held. */
+/** Number of connections of each kind. */
 const EACH = 100;
-/** Heads have ten seconds, whole requests a minute, and both are looked after every five. */
+/** Longest duration in seconds. The limits are ten seconds for heads and a minute for requests, checked every five. */
 const MARKS = { 'nothing said': 16, 'a head by the byte': 16, 'a body by the byte': 66, 'half closed': 66 } as const;
 type Sort = keyof typeof MARKS;
 
 const BODY = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100000';
 
-/** Connections that are slow on purpose: each is cut off in its time, and nobody else notices. */
+/** Opens connections that are slow on purpose. Each must be cut off in time, and /healthz must not be affected. */
 export async function slowTrial({ databaseServer }: { databaseServer: string | undefined }): Promise<Outcome> {
   await using stage = await openStage({ databaseServer });
-  const { member } = await organisation({}, { on: stage });
+  const { member } = await organization({}, { on: stage });
   const begin = (line: string) => `${line}\r\nHost: ${member.host}\r\nAuthorization: ${member.authorization}\r\n`;
   const first: Readonly<Record<Sort, string>> = {
     'nothing said': '',

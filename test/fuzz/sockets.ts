@@ -10,9 +10,9 @@ import { isDelicate, OperationMaker } from './operations.ts';
 import type { Cast } from './stage.ts';
 import { HOSTILE_JSON, nested } from './texts.ts';
 
-/** Codes that say the fault is the server's, and 1006: gone without a word. */
+/** Close codes that indicate an error of the server, and 1006 (closed without a close frame). */
 const FAULTS_OF_SERVER = new Set([1006, 1011, 4500]);
-/** How long a frame without an answer may take to end the connection. */
+/** Time within which a frame without an answer must end the connection, to be counted as such. */
 const SETTLE_MS = 5;
 
 export function socketKind(): Kind {
@@ -31,7 +31,7 @@ interface Message {
   readonly payload?: unknown;
 }
 
-/** A connection of one lane: it lives until an input ends it. */
+/** A connection of one sender. It stays open until an input ends it. */
 class Line {
   readonly person: Person;
   readonly #socket: ByteSocket;
@@ -48,7 +48,7 @@ class Line {
     });
   }
 
-  /** Signed in. */
+  /** Opens and authenticates a connection. */
   static async open(person: Person): Promise<Line> {
     const mailbox: { heard: (text: string) => void } = { heard: () => {} };
     const socket = await ByteSocket.open(person.url, person.host, (text) => mailbox.heard(text));
@@ -75,7 +75,7 @@ class Line {
     this.#socket.write(bytes);
   }
 
-  /** @returns The answer to an operation; undefined when the connection ended, or nobody answered. */
+  /** Sends an operation. @returns Its answer. Undefined if the connection ended or the answer timed out. */
   async ask(id: string, bytes: Buffer): Promise<Message | undefined> {
     const answer = this.#answer(id);
     this.write(bytes);
@@ -147,7 +147,7 @@ class SocketBattery implements Battery {
     return line;
   }
 
-  /** An operation that wants an answer, in one frame or several. */
+  /** Makes an operation with an answer, in one or several frames. */
   #operation(dice: Dice, lane: number): Input {
     const made = this.#maker.make(dice);
     const query = dice.chance(0.05) && !isDelicate(made.fields) ? garbled(made.query, dice) : made.query;
@@ -189,7 +189,7 @@ class SocketBattery implements Battery {
     return { ...judged, label: `${answer.type} ${judged.label}`, faults };
   }
 
-  /** Listening, to a queue there is or is not, and going again. */
+  /** Makes a subscription to an existing or unknown queue, which ends after a short time. */
   #subscription(dice: Dice, lane: number): Input {
     const queueId = dice.chance(0.8) ? this.#cast.names.queueId : dice.text();
     const after = dice.pick([-1, 0, 1, 5, 2 ** 53 - 1, -5]);
@@ -208,7 +208,7 @@ class SocketBattery implements Battery {
     };
   }
 
-  /** A message that is none, or nearly one. */
+  /** Makes an invalid or nearly valid message. */
   #message(dice: Dice, lane: number): Input {
     const good = { id: `m${dice.int(0, 99)}`, type: 'subscribe', payload: { query: '{ viewer { id } }' } };
     const text = dice.pick([
@@ -233,7 +233,7 @@ class SocketBattery implements Battery {
     return this.#written(`message ${shown(text)}`, () => inPieces(Buffer.from(text), dice), dice, lane);
   }
 
-  /** Bytes that no client should send. */
+  /** Makes invalid frames. */
   #odd(dice: Dice, lane: number): Input {
     const payload = Buffer.from(dice.chance(0.5) ? '{"type":"ping"}' : dice.text());
     const [what, bytes] = dice.pick<() => [string, Buffer]>([
@@ -266,7 +266,7 @@ class SocketBattery implements Battery {
     return this.#written(what, () => bytes, dice, lane, { endsLine: true });
   }
 
-  /** Bytes that are strange, and in order. */
+  /** Makes unusual but valid frames. */
   #harmless(dice: Dice, lane: number): Input {
     const [what, bytes] = dice.pick<() => [string, Buffer]>([
       () => odd('a ping', Buffer.from(dice.text()).subarray(0, 125), { opcode: OPCODES.ping }),
@@ -305,7 +305,7 @@ class SocketBattery implements Battery {
         line.write(bytes());
         await sleep(SETTLE_MS);
         const verdict = ended(line, 'taken');
-        // What follows half a frame would be taken for its other half.
+        // The next frame would be read as the rest of half a frame.
         if (endsLine) line.end();
         return verdict;
       },
@@ -338,7 +338,7 @@ const byBytes = (text: string): Buffer =>
     ),
   );
 
-/** One message in one frame, or now and then in several. */
+/** Encodes a message in one frame, sometimes in two. */
 function inPieces(bytes: Buffer, dice: Dice): Buffer {
   if (dice.chance(0.85) || bytes.length < 2) return frame(bytes);
   const at = dice.int(1, bytes.length);

@@ -11,31 +11,31 @@ import { AS_SERVED, type Environment, ServerProcess } from '../helpers/process.t
 import { makeScene, type Names, type Scene } from '../helpers/scene.ts';
 import type { MemoryReading } from './probe.ts';
 
-/** A server under trial, which others may share. */
+/** A tested server, which other tests may share. */
 export interface Target {
   readonly url: string;
   readonly dataDir: string;
 }
 
-/** A server of the trial's own, whose memory can be read. */
+/** A dedicated tested server, whose memory can be read. */
 export interface Stage extends Target, AsyncDisposable {
-  /** What it logged as a fault of its own, once each. */
+  /** Errors that the server logged, without duplicates. */
   faults(): string[];
   memory(): Promise<MemoryReading>;
-  /** How long its main thread, and ours, have stood in the queue for a processor so far, in milliseconds. */
+  /** Time for which the main threads of the server and of this process have waited for a processor, in milliseconds. */
   waited(): number;
 }
 
 export interface StageOptions {
-  /** PostgreSQL, on which a database is made; undefined: the embedded database. */
+  /** PostgreSQL server on which a database is created. Undefined: the embedded database. */
   readonly databaseServer: string | undefined;
   readonly env?: Environment;
 }
 
-/** Log levels of pino from which on something went wrong that should not. */
+/** Lowest pino log level of errors of the server. */
 const ERROR = 50;
 
-/** Starts a server without limits on the number of requests, whose long polls answer before an answer counts as late. */
+/** Starts a server without rate limits. Its heartbeats end long polls before an answer counts as late. */
 export async function openStage({ databaseServer, env = {} }: StageOptions): Promise<Stage> {
   const own = new AsyncDisposableStack();
   const database = databaseServer === undefined ? undefined : own.use(await createDatabase(databaseServer));
@@ -67,7 +67,7 @@ export async function openStage({ databaseServer, env = {} }: StageOptions): Pro
   };
 }
 
-/** Of the thread that runs JavaScript; 0 where the system does not tell. @see proc(5), schedstat */
+/** Returns the waiting time of the main thread in milliseconds. 0 if unavailable. @see proc(5), schedstat */
 function waitedOf(pid: number | undefined): number {
   try {
     const [, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
@@ -100,21 +100,21 @@ function faultsIn(log: string): string[] {
   return [...new Set(faults)];
 }
 
-/** Whose requests are made, and who stands in where an account would not survive one. */
+/** The accounts that send inputs, and accounts that inputs may end. */
 export interface Cast {
   readonly scene: Scene;
-  /** What inputs name. */
+  /** Ids and names that inputs refer to. */
   readonly names: Names;
-  /** Those who send: their accounts must outlive all that is sent. */
+  /** Sending accounts. They must outlive all inputs. */
   readonly actors: readonly Person[];
-  /** Accounts that may come to an end: those who send what ends its sender, and those whom it is done to. */
+  /** Accounts that may be ended: senders of inputs that end their sender, and targets of other inputs. */
   readonly victims: readonly Person[];
 }
 
-/** Our choice: several acts that end an account come to something in a batch. */
+/** Number of victims, so that several inputs that end an account succeed in a batch. */
 const VICTIMS = 4;
 
-/** An organisation for one batch of inputs, with accounts that send and accounts that suffer. */
+/** Creates an organization for one batch of inputs, with senders and victims. */
 export async function makeCast(on: Target): Promise<Cast> {
   const scene = await makeScene({ on });
   const victims: Person[] = [];
@@ -129,7 +129,7 @@ export async function makeCast(on: Target): Promise<Cast> {
   };
 }
 
-/** Of those who send, who cannot sign in any more: each makes all that was sent in their name a proof of nothing. */
+/** Returns the senders that can no longer authenticate. Their inputs would have tested nothing. */
 export async function endedAmong({ actors }: Cast): Promise<string[]> {
   const ended: string[] = [];
   for (const actor of actors) {

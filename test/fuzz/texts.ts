@@ -1,9 +1,9 @@
 import { PATHOLOGICAL } from '../helpers/pathological-markup.ts';
 
-/** Lists and objects one in another, so many deep. */
+/** Returns nested lists in JSON. */
 export const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
-/** JSON texts that parsers disagree about, or that a naive one comes to grief on. */
+/** JSON texts that parsers interpret differently, or that break simple parsers. */
 export const HOSTILE_JSON: readonly string[] = [
   '{"a":1,"a":2}',
   '{"__proto__":{"isAdmin":true}}',
@@ -32,7 +32,7 @@ export const HOSTILE_JSON: readonly string[] = [
   '"\u0007"',
 ];
 
-/** Texts that break out of, overflow or confuse what takes texts. */
+/** Texts that attack code that processes text: injection, overflow, unusual Unicode. */
 export const HOSTILE_TEXTS: readonly string[] = [
   '',
   ' ',

@@ -22,9 +22,9 @@ export async function uploadKind(url: string): Promise<Kind> {
   };
 }
 
-/** What is uploaded where. */
+/** An upload request. */
 interface Upload {
-  /** As the description names the endpoint; undefined: GraphQL. */
+  /** Name of the endpoint in the OpenAPI description. Undefined: GraphQL. */
   readonly operation: string | undefined;
   readonly method: string;
   readonly path: string;
@@ -113,7 +113,7 @@ const rest = (method: string, template: string, path: string, parts: [string, st
   body: multipart(parts),
 });
 
-/** Mostly one file. */
+/** Returns form fields: mostly one file. */
 function fields(file: Buffer, dice: Dice): [string, string | Uint8Array][] {
   const one: [string, Uint8Array] = [dice.chance(0.9) ? 'file' : dice.text().replaceAll(/["\r\n]/g, ''), file];
   return dice.weighted([
@@ -131,7 +131,7 @@ function inGraphQL(field: string, input: object, dice: Dice): Upload {
   return { operation: undefined, method: 'POST', path: '/graphql', query, body: remapped(body, dice) };
 }
 
-/** Other places for the file than the one that waits for it. */
+/** Sometimes maps the file to a wrong place in the operation. */
 function remapped({ type, content }: MultipartBody, dice: Dice): MultipartBody {
   if (dice.chance(0.85)) return { type, content };
   const place = dice.pick([
@@ -147,7 +147,7 @@ interface Wrapped {
   readonly headers: Record<string, string>;
 }
 
-/** The body as it goes out: mostly in order, else with something wrong around the parts. */
+/** Returns the body to send: mostly valid, sometimes with an error around the parts. */
 function wrapped({ type, content }: MultipartBody, dice: Dice): Wrapped {
   const boundary = type.split('boundary=')[1] as string;
   const plain = { body: content, headers: { 'content-type': type } };

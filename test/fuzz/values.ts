@@ -2,7 +2,7 @@ import type { Schema } from '../../src/api/rest/openapi.ts';
 import type { Dice } from './dice.ts';
 import type { Cast } from './stage.ts';
 
-/** What a parameter or field of this name may mean, of the organisation's own things: nearly any, for any. */
+/** Returns an object of the organization that a parameter or field of this name may refer to. */
 export function namedThing(name: string, { names, victims, scene }: Cast, dice: Dice): unknown {
   const key = name.toLowerCase();
   const people = () => dice.pick([names.userId, names.leaverId, ...victims.map(({ id }) => id), scene.member.id]);
@@ -31,7 +31,7 @@ export function namedThing(name: string, { names, victims, scene }: Cast, dice: 
   return things.find(([pattern]) => pattern.test(key))?.[1]();
 }
 
-/** A value as a schema wants it, named things among them. */
+/** Returns a value that a schema accepts, with references to existing objects where the name suggests them. */
 export function valueLike(schema: Schema, name: string, cast: Cast, dice: Dice, depth = 0): unknown {
   const alternatives = schema.anyOf ?? schema.oneOf;
   if (alternatives !== undefined) return valueLike(dice.pick(alternatives), name, cast, dice, depth);

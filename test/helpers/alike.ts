@@ -2,42 +2,44 @@ import { expect } from 'vitest';
 import type { Json } from './http.ts';
 import { type Names, nothing } from './scene.ts';
 
-/** What came of a call. */
+/** The status and body of a response. */
 export interface Outcome {
   readonly status: number;
   readonly body: Json;
 }
 
-/** Without what differs from one call to the next: the name itself, and what was made. */
+/** Serializes an outcome without the values that differ between calls: the name itself, and created ids and keys. */
 export function comparable({ status, body }: Outcome, name: string | number): string {
   const told = (key: string, value: unknown) => {
     if (key === 'locations') return undefined;
-    // A number of things is not the name, though it may be the same number.
+    // A count is not the name, even if it is the same number.
     return key === 'totalCount' ? `n${value}` : value;
   };
   const text = JSON.stringify(body, told)
     .replaceAll(typeof name === 'number' ? new RegExp(`\\b${name}\\b`, 'g') : name, '<it>')
-    .replaceAll(/new (in GraphQL )?\d+/g, '<new>');
+    .replaceAll(/new (in GraphQL )?\d+/g, '<new>')
+    .replaceAll(/"(api_key|apiKey)":"\w{32}"/g, '"$1":"<made>"')
+    .replaceAll(/(\/avatar\/\d+)\/[\w-]+/g, '$1/<signed>');
   const isMade = status === 200 && !text.includes('"code"');
   return `${status} ${isMade ? text.replaceAll(/[\da-f]{8}-[-\da-f]{27}|\d+/g, '<made>') : text}`;
 }
 
-/** Where in `value` the name stands. */
+/** Returns the paths in `value` that hold the name. */
 function placesOf(name: string, value: unknown, place = ''): string[] {
   if (value === name) return [place];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => placesOf(name, inner, `${place}.${key}`));
 }
 
-/** A text or number somewhere in a value. */
+/** A string or number within a value, with its path. */
 interface Leaf {
   readonly place: string;
   readonly leaf: string | number;
-  /** @returns The whole value with something else in this place. */
+  /** @returns A copy of the whole value with another leaf at this path. */
   readonly with: (other: unknown) => unknown;
 }
 
-/** Every text and number in `value`. */
+/** Returns every string and number in `value`. */
 export function leavesOf(value: unknown, place = ''): Leaf[] {
   if (typeof value === 'string' || typeof value === 'number') return [{ place, leaf: value, with: (leaf) => leaf }];
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return [];
@@ -53,17 +55,19 @@ export function leavesOf(value: unknown, place = ''): Leaf[] {
 type Kind = keyof Names;
 
 interface Compared {
-  /** Of what the caller may use. */
+  /** Names of objects that the caller can access. */
   readonly own: Names;
-  /** Of what is not there for the caller. */
+  /** Names of objects that the caller must not see. */
   readonly foreign: Names;
   readonly kinds: readonly Kind[];
 }
 
 /**
- * Checks that calls with a name of what is not there for the caller come to what they come to with names of nothing.
+ * Checks that calls with the name of a hidden object have the same outcome as calls with names of nonexistent objects.
  *
- * @param calls Makes them from names. @param make Makes one of them. @returns In how many places they stood.
+ * @param calls Builds the calls from names.
+ * @param make Sends one call.
+ * @returns Number of paths that held a name.
  */
 export async function expectAlike<C>(
   { own, foreign, kinds }: Compared,
@@ -73,7 +77,7 @@ export async function expectAlike<C>(
   const tried = new Set<string>();
   for (const kind of kinds) {
     const withName = (name: string | number) => calls({ ...own, [kind]: name });
-    // One name of nothing is like another, wherever it stands: the first place tries them all.
+    // Nonexistent names are equivalent, so only the first path tries all of them.
     let namesOfNothing = allNamesOfNothing(kind);
     for (const [i, call] of withName('<the name>').entries()) {
       const places = placesOf('<the name>', call).map((place) => kind + place);
@@ -90,7 +94,7 @@ export async function expectAlike<C>(
   return tried.size;
 }
 
-/** No row has them, and can have the second one. */
+/** Returns names without a row: an id that a row could have and, for numbers, 0, which no row can have. */
 function allNamesOfNothing(kind: Kind): (string | number)[] {
   const name = nothing()[kind];
   return typeof name === 'number' ? [name, 0] : [name];

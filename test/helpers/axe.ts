@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What is serious or critical on a page for those who do not see it, or not well, with what has it. */
+/** Returns the serious and critical accessibility violations of a page, with the elements that cause them. */
 export async function faultsOf(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
   const { violations } = (await page.evaluate('axe.run()')) as AxeResults;

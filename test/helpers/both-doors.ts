@@ -1,16 +1,16 @@
+import { type Act, type EquivalentOrganization, expectDeclared } from './equivalents.ts';
 import type { Json } from './http.ts';
 import type { Method, Person } from './person.ts';
-import { type Act, expectDeclared, type Twin } from './twins.ts';
 
-// The same act over REST and over GraphQL: the same rows, events, code and message. `test/parity/` has one test for each endpoint.
+// Compares REST and GraphQL for the same act: rows, events, code and message. `test/parity/` has one test for each endpoint.
 
-/** The number of nothing there is. */
+/** An id that no row has. */
 export const NOBODY = 2_000_000_000;
-/** A draft to nobody yet. */
+/** A draft without recipients. */
 export const note = { type: '', to: [], topic: '', content: 'note' };
 
-/** Makes what the acts of most features need, in one of two twins. */
-export async function furnish(twin: Twin) {
+/** Creates the objects that the acts of most features need, in one of two equivalent organizations. */
+export async function furnish(twin: EquivalentOrganization) {
   const { people } = twin;
   const { owner, member } = people;
   const channel = async (person: Person, name: string, fields: object = {}) => {
@@ -41,12 +41,12 @@ export async function furnish(twin: Twin) {
   };
 }
 
-/** A furnished organisation. */
+/** The objects that `furnish` creates. */
 export type World = Awaited<ReturnType<typeof furnish>>;
-/** Whoever acts, by role. */
+/** The acting user, by role. */
 export type Who = 'owner' | 'administrator' | 'moderator' | 'member' | 'guest' | 'bot';
 
-/** One act of one endpoint and of one mutation. What is said of it may depend on the world it is done in. */
+/** Returns a function that builds one act of one endpoint and one mutation. Its arguments can depend on the `World`. */
 export const bothDoors =
   (method: Method, path: string | ((world: World) => string), mutation: string) =>
   (who: Who, rest: (world: World) => object, graphql: (world: World) => object, code?: string): Act<World> => ({
@@ -59,7 +59,7 @@ export const bothDoors =
     ...(code !== undefined && { code }),
   });
 
-/** The union's value, or the whole reply when the failure is not in the union. */
+/** Runs a mutation. @returns The value of the union, or the whole response if the error is not part of the union. */
 export async function mutate(person: Person, name: string, input: object): Promise<Json> {
   const type = `${name[0]?.toUpperCase()}${name.slice(1)}`;
   const query = `mutation ($input: ${type}Input!) { ${name}(input: $input) {

@@ -1,19 +1,19 @@
 import { type Reply, send } from './http.ts';
 
-/** What a browser does with addresses and cookies: it keeps cookies by host, whatever the port, and follows redirects. */
+/** Emulates a browser: keeps cookies by host, regardless of the port, and follows redirects. */
 export class SomebodysBrowser {
   readonly #server: string;
   readonly #cookies = new Map<string, Map<string, string>>();
 
-  /** @param server Where every name of the service leads: `http://127.0.0.1:4000`. */
+  /** @param server Address that every host name of the service resolves to: `http://127.0.0.1:4000`. */
   constructor(server: string) {
     this.#server = server;
   }
 
   /**
-   * Opens an address, and what it redirects to within the service.
+   * Opens an address and follows redirects within the service.
    *
-   * @returns The last reply: a redirect only when it leads elsewhere.
+   * @returns The last response. It is a redirect only if it points outside the service.
    */
   async open(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
     const { host, hostname, port, pathname, search } = new URL(url);
@@ -31,7 +31,7 @@ export class SomebodysBrowser {
       : reply;
   }
 
-  /** Keeps the cookies of a reply, which a script may have asked for. */
+  /** Stores the cookies of a response. Also used for responses to scripts. */
   keep(hostname: string, { headers }: Pick<Reply, 'headers'>): void {
     const cookies = this.#cookies.get(hostname) ?? new Map<string, string>();
     this.#cookies.set(hostname, cookies);

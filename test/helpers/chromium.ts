@@ -8,9 +8,9 @@ const FLAGS = [
 ];
 
 export const hasChromium = PATH !== undefined;
-/** For the title of what is skipped. */
+/** Suffix for the titles of skipped tests. */
 export const CHROMIUM_NOTE = hasChromium ? '' : ': skipped, for there is no Chromium in /usr/bin';
 
-/** @param flags On top of the usual ones. */
+/** Starts Chromium. @param flags Added to the default flags. */
 export const launchChromium = (flags: readonly string[] = []): Promise<Browser> =>
   chromium.launch({ executablePath: PATH ?? '', args: [...FLAGS, ...flags] });

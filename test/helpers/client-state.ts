@@ -11,14 +11,14 @@ import {
 } from './unread-state.ts';
 
 /**
- * What a client holds: the registration's reply, with lists as objects by id and sets of ids in order, so that two can
- * be compared. The order of a list is the server's to choose; clients sort by what they show.
+ * The state of a client: the registration's response, with lists as objects keyed by id and with sorted sets of ids, so that two
+ * states can be compared. The server chooses the order of a list. Clients sort by the displayed text.
  */
 export type ClientState = Record<string, Json>;
 
 type ById = Record<number, Json>;
 
-/** Lists of the registration's reply, and what their elements are known by. */
+/** Lists of the registration's response, with the key field of their elements. */
 const LISTS: Readonly<Record<string, string>> = {
   realm_users: 'user_id',
   realm_non_active_users: 'user_id',
@@ -35,23 +35,23 @@ const LISTS: Readonly<Record<string, string>> = {
   scheduled_messages: 'scheduled_message_id',
   reminders: 'reminder_id',
 };
-/** By channel and topic: it is known by both. */
+/** Returns the key of a topic: its channel and its name in lower case. */
 const topicKey = ({ stream_id, topic_name }: Json) => `${stream_id} ${topic_name.toLowerCase()}`;
 
-/** Channels by name, as old clients know them: what is muted in each. */
+/** Groups muted topics by channel name, as old clients do. */
 function mutesByName(list: readonly (readonly [string, string, number])[]): Record<string, Json> {
   const byName = Map.groupBy(list, ([name]) => name);
   return Object.fromEntries([...byName].map(([name, entries]) => [name, entries.map(([, ...topic]) => topic)]));
 }
 
-/** What belongs to the queue, not to the state. */
+/** Fields that belong to the queue, not to the state. */
 const ENVELOPE = ['result', 'msg', 'queue_id', 'last_event_id'];
-/** For asking for presence the next time: events do not tell it. */
+/** Fields that clients send with their next presence request. Events do not update them. */
 const OF_POLLING = ['server_timestamp', 'presence_last_update_id'];
 
 const ascending = (ids: readonly number[]) => [...ids].sort((a, b) => a - b);
 
-/** The state a registration's reply holds. */
+/** Returns the state that a registration's response contains. */
 export function stateOf(reply: Json): ClientState {
   const state: ClientState = structuredClone(reply);
   for (const name of [...ENVELOPE, ...OF_POLLING]) delete state[name];
@@ -80,7 +80,7 @@ function withSortedIds(element: Json): Json {
   return { ...element, ...Object.fromEntries(lists.map(([name, ids]) => [name, ascending(ids as number[])])) };
 }
 
-/** How a client was registered, as far as it changes what it does with events. */
+/** Registration options that change how a client applies events. */
 export interface ClientOptions {
   readonly include_subscribers: 'true' | 'false' | 'partial';
 }
@@ -89,13 +89,14 @@ type Rule = (state: ClientState, event: Json, client: ClientOptions) => void;
 
 const applied = new Set<string>();
 
-/** The kinds of event that were applied so far, and those for which there is a rule: `type`, or `type/op`. */
+/** The kinds of event applied so far, as `type` or `type/op`. `knownEvents` lists the kinds that have a rule. */
 export const appliedEvents: ReadonlySet<string> = applied;
 export const knownEvents = (): readonly string[] => Object.keys(RULES);
 
 /**
- * The state after an event, as any client would work it out from the documents. An event nothing is known of is an
- * error: a client would miss it.
+ * Applies an event to the state, as a client would do by the documentation.
+ *
+ * @throws {Error} If the event has no rule: a client would miss it.
  */
 export function applyEvent(state: ClientState, event: Json, client: ClientOptions): void {
   const name = event.op === undefined ? event.type : `${event.type}/${event.op}`;
@@ -134,7 +135,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'realm/update_dict': (state, { data: { rendered_description: _, ...data } }) => {
     for (const [property, value] of Object.entries(data)) state[`realm_${property}`] = value;
   },
-  // Of these registration shows nothing.
+  // The registration's response contains nothing about these.
   'typing/start': () => {},
   'typing/stop': () => {},
   'typing_edit_message/start': () => {},
@@ -202,7 +203,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   'user_settings/update': (state, { property, value }) => {
     state['user_settings'][property] = value;
-    // They are not kept any more where they were synchronized.
+    // The service deletes the stored drafts whenever synchronization is turned on or off.
     if (property === 'enable_drafts_synchronization') state['drafts'] = {};
   },
   'user_group/add': (state, { group }) => {
@@ -264,7 +265,7 @@ const RULES: Readonly<Record<string, Rule>> = {
       const id = subscription.stream_id;
       for (const list of ['unsubscribed', 'never_subscribed']) delete state[list][id];
       state['subscriptions'][id] = withSortedIds(subscription);
-      // The same fact in another list.
+      // The list of channels holds the same count.
       if (state['streams'][id] !== undefined) state['streams'][id].subscriber_count = subscription.subscriber_count;
     }
   },
@@ -388,10 +389,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
 };
 
-/** What the list of muted topics calls a channel. */
+/** Returns the name of a channel, which is its key in the list of muted topics. */
 const nameOf = (state: ClientState, channelId: number): string | undefined => everywhere(state, channelId)[0]?.name;
 
-/** The list has no channels that are archived, or that the user does not see. */
+/** Removes a channel from the list of muted topics, which omits archived channels and channels that the user cannot see. */
 function forgetMutesIn(state: ClientState, channelId: number): void {
   delete state['muted_topics']?.[nameOf(state, channelId) ?? ''];
 }
@@ -401,7 +402,7 @@ function renameMutesIn(state: ClientState, channelId: number, name: string): voi
   if (here !== undefined) state['muted_topics'] = { ...elsewhere, [name]: here };
 }
 
-/** A message the user receives. */
+/** Adds a message that the user receives. */
 function addMessage(state: ClientState, message: Json, flags: readonly string[]): void {
   const { id, type, stream_id, subject, display_recipient } = message;
   const userIds: number[] = type === 'private' ? display_recipient.map((user: Json) => user.id) : [];
@@ -414,38 +415,43 @@ function addMessage(state: ClientState, message: Json, flags: readonly string[])
   }
 }
 
-/** Where a client keeps channels. */
+/** The lists in which a client keeps channels. */
 export const CHANNEL_LISTS = ['streams', 'subscriptions', 'unsubscribed', 'never_subscribed'];
 
-/** The channel wherever the client keeps it. */
+/** Returns the entries of a channel in all lists. */
 function everywhere(state: ClientState, channelId: number): Json[] {
   return CHANNEL_LISTS.map((list) => (state[list] as ById)[channelId]).filter((channel) => channel !== undefined);
 }
 
-/** What follows from a role, in the user object and for the caller. */
+/** Returns the role flags, as in a user object and in the state of the viewer. */
 const ownerToGuest = (role: number) => ({ is_owner: role <= 100, is_admin: role <= 200, is_guest: role >= 600 });
 
 function changePerson(state: ClientState, { user_id, ...change }: Json): void {
   const isOwn = user_id === state['user_id'];
   const user = state['realm_users'][user_id] ?? state['realm_non_active_users'][user_id];
   if (user === undefined) throw new Error(`User ${user_id} changed, whom the client does not know`);
-  // The last two are told of the caller's own image alone.
+  // Only events about the viewer's own avatar contain the last two.
   const { is_active, new_email, custom_profile_field, avatar_url_medium: _, avatar_source: _source, ...plain } = change;
   if (custom_profile_field !== undefined) changeProfile(user, custom_profile_field);
   Object.assign(user, plain, plain.role !== undefined && ownerToGuest(plain.role));
-  if (new_email !== undefined) user.email = new_email;
+  if (new_email !== undefined) {
+    // Presence is keyed by address for some clients.
+    const { [user.email]: presence, ...others } = state['presences'] ?? {};
+    if (presence !== undefined) state['presences'] = { ...others, [new_email]: presence };
+    user.email = new_email;
+  }
   if (isOwn) changeCaller(state, change);
   if (is_active === undefined) return;
   const [from, to] = is_active ? ['realm_non_active_users', 'realm_users'] : ['realm_users', 'realm_non_active_users'];
   delete state[from as string][user_id];
   state[to as string][user_id] = user;
   if (is_active) return;
-  // Who is not there is in no group, and says nothing of themselves.
+  // Deactivated users have no group memberships, no status and no presence.
   for (const group of Object.values<Json>(state['realm_user_groups'] ?? {})) {
     group.members = group.members.filter((id: number) => id !== user_id);
   }
   delete state['user_status']?.[user_id];
-  // By id, or by address.
+  // Presence is keyed by id or by address.
   for (const key of [user_id, user.email]) delete state['presences']?.[key];
 }
 
@@ -457,12 +463,6 @@ function changeProfile(user: Json, { id, ...now }: Json): void {
 function changeCaller(state: ClientState, change: Json): void {
   for (const field of ['full_name', 'delivery_email', 'avatar_url', 'avatar_url_medium', 'avatar_source']) {
     if (change[field] !== undefined) state[field] = change[field];
-  }
-  if (change.avatar_url === null) {
-    // What the client can work out is where this leads.
-    const [id, version] = [state['user_id'], change.avatar_version];
-    state['avatar_url'] = `/avatar/${id}?v=${version}`;
-    state['avatar_url_medium'] = `/avatar/${id}/medium?v=${version}`;
   }
   if (change.new_email !== undefined) state['email'] = change.new_email;
   if (change.role !== undefined) Object.assign(state, ownerToGuest(change.role), { is_moderator: change.role <= 300 });

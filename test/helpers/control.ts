@@ -5,9 +5,10 @@ import { createInterface } from 'node:readline';
 import type { Json } from './http.ts';
 
 /**
- * Has the server that runs on this data directory carry out one of the operator's commands, as the command line does.
+ * Sends an operator command to the server that runs on this data directory, as the command line does.
  *
- * @returns Its result.
+ * @returns The result of the command.
+ * @throws {Error} If the command fails, or the server closes the connection without a reply.
  */
 export async function runCommand(dataDir: string, command: string, args: object): Promise<Json> {
   const socket = createConnection(join(dataDir, 'control.sock'));

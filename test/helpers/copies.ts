@@ -1,38 +1,38 @@
 import { type ClientBase, escapeLiteral } from 'pg';
 import type { Realm } from './server.ts';
 
-/** An organisation, whose names have its subdomain in them. */
+/** An organization. The names of its objects contain its subdomain. */
 type Named = Pick<Realm, 'id' | 'subdomain'>;
 
 interface Column {
   readonly table: string;
   readonly name: string;
   readonly type: string;
-  /** Whether it is the id of something, which nothing else has in any organisation. */
+  /** Whether the column holds ids that are unique across all organizations. */
   readonly isId: boolean;
-  /** Whether it tells rows of an organisation apart. */
+  /** Whether the column is part of a unique index within an organization. */
   readonly isName: boolean;
-  /** Whether it tells rows of all organisations apart. */
+  /** Whether the column is part of a unique index across organizations. */
   readonly isKey: boolean;
 }
 
-/** How far apart the ids of two copies are: further than those of one organisation are. */
+/** Distance between the ids of two copies. Larger than the range of ids in one organization. */
 const APART = 100_000;
-/** Where ids begin, so that there is room for those of copies before them. */
+/** Start of all id sequences. Leaves space for copies with lower ids. */
 const FIRST_ID = 100_000_000;
-/** Ids that no foreign key says are any. */
+/** Id columns without a foreign key. */
 const IDS = ['subscription_period.user_id', 'subscription_period.channel_id', 'idempotency_record.user_id'];
-/** Twice an id, or one more. */
+/** Columns that hold twice an id, or twice an id plus one. */
 const TWICE_IDS = ['message_count.recipient_id', 'read_mark.recipient_id', 'read_exception.recipient_id'];
-/** What each organisation counts by itself. */
+/** Columns with a separate counter for each organization. */
 const COUNTED = ['event.id'];
 
-/** Has all ids begin where copies leave room. To be done before there is anything. */
+/** Sets the start of all id sequences so that copies can have lower ids. Must run on an empty database. */
 export async function leaveRoomForCopies(client: ClientBase): Promise<void> {
   await client.query(`SELECT setval(oid::regclass, ${FIRST_ID}) FROM pg_class WHERE relkind = 'S'`);
 }
 
-/** @returns The columns of all tables that hold rows of organisations. */
+/** @returns The columns of all tables that hold rows of organizations. */
 async function columnsOf(client: ClientBase): Promise<Column[]> {
   const { rows } = await client.query(
     `WITH owned AS (
@@ -60,10 +60,10 @@ async function columnsOf(client: ClientBase): Promise<Column[]> {
 }
 
 /**
- * What stands in a column of the copy numbered `n`, `k` places from the original in the order of ids. Its organisation is `r`,
- * which is that of other copies as well where it is `shared`.
+ * Returns the SQL expression for a column's value in copy number `n`, which is `k` positions from the original in the
+ * order of ids. The copy's organization is `r`. If `shared` is true, other copies are in the same organization.
  *
- * @param from What stands in the names of the original, where in those of the copy `named` is to stand.
+ * @param from Text in the names of the original that is replaced with `named` in the copy.
  */
 function valueIn({ table, name, type, isId, isName, isKey }: Column, from: string): string {
   const value = `t."${name}"`;
@@ -72,7 +72,7 @@ function valueIn({ table, name, type, isId, isName, isKey }: Column, from: strin
   if (isId && type === 'uuid') return `md5(${value}::text || k)::uuid`;
   if (TWICE_IDS.includes(`${table}.${name}`)) return `${value} + 2 * k * ${APART}`;
   if (isId) return `${value} + k * ${APART}`;
-  // Of people, groups and channels.
+  // Arrays of ids of users, groups and channels.
   if (type === 'integer[]') {
     return `CASE WHEN ${value} IS NOT NULL THEN ARRAY(SELECT id + k * ${APART} FROM unnest(${value}) AS id) END`;
   }
@@ -84,14 +84,14 @@ function valueIn({ table, name, type, isId, isName, isKey }: Column, from: strin
 }
 
 /**
- * Makes copies of an organisation, straight in the database: every other one an organisation of its own, the rest one large
- * one together. Half of them are before some organisations' rows and half after, in the order of ids and in the tables, and
- * what is named in one of those is so in as many copies as in another.
+ * Makes copies of an organization directly in the database. Every second copy is an organization of its own. The remaining copies
+ * together form one large organization. Half of the copies precede the rows of the `midst` organizations in id order and in the
+ * tables, and half follow them. Names of each `midst` organization occur in the same number of copies.
  *
- * @param client Of somebody who may leave out triggers.
- * @param midst The organisations that are to be in their midst, of the same kind.
+ * @param client Must be allowed to disable triggers.
+ * @param midst Organizations of the same kind, whose rows are placed between the copies.
  */
-export async function copyOrganisation(
+export async function copyOrganization(
   client: ClientBase,
   original: Named,
   { copies, midst }: { readonly copies: number; readonly midst: readonly Named[] },

@@ -9,19 +9,22 @@ export const useTemplate = (dataDir: string): void => {
   process.env[TEMPLATE] = dataDir;
 };
 
-/** Set for all processes of a run: where it keeps all it makes. */
+/** Set for all processes of a run: the folder of all files that the run creates. */
 const FOLDER = 'CHAT_TEST_FOLDER';
 
-/** Where Linux keeps files in memory. */
+/** The in-memory file system of Linux. */
 const IN_MEMORY = '/dev/shm';
-/** Our choice: a run has some twenty data directories at a time, of 40 MB each, and the machine needs memory besides. */
+/**
+ * Minimum free memory for data directories in memory. A run has about 20 at a time, of 40 MB each, and the machine
+ * needs memory for other purposes.
+ */
 const ROOMY_BYTES = 4 * 2 ** 30;
 
 /**
- * Makes a folder for all that a run makes. In memory where there is enough, as a copy of the template is ten times the work
- * on a disk; TMPDIR puts it elsewhere.
+ * Creates a folder for all files of a run. It is in memory if there is enough: copying the template to a disk takes ten
+ * times as long. TMPDIR overrides the location.
  *
- * @returns What removes it.
+ * @returns A function that removes the folder.
  */
 export function openRunFolder(): () => void {
   const isElsewhere = process.env['TMPDIR'] !== undefined;
@@ -36,7 +39,7 @@ function isRoomy(path: string): boolean {
   return bavail * bsize >= ROOMY_BYTES;
 }
 
-/** A data directory of the test's own. A copy of the run's template, because making a database takes seconds. */
+/** Creates a data directory for one test. Copies the template of the run, because creating a database takes seconds. */
 export function newDataDir(): string {
   const dataDir = mkdtempSync(join(process.env[FOLDER] ?? tmpdir(), 'chat-test-'));
   const template = process.env[TEMPLATE];

@@ -1,29 +1,29 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A proxy before PostgreSQL that knows when something was committed, and can cut everybody off in that moment. */
+/** A proxy in front of PostgreSQL that detects commits and can close all connections right after one. */
 export interface DatabaseProxy extends AsyncDisposable {
-  /** Of the database, by way of the proxy. */
+  /** Database URL that leads through the proxy. */
   readonly url: string;
   /**
-   * From here on the next commit that is told of is the last thing told: then every connection breaks, and none can be
-   * had, until `mend`.
+   * Makes the reply to the next commit the last one forwarded. All connections then close, and new ones are refused
+   * until `mend`.
    */
   arm(): void;
-  /** From here on nothing is carried any more, though every connection stays open, until `mend`. */
+  /** Stops forwarding data in both directions. All connections stay open until `mend`. */
   swallow(): void;
-  /** @returns Whether anything was cut off. */
+  /** @returns Whether `arm` closed connections. */
   mend(): boolean;
 }
 
-/** What the client has sent of the extended protocol: which statement is executed. */
+/** Tracks the extended protocol messages of a client to find which statement is executed. */
 class Statements {
   readonly #texts = new Map<string, string>();
   #portal = '';
-  /** Those whose end has not been told. */
+  /** SQL of statements that have no completion reply yet. */
   readonly executed: string[] = [];
 
-  /** @param body Without type and length. */
+  /** Records a message of the client. @param body Without type and length. */
   note(type: string, body: Buffer): void {
     const texts = body.toString('utf8').split('\0');
     if (type === 'P') this.#texts.set(texts[0] ?? '', texts[1] ?? '');
@@ -33,7 +33,7 @@ class Statements {
   }
 }
 
-/** Cuts a stream of messages of the protocol into these. */
+/** Returns a function that splits a byte stream into protocol messages. */
 function messagesOf(take: (type: string, body: Buffer) => void, { startup }: { startup: boolean }) {
   let rest = Buffer.alloc(0);
   let isStarting = startup;
@@ -53,7 +53,7 @@ function messagesOf(take: (type: string, body: Buffer) => void, { startup }: { s
   };
 }
 
-/** Whether the end of a statement is the end of a change: of a transaction, or of a statement that is one by itself. */
+/** Whether the completion of a statement commits a change: the end of a transaction, or a write outside one. */
 const commits = (tag: string, sql: string, wasInTransaction: boolean): boolean =>
   tag.startsWith('COMMIT') ||
   (!wasInTransaction && (/^(INSERT|UPDATE|DELETE)/.test(tag) || sql.includes('send_messages(')));
@@ -68,7 +68,7 @@ const messageOf = (notice: Buffer): string | undefined =>
     .find((field) => field.startsWith(MESSAGE))
     ?.slice(1);
 
-/** @param noticed Told of each notice that the server sends, before whoever asked is told that their statement is done. */
+/** Starts a proxy. @param noticed Called for each notice from the server, before the completion reply is forwarded. */
 export async function startDatabaseProxy(
   databaseUrl: string,
   noticed: (message: string) => void = () => {},
@@ -87,7 +87,7 @@ export async function startDatabaseProxy(
     const upstream = connect(Number(target.port || 5432), target.hostname);
     const close = () => {
       open.delete(close);
-      // What was told before arrives; then the connection is gone.
+      // Data forwarded earlier still arrives. Then the connection closes.
       client.end(() => client.destroy());
       upstream.destroy();
     };
@@ -105,7 +105,7 @@ export async function startDatabaseProxy(
           committed ||= commits(body.toString('utf8'), sql, inTransaction);
         } else if (type === 'E') statements.executed.length = 0;
         else if (type === 'N') noticed(messageOf(body) ?? '');
-        // The state after it: idle, in a transaction, in one that failed.
+        // The transaction state: idle, in a transaction, or in a failed transaction.
         else if (type === 'Z') inTransaction = body.toString('latin1') !== 'I';
       },
       { startup: false },
@@ -139,7 +139,7 @@ export async function startDatabaseProxy(
     },
     mend() {
       const wasCut = isCut;
-      // What was swallowed is missing on these.
+      // Data is missing on these connections.
       if (isSilent) for (const close of open) close();
       isSilent = false;
       isArmed = false;

@@ -1,17 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 
-/** A database of the tests' own on the PostgreSQL server of DATABASE_URL, dropped in the end. */
+/** A database for tests on the PostgreSQL server of DATABASE_URL. Dropped on disposal. */
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string;
 }
 
-/** @param serverUrl Any database of the server, in which the user may create others. */
-export async function createDatabase(serverUrl: string): Promise<TestDatabase> {
+/**
+ * Creates a database with a random name.
+ *
+ * @param serverUrl URL of any database on the server. Its user must be able to create databases.
+ * @param options Options of CREATE DATABASE.
+ */
+export async function createDatabase(serverUrl: string, options = ''): Promise<TestDatabase> {
   const name = `chat_test_${randomBytes(6).toString('hex')}`;
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
-  await administer(serverUrl, `CREATE DATABASE ${name}`);
+  await administer(serverUrl, `CREATE DATABASE ${name} ${options}`);
   return {
     url: url.href,
     [Symbol.asyncDispose]: () => administer(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),

@@ -5,13 +5,13 @@ export type Limit = keyof typeof DOCUMENT_LIMITS;
 const times = (count: number, make: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => make(i)).join(' ');
 
-/** Fields one inside another, `depth` of them. */
+/** Returns `depth` levels of nested fields. */
 export const nested = (depth: number): string =>
   depth === 1 ? '__typename' : `viewer { ${'botOwner { '.repeat(depth - 2)}id ${'} '.repeat(depth - 1)}`;
 
-/** Documents that hold exactly `size` of what a limit counts, and little else. */
+/** Documents that reach exactly `size` of each limit and little of the others. */
 export const documentOf: Readonly<Record<Limit, (size: number) => string>> = {
-  // A member may not reorder folders: nothing comes of it.
+  // Members cannot reorder folders, so the mutation changes nothing.
   tokens: (size) => {
     const frame = 'mutation ( $ o : [ ID ! ] ! = [ ] ) { reorder ( input : { order : $ o } ) { __typename } }'.split(
       ' ',
@@ -27,7 +27,7 @@ export const documentOf: Readonly<Record<Limit, (size: number) => string>> = {
     `{ ${times(size, (i) => `...f${i}`)} } ${times(size, (i) => `fragment f${i} on Query { __typename }`)}`,
   repetitions: (size) => `{ ${times(size, () => '__typename')} }`,
   cost: (size) => {
-    // A row costs itself and each object in it, a page one more; what is left, rows alone.
+    // A row costs 1 plus 1 for each object in it. A page costs 1 more. Plain rows fill up the rest.
     const owners = DOCUMENT_LIMITS.depth - 4;
     const row = `${'botOwner { '.repeat(owners)}id ${'} '.repeat(owners)}`;
     const pages: string[] = [];

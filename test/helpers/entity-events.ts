@@ -8,8 +8,8 @@ import {
   isUnionType,
 } from 'graphql';
 import { expect, vi } from 'vitest';
-import { EntityFacts, fromEventOf } from '../../src/api/graphql/entity-facts.ts';
 import { EventOperation } from '../../src/api/graphql/event-operation.ts';
+import { EventProjection, projectionOptionsOf } from '../../src/api/graphql/event-projections.ts';
 import { eventTypeName } from '../../src/api/graphql/event-types.ts';
 import { users } from '../../src/events/audience.ts';
 import { transact } from '../../src/events/log.ts';
@@ -27,30 +27,35 @@ const objectType = (name: string): GraphQLObjectType => {
   return type;
 };
 
-/** What was asked of facts since `watchFacts`, as they are named in failures. */
+/** Fields answered from event projections (`EventProjection`) since `watchProjections`, as named in failures. */
 const answered = new Set<string>();
 
-const nameOf = (facts: EntityFacts, field: string) => `${facts.typename} (facts ${facts.key}): ${field}`;
+const nameOf = (facts: EventProjection, field: string) => `${facts.typename} (facts ${facts.key}): ${field}`;
 
-/** Takes note of each field that any event answers from here on. */
-export function watchFacts(): void {
-  const answer = EntityFacts.prototype.answer;
-  vi.spyOn(EntityFacts.prototype, 'answer').mockImplementation(function (this: EntityFacts, value, field, args) {
+/** Starts recording each field that is answered from an event projection. */
+export function watchProjections(): void {
+  const answer = EventProjection.prototype.answer;
+  vi.spyOn(EventProjection.prototype, 'answer').mockImplementation(function (
+    this: EventProjection,
+    value,
+    field,
+    args,
+  ) {
     answered.add(nameOf(this, field));
     return answer.call(this, value, field, args);
   });
 }
 
-/** All that events are said to know, and nobody asked of them since `watchFacts`. */
-export const notAsked = (except: readonly EntityFacts[]): string[] =>
-  EntityFacts.all
+/** Returns the fields of all event projections that were not read since `watchProjections`. */
+export const notAsked = (except: readonly EventProjection[]): string[] =>
+  EventProjection.all
     .filter((facts) => !except.includes(facts))
     .flatMap((facts) => facts.known.map((field) => nameOf(facts, field)))
     .filter((name) => !answered.has(name));
 
-/** What events are said to know of fields that their types do not have. */
+/** Returns the fields of event projections that do not exist in their GraphQL types. */
 export const notThere = (): string[] =>
-  EntityFacts.all.flatMap((facts) => {
+  EventProjection.all.flatMap((facts) => {
     const fields = objectType(facts.typename).getFields();
     return facts.known.filter((field) => fields[field] === undefined).map((field) => nameOf(facts, field));
   });
@@ -58,7 +63,7 @@ export const notThere = (): string[] =>
 const isEntity = (type: GraphQLObjectType) =>
   type.getInterfaces().some(({ name }) => name === 'Node') || type.extensions['pothosPrismaModel'] !== undefined;
 
-/** Everything in an object that is no entity, however deep; of entities it leads to, their type alone. */
+/** Returns a selection of all fields of an object, recursively. Entities are selected by type name only. */
 function selectAll(type: GraphQLObjectType): string {
   const fields = Object.values(type.getFields()).map((field) => {
     const of = getNamedType(field.type);
@@ -69,8 +74,8 @@ function selectAll(type: GraphQLObjectType): string {
   return fields.join(' ');
 }
 
-/** All that is known of an object. */
-function selectKnown(facts: EntityFacts): string {
+/** Returns a selection of all fields in an event projection. */
+function selectKnown(facts: EventProjection): string {
   const fields = objectType(facts.typename).getFields();
   const known = facts.known.map((name) => {
     const behind = facts.behind(name);
@@ -82,8 +87,11 @@ function selectKnown(facts: EntityFacts): string {
   return ['__typename', ...(facts.has('id') && fields['id'] !== undefined ? ['id'] : []), ...known].join(' ');
 }
 
-/** Something of an object that facts do not know and that needs no arguments; undefined where they know all of that. */
-function unknownOf(facts: EntityFacts): string | undefined {
+/**
+ * Returns a field that the event projection does not contain and that has no required arguments. Undefined if there is
+ * none.
+ */
+function unknownOf(facts: EventProjection): string | undefined {
   const field = Object.values(objectType(facts.typename).getFields()).find(
     ({ name, args, type }) =>
       !facts.has(name) &&
@@ -97,26 +105,26 @@ function unknownOf(facts: EntityFacts): string | undefined {
   return object === undefined ? undefined : `${object.name} { __typename }`;
 }
 
-/** An event as one reader was shown it. */
+/** An event as delivered to one reader. */
 export interface Shown {
   readonly type: string;
   readonly position: number;
-  /** As the event itself answers it, with all that it knows. */
+  /** The answer from the event projection, with all of its fields. */
   readonly event: Json;
 }
 
-/** The entities that an event shows, by the names of its fields. */
-function entitiesIn(piece: EventPiece): { readonly field: string; readonly facts: EntityFacts }[] {
+/** Returns the entities of an event with their projections, by field name. */
+function entitiesIn(piece: EventPiece): { readonly field: string; readonly facts: EventProjection }[] {
   const type = objectType(eventTypeName(piece.event.type, piece.event.op) ?? '');
   return Object.values(type.getFields()).flatMap(({ name, extensions }) => {
-    const told = fromEventOf(extensions);
-    const facts = told?.factsIn(piece);
-    // Of some the event does not know whether who hears of them sees them.
+    const told = projectionOptionsOf(extensions);
+    const facts = told?.projectionOf(piece);
+    // Some projections cannot determine whether the recipient can see the entity.
     return facts === undefined || !facts.has('__typename') ? [] : [{ field: name, facts }];
   });
 }
 
-/** What was decided of the events that somebody is sent: whether it is shared. */
+/** Runs `work` and records, for each event delivered meanwhile, whether its result was shared between recipients. */
 async function deciding<T>(
   work: () => Promise<T>,
 ): Promise<{ result: T; decided: Map<number, [EventPiece, boolean]> }> {
@@ -135,12 +143,12 @@ async function deciding<T>(
 }
 
 /**
- * Does something, and checks for each of those who may hear of it that every event shows the same whichever way it takes:
- * answered from the event with all that it knows, read for them because a document asks for more, and as the entities
- * show themselves to them. For acts after which the entities are as the last event tells.
+ * Runs an act and checks, for each reader, that every event shows the same entities in three ways: answered from the
+ * event projection with all its fields, read from the database because the document selects more, and queried as nodes.
+ * Only for acts after which the entities match the last event.
  *
- * @param register Of the queues.
- * @returns What each of them heard, in the order of the readers.
+ * @param register Options of the queues.
+ * @returns The events of each reader, in the order of the readers.
  */
 export async function expectShownAlike(
   readers: readonly Person[],
@@ -148,7 +156,7 @@ export async function expectShownAlike(
   register: Parameters = {},
 ): Promise<Shown[][]> {
   const options = { fetch_event_types: [], ...register };
-  // Positions of a queue only rise, and each way reads them from the start.
+  // Each way reads its own queue from the start, because positions of a queue only increase.
   const queues = await Promise.all(
     readers.map(async (reader) => ({
       reader,
@@ -170,7 +178,7 @@ export async function expectShownAlike(
       if (name === 'HeartbeatEvent') continue;
       const entities = entitiesIn(piece);
       const own = Object.values(objectType(name).getFields()).filter(
-        (field) => fromEventOf(field.extensions) === undefined,
+        (field) => projectionOptionsOf(field.extensions) === undefined,
       );
       const values = own.map((field) => {
         const of = getNamedType(field.type);
@@ -184,7 +192,7 @@ export async function expectShownAlike(
           });
           return await stream.next();
         });
-      const select = (more: (facts: EntityFacts) => string) =>
+      const select = (more: (facts: EventProjection) => string) =>
         entities.map(({ field, facts }) => `${field} { ${selectKnown(facts)} ${more(facts)} }`).join(' ');
       const shared = await take(known.queue_id, `${values.join(' ')} ${select(() => '')}`);
       expect(shared.decided.get(id)?.[1], `${name} answers ${select(() => '')}`).toBe(true);
@@ -208,7 +216,10 @@ export async function expectShownAlike(
   return heard;
 }
 
-/** Does something, and checks that the event itself answers what is asked of it. @returns What the reader was shown. */
+/**
+ * Runs an act and checks that the selection is answered from the event projection. @returns The event as delivered to
+ * the reader.
+ */
 export async function expectAnswered(
   reader: Person,
   selection: string,
@@ -225,7 +236,7 @@ export async function expectAnswered(
   return result;
 }
 
-/** The same and maybe more, at every object. */
+/** Matches objects that have at least these fields, at every level. */
 function loosely(value: Json): Json {
   if (Array.isArray(value)) return value.map(loosely);
   if (typeof value !== 'object' || value === null) return value;
@@ -237,7 +248,7 @@ function loosely(value: Json): Json {
 interface Place {
   readonly name: string;
   readonly field: string;
-  readonly facts: EntityFacts;
+  readonly facts: EventProjection;
 }
 
 async function expectAsThemselves(reader: Person, shown: Json, { name, field, facts }: Place): Promise<void> {
@@ -249,7 +260,7 @@ async function expectAsThemselves(reader: Person, shown: Json, { name, field, fa
   expect(nodes, `${name}.${field} as it shows itself to ${reader.name}`).toEqual(all);
 }
 
-/** Logs an event with a payload as a version before this one made it, for these people. */
+/** Logs an event with the payload of a previous version, for these recipients. */
 export function logAsBefore(
   { app }: Pick<InProcess, 'app'>,
   realmId: number,

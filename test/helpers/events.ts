@@ -4,32 +4,32 @@ import { type Client, createClient } from 'graphql-ws';
 import { WebSocket } from 'ws';
 import { type Json, open } from './http.ts';
 
-/** An event must not take longer than this, on a machine that is busy with other tests. */
+/** Maximum wait for an event, in milliseconds. Long enough while other tests run on the same machine. */
 const PATIENCE_MS = 10_000;
 
 export interface StreamOptions {
   readonly queueId: string;
-  /** Position to start from; absent: what was acknowledged. */
+  /** Position to start from. Default: the acknowledged position. */
   readonly after?: number | undefined;
   /** Default: WebSocket. */
   readonly transport?: 'ws' | 'sse' | undefined;
-  /** Whether `next` gives heartbeats too; they are passed over otherwise. */
+  /** Whether `next` returns heartbeats. Otherwise they are skipped. */
   readonly heartbeats?: boolean | undefined;
-  /** Over SSE: what a browser sends back after a break. */
+  /** Over SSE: the `Last-Event-ID` header that a browser sends when it reconnects. */
   readonly lastEventId?: number | undefined;
 }
 
-/** Where, and as whom. */
+/** The address of the server and the headers of the user. */
 export interface Connection {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How a stream came to its end: the protocol's own end, errors told by it, or a broken connection. */
+/** The end of a stream: completed by the protocol, failed with errors, or a closed connection. */
 export interface StreamEnd {
   readonly how: 'complete' | 'errors' | 'closed';
   readonly errors?: Json;
-  /** Of a WebSocket. */
+  /** Close code of a WebSocket. */
   readonly code?: number;
 }
 
@@ -39,7 +39,7 @@ interface Arrived {
   readonly type: string;
 }
 
-/** A subscription to `events` as a client holds it: what arrives is kept until the test asks for it. */
+/** A client's subscription to `events`. Events are kept until the test reads them. */
 export class EventStream implements AsyncDisposable {
   readonly ended: Promise<StreamEnd>;
   readonly #heartbeats: boolean;
@@ -55,12 +55,15 @@ export class EventStream implements AsyncDisposable {
     this.ended = this.#end.promise;
   }
 
-  /** The id of the last event `next` gave, or passed over. */
+  /** The id of the last event that `next` returned or skipped. */
   get lastId(): number | undefined {
     return this.#lastId;
   }
 
-  /** @param selection Fields of `Event`, mostly in fragments: "id ... on DraftsAddedEvent { drafts { content } }". */
+  /**
+   * Subscribes. @param selection Fields of `Event`, mostly in fragments: "id ... on DraftsAddedEvent { drafts { content
+   * } }".
+   */
   static async open(connection: Connection, selection: string, options: StreamOptions): Promise<EventStream> {
     const stream = new EventStream(options);
     const { queueId, after } = options;
@@ -73,19 +76,23 @@ export class EventStream implements AsyncDisposable {
     return stream;
   }
 
-  /** The next event, as it was selected. */
+  /**
+   * Returns the next event with the selected fields.
+   *
+   * @throws {Error} If the stream ends, or no event arrives in 10 seconds.
+   */
   async next(): Promise<Json> {
     return (await this.#next('an event')).event;
   }
 
-  /** The next `count` events. */
+  /** Returns the next `count` events. */
   async take(count: number): Promise<Json[]> {
     const taken: Json[] = [];
     while (taken.length < count) taken.push((await this.#next(`event ${taken.length + 1} of ${count}`)).event);
     return taken;
   }
 
-  /** Breaks the connection, as a network does: nothing is said. */
+  /** Closes the connection abruptly, without a closing message. */
   cut(): void {
     this.#close();
   }
@@ -113,7 +120,7 @@ export class EventStream implements AsyncDisposable {
     }
   }
 
-  /** For the transports. */
+  /** Adds a result. Called by the transports. */
   arrive(result: Json): void {
     if (result.errors !== undefined) {
       this.finish({ how: 'errors', errors: result.errors });
@@ -124,14 +131,14 @@ export class EventStream implements AsyncDisposable {
     this.#notify();
   }
 
-  /** For the transports. The first end counts. */
+  /** Ends the stream. Called by the transports. The first call counts. */
   finish(end: StreamEnd): void {
     this.#over ??= end;
     this.#end.resolve(this.#over);
     this.#notify();
   }
 
-  /** For the transports. */
+  /** Sets the function that closes the connection. Called by the transports. */
   onClose(close: () => void): void {
     this.#close = close;
   }
@@ -147,7 +154,7 @@ interface Operation {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** A graphql-ws client that does not come back by itself: tests do that. */
+/** Creates a graphql-ws client that does not reconnect. Tests reconnect explicitly. */
 export function webSocketClient({ url, headers }: Connection, onClosed?: (code: number) => void): Client {
   const { authorization, ...others } = headers;
   class Socket extends WebSocket {
@@ -200,7 +207,7 @@ async function overSse(
   });
   stream.onClose(() => response.destroy());
   response.on('error', () => stream.finish({ how: 'closed' }));
-  // Not on 'close': that comes before the last frames have been read.
+  // Does not wait for 'close', which is emitted before the last frames have been read.
   void readFrames(stream, response)
     .catch(() => {})
     .finally(() => stream.finish({ how: 'closed' }));

@@ -8,11 +8,11 @@ const isCall = (call: object): call is { as?: 'guest' | 'moderator' } => 'as' in
 const callerOf = (scene: Scene, call: object): Person => scene[(isCall(call) ? call.as : undefined) ?? 'owner'];
 
 /**
- * Does all that can be done in an organisation, in the order in which it can be.
+ * Makes every call that is possible in an organization, in an order in which they succeed.
  *
- * @param options.payload Whether mutations are asked for what came of them, too.
- * @param options.beginning Told of each call before it is made.
- * @returns How often something was done.
+ * @param options.payload Whether mutations also select their payload.
+ * @param options.beginning Called before each call, with its name.
+ * @returns Number of successful REST calls.
  */
 export async function doEverything(
   scene: Scene,

@@ -1,14 +1,9 @@
-/** What the arguments and input fields of GraphQL name, by their names. */
+/** Types of the ids in arguments and input fields, by field name. */
 const NAMED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ['channelId', 'channelIds', 'defaultSendingChannelId', 'defaultEventsChannelId'].map((name) => [name, 'Channel']),
   ),
-  ...Object.fromEntries(
-    [
-      ...['moderationRequestChannelId', 'newChannelAnnouncementsChannelId', 'signupAnnouncementsChannelId'],
-      'serviceUpdateAnnouncementsChannelId',
-    ].map((name) => [name, 'Channel']),
-  ),
+  moderationRequestChannelId: 'Channel',
   ...Object.fromEntries(
     [
       ...['userId', 'userIds', 'senderId', 'mentionsUserId', 'direct', 'directWith', 'directIncluding', 'memberIds'],
@@ -24,7 +19,7 @@ const NAMED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['messageId', 'messageIds', 'with'].map((name) => [name, 'Message'])),
   ...Object.fromEntries(['folderId', 'channelFolderId'].map((name) => [name, 'ChannelFolder'])),
   ...Object.fromEntries(['fieldId', 'fieldIds'].map((name) => [name, 'CustomProfileField'])),
-  // What only answers have.
+  // Fields that exist only in results.
   ...Object.fromEntries(
     ['changedIds', 'firstProcessedId', 'lastProcessedId', 'firstMessageId'].map((name) => [name, 'Message']),
   ),
@@ -36,17 +31,17 @@ const NAMED: Readonly<Record<string, string>> = {
   scheduledMessageId: 'ScheduledMessage',
 };
 
-/** The global id of what REST knows by a number. */
+/** Returns the global id of an object that REST identifies by a number. */
 export const globalId = (typename: string, id: number | string): string =>
   Buffer.from(`${typename}:${id}`).toString('base64');
 
-/** The number that REST knows an object by, of its global id. */
+/** Returns the number in a global id. */
 export const numberOf = (id: string): number => Number(Buffer.from(id, 'base64').toString().split(':')[1]);
 
 const isNumbers = (value: unknown): value is number[] =>
   Array.isArray(value) && value.length > 0 && value.every(Number.isInteger);
 
-/** What an argument of this name names inside an operation: members or subgroups, by what they are added to. */
+/** Returns the type of the ids in an argument. For `add`, `delete` and `order` it depends on the operation. */
 function typeNamed(name: string, operation: string): string | undefined {
   if (name === 'add' || name === 'delete') {
     if (operation.includes('updateUserGroupMembers')) return 'User';
@@ -58,8 +53,8 @@ function typeNamed(name: string, operation: string): string | undefined {
 }
 
 /**
- * Variables of an operation, with global ids in place of the numbers that tests know objects by from REST. What is no
- * number stays as it is, and so does what names nothing.
+ * Returns the variables of an operation with global ids instead of the numbers of REST. Values that are not numbers and
+ * fields that hold no ids stay unchanged.
  */
 export function withGlobalIds<T>(operation: string, value: T): T {
   if (Array.isArray(value)) return value.map((element) => withGlobalIds(operation, element)) as T;
@@ -73,5 +68,5 @@ export function withGlobalIds<T>(operation: string, value: T): T {
   return Object.fromEntries(entries) as T;
 }
 
-/** What GraphQL is to answer, from an expectation that names objects by the numbers of REST. */
+/** Converts the numeric ids of an expected result to global ids. */
 export const shownIds = <T>(expected: T): T => withGlobalIds('', expected);

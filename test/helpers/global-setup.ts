@@ -16,34 +16,34 @@ import { readConfig } from '../../src/platform/config.ts';
 import { openDatabase } from '../../src/platform/db/client.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
 import { openRunFolder, useTemplate } from './data-dir.ts';
-import { chooseSeed, IS_WHOLE } from './part.ts';
 import { ServerProcess } from './process.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The server most tests share, each with an organisation of its own. */
+    /** The server that most tests share, each with its own organizations. */
     server: { readonly url: string; readonly dataDir: string };
   }
 }
 
 const ROOT = join(import.meta.dirname, '../..');
-/** What one run leaves for the next. */
+/** The folder of files that one run keeps for the next. */
 const CACHE = join(ROOT, 'node_modules/.cache/tests');
-/** Where Node keeps compiled modules. */
+/** The variable for the folder in which Node caches compiled modules. */
 const COMPILE_CACHE = 'NODE_COMPILE_CACHE';
-/** Our choice: nobody runs tests for so long. */
+/** Age at which cached files are removed: longer than any run. */
 const STALE_MS = 86_400_000;
 
-/** Log levels of pino from which on something went wrong that should not. */
+/** Lowest pino level that counts as an error. */
 const ERROR = 50;
 
-/** Starts the one server all tests share, on a database of its own, and ends both. */
+/**
+ * Starts the server that all tests share, on its own database. Returns a function that stops it and checks its log for
+ * errors.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // Everything the run starts compiles the same modules.
+  // All processes of the run compile the same modules.
   process.env[COMPILE_CACHE] ??= join(CACHE, 'compiled');
   const removeFolder = openRunFolder();
-  if (!IS_WHOLE)
-    console.log(`A part of the wide matrices: TEST_SEED=${chooseSeed()} makes the same again, TEST_WHOLE=on all`);
   useTemplate(await findTemplate());
   const server = await ServerProcess.start();
   project.provide('server', { url: server.url, dataDir: server.dataDir });
@@ -54,12 +54,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await server[Symbol.asyncDispose]();
     removeFolder();
     if (code !== 0) throw new Error(`The server ended with ${code ?? 'a signal'}:\n${lines.slice(-20).join('\n')}`);
-    // Whatever the tests sent: an error here is a fault of the server's own.
+    // No input may cause an error in the log.
     if (errors.length > 0) throw new Error(`The server logged ${errors.length} errors:\n${errors.join('\n')}`);
   };
 }
 
-/** A migrated database takes seconds to make, and is the same until a migration, or what runs it, changes. */
+/**
+ * Returns a data directory with a migrated database. It takes seconds to create, and is cached until the migrations or
+ * their runner change.
+ */
 async function findTemplate(): Promise<string> {
   const template = join(CACHE, `database-${fingerprint()}`);
   if (existsSync(template)) return template;
@@ -70,25 +73,25 @@ async function findTemplate(): Promise<string> {
   await migrate(config, database);
   await database.close();
   try {
-    // Whole or not at all, even when a run is broken off.
+    // The rename is atomic, even if a run is interrupted.
     renameSync(made, template);
   } catch (error) {
     if (!existsSync(template)) throw error;
-    // Another run was quicker.
+    // Another run has created the template first.
     rmSync(made, { recursive: true, force: true });
   }
   for (const name of readdirSync(CACHE)) dropIfStale(join(CACHE, name));
   return template;
 }
 
-/** Other runs may still copy what was made lately. */
+/** Removes a cached folder if it is too old to be in use by another run. */
 function dropIfStale(path: string): void {
   if (/(database|making)-\w+$/.test(path) && Date.now() - statSync(path).mtimeMs > STALE_MS) {
     rmSync(path, { recursive: true, force: true });
   }
 }
 
-/** Of all that decides what an empty database holds. */
+/** Returns a hash of everything that determines the content of an empty database. */
 function fingerprint(): string {
   const hash = createHash('sha256').update(process.version);
   const sources = globSync(['prisma/**/*.{sql,prisma}', 'src/platform/db/*.ts', 'package-lock.json'], { cwd: ROOT });

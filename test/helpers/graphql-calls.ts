@@ -22,26 +22,26 @@ const QUERIES = gather<(names: Names) => readonly Parameters[]>([
 const MUTATIONS = gather(ALL_CALLS.map(({ mutations }) => mutations));
 const CALLERS = gather(ALL_CALLS.map(({ callers }) => callers));
 
-/** Of everything there is a `node` of. */
+/** Returns the global ids of one object of each type with a `node`. */
 export const nodeIds = (names: Names): string[] =>
   Object.entries(gather(ALL_CALLS.map(({ nodes }) => nodes?.(names)))).map(([type, id]) => globalId(type, id));
 
-/** A field of the root, and what to give it. */
+/** A root field and its arguments. */
 export interface GraphQLCall {
   readonly operation: 'query' | 'mutation';
   readonly field: string;
   readonly args: Parameters;
-  /** Who makes it, where that cannot be the owner. */
+  /** The caller, if the owner cannot make the call. */
   readonly as?: 'guest';
 }
 
-/** What calls are told where nothing outside the service is set up that they need: they are made in earnest elsewhere. */
+/** Expected errors of calls that need an external service that is not configured. Other tests cover their success. */
 export const REFUSALS = gather(ALL_CALLS.map(({ refusals }) => refusals));
 
 /**
- * Calls of every field of `Query` and `Mutation` that the organisation's owner may make one after the other: together they
- * give each argument and each field of an input. With the names of things that are not there they are calls that have
- * to be refused, or come to nothing.
+ * Calls of every field of `Query` and `Mutation`, in an order in which the organization's owner can make them. Together
+ * they set each argument and each input field. With names of nonexistent objects they must be refused or have no
+ * effect.
  */
 export const GRAPHQL_CALLS: Readonly<Record<string, (names: Names) => readonly GraphQLCall[]>> = {
   ...Object.fromEntries(
@@ -70,9 +70,9 @@ export function fieldOf(schema: GraphQLSchema, { operation, field }: GraphQLCall
 }
 
 /**
- * The document of a call: its arguments as variables of their names, and of its result what has no arguments.
+ * Returns the document of a call: its arguments as variables, and a selection of all result fields without arguments.
  *
- * @param options.payload Whether that goes for the payload of a mutation, too: else only its type is asked for.
+ * @param options.payload Whether to select the payload of a mutation. By default only its type is selected.
  */
 export function documentOf(schema: GraphQLSchema, call: GraphQLCall, { payload = false } = {}): string {
   const field = fieldOf(schema, call);
@@ -88,7 +88,7 @@ function selectionOf(type: GraphQLOutputType, { depth, payload }: { depth: numbe
   if (isLeafType(named)) return '';
   if (isUnionType(named)) {
     const payloads = named.getTypes().filter(({ name }) => name.endsWith('Payload'));
-    // Of entities, no result of a mutation.
+    // A union of entities, not a result of a mutation.
     if (payloads.length === 0) return '{ __typename ... on Node { id } }';
     const [result] = payload ? payloads : [];
     const whole = result === undefined ? '' : `... on ${result.name} ${selectionOf(result, { depth, payload })}`;
@@ -96,14 +96,14 @@ function selectionOf(type: GraphQLOutputType, { depth, payload }: { depth: numbe
   }
   if (!isObjectType(named)) return '{ __typename }';
   const fields = Object.values(named.getFields())
-    // The same as the edges have.
+    // `nodes` repeats the content of `edges`.
     .filter(({ name }) => name !== 'nodes')
     .filter(({ args, type: inner }) => !args.some(isRequiredArgument) && (depth > 0 || isLeafType(getNamedType(inner))))
     .map(({ name, type: inner }) => `${name} ${selectionOf(inner, { depth: depth - 1, payload })}`);
   return `{ ${fields.length === 0 ? '__typename' : fields.join(' ')} }`;
 }
 
-/** Every field of the input types that a type leads to: "DraftInput.content", … */
+/** Returns every field of the input types that a type reaches: "DraftInput.content", … */
 export function inputFieldsOf(type: GraphQLInputType, seen = new Set<string>()): Set<string> {
   const named = getNamedType(type);
   if (!isInputObjectType(named)) return seen;
@@ -114,7 +114,7 @@ export function inputFieldsOf(type: GraphQLInputType, seen = new Set<string>()):
   return seen;
 }
 
-/** Those that `value` gives. */
+/** Returns the input fields that `value` sets. */
 export function inputFieldsGiven(type: GraphQLInputType, value: unknown): string[] {
   const named = getNamedType(type);
   if (Array.isArray(value)) return value.flatMap((element) => inputFieldsGiven(named, element));

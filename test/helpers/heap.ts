@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { freeUnused } from '../../src/platform/memory.ts';
 
-/** Bytes of the heap that this process still holds when all that nobody can come to was let go of. */
+/** Returns the heap size of this process, in bytes, after unreachable objects were collected. */
 export async function heldBytes(): Promise<number> {
-  // The first finds what finalisers let go of, the second takes it.
+  // The first collection runs finalizers, the second frees what they released.
   freeUnused();
   await turn();
   freeUnused();

@@ -1,6 +1,6 @@
 import { between, type Random } from '../faults/random.ts';
 
-/** What breaks out of attributes, elements and addresses, where something lets it. */
+/** Payloads that break out of attributes, elements and addresses if they are not escaped. */
 const ATTACKS = [
   '<script>alert(1)</script>',
   '<img src=x onerror=alert(1)>',
@@ -64,7 +64,7 @@ const ADDRESSES = [
   'https://chat.example.org/user_uploads/"><b>',
 ];
 
-/** Constructs of the dialect, to be filled; "%" is where. */
+/** Templates of dialect constructs. "%" is replaced with content. */
 const CONSTRUCTS = [
   ...[
     '*%*',
@@ -234,8 +234,8 @@ const WORDS = [
 ];
 
 /**
- * A text of the dialect as someone writes it who wants to break it: constructs in constructs, of which some are cut
- * short, with attacks where a name, an address or a language is expected.
+ * Returns a random hostile text in the dialect: nested constructs, some of them truncated, with attacks in place of
+ * names, addresses and languages.
  */
 export function hostileMarkup(random: Random): string {
   const text = fill(random, between(random, 1, 5));

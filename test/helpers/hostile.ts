@@ -1,27 +1,27 @@
-/** Texts of a form field that are no JSON. */
+/** Form field values that are not JSON. */
 export const NOT_JSON = ['nonsense', '', '{', '[1,', "{'a':1}", '"\0"', 'undefined', '01', '1 2', '['.repeat(10_000)];
 
-/** What stands in a path where the id of something should stand: no row has it. */
+/** Path segments that no row has as its id. */
 export const NO_IDS = [
   ...['0', '-1', '1.5', '1e3', 'x', 'NaN', '*', '__proto__', 'constructor', '1;DROP%20TABLE%20channel'],
   ...['2147483648', '9007199254740993', '9'.repeat(400)],
   ...['%', '%zz', '%00', '1%00', '1%2F2', '%ED%A0%80', '%F0%9F%92%A9', '%D9%A3'],
 ];
 
-/** More than any text of the interface may be. */
+/** A text that is longer than any text that the interface accepts. */
 export const LONG = 'x'.repeat(10_001);
-/** More than a request may hold. */
+/** A text that is larger than the maximum size of a request. */
 export const HUGE = 'x'.repeat(1_050_000);
 
 const WRONG = [null, true, 'nonsense', '\0', 7, -1, 7.5, 2 ** 31, 2 ** 53, [], [[[]]], {}];
-/** Own keys, as JSON makes them: literals would set the prototype. */
+/** Set as own keys, as JSON does. Literals would set the prototype. */
 const KEYS = ['__proto__', 'constructor', 'toString', 'unknown'];
 const withKey = (value: object, key: string, inner: unknown) =>
   Object.fromEntries([...Object.entries(value), [key, inner]]);
 
 /**
- * JSON texts like that of `good`, each with something wrong in one place: types, missing and additional keys, numbers
- * beyond their columns. Whether a parameter must refuse one, its type says.
+ * Returns JSON texts like that of `good`, each with one fault: wrong types, missing or additional keys, numbers out of
+ * range. The type of a parameter determines whether it must refuse a text.
  */
 export function hostileJson(good: unknown): string[] {
   return [...new Set([...variants(good)].map((value) => JSON.stringify(value)))];

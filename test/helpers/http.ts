@@ -1,6 +1,6 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 
-/** What a server answered, whose shape is what the test is about: checked by the test, not by the compiler. */
+/** The content of a response. The tests check its shape, not the compiler. */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Json = any;
 
@@ -12,7 +12,7 @@ export interface Reply {
 
 export interface Sent {
   readonly method: string;
-  /** From the root, with the query. */
+  /** Path from the root, with the query string. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Buffer | undefined;
@@ -21,12 +21,12 @@ export interface Sent {
 
 const agent = new Agent({ keepAlive: true });
 
-/** Sends one request, with whatever Host header it has, and leaves the answer's body to be read. */
+/** Sends one request with any Host header. The caller reads the body of the response. */
 export async function open(url: string, sent: Sent): Promise<IncomingMessage> {
   for (;;) {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const { method, path, body, signal } = sent;
-    // Node itself says no length for a body of a GET or a DELETE.
+    // Node sends no Content-Length for the body of a GET or DELETE.
     const headers = { ...sent.headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) };
     const outgoing = request(url, { method, path, headers, agent, ...(signal !== undefined && { signal }) }, resolve);
     outgoing.on('error', reject);
@@ -34,14 +34,14 @@ export async function open(url: string, sent: Sent): Promise<IncomingMessage> {
     try {
       return await promise;
     } catch (error) {
-      // The server closed a kept connection just when it was taken: nothing was sent.
+      // The server closed the kept-alive connection at the same time, so nothing was sent.
       if (outgoing.reusedSocket && (error as { code?: unknown }).code === 'ECONNRESET') continue;
       throw error;
     }
   }
 }
 
-/** Sends one request and reads the whole answer. */
+/** Sends one request and reads the whole response. */
 export async function send(url: string, sent: Sent): Promise<Reply> {
   const incoming = await open(url, sent);
   const chunks: Buffer[] = [];

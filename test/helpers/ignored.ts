@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 import type { Method, Parameters, Person } from './person.ts';
 
-/** One call of an endpoint that succeeds, made anew each time: what it needs may be used up by a call. */
+/** Creates one successful call of an endpoint. Called again for each attempt, because a call may consume what it needs. */
 export type Call = () => Promise<{ readonly path: string; readonly parameters?: Parameters }>;
 
 /**
- * Checks that an endpoint names the parameters it did not read, and no others: none, one, several in order, and the
- * name of the path's slot, which is no parameter.
+ * Checks that an endpoint names exactly the parameters that it did not read: none, one, or several in order. The name
+ * of a path slot counts as an unknown parameter.
  */
 export async function expectIgnoredParameters(
   person: Person,

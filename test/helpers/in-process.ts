@@ -12,18 +12,18 @@ import { newDataDir } from './data-dir.ts';
 export interface InProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly now?: () => Date;
-  /** Default: one that says nothing. */
+  /** Default: a silent logger. */
   readonly log?: Logger;
 }
 
-/** A service in the test's own process, on an embedded database of its own: to look at what it does inside. */
+/** A service in the process of the test, on its own embedded database, for tests that inspect internals. */
 export interface InProcess extends AsyncDisposable {
   readonly app: App;
   readonly deliveries: DeliveryWorker;
   readonly mail: MailWorker;
   readonly url: string;
   readonly dataDir: string;
-  /** Runs `work` and gives the SQL of every query made meanwhile, by anybody. */
+  /** Runs `work` and returns the SQL of every query made meanwhile. */
   queriesOf(work: () => Promise<unknown>): Promise<string[]>;
 }
 
@@ -34,12 +34,12 @@ let clock: () => Date = ofToday;
 const shared: { any?: Promise<InProcess>; counting?: Promise<InProcess> } = {};
 
 /**
- * The service that the files of one worker share, one after the other, each with organisations of its own: `await using` it.
- * For files that need no environment, and do not have it do what is due in all organisations.
+ * Returns the service that the test files of one worker use one after another, each with its own organizations: `await using` it.
+ * For files that need no environment variables and do not run the work that is due in all organizations.
  *
- * @param options.now Its clock until it is let go of.
- * @param options.counts Whether queries are counted: those who do share another, where nothing looks for work by itself once
- *   the first has counted.
+ * @param options.now Clock of the service until disposal.
+ * @param options.counts Whether queries are counted. Files that count share a separate service, whose background
+ * workers stop at the first count.
  */
 export async function shareInProcess({
   now = ofToday,
@@ -56,7 +56,7 @@ export async function shareInProcess({
   };
 }
 
-/** Starts a service of the test's own, with all its doors: `await using` it. */
+/** Starts a service for one test, with both APIs: `await using` it. */
 export async function startInProcess({
   env = {},
   now,
@@ -78,12 +78,12 @@ export async function startInProcess({
     DATA_DIR: dataDir,
   });
   const running = await startApp(config, { log, ...(now !== undefined && { now }) });
-  const { app, deliveries, mail, counting, close } = running;
+  const { app, deliveries, mail, counting, retention, close } = running;
   const control = await openControl(app);
   const server = await serve(running, null);
   let heard: string[] | undefined;
   const hear = (query: string) => {
-    // The log is compared once a second, for as long as anybody has read it here.
+    // The log is compared once a second while it is being read in this process.
     if (!LOOKED_AT_BY_ITSELF.test(query)) heard?.push(query);
   };
   app.db.$on('query' as never, (({ query }: { query: string }) => hear(query)) as never);
@@ -91,8 +91,8 @@ export async function startInProcess({
   return {
     ...{ app, deliveries, mail, dataDir, url: `http://127.0.0.1:${server.port}` },
     async queriesOf(work) {
-      // What looks for work by itself, now and then, is nobody's doing.
-      await Promise.all([deliveries.stop(), mail.stop(), counting.stop()]);
+      // Background workers would add queries of their own.
+      await Promise.all([deliveries.stop(), mail.stop(), counting.stop(), retention.stop()]);
       heard = [];
       await work();
       const queries = heard;

@@ -1,24 +1,27 @@
 import { SignJWT } from 'jose';
 import { SomebodysBrowser } from './browser.ts';
 import type { Person } from './person.ts';
-import { type Organisation, organisation } from './server.ts';
+import { type Organization, organization } from './server.ts';
 import type { Served } from './service.ts';
 import { startVideoProvider } from './video-provider.ts';
 
 const SUBDOMAIN = 'integrated';
 const JWT_SECRET = 'a secret shared with who makes the tokens';
 
-/** A service that others work with: one that signs people in by web tokens, and one that makes video calls. */
+/** A service with two integrations: sign-in by JSON web tokens, and a provider of video calls. */
 export interface Integrated<S extends Served = Served> extends AsyncDisposable {
   readonly service: S;
-  readonly house: Organisation;
-  /** A web token of these claims. */
+  readonly house: Organization;
+  /** Returns a signed web token with these claims. */
   tokenOf(claims: Readonly<Record<string, unknown>>, secret?: string): Promise<string>;
-  /** Lets calls be made in a person's name, as a browser does. */
+  /** Completes the consent for video calls as the user, as a browser does. */
   allowCalls(person: Person): Promise<void>;
 }
 
-/** @param start `startService`, or `startInProcess` to look inside. */
+/**
+ * Starts a service with both integrations. @param start `startService`, or `startInProcess` for tests that inspect
+ * internals.
+ */
 export async function startIntegrated<S extends Served>(
   start: (options: { readonly env: Readonly<Record<string, string>> }) => Promise<S>,
 ): Promise<Integrated<S>> {
@@ -27,7 +30,7 @@ export async function startIntegrated<S extends Served>(
   const service = await start({ env: { ...provider.env, JWT_AUTH_KEYS: JSON.stringify(keys) } });
   return {
     service,
-    house: await organisation({}, { on: service, subdomain: SUBDOMAIN }),
+    house: await organization({}, { on: service, subdomain: SUBDOMAIN }),
     tokenOf: (claims, secret = JWT_SECRET) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(secret)),
     async allowCalls(person) {

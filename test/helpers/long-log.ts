@@ -1,9 +1,10 @@
-import type { Run } from './large-organisation.ts';
+import type { Run } from './large-organization.ts';
 
 /**
- * Makes an organisation's log longer by so many events, straight in the database, as if another node had committed them.
+ * Appends events to an organization's log directly in the database, as if another node had committed them.
  *
- * @param log.of The ids of events in it, which are copied in turn.
+ * @param log.count Number of events to append.
+ * @param log.of Ids of existing events, which are copied in a cycle.
  */
 export async function lengthenLog(
   run: Run,

@@ -2,31 +2,34 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
-/** A mail as the mail server got it. */
+/** An email as the mail server received it. */
 export interface ReceivedMail {
   readonly to: readonly string[];
   /** Headers and body, as sent. */
   readonly raw: string;
 }
 
-/** What a mail server answers to a mail: nothing, and takes it; or a code, and refuses it. */
-export type Answer = { readonly at: 'RCPT' | 'DATA'; readonly code: number } | undefined;
+/**
+ * The reply of the mail server. Undefined: it accepts the email. Otherwise it refuses the email at this command, with
+ * this code.
+ */
+export type MailRefusal = { readonly at: 'RCPT' | 'DATA'; readonly code: number } | undefined;
 
-/** A mail server of the test's own: `await using` it. */
+/** A mail server for one test: `await using` it. */
 export interface Mailbox extends AsyncDisposable {
   readonly url: string;
-  /** What it took, in order. */
+  /** Accepted emails, in order. */
   readonly mails: readonly ReceivedMail[];
-  /** How many mails were begun. */
+  /** Number of delivery attempts. */
   readonly attempts: number;
-  /** What is answered from here on. */
-  answer: Answer;
+  /** The reply of the mail server to emails that arrive from now on. */
+  answer: MailRefusal;
 }
 
 /** Starts a mail server on a free port. */
 export async function openMailbox(): Promise<Mailbox> {
   const mails: ReceivedMail[] = [];
-  const state = { answer: undefined as Answer, attempts: 0 };
+  const state = { answer: undefined as MailRefusal, attempts: 0 };
   const refusalAt = (at: 'RCPT' | 'DATA') =>
     state.answer?.at === at ? Object.assign(new Error('Not at this time'), { responseCode: state.answer.code }) : null;
   const server = new SMTPServer({
@@ -60,7 +63,7 @@ export async function openMailbox(): Promise<Mailbox> {
     get answer() {
       return state.answer;
     },
-    set answer(answer: Answer) {
+    set answer(answer: MailRefusal) {
       state.answer = answer;
     },
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),

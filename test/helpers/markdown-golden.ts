@@ -1,13 +1,13 @@
 import type { Directory, RenderedMessage, RenderOptions } from '../../src/markdown/types.ts';
 
-/** One case of the dialect: what is written, and what it becomes. */
+/** One case of the dialect: the Markdown source and the expected HTML. */
 export interface Golden {
-  /** The construct, and where it belongs. */
+  /** The construct and its category. */
   readonly row: string;
   readonly source: string;
   readonly html: string;
   readonly options?: RenderOptions;
-  /** What else the text does; what is not named it does not do. */
+  /** Expected side results. Keys that are absent must keep their default. */
   readonly does?: Partial<Omit<RenderedMessage, 'html'>>;
 }
 
@@ -19,6 +19,7 @@ const users = [
 ];
 const groups = [
   { id: 17, name: 'group', displayName: 'group', isActive: true },
+  { id: 19, name: 'tide*x', displayName: 'tide*x', isActive: true },
   { id: 18, name: 'old', displayName: 'old', isActive: false },
   { id: 6, name: 'role:administrators', displayName: 'Administrators', isActive: true },
 ];
@@ -31,7 +32,7 @@ const latest = new Map([
   ['9 ', 1234],
 ]);
 
-/** What the golden texts refer to. */
+/** The users, groups and channels that the golden texts mention. */
 export const directory: Directory = {
   realmUrl: 'https://chat.example.org',
   emptyTopicName: 'general chat',
@@ -60,7 +61,7 @@ const preview = (url: string, title = '') =>
   `<div class="message_inline_image"><a href="${url}"${title && ` title="${title}"`}><img src="${url}"></a></div>`;
 const link = (url: string, text = url) => `<a href="${url}">${text}</a>`;
 
-/** What the engine makes of "x". */
+/** The output of the math engine for "x". */
 const MATH_X =
   '<semantics><mrow><mi>x</mi></mrow><annotation encoding="application/x-tex">x</annotation></semantics></math></span>' +
   '<span class="katex-html" aria-hidden="true"><span class="katex-base"><span class="katex-strut" style="height:0.4306em;">' +
@@ -73,8 +74,8 @@ const LINKS: Golden['does'] = { hasLink: true };
 const IMAGE = { ...LINKS, hasImage: true, options: { imagePreviews: true } };
 
 /**
- * The golden set: every construct of the dialect at least once, with its HTML. Comments say what was chosen where clients
- * leave open what happens.
+ * The golden set: every construct of the dialect at least once, with its HTML. Comments state the choice made where
+ * clients leave the behavior undefined.
  */
 export const GOLDEN: readonly Golden[] = [
   row('text: empty', '', ''),
@@ -86,11 +87,11 @@ export const GOLDEN: readonly Golden[] = [
   // blocks
   row('blocks: paragraph', 'a\nb', '<p>a<br>\nb</p>'),
   row('blocks: paragraph', 'a  \nb ', '<p>a  <br>\nb </p>'),
-  // Spaces that indent a further line are kept, those before the first are not.
+  // Indentation is kept on later lines, and removed from the first line.
   row('blocks: paragraph', '  a\n   b', '<p>a<br>\n   b</p>'),
   ...[1, 2, 3, 4, 5, 6].map((n) => row('blocks: heading', `${'#'.repeat(n)} H *i*`, `<h${n}>H <em>i</em></h${n}>`)),
   row('blocks: heading', '#H', p('#H')),
-  // Marks without a text are a paragraph.
+  // A heading mark without text is a paragraph.
   row('blocks: heading', '# ', p('# ')),
   row('blocks: heading', '## H ##', '<h2>H</h2>'),
   row('blocks: heading', '####### H', p('####### H')),
@@ -115,14 +116,14 @@ export const GOLDEN: readonly Golden[] = [
   ),
   // Bullets and numbers never share a list.
   row('blocks: numbered list', '1. x\n* y', '<ol>\n<li>x</li>\n</ol>\n<ul>\n<li>y</li>\n</ul>'),
-  // A number of one digit begins a list within a paragraph, a year does not.
+  // A one-digit number starts a list within a paragraph, a year does not.
   row('blocks: numbered list', 'It was\n1984. So', '<p>It was<br>\n1984. So</p>'),
   row('blocks: quote', '> x', '<blockquote>\n<p>x</p>\n</blockquote>'),
   row('blocks: quote', '> x\ny', '<blockquote>\n<p>x<br>\ny</p>\n</blockquote>'),
   row('blocks: quote', '> x\n\n> y', '<blockquote>\n<p>x</p>\n</blockquote>\n<blockquote>\n<p>y</p>\n</blockquote>'),
   row('blocks: quote', '>', p('&gt;')),
   row('blocks: quote', '>>\n>', '<p>&gt;&gt;<br>\n&gt;</p>'),
-  // An empty line of a quote that says something else parts its paragraphs.
+  // An empty quoted line separates two paragraphs of the same quote.
   row('blocks: quote', '> x\n>\n> y', '<blockquote>\n<p>x</p>\n<p>y</p>\n</blockquote>'),
   row('blocks: quote fence', '```quote\n*x*\n```\ny', '<blockquote>\n<p><em>x</em></p>\n</blockquote>\n<p>y</p>'),
   row('blocks: quote fence', '~~~ quoted\nx', '<blockquote>\n<p>x</p>\n</blockquote>'),
@@ -189,6 +190,43 @@ export const GOLDEN: readonly Golden[] = [
       '<div class="spoiler-content" aria-hidden="true">\n<p>content</p>\n</div></div>',
   ),
   row('blocks: spoiler', '```spoiler H~\ncontent', p('```spoiler H~<br>\ncontent')),
+  // A pipe within code does not end a cell.
+  row(
+    'blocks: table',
+    '| `a|b` | c |\n|-|-|\n| ``x`|y`` | `1\\|2` |',
+    '<table>\n<thead>\n<tr>\n<th><code>a|b</code></th>\n<th>c</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td><code>x`|y</code></td>\n' +
+      '<td><code>1|2</code></td>\n</tr>\n</tbody>\n</table>',
+  ),
+  // A pipe within a mention, a link or a formula does not end a cell either.
+  ...(
+    [
+      [
+        '@**Full Name|32**',
+        '<span class="user-mention" data-user-id="32">@Full Name</span>',
+        { mentionedUserIds: [32] },
+      ],
+      ['@_**|31**', '<span class="user-mention silent" data-user-id="31">Full Name</span>'],
+      ['#**x|y**', '#**x|y**'],
+      [
+        '#**channel>a|b**',
+        '<a class="stream-topic" data-stream-id="9" href="/#narrow/channel/9-channel/topic/a.7Cb">#channel &gt; a|b</a>',
+        LINKS,
+      ],
+      ['[x|y](http://u.org/a|b "c|d")', '<a href="http://u.org/a|b" title="c|d">x|y</a>', LINKS],
+      ['$$_x|y$$', '$$_x', undefined, 'y$$'],
+      ['@**Full Name | 3**', '@**Full Name', undefined, '3**'],
+      ['[x|y]', '[x', undefined, 'y]'],
+      ['[x](u.org |', `[x](${link('http://u.org', 'u.org')}`, LINKS, ''],
+    ] as [string, string, Golden['does']?, string?][]
+  ).map(([cell, first, does, second = 'z']) =>
+    row(
+      'blocks: table',
+      `|a|b|\n|-|-|\n|${cell}|z|`,
+      '<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n' +
+        `<tbody>\n<tr>\n<td>${first}</td>\n<td>${second}</td>\n</tr>\n</tbody>\n</table>`,
+      does,
+    ),
+  ),
   row(
     'blocks: table',
     '| a | b |\n|---|---|\n| 1 | *2* |',
@@ -202,7 +240,7 @@ export const GOLDEN: readonly Golden[] = [
       '<th style="text-align: right;">c</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td style="text-align: left;">1</td>\n' +
       '<td style="text-align: center;">2</td>\n<td style="text-align: right;">3</td>\n</tr>\n</tbody>\n</table>',
   ),
-  // Without rows there is a body all the same.
+  // A table without rows still has a body.
   row(
     'blocks: table',
     '| a |\n|---|',
@@ -248,6 +286,9 @@ export const GOLDEN: readonly Golden[] = [
     p('<time datetime="2024-01-02T15:04:00Z">Jan 2, 2024 3:04 PM</time>'),
   ),
   row('inline: time', '<time:2024-01-02 03:04>', p('<time datetime="2024-01-02T03:04:00Z">2024-01-02 03:04</time>')),
+  row('inline: time', '<time:26 Nov 2026 10 am>', p('<time datetime="2026-11-26T10:00:00Z">26 Nov 2026 10 am</time>')),
+  row('inline: time', '<time:Feb 30, 2024>', p('&lt;time:Feb 30, 2024&gt;')),
+  row('inline: time', '<time:Mon, 27 Nov 2026>', p('&lt;time:Mon, 27 Nov 2026&gt;')),
   row('inline: time', '<time:soon & *x*>', p('&lt;time:soon &amp; *x*&gt;')),
   row(
     'inline: link',
@@ -261,6 +302,10 @@ export const GOLDEN: readonly Golden[] = [
     '[](https://u.org) [ ](https://u.org)',
     p(`${link('https://u.org')} ${link('https://u.org')}`),
     LINKS,
+  ),
+  // A label without visible characters counts as blank.
+  ...['\u200b', '`\u200b`', '&nbsp;', '\u2800&#8203;'].map((label) =>
+    row('inline: link', `[${label}](http://u.org)`, p(link('http://u.org')), LINKS),
   ),
   row(
     'inline: link',
@@ -282,7 +327,7 @@ export const GOLDEN: readonly Golden[] = [
     p(link('user_uploads/2/a.txt', 'https://chat.example.org/user_uploads/2/a.txt')),
     LINKS,
   ),
-  // What is in brackets is no link, when there is one in it already.
+  // Brackets that already contain a link are not the label of another link.
   row(
     'inline: link',
     '[a #**channel**](u.org)',
@@ -306,9 +351,142 @@ export const GOLDEN: readonly Golden[] = [
     'Main.java a.md a.mov a.py a.zip a.nonsense',
     p('Main.java a.md a.mov a.py a.zip a.nonsense'),
   ),
+  ...[
+    ['**', '<strong>', '</strong>'],
+    ['*', '<em>', '</em>'],
+    ['~~', '<del>', '</del>'],
+  ].map(([mark, open, close]) =>
+    row(
+      'inline: bare link in marks',
+      `${mark}https://u.org/a${mark}`,
+      p(`${open}${link('https://u.org/a')}${close}`),
+      LINKS,
+    ),
+  ),
+  row('inline: bare link in marks', '[http://u.org/a]', p(`[${link('http://u.org/a')}]`), LINKS),
+  row(
+    'inline: bare link in marks',
+    '**jo@u.org**',
+    p(`<strong>${link('mailto:jo@u.org', 'jo@u.org')}</strong>`),
+    LINKS,
+  ),
+  // Text in scripts without spaces, and emoji, can stand directly next to an address.
+  ...(
+    [
+      ['请看', 'https://u.org/a', '。然后'],
+      ['a请看', 'https://u.org', '然后'],
+      ['ดู', 'https://u.org:80/灯塔', '，然后'],
+      ['「', 'https://u.org/a', '」'],
+      ['“', 'https://u.org/a', '”'],
+    ] as const
+  ).map(([before, url, after]) =>
+    row('inline: bare link in unspaced text', `${before}${url}${after}`, p(`${before}${link(url)}${after}`), LINKS),
+  ),
+  // An ASCII path ends at a directly following letter of such a script. Other paths include such letters.
+  ...(
+    [
+      ['', 'https://u.org/a', '를 보세요'],
+      ['', 'https://u.org/a?b=1', 'を見て'],
+      ['', 'https://u.org/a_(b)', '里'],
+      ['', 'https://u.org/a.html', 'ครับ'],
+      ['', 'https://ja.wikipedia.org/wiki/灯台', ''],
+      ['', 'https://u.org/灯a灯/b灯', '。'],
+      ['', 'https://u.org/a_灯?q=灯台', ''],
+      ['', 'https://u.org/café/é', ''],
+      ['', 'https://u.org/a', '～'],
+      ['', 'https://u.org/a', '…'],
+      ['', 'https://u.org/a', '…b'],
+      ['', 'https://u.org/a', '\u200b'],
+      ['', 'https://u.org/a', '\u2060b'],
+      ['', 'https://u.org/a', '\u200d'],
+      ['', 'https://u.org/a–b', '—'],
+      ['—', 'https://u.org/a', ''],
+      ['…', 'https://u.org/a', ''],
+      ['x—', 'https://u.org/a', ''],
+      ['»', 'https://u.org', '«'],
+      ['', 'https://u.org', '—x'],
+    ] as const
+  ).map(([before, url, after]) =>
+    row('inline: bare link in other text', `${before}${url}${after}`, p(`${before}${link(url)}${after}`), LINKS),
+  ),
+  row(
+    'inline: bare link in other text',
+    '—u.org… …me@u.org—',
+    p(`—${link('http://u.org', 'u.org')}… …${link('mailto:me@u.org', 'me@u.org')}—`),
+    LINKS,
+  ),
+  row(
+    'inline: bare link in a list',
+    'jo@u.org/al@u.org/x',
+    p('jo@u.org/al@u.org/x').replace('jo@u.org', link('mailto:jo@u.org', 'jo@u.org')),
+    LINKS,
+  ),
+  row(
+    'inline: bare link in a list',
+    'jo@u.example/al@u.example',
+    p(['jo', 'al'].map((n) => link(`mailto:${n}@u.example`, `${n}@u.example`)).join('/')),
+    LINKS,
+  ),
+  row(
+    'inline: bare link in unspaced text',
+    '看u.org然后，联系bo@u.orgへ',
+    p(`看${link('http://u.org', 'u.org')}然后，联系${link('mailto:bo@u.org', 'bo@u.org')}へ`),
+    LINKS,
+  ),
+  row(
+    'inline: bare link in unspaced text',
+    '🚢http://u.org',
+    p(`${emoji('ship', '1f6a2')}${link('http://u.org')}`),
+    LINKS,
+  ),
+  row(
+    'inline: bare link in unspaced text',
+    '❤️http://u.org',
+    p(`${emoji('heart', '2764')}${link('http://u.org')}`),
+    LINKS,
+  ),
+  row(
+    'inline: bare link in a list',
+    'jo@u.org,al@u.org',
+    p(['jo', 'al'].map((n) => link(`mailto:${n}@u.org`, `${n}@u.org`)).join(',')),
+    LINKS,
+  ),
+  row(
+    'inline: bare link in a list',
+    'http://u.org/a,http://u.org/b',
+    p([link('http://u.org/a'), link('http://u.org/b')].join(',')),
+    LINKS,
+  ),
+  row(
+    'inline: bare link in a list',
+    'u.org;v.org',
+    p([link('http://u.org', 'u.org'), link('http://v.org', 'v.org')].join(';')),
+    LINKS,
+  ),
+  row('inline: bare link', '`c`http://u.org', p(`<code>c</code>${link('http://u.org')}`), LINKS),
+  row('inline: bare link', '[t](u.org)http://u.org', p(`${link('http://u.org', 't')}${link('http://u.org')}`), LINKS),
+  row('inline: bare link', 'http://u.org/a(1', p(link('http://u.org/a(1')), LINKS),
+  row(
+    'inline: bare link',
+    '(http://u.org/a(1) http://u.org/b((',
+    p(`(${link('http://u.org/a(1)')} ${link('http://u.org/b')}((`),
+    LINKS,
+  ),
+  ...[
+    'quay-js@2.6.11',
+    'a@1.0.0-beta.rc',
+    'x@v2.5.1',
+    'lodash@4.x',
+    'icon@2x.png',
+    'pkg@next.js',
+    'a@b.c.TSX',
+    'xhttp://u.org',
+    'u=http://u.org',
+  ].map((text) => row('inline: no bare link', text, p(text))),
+  row('inline: bare link', 'me@163.com', p(link('mailto:me@163.com', 'me@163.com')), LINKS),
   row('inline: bare link', 'http://u.org/a_(b_(c))/d', p(link('http://u.org/a_(b_(c))/d')), LINKS),
   row('inline: bare link', 'x/u.org', p('x/u.org')),
-  // Marks of emphasis behind an address are none of it.
+  // Emphasis marks after an address are not part of the address.
   row('inline: bare link', '**see http://u.org/x**', p(`<strong>see ${link('http://u.org/x')}</strong>`), LINKS),
   row('inline: entity', '&amp; &#60; &lt;b&gt; &nonsense; &', p('&amp; &#60; &lt;b&gt; &amp;nonsense; &amp;')),
   row(
@@ -415,7 +593,7 @@ export const GOLDEN: readonly Golden[] = [
     p('<span class="user-group-mention" data-user-group-id="6">@Administrators</span>'),
     { mentionedGroupIds: [6] },
   ),
-  // Literal text: no other construct is found in it either.
+  // Unknown mentions are literal text. No other construct is parsed within them.
   row('mentions: unknown', '@**Nobody** @_**Nobody** @*nobody*', p('@**Nobody** @_**Nobody** @*nobody*')),
   row(
     'mentions: start',
@@ -426,6 +604,73 @@ export const GOLDEN: readonly Golden[] = [
         .join(' '),
     ),
     { mentionedUserIds: [31] },
+  ),
+  ...(
+    [
+      ['请', '看'],
+      ['，', '。'],
+      ['~~', '~~', '<del>', '</del>'],
+      ['*', '*', '<em>', '</em>'],
+      ['**', '**', '<strong>', '</strong>'],
+      ['«', '»'],
+    ] as const
+  ).map(([before, after, open = before, close = after]) =>
+    row(
+      'mentions: start',
+      `${before}@**Full Name**${after}`,
+      p(`${open}<span class="user-mention" data-user-id="31">@Full Name</span>${close}`),
+      { mentionedUserIds: [31] },
+    ),
+  ),
+  // A mention is ignored only within a word.
+  ...(
+    [
+      ...['hi,', 'cc:', '…', '—', '•', '¿', '|', '>>', 'x)', 'x.', '&', '\\'].map((before) => [before, before]),
+      ['`x`', '<code>x</code>'],
+      ['[x](http://u.org)', link('http://u.org', 'x'), LINKS],
+      ['http://u.org ', `${link('http://u.org')} `, LINKS],
+      [':ship:', emoji('ship', '1f6a2')],
+      ['❤️', emoji('heart', '2764')],
+    ] as [string, string, Golden['does']?][]
+  ).map(([before, html, does]) =>
+    row(
+      'mentions: start',
+      `a ${before}@**Full Name**,@_**|31**.@*group*;#**channel**`,
+      p(
+        `a ${html.replaceAll('&', '&amp;').replaceAll('>>', '&gt;&gt;')}` +
+          '<span class="user-mention" data-user-id="31">@Full Name</span>,' +
+          '<span class="user-mention silent" data-user-id="31">Full Name</span>.' +
+          '<span class="user-group-mention" data-user-group-id="17">@group</span>;' +
+          '<a class="stream" data-stream-id="9" href="/#narrow/channel/9-channel">#channel</a>',
+      ),
+      { ...LINKS, ...does, mentionedUserIds: [31], mentionedGroupIds: [17] },
+    ),
+  ),
+  ...['a', 'é', 'e\u0301', 'я', '1', '_', '@'].map((before) =>
+    row('mentions: start', `${before}@*group*#*`, p(`${before}@<em>group</em>#*`)),
+  ),
+  row(
+    'mentions: start',
+    '🚢@*group*',
+    p(`${emoji('ship', '1f6a2')}<span class="user-group-mention" data-user-group-id="17">@group</span>`),
+    {
+      mentionedGroupIds: [17],
+    },
+  ),
+  row(
+    'mentions: start',
+    '看#**channel**',
+    p('看<a class="stream" data-stream-id="9" href="/#narrow/channel/9-channel">#channel</a>'),
+    LINKS,
+  ),
+  // The longest matching group name is used. Names can contain stars.
+  row(
+    'mentions: group',
+    '@*tide*x* *y*',
+    p('<span class="user-group-mention" data-user-group-id="19">@tide*x</span> <em>y</em>'),
+    {
+      mentionedGroupIds: [19],
+    },
   ),
   row('mentions: start', 'a@**Full Name**', p('a@<strong>Full Name</strong>')),
   row(
@@ -556,7 +801,7 @@ export const GOLDEN: readonly Golden[] = [
   ),
 ];
 
-/** The report of a message, as the service writes it. */
+/** The text of a report, as the service writes it. */
 export const REPORT: Golden = row(
   '4.10',
   '@_**Full Name|31** reported a message sent by @_**Full Name|32** at <time:2024-01-02T02:04:05Z>.\n' +

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 
-/** A body of form fields and files. */
+/** A multipart body of form fields and files. */
 export interface MultipartBody {
   readonly type: string;
   readonly content: Buffer;
 }
 
-/** Texts go as they are, bytes as files. */
+/** Encodes fields. Strings become text fields, bytes become files. */
 export function multipart(fields: Iterable<readonly [name: string, value: string | Uint8Array]>): MultipartBody {
   const boundary = randomUUID();
   const parts = [...fields].flatMap(([name, value]) => {
@@ -17,13 +17,13 @@ export function multipart(fields: Iterable<readonly [name: string, value: string
   return { type: `multipart/form-data; boundary=${boundary}`, content };
 }
 
-/** Whether there are bytes anywhere in it. */
+/** Whether the value contains bytes, at any depth. */
 export function holdsFile(value: unknown): boolean {
   if (value instanceof Uint8Array) return true;
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsFile);
 }
 
-/** A GraphQL operation with bytes in its variables, as the multipart request specification has it. */
+/** Encodes a GraphQL operation with bytes in its variables, by the GraphQL multipart request specification. */
 export function multipartOperation(operation: { readonly query: string; readonly variables: unknown }): MultipartBody {
   const files: [path: string, file: Uint8Array][] = [];
   const withNulls = (value: unknown, path: string): unknown => {
@@ -44,5 +44,5 @@ export function multipartOperation(operation: { readonly query: string; readonly
   ]);
 }
 
-/** What such a request needs besides. */
+/** Additional header that multipart operations require. */
 export const PREFLIGHT = { 'graphql-require-preflight': '1' } as const;

@@ -1,10 +1,10 @@
-/** As long as a message may be. */
+/** Maximum length of a message, in characters. */
 const LENGTH = 10_000;
 
 const of = (piece: string) => piece.repeat(Math.ceil(LENGTH / piece.length)).slice(0, LENGTH);
 const between = (open: string, piece: string, close: string) =>
   open + of(piece).slice(0, LENGTH - open.length - close.length) + close;
-/** Pieces that each differ from the one before. */
+/** Concatenates pieces that each differ from the previous one, up to `LENGTH`. */
 const growing = (piece: (i: number) => string) => {
   let text = '';
   for (let i = 1; text.length < LENGTH; i++) text += piece(i);
@@ -16,8 +16,8 @@ const halves = (open: string, close: string) => {
 };
 
 /**
- * Texts of 10,000 characters, each of which takes a parser long that looks at its characters over and over again: by
- * what they are made of.
+ * Texts of 10,000 characters that are slow for a parser that reads the same characters repeatedly. Keyed by their
+ * content.
  */
 export const PATHOLOGICAL: Readonly<Record<string, string>> = {
   'one word': of('a'),
@@ -86,4 +86,44 @@ export const PATHOLOGICAL: Readonly<Record<string, string>> = {
   'short lines': of('a\n'),
   'hashes in a line': between('# a', '#', ' b'),
   'rules that are none': of('- - -a\n'),
+};
+
+/** Letters of scripts with and without spaces, their punctuation, emoji, and joining, combining or invisible characters. */
+const LETTERS = [
+  '灯',
+  'ก',
+  'ひ',
+  '한',
+  '。',
+  '，',
+  'a',
+  'é',
+  'я',
+  'ع',
+  'अ',
+  'e\u0301',
+  '👩‍💻',
+  '🇩🇪',
+  '1️⃣',
+  '\u0301',
+  '\u200b',
+];
+/** Tokens that a parser may search for from every character. */
+const ENDS = [
+  ...['.comx', '@x', '@x.comx', '.x', '/', '://', '**', '~~', '`', '|', '](', '](a)', '<time:', '$$', '#**', '@**'],
+  ...['@*', ':', '>'],
+];
+const PUNCTUATION = [...'!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~'];
+
+/** Texts of 10,000 characters that repeat a few characters: one, two, or one kind followed by another at the end. */
+export const REPEATED: Readonly<Record<string, readonly string[]>> = {
+  'a script up to an end': LETTERS.flatMap((letter) => ENDS.map((end) => between('', letter, end))),
+  // Formulas are limited by cost, not by number of characters.
+  'a script with ends': LETTERS.flatMap((letter) => ENDS.filter((end) => end !== '$$').map((end) => of(letter + end))),
+  'two scripts up to an end': LETTERS.flatMap((one) => LETTERS.map((other) => between('', one + other, '.comx'))),
+  'labels of two scripts': ['灯灯.', 'a灯灯.', '灯a灯.', '灯+灯灯', 'a灯灯+a', '灯灯..', 'a.灯灯@'].flatMap((labels) =>
+    ['comx', 'com', '@x', '_'].map((end) => between('', labels, end)),
+  ),
+  punctuation: PUNCTUATION.flatMap((mark) => ['', 'a', ' ', '\n', '灯'].map((letter) => of(mark + letter))),
+  'punctuation in pairs': PUNCTUATION.flatMap((one) => PUNCTUATION.map((other) => of(`${one}${other} `))),
 };

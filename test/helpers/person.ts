@@ -3,12 +3,12 @@ import { withGlobalIds } from './global-ids.ts';
 import { type Json, type Reply, send } from './http.ts';
 import { holdsFile, multipart, multipartOperation, PREFLIGHT } from './multipart.ts';
 
-/** What a REST endpoint answered. */
+/** The response of a REST endpoint. */
 export interface RestReply extends Omit<Reply, 'text'> {
   readonly body: Json;
 }
 
-/** What GraphQL answered. */
+/** The response of GraphQL. */
 export interface GraphQLReply {
   readonly status: number;
   readonly data: Json;
@@ -17,23 +17,26 @@ export interface GraphQLReply {
 }
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT' | 'HEAD' | 'OPTIONS';
-/** Texts go as they are, bytes as files, everything else as JSON text; undefined is left out. */
+/**
+ * Parameters of a request. Strings are sent unchanged, bytes as files, other values as JSON. Undefined values are
+ * omitted.
+ */
 export type Parameters = Readonly<Record<string, unknown>>;
 
 export interface RestOptions {
-  /** On top of the client's own. */
+  /** Headers in addition to those of the visitor. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent in the query string whatever the method. */
+  /** Parameters of the query string, with any method. */
   readonly query?: Parameters;
-  /** Instead of a form: what stands in the body, with its content type. */
+  /** Body and content type to send instead of a form. */
   readonly body?: { readonly type: string; readonly content: string | Buffer };
   readonly signal?: AbortSignal;
 }
 
-/** Somebody at a client of one organisation, signed in or not: every way in, with the credentials filled in. */
+/** A client of one organization, with or without credentials. Provides every kind of request. */
 export class Visitor {
   readonly url: string;
-  /** The Host header: which organisation. */
+  /** The Host header, which selects the organization. */
   readonly host: string;
   readonly authorization: string | undefined;
 
@@ -43,7 +46,7 @@ export class Visitor {
     this.authorization = authorization;
   }
 
-  /** The same place, with other credentials. */
+  /** Returns a visitor of the same organization with other credentials. */
   as(authorization: string | undefined): Visitor {
     return new Visitor({ url: this.url, host: this.host, authorization });
   }
@@ -53,7 +56,7 @@ export class Visitor {
     return { host, ...(authorization !== undefined && { authorization }) };
   }
 
-  /** @param path Under /api/v1. */
+  /** Sends a REST request. @param path Path below /api/v1. */
   async rest(method: Method, path: string, parameters: Parameters = {}, options: RestOptions = {}): Promise<RestReply> {
     const inQuery = method === 'GET' || method === 'HEAD';
     const query = encode({ ...(inQuery && parameters), ...options.query });
@@ -68,14 +71,14 @@ export class Visitor {
     return { status, headers, body: text === '' ? undefined : JSON.parse(text) };
   }
 
-  /** A REST call that must succeed. */
+  /** Sends a REST request that must succeed. @throws {Error} If the status is not 200. */
   async ok(method: Method, path: string, parameters: Parameters = {}, options: RestOptions = {}): Promise<Json> {
     const { status, body } = await this.rest(method, path, parameters, options);
     if (status !== 200) throw new Error(`${method} ${path} answered ${status}: ${JSON.stringify(body)}`);
     return body;
   }
 
-  /** Over HTTP. */
+  /** Sends an operation over HTTP. */
   async graphql(query: string, variables: Parameters = {}): Promise<GraphQLReply> {
     const { headers, body } = operationBody({ query, variables });
     const { text, status } = await send(this.url, {
@@ -87,7 +90,7 @@ export class Visitor {
     return { status, ...JSON.parse(text) };
   }
 
-  /** One operation over a WebSocket. */
+  /** Sends one operation over a WebSocket. @throws {Error} If no result arrives. */
   async graphqlOverSocket(query: string, variables: Parameters = {}): Promise<Json> {
     const client = webSocketClient(this);
     try {
@@ -100,7 +103,7 @@ export class Visitor {
   }
 }
 
-/** Somebody with an account. */
+/** A user with an account and an API key. */
 export class Person extends Visitor {
   readonly id: number;
   readonly name: string;
@@ -120,19 +123,22 @@ export class Person extends Visitor {
     this.role = account.role;
   }
 
-  /** POST /register. @returns The whole reply. */
+  /** Calls POST /register. @returns The whole response. */
   register(parameters: Parameters = {}): Promise<Json> {
     return this.ok('POST', '/register', parameters);
   }
 
-  /** GET /events. @returns The events. */
+  /** Calls GET /events. @returns The events. */
   async poll(queueId: string, lastEventId: number, { dontBlock = false } = {}): Promise<Json[]> {
     const parameters = { queue_id: queueId, last_event_id: lastEventId, ...(dontBlock && { dont_block: true }) };
     return (await this.ok('GET', '/events', parameters)).events;
   }
 
-  /** What happens from here on, as REST clients hear it: registers now, and reads when the function is called. */
-  async hearing(parameters: Parameters = {}): Promise<() => Promise<Json[]>> {
+  /**
+   * Registers a queue. @returns A function that reads the events since then, as a REST client receives them, without
+   * their ids.
+   */
+  async receiving(parameters: Parameters = {}): Promise<() => Promise<Json[]>> {
     const { queue_id, last_event_id } = await this.register({ fetch_event_types: [], ...parameters });
     return async () => {
       const events = await this.poll(queue_id, last_event_id, { dontBlock: true });
@@ -141,7 +147,7 @@ export class Person extends Visitor {
   }
 
   /**
-   * A subscription to events over GraphQL, of a new queue when none is named.
+   * Subscribes to events over GraphQL. Registers a new queue if none is given.
    *
    * @param selection Fields of `Event`, mostly in fragments.
    */
@@ -151,10 +157,11 @@ export class Person extends Visitor {
   }
 
   /**
-   * A mutation of one input that must succeed.
+   * Runs a mutation with one input, which must succeed.
    *
-   * @param selection Of its payload.
+   * @param selection Fields of the payload.
    * @returns The payload.
+   * @throws {Error} If the result is an error.
    */
   async mutate(name: string, input: Parameters, selection: string): Promise<Json> {
     const result = await this.tryMutation(name, input, selection);
@@ -163,7 +170,10 @@ export class Person extends Visitor {
     return payload;
   }
 
-  /** A mutation of one input. @returns What its union holds: `__typename`, and the payload or `code` and `message`. */
+  /**
+   * Runs a mutation with one input. @returns The union: `__typename`, and the payload or `code` and `message`. @throws
+   * {Error} If the response has errors.
+   */
   async tryMutation(name: string, input: Parameters, selection = '__typename'): Promise<Json> {
     const type = `${name[0]?.toUpperCase()}${name.slice(1)}`;
     const query = `mutation ($input: ${type}Input!) { ${name}(input: $input) {
@@ -174,7 +184,7 @@ export class Person extends Visitor {
     return data[name];
   }
 
-  /** A query that must succeed. @returns Its data. */
+  /** Runs a query that must succeed. @returns Its data. @throws {Error} If the response has errors. */
   async query(document: string, variables: Parameters = {}): Promise<Json> {
     const { data, errors } = await this.graphql(document, variables);
     if (errors !== undefined) throw new Error(`The query failed: ${JSON.stringify(errors)}`);
@@ -201,7 +211,7 @@ function formOf(parameters: Parameters): { readonly type: string; readonly conte
   return multipart(fields.map(([name, value]) => [name, value instanceof Uint8Array ? value : textOf(value)]));
 }
 
-/** The body of a GraphQL operation and the headers that go with it: JSON, unless there are bytes in its variables. */
+/** Returns the body of a GraphQL operation and its headers: multipart if its variables contain bytes, otherwise JSON. */
 export function operationBody({
   query,
   variables,

@@ -1,4 +1,4 @@
-import { crc32, deflateSync } from 'node:zlib';
+import { crc32, deflateSync, gzipSync } from 'node:zlib';
 import sharp from 'sharp';
 import { open } from './http.ts';
 import type { Visitor } from './person.ts';
@@ -8,11 +8,11 @@ interface Size {
   readonly height: number;
 }
 
-/** A picture of one colour. */
+/** Returns an image of one color. */
 export const plain = (color: string, { width, height }: Size = { width: 8, height: 8 }) =>
   sharp({ create: { width, height, channels: 4, background: color }, limitInputPixels: false });
 
-/** A moving picture with a frame of each colour, 100 ms each. */
+/** Returns an animated GIF with a frame of 100 ms for each color. */
 export async function animation(colors: readonly string[], size: Size = { width: 100, height: 40 }): Promise<Buffer> {
   const frames = await Promise.all(colors.map((color) => plain(color, size).png().toBuffer()));
   return sharp(frames, { join: { animated: true } })
@@ -20,13 +20,13 @@ export async function animation(colors: readonly string[], size: Size = { width:
     .toBuffer();
 }
 
-/** The colour of one point, as red, green, blue and opacity. */
+/** Returns the color of one pixel, as red, green, blue and alpha. */
 export async function colorAt(image: Uint8Array, left: number, top: number): Promise<number[]> {
   const point = sharp(image).ensureAlpha().extract({ left, top, width: 1, height: 1 });
   return [...(await point.raw().toBuffer())];
 }
 
-/** What is at an address of the organisation, as an image tag fetches it: without credentials. */
+/** Downloads a file of the organization as an image tag does: without credentials. */
 export async function download({ url, host }: Visitor, path: string, headers: Readonly<Record<string, string>> = {}) {
   const incoming = await open(url, { method: 'GET', path, headers: { host, ...headers } });
   const chunks: Buffer[] = [];
@@ -34,22 +34,26 @@ export async function download({ url, host }: Visitor, path: string, headers: Re
   return { status: incoming.statusCode, headers: incoming.headers, bytes: Buffer.concat(chunks) };
 }
 
-/** Whatever a test needs no picture of its own for. */
+/** An image for tests that need no particular one. */
 export const PNG: Buffer = await plain('red').png().toBuffer();
 
-/** Files that are no pictures to the service, by what is wrong with them. */
+/** Files that the service must refuse as images, by their fault. */
 export const NO_PICTURES: Readonly<Record<string, Buffer>> = {
   empty: Buffer.alloc(0),
   text: Buffer.from('no picture'),
   'SVG, which can hold a program': Buffer.from(
     '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>alert(1)</script></svg>',
   ),
+  'SVG behind the signature of another format': Buffer.from(
+    'GIF89a<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>',
+  ),
+  'compressed SVG': gzipSync('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>'),
   'half a picture': PNG.subarray(0, PNG.length / 2),
   'of a format nobody needs': await plain('red').tiff().toBuffer(),
   'a bomb: more points than memory': black(20_000),
 };
 
-/** A square PNG of one bit a point, made by hand: to draw one of this size takes sharp ten seconds. */
+/** Returns a square PNG with one bit per pixel, encoded without sharp, which needs ten seconds for this size. */
 function black(side: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(side, 0);
@@ -60,7 +64,7 @@ function black(side: number): Buffer {
   return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))]);
 }
 
-/** Part of a PNG: its length, its name, what it holds, and the checksum of the last two. */
+/** Returns a chunk of a PNG: length, name, data, and the checksum of name and data. */
 export function chunk(name: string, data: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(name), data]);
   const [length, checksum] = [Buffer.alloc(4), Buffer.alloc(4)];

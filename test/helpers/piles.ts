@@ -1,34 +1,34 @@
 import type { InProcess } from './in-process.ts';
 import type { Parameters, Person, RestReply } from './person.ts';
 import { PNG } from './pictures.ts';
-import { type Organisation, organisation } from './server.ts';
+import { type Organization, organization } from './server.ts';
 import { channelOf, say, toTopic } from './talk.ts';
 
-/** Somebody who piles up, and where. */
-export interface Hoard extends Organisation {
+/** An organization with users who create objects up to their limits. */
+export interface Hoard extends Organization {
   readonly channelId: number;
-  /** The member's, of 9,500 characters. */
+  /** A message of the member with 9,500 characters. */
   readonly messageId: number;
-  /** Runs a statement, `$1` the organisation's id, `$2` the member's, and the rest as given. */
+  /** Runs a statement. `$1` is the organization's id, `$2` the member's id, followed by the given values. */
   sql(statement: string, ...values: unknown[]): Promise<number>;
 }
 
-/** One kind of thing that can be piled up. */
+/** One kind of object with a limit. */
 export interface Pile {
-  /** Makes as many as there may be, at little cost. */
+  /** Creates objects up to the limit directly in the database, which is fast. */
   readonly fill: (hoard: Hoard) => Promise<unknown>;
-  /** Adds one more, another for each number. */
+  /** Adds one more object over REST. Each number results in a different object. */
   readonly rest: (hoard: Hoard, i: number) => Promise<RestReply>;
-  /** The same; a mutation and its input. */
+  /** Mutation and input that add one more object. */
   readonly graphql: (hoard: Hoard, i: number) => readonly [mutation: string, input: Parameters];
-  /** How much there is: one row with `held`. */
+  /** Query for the current total: one row with `held`. */
   readonly held: string;
-  /** Takes one of those made by `fill` away; a statement where no door does it. */
+  /** Removes one object that `fill` created. A statement if neither API can do it. */
   readonly free: string | ((hoard: Hoard) => Promise<unknown>);
 }
 
 export async function makeHoard({ app, ...on }: InProcess): Promise<Hoard> {
-  const people = await organisation({}, { on });
+  const people = await organization({}, { on });
   const { owner, member, guest } = people;
   const channelId = await channelOf(owner, 'general', [owner, member, guest]);
   const messageId = await say(member, channelId, 'ships', 'x'.repeat(9_500));
@@ -38,7 +38,7 @@ export async function makeHoard({ app, ...on }: InProcess): Promise<Hoard> {
     messageId,
     sql: (statement, ...values) => {
       const all = [people.realm.id, member.id, ...values];
-      // Not every statement names both.
+      // Some statements use only one of the first two parameters.
       const used = `WITH given AS (SELECT $1::int, $2::int) ${statement}`;
       return app.db.$executeRawUnsafe(used, ...all);
     },
@@ -47,7 +47,7 @@ export async function makeHoard({ app, ...on }: InProcess): Promise<Hoard> {
 
 const LATER = { scheduled_delivery_timestamp: 4_102_444_800 };
 const LATER_TOO = '2100-01-01T00:00:00Z';
-/** Emoji there are, more than a message takes. */
+/** Names of existing emoji, more than fit on a message. */
 const EMOJI = ['octopus', 'tada', 'heart', 'rocket', 'sushi', 'cat'];
 
 const draftOf = (content: string) => ({ type: '', to: [], topic: '', content });
@@ -98,7 +98,7 @@ const channels = {
   rest: ({ member }: Hoard, i: number) =>
     i % 2 === 0
       ? member.rest('POST', '/channels/create', { name: `new ${i}`, subscribers: [] })
-      : // The other way to make one.
+      : // The second endpoint that creates channels.
         member.rest('POST', '/users/me/subscriptions', { subscriptions: [{ name: `new ${i}` }] }),
   graphql: (_: Hoard, i: number) => ['createChannel', { name: `new ${i}` }] as const,
 };
@@ -118,7 +118,7 @@ const emoji = {
   graphql: (_: Hoard, i: number) => ['addCustomEmoji', { name: `new${i}`, image: PNG }] as const,
 };
 
-/** Every total that refuses what is more. */
+/** Every total with an enforced limit. */
 export const PILES: Readonly<Record<string, Pile>> = {
   drafts: {
     ...drafts,
@@ -202,7 +202,7 @@ export const PILES: Readonly<Record<string, Pile>> = {
     free: ({ member }) => member.ok('DELETE', '/navigation_views/view1'),
   },
   user_topics: {
-    // The one they wrote in is followed already.
+    // The topic of the member's own message is already followed.
     fill: ({ sql, channelId }) =>
       sql(
         `INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
@@ -223,7 +223,7 @@ export const PILES: Readonly<Record<string, Pile>> = {
     rest: ({ member }, i) => member.rest('POST', '/bots', { full_name: `new ${i}`, short_name: `new${i}` }),
     graphql: (_, i) => ['createBot', { fullName: `new ${i}`, shortName: `new${i}` }],
     held: heldBy('user_account', 'bot_owner_id = $1'),
-    // Given away. Another cannot give them theirs.
+    // Transfers the bot to the owner. The member cannot transfer it to another user.
     free: async ({ member, owner }) => {
       const { members } = await owner.ok('GET', '/users');
       const { user_id: bot } = members.find((user: { bot_owner_id: number }) => user.bot_owner_id === member.id);
@@ -250,7 +250,7 @@ export const PILES: Readonly<Record<string, Pile>> = {
   },
   channels: {
     ...channels,
-    // One is there already.
+    // One channel already exists.
     fill: ({ sql }) => sql(channels.fill('NULL'), 4_999),
     held: heldBy('channel', 'realm_id = (SELECT realm_id FROM user_account WHERE id = $1)'),
     free: "DELETE FROM channel WHERE realm_id = $1 AND name = 'channel 1'",
@@ -307,6 +307,20 @@ export const PILES: Readonly<Record<string, Pile>> = {
         ...{ emoji_code: `${member.id}-1`, reaction_type: 'unicode_emoji' },
       }),
   },
+  reactions_per_message: {
+    ...reactions,
+    fill: ({ sql, messageId }) =>
+      sql(
+        `, crowd AS (
+           INSERT INTO user_account (realm_id, email, full_name)
+           SELECT $1, 'crowd' || n || '@example.com', 'crowd ' || n FROM generate_series(1, 100) AS n RETURNING id)
+         INSERT INTO reaction (realm_id, message_id, user_id, emoji_name, emoji_code, reaction_type)
+         SELECT $1, $3::bigint, crowd.id, 'x', 'c' || e, 'unicode_emoji' FROM crowd, generate_series(1, 50) AS e`,
+        messageId,
+      ),
+    held: heldBy('reaction', 'realm_id = (SELECT realm_id FROM user_account WHERE id = $1)'),
+    free: `DELETE FROM reaction WHERE realm_id = $1 AND id = (SELECT max(id) FROM reaction WHERE realm_id = $1)`,
+  },
   emoji_per_message: {
     ...reactions,
     fill: ({ sql, messageId, owner, administrator, moderator, guest }) =>
@@ -319,6 +333,6 @@ export const PILES: Readonly<Record<string, Pile>> = {
   },
 };
 
-/** Things for the organisation's owner to add; all others are the member's. */
+/** Kinds of objects that the organization's owner adds. The member adds all others. */
 const OF_OWNER = ['channel_folders', 'custom_profile_fields', 'realm_domains'];
 export const adderOf = (name: string, { owner, member }: Hoard): Person => (OF_OWNER.includes(name) ? owner : member);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Json } from './http.ts';
 import type { ServerProcess } from './process.ts';
 
-/** Runs shell as it is printed on the pages of a demo, in a folder of its own. */
+/** Runs shell code as printed on the pages of a demo, in a temporary folder. */
 export class PrintedCalls implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'printed-'));
   readonly #env: Record<string, string | undefined>;
@@ -15,7 +15,7 @@ export class PrintedCalls implements Disposable {
     this.#env = { PATH: process.env['PATH'], URL: url, EMAIL: users[0].email, KEY: users[0].api_key };
   }
 
-  /** @param shell Default: bash. */
+  /** @param shell Default: bash. @returns The output. The code is killed after 60 s. */
   run(code: string, shell: readonly string[] = ['bash', '-c']): { stdout: string; stderr: string } {
     const [program = '', ...flags] = shell;
     const quiet = code.replaceAll(/\bcurl (?!-s)/g, 'curl -sS ');
@@ -33,7 +33,7 @@ export class PrintedCalls implements Disposable {
   }
 }
 
-/** The reply of a call, which is the last that it says. @throws Error when it says no JSON. */
+/** Returns the response of a call, which is the last line of its output. @throws {Error} If that line is not JSON. */
 export const replyOf = ({ stdout, stderr }: { stdout: string; stderr: string }): Json => {
   try {
     return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
@@ -42,16 +42,16 @@ export const replyOf = ({ stdout, stderr }: { stdout: string; stderr: string }):
   }
 };
 
-/** Our choice: of a list as many as show that it is one. */
+/** Number of rows that the reference shows of a list: enough to show that it is one. */
 const MAX_ROWS = 2;
 
-/** A reply as the reference shows it: no secret, no port of a test, and of a long list its beginning. */
+/** Returns a response as the reference shows it: without secrets and test ports, and with lists shortened. */
 export function shownReply(value: unknown, name = ''): unknown {
   if (typeof value === 'string') {
     return name === 'api_key' ? 'THEIR_API_KEY' : value.replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:4000');
   }
   if (Array.isArray(value)) {
-    // What has elements of several types is no list.
+    // An array with elements of several types is a tuple, not a list.
     const isList = value.every((row) => typeof row === typeof value[0]);
     return value.slice(0, isList ? MAX_ROWS : undefined).map((row) => shownReply(row));
   }

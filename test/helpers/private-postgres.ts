@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './process.ts';
 
-/** Where distributions put it. */
+/** Installation folders of PostgreSQL in common distributions. */
 const PLACES = ['/usr/lib/postgresql', '/usr/pgsql'];
 
-/** The folder of PostgreSQL's own commands, the newest there are; undefined where there are none. */
+/** Returns the folder with the commands of the newest PostgreSQL version. Undefined if none is installed. */
 export function postgresCommands(): string | undefined {
   const found = PLACES.filter(existsSync).flatMap((place) =>
     readdirSync(place).map((name) => join(place, name, 'bin')),
@@ -15,7 +15,7 @@ export function postgresCommands(): string | undefined {
   return found.filter((folder) => existsSync(join(folder, 'initdb'))).at(-1);
 }
 
-/** A PostgreSQL server of a test's own, run by the user "postgres". */
+/** A PostgreSQL server for one test. Runs as the operating system user "postgres". */
 export class PrivatePostgres implements Disposable {
   readonly url: string;
   readonly #folder = mkdtempSync(join(tmpdir(), 'chat-test-pg-'));
@@ -39,7 +39,13 @@ export class PrivatePostgres implements Disposable {
     this.#run('pg_ctl', ['-D', this.#data, '-w', '-o', options, '-l', join(this.#folder, 'log'), 'start']);
   }
 
-  /** @param place An empty folder for its tables. Its journal, without which no server runs, is elsewhere. */
+  /**
+   * Starts a server.
+   *
+   * @param place An empty folder for its tables. The write-ahead log is in another folder, because no server runs
+   * without it.
+   * @throws {Error} If PostgreSQL is not installed.
+   */
   static async start(place: string): Promise<PrivatePostgres> {
     const commands = postgresCommands();
     if (commands === undefined) throw new Error('PostgreSQL is not installed here');

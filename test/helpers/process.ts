@@ -10,38 +10,42 @@ import { createDatabase } from './database.ts';
 import type { SmallMemory } from './small-memory.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** A first start makes the database and migrates it, on a machine where other tests run. */
+/**
+ * Maximum duration of a start, in milliseconds. The first start creates and migrates the database while other tests
+ * run.
+ */
 const START_MS = 60_000;
 
-/** Ends the process when the one that started it ends, however that ends: the pipe between them closes. */
+/** Kills the process when its parent ends for any reason: the pipe between them closes. */
 const DIE_WITH_PARENT = `data:text/javascript,process.stdin.on('close',()=>process.kill(process.pid,'SIGKILL')).resume().unref()`;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ServerOptions {
   /**
-   * On top of a test server's own environment; undefined takes a variable away. Where DATABASE_URL is set for the tests
-   * and not here, the server gets a database of its own there, dropped in the end.
+   * Variables in addition to the defaults of a test server. Undefined removes a variable. If DATABASE_URL is set for
+   * the tests but not here, the server gets its own database there, which is dropped on disposal.
    */
   readonly env?: Environment;
-  /** Default: a new one, removed in the end. */
+  /** Default: a new folder, removed on disposal. */
   readonly dataDir?: string;
-  /** What it has to do with. */
+  /** Memory limit of the process. */
   readonly memory?: SmallMemory;
 }
 
-/** What a test server runs with: its own data, nothing made up, events that come quickly. */
+/** Default environment of a test server: its own data, no demo data, frequent events. */
 const DEFAULTS: Environment = {
   HOST: '127.0.0.1',
   EXTERNAL_HOST: undefined,
   DEMO: 'off',
-  // Also where a database address is given: the tests ask strangers' questions of the schema.
+  // Set explicitly, because the default is off with an external database and some tests introspect the schema without
+  // credentials.
   ANONYMOUS_INTROSPECTION: 'on',
   LOG_LEVEL: 'warn',
-  // What is tested is not how long it takes; what is, says so.
+  // A low cost keeps tests fast. Tests of hashing set their own.
   PASSWORD_HASH_COST: '1024',
   CHECK_REPLIES: 'on',
-  // All tests come from one address, and many of one person.
+  // All tests use one address, and many requests come from one user.
   RATE_LIMIT_PER_USER: 'off',
   RATE_LIMIT_PER_IP: 'off',
   SOCKETS_PER_USER: 'off',
@@ -51,22 +55,22 @@ const DEFAULTS: Environment = {
   EVENT_QUEUE_WRITE_SECONDS: '1',
 };
 
-/** For servers of which it is asked how long they take: as people run them, but for what keeps a test from asking. */
+/** Environment for servers whose response times are measured: as in production, except for settings that tests need. */
 export const AS_SERVED: Environment = { PASSWORD_HASH_COST: undefined, CHECK_REPLIES: undefined };
 
-/** For servers whose metrics a test reads, which with a database of their own are told to nobody without a token. */
+/** Environment for servers whose metrics a test reads. With an external database, metrics require a token. */
 export const METRICS = {
   env: { METRICS_TOKEN: 'a token of the tests' },
   headers: { authorization: 'Bearer a token of the tests' },
 } as const;
 
-/** A server process of the test's own, on a port it keeps. */
+/** A server process for one test, on a fixed port. */
 export class ServerProcess implements AsyncDisposable {
   readonly port: number;
   readonly dataDir: string;
   readonly #env: Environment;
   readonly #memory: SmallMemory | undefined;
-  /** What goes when the server does. */
+  /** Resources to dispose of together with the server. */
   readonly #own: AsyncDisposableStack;
   #child: ChildProcess;
 
@@ -79,7 +83,7 @@ export class ServerProcess implements AsyncDisposable {
     this.#child = this.#spawn();
   }
 
-  /** Resolves when the server is ready to serve. */
+  /** Starts a server. Resolves when it is ready. @throws {Error} If it ends, or is not ready in 60 s. */
   static async start({ env = {}, dataDir, memory }: ServerOptions = {}): Promise<ServerProcess> {
     const own = new AsyncDisposableStack();
     const directory = dataDir ?? newDataDir();
@@ -91,7 +95,7 @@ export class ServerProcess implements AsyncDisposable {
         await server.#ready();
         return server;
       } catch (error) {
-        // Somebody may have taken the port since it was found free.
+        // Another process may have taken the port meanwhile.
         if (attempt < 3 && server.log().includes('EADDRINUSE')) continue;
         await server[Symbol.asyncDispose]();
         throw error;
@@ -103,28 +107,28 @@ export class ServerProcess implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Of the running process; undefined when there is none. */
+  /** Id of the running process. Undefined if it is not running. */
   get pid(): number | undefined {
     return this.#isRunning() ? this.#child.pid : undefined;
   }
 
-  /** What the server wrote so far, over all its lives. */
+  /** Returns the output of the server since its first start. */
   log(): string {
     return readFileSync(join(this.dataDir, 'server.log'), 'utf8');
   }
 
-  /** As a power cut for the process: nothing gets written any more. */
+  /** Kills the process without a shutdown, so nothing more is written. */
   async kill9(): Promise<void> {
     await this.#end('SIGKILL');
   }
 
-  /** As an operator stops it. Resolves with its exit code; null when it had to be killed. */
+  /** Stops the server as an operator does. Resolves with its exit code, or null if it had to be killed after 15 s. */
   async stop(): Promise<number | null> {
     await this.#end('SIGTERM');
     return this.#child.exitCode;
   }
 
-  /** Starts it again, on the same port and data. */
+  /** Restarts the server on the same port and data. */
   async restart(): Promise<void> {
     await this.stop();
     this.#child = this.#spawn();
@@ -181,7 +185,7 @@ async function databaseOf(env: Environment, own: AsyncDisposableStack): Promise<
   return { DATABASE_URL: url, SECRET_KEY: randomBytes(32).toString('hex') };
 }
 
-/** A port that nobody had a moment ago. */
+/** Returns a port that was free when it was tested. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');

@@ -11,7 +11,7 @@ interface Ended {
   readonly said: string;
 }
 
-/** A folder of the test's own. */
+/** Creates a folder that is removed at the end of the test. */
 export function testFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'chat-test-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
@@ -19,9 +19,9 @@ export function testFolder(): string {
 }
 
 /**
- * Runs what the operator runs, to its end, in a working directory of its own and with no environment but this.
+ * Runs a program of the operator until it ends, by default in a new working directory, with only the given environment.
  *
- * @param args The program in `src`, and its arguments.
+ * @param args Path of the program in `src`, and its arguments.
  */
 export function runProgram(
   args: readonly string[],
@@ -31,7 +31,7 @@ export function runProgram(
   const [script = '', ...rest] = args;
   const command = ['--disable-warning=ExperimentalWarning', join(ROOT, 'src', script), ...rest];
   return new Promise((resolve) => {
-    execFile(process.execPath, command, { cwd, env, timeout: 60_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, command, { cwd, env, timeout: 150_000 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), said: `${stdout}${stderr}`.trim() });
     });
   });

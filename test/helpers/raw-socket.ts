@@ -4,13 +4,13 @@ import { WebSocket } from 'ws';
 import type { Json } from './http.ts';
 import type { Visitor } from './person.ts';
 
-/** Why a socket was closed. */
+/** Close code and reason of a socket. */
 export interface Closing {
   readonly code: number;
   readonly reason: string;
 }
 
-/** A socket that says what the test says, in whatever order, and keeps what it is told until the test asks for it. */
+/** A WebSocket that sends arbitrary messages in any order. Received messages are kept until the test reads them. */
 export class RawSocket implements AsyncDisposable {
   readonly closed: Promise<Closing>;
   readonly #socket: WebSocket;
@@ -32,7 +32,7 @@ export class RawSocket implements AsyncDisposable {
     });
   }
 
-  /** @param headers Of the handshake, besides. */
+  /** Opens a socket. @param headers Additional headers of the handshake. */
   static async open(
     { url, host }: Visitor,
     protocols: string | string[] = 'graphql-transport-ws',
@@ -45,9 +45,9 @@ export class RawSocket implements AsyncDisposable {
   }
 
   /**
-   * A socket the server has acknowledged, with these credentials.
+   * Opens a socket and completes `connection_init` with the visitor's credentials.
    *
-   * @param params Of `connection_init`, besides.
+   * @param params Additional fields of the payload of `connection_init`.
    */
   static async connected(visitor: Visitor, params: object = {}): Promise<RawSocket> {
     const socket = await RawSocket.open(visitor);
@@ -56,7 +56,7 @@ export class RawSocket implements AsyncDisposable {
     return socket;
   }
 
-  /** @param message An object goes as JSON text, text and bytes as they are. */
+  /** Sends a message. @param message Objects are sent as JSON, text and bytes unchanged. */
   send(message: object | string | Buffer): void {
     this.#socket.send(typeof message === 'object' && !Buffer.isBuffer(message) ? JSON.stringify(message) : message);
   }
@@ -65,7 +65,10 @@ export class RawSocket implements AsyncDisposable {
     this.send({ id, type: 'subscribe', payload: { query, variables } });
   }
 
-  /** The next message of this type, or of any; what comes before it is dropped. */
+  /**
+   * Returns the next message, optionally of one type. Earlier messages are dropped. @throws {Error} If the socket
+   * closes first.
+   */
   async next(type?: string): Promise<Json> {
     for (;;) {
       const message = this.#messages.shift();
@@ -78,17 +81,17 @@ export class RawSocket implements AsyncDisposable {
     }
   }
 
-  /** A ping of WebSocket itself, which its answer repeats. */
+  /** Sends a WebSocket ping. The pong repeats its payload. */
   ping(payload: string): void {
     this.#socket.ping(payload, undefined, () => {});
   }
 
-  /** Resolves when what was sent is on its way, or never will be. */
+  /** Resolves when all sent data has left the process, or the socket is closed. */
   async written(): Promise<void> {
     while (this.#socket.bufferedAmount > 0 && this.#socket.readyState === WebSocket.OPEN) await sleep(5);
   }
 
-  /** Reads nothing more, so that what is sent piles up on its way. */
+  /** Stops reading, so that the server's outbound backlog grows. */
   stopReading(): void {
     this.#socket.pause();
   }
@@ -97,7 +100,7 @@ export class RawSocket implements AsyncDisposable {
     this.#socket.resume();
   }
 
-  /** Breaks the connection, as a network does: nothing is said. */
+  /** Closes the connection abruptly, without a closing handshake. */
   cut(): void {
     this.#socket.terminate();
   }

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
 import { applyEvent, CHANNEL_LISTS, type ClientOptions, type ClientState, stateOf } from './client-state.ts';
 import type { Json } from './http.ts';
-import { IS_WHOLE } from './part.ts';
 import type { Person } from './person.ts';
 
 const CAPABILITIES = [
@@ -20,7 +19,7 @@ const CAPABILITIES = [
   'individual_emoji_changes',
 ];
 
-/** A kind of client: what it registers with. */
+/** A kind of client, by its registration parameters. */
 export interface Client extends ClientOptions {
   readonly name: string;
   readonly client_gravatar: boolean;
@@ -30,7 +29,7 @@ export interface Client extends ClientOptions {
 
 const capable = Object.fromEntries(CAPABILITIES.map((name) => [name, true]));
 
-/** The newest client there is: it can handle everything, and wants everything. */
+/** The newest client: all capabilities, all data. */
 export const MODERN: Client = {
   name: 'all capabilities',
   include_subscribers: 'true',
@@ -39,7 +38,7 @@ export const MODERN: Client = {
   client_capabilities: capable,
 };
 
-/** The oldest: it says nothing of itself. */
+/** The oldest client: it sends no capabilities. */
 export const LEGACY: Client = {
   name: 'no capabilities',
   include_subscribers: 'false',
@@ -47,7 +46,7 @@ export const LEGACY: Client = {
   apply_markdown: false,
 };
 
-/** In between: it says that it can do nothing, and takes what lists it gets. */
+/** A client that declares capabilities as false, and accepts partial lists of subscribers. */
 export const PARTIAL: Client = {
   name: 'no capabilities, partial subscribers',
   include_subscribers: 'partial',
@@ -56,7 +55,7 @@ export const PARTIAL: Client = {
   client_capabilities: { ...Object.fromEntries(CAPABILITIES.map((name) => [name, false])), archived_channels: true },
 };
 
-/** The other way round: lists for a client that can do nothing else. */
+/** A client without capabilities that requests full lists of subscribers. */
 export const LEGACY_WITH_LISTS: Client = {
   ...LEGACY,
   name: 'no capabilities, all subscribers',
@@ -65,32 +64,19 @@ export const LEGACY_WITH_LISTS: Client = {
 
 export const CLIENTS: readonly Client[] = [MODERN, LEGACY];
 
-/**
- * Who looks on, and with what: every viewer with every client. Where not all is tried, what a viewer sees and how a
- * client is told are taken for matters of their own: of many viewers, some look on, one with this client and the next with that.
- *
- * @param turn Another for each check, so that over all of them everybody has everything.
- */
-function pairsOf(viewers: readonly Person[], clients: readonly Client[] = CLIENTS, turn: number) {
-  const isSpared = (i: number, j: number) => !sparesNobody(viewers) && (i + j + turn) % (clients.length + 1) !== 0;
-  return viewers.flatMap((viewer, i) =>
-    clients.filter((_, j) => !isSpared(i, j)).map((client) => ({ viewer, client })),
-  );
-}
+/** Returns all combinations of viewer and client. */
+const pairsOf = (viewers: readonly Person[], clients: readonly Client[] = CLIENTS) =>
+  viewers.flatMap((viewer) => clients.map((client) => ({ viewer, client })));
 
-const sparesNobody = (viewers: readonly Person[]) => IS_WHOLE || viewers.length <= 2;
-
-let turns = 0;
-
-/** Something in the state that no event tells, by the interface's own rules. */
+/** State that no event updates, by the rules of the interface. */
 export interface Untold {
   readonly fields?: readonly string[];
-  /** Of channels, in whatever list. */
+  /** Fields of channels, in all lists. */
   readonly channelFields?: readonly string[];
   readonly reason: string;
 }
 
-/** All of it. What stands here is not compared after acts that name it. */
+/** All such state. It is not compared after acts that name it. */
 export const UNTOLD = {
   rightsOfRole: {
     fields: [
@@ -130,27 +116,27 @@ export const UNTOLD = {
 } satisfies Record<string, Untold>;
 
 export interface ReplayOptions {
-  /** For every viewer. Default: the newest and the oldest. */
+  /** Clients of every viewer. Default: the newest and the oldest. */
   readonly clients?: readonly Client[];
-  /** What these acts change and no event tells. */
+  /** State that these acts change without an event. */
   readonly untold?: readonly Untold[];
-  /** Data groups compared after each step; after the last one it is all. */
+  /** Data groups to compare after each step. After the last step all are compared. */
   readonly groups?: readonly string[];
 }
 
-/** Something done to the service. */
+/** A change made through the service. */
 export type Act = () => Promise<unknown>;
 
-/** What acts on channels and subscriptions change. */
+/** Data groups that acts on channels and subscriptions change. */
 export const CHANNEL_GROUPS = ['stream', 'subscription', 'default_streams'];
 
 /**
- * Checks that events tell the whole story of `acts`: a client that fetched the state before each and applied the events
- * since must hold what a client that arrives after it fetches. For every viewer, with more than one kind of client. An act of
- * which nobody hears anything is an error: it proves nothing.
+ * Checks that events describe `acts` completely. The state fetched before an act, with later events applied, must equal
+ * the state fetched after it. Runs for every viewer, with more than one kind of client.
  *
- * @param acts One act, or several by name, one after the other. What is done together is compared together: that is
- *   quicker, and proves as much where the acts change different things.
+ * @param acts One act, or several by name, in order. Acts in one array are compared together, which is faster and
+ * proves as much if they change different things.
+ * @throws {Error} If no viewer receives an event of an act: such a check proves nothing.
  */
 export async function expectReplay(
   viewers: Person | readonly Person[],
@@ -158,16 +144,14 @@ export async function expectReplay(
   { clients, untold = [], groups }: ReplayOptions = {},
 ): Promise<void> {
   const all = [viewers].flat();
-  const isWhole = sparesNobody(all);
-  let observers = await Promise.all(pairsOf(all, clients, turns++).map(observe));
+  let observers = await Promise.all(pairsOf(all, clients).map(observe));
   const steps = Object.entries(typeof acts === 'function' ? { 'the act': acts } : acts);
   for (const [i, [name, act]] of steps.entries()) {
     for (const one of [act].flat()) await one();
     for (const { viewer } of observers.slice(0, 1)) await settle(viewer);
     const step = { name, untold, groups: i < steps.length - 1 ? groups : undefined };
     const checked = await Promise.all(observers.map((observer) => check(observer, step)));
-    // Where some are spared, it may be they whom the act is told to.
-    if (isWhole && checked.every(({ events }) => events.length === 0)) throw new Error(`Nobody heard of ${name}`);
+    if (checked.every(({ events }) => events.length === 0)) throw new Error(`No viewer received an event of ${name}`);
     observers = checked.map(({ fresh }) => fresh);
   }
 }
@@ -176,7 +160,7 @@ export async function expectReplay(
 interface Observer {
   readonly viewer: Person;
   readonly client: Client;
-  /** Read from the first registration on. */
+  /** The queue of the first registration. All events are read from it. */
   readonly queueId: string;
   readonly lastEventId: number;
   readonly state: ClientState;
@@ -206,10 +190,10 @@ async function check(observer: Observer, step: Step): Promise<{ fresh: Observer;
   const events = await eventsUpTo(observer, reply.last_event_id);
   const replayed = structuredClone(observer.state);
   for (const event of events) applyEvent(replayed, event, client);
-  // What was not fetched now is compared when it is.
+  // Groups that were not fetched this time are compared after a later step.
   const state = { ...replayed, ...stateOf(reply) };
   const [told, fetched] = [withoutUntold(replayed, step), withoutUntold(state, step)];
-  // The matcher takes many times as long, and is needed for what it says of a difference alone.
+  // The matcher is much slower, and is only needed to describe a difference.
   if (!isDeepStrictEqual(told, fetched)) {
     const who = `${viewer.name} with ${client.name}, after ${step.name}: ${JSON.stringify(events)}`;
     expect(told, who).toEqual(fetched);
@@ -231,16 +215,19 @@ function withoutUntold({ ...state }: ClientState, { untold }: Step): ClientState
 const without = (element: Json, fields: readonly string[]): Json =>
   Object.fromEntries(Object.entries(element).filter(([name]) => !fields.includes(name)));
 
-/** To name a position makes the server read its log up to there: nothing committed is still on its way. */
+/**
+ * Waits until the server has read its log up to the current position, so that no committed event is pending. Polling
+ * from that position has this effect.
+ */
 async function settle(viewer: Person): Promise<void> {
   const { queue_id, last_event_id } = await viewer.register({ fetch_event_types: [] });
   await viewer.poll(queue_id, last_event_id, { dontBlock: true });
 }
 
-/** Pages end at some hundred events; a page of fewer than this was the last one. */
+/** Full pages hold several hundred events. A page with fewer than this is the last one. */
 const SHORT_PAGE = 100;
 
-/** Everything the queue holds up to an id of the log. */
+/** Returns all events of the queue up to an id of the log. */
 async function eventsUpTo({ viewer, queueId, lastEventId }: Observer, until: number): Promise<Json[]> {
   const events: Json[] = [];
   for (let after = lastEventId; ; ) {

@@ -5,14 +5,14 @@ import type { Names } from './scene.ts';
 export type { RestCall } from './calls/feature.ts';
 
 /**
- * Calls of every endpoint that the organisation's owner may make one after the other: together they give each parameter.
- * With the names of things that are not there they are calls that have to be refused, or come to nothing.
+ * Calls of every endpoint, in an order in which the organization's owner can make them. Together they set each
+ * parameter. With names of nonexistent objects they must be refused or have no effect.
  */
 export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly RestCall[]>> = gather(
   ALL_CALLS.map(({ rest }) => rest),
 );
 
-/** The path with its slots filled. */
+/** Returns the path with its slots filled in. */
 export function pathOf(path: string, { slots = {} }: RestCall): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(slots[name])));
 }

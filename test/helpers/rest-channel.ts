@@ -1,6 +1,6 @@
 import type { Json } from './http.ts';
 
-/** What GraphQL is asked of a channel to say it in REST's words; with `GROUP_FRAGMENT`. */
+/** The GraphQL fields of a channel that correspond to REST. Requires `GROUP_FRAGMENT`. */
 export const CHANNEL_FIELDS = `databaseId name description renderedDescription isPrivate isWebPublic historyPublicToSubscribers
   isArchived isRecentlyActive weeklyTraffic topicsPolicy messageRetentionDays createdAt creator { databaseId }
   folder { databaseId } subscriberCount permissions { canSendMessage { ...G } canAdministerChannel { ...G } }`;
@@ -11,7 +11,7 @@ const toRestSetting = ({ group, directMembers, directSubgroups }: Json) =>
   group === null
     ? { direct_members: numbers(directMembers), direct_subgroups: numbers(directSubgroups) }
     : group.databaseId;
-/** The channel as REST has it. */
+/** Converts a channel from GraphQL to REST. */
 export const toRestChannel = (channel: Json) => ({
   ...{ stream_id: channel.databaseId, name: channel.name, description: channel.description },
   ...{ rendered_description: channel.renderedDescription, invite_only: channel.isPrivate },

@@ -1,6 +1,6 @@
 import { html as names, parseFragment, serialize, type DefaultTreeAdapterTypes as Tree } from 'parse5';
 
-/** What an element may have: each attribute with what its value may be. */
+/** Allowed attributes of an element, with the pattern of their values. */
 type Attributes = Readonly<Record<string, RegExp>>;
 
 const URL =
@@ -8,7 +8,7 @@ const URL =
 const ANY = /^/;
 const NUMBER = /^[1-9]\d*$/;
 
-/** Elements of rendered text, and their attributes; `class` is told apart below. */
+/** Allowed elements of rendered text, with their attributes. */
 const ELEMENTS: Readonly<Record<string, Attributes>> = {
   a: { href: URL, title: ANY, class: /^(?:stream|stream-topic|message-link)$/, 'data-stream-id': NUMBER },
   blockquote: {},
@@ -53,12 +53,12 @@ const ELEMENTS: Readonly<Record<string, Attributes>> = {
   ul: {},
 };
 
-/** Lengths, colours and words: nothing that loads, runs, or covers what others wrote. */
+/** Lengths, colors and keywords. Excludes styles that load or execute something, or cover other content. */
 const FORMULA_STYLE =
   /^(?:(?:height|width|min-width|top|bottom|left|vertical-align|margin-(?:left|right)|padding-left|border-(?:bottom|right|top)-width|border-(?:top|right|bottom|left)|color|background-color|border-color|position|font-size|transform|border(?:-style|-width)?):[ #\w.%()-]{1,40};)*$/;
 const WORD = /^[\w .#%+-]*$/;
 
-/** Within formulas: elements and attributes of MathML, SVG and of the formula's own spans. */
+/** Allowed elements and attributes within formulas: MathML, SVG and the spans of the math engine. */
 const FORMULA_ELEMENTS: ReadonlySet<string> = new Set(
   (
     'span svg path line annotation math menclose merror mfrac mi mlabeledtr mn mo mover mpadded mphantom mroot mrow ms ' +
@@ -85,7 +85,7 @@ const FORMULA_ATTRIBUTES: Attributes = {
   ),
 };
 
-/** What a browser puts right silently, and what says nothing about markup: a text may hold any character. */
+/** Parse errors that browsers correct silently and that do not concern markup. Texts can contain any character. */
 const HARMLESS: ReadonlySet<string> = new Set([
   'control-character-in-input-stream',
   'noncharacter-in-input-stream',
@@ -95,10 +95,10 @@ const HARMLESS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads HTML as a browser does, knowing nothing of what wrote it, and tells what must not be in a rendered text.
+ * Parses HTML as a browser does, independently of the renderer, and reports parts that rendered text must not contain.
  *
- * @returns One line for each violation: an element, attribute or address outside of the list; HTML that is not
- *   well-formed; and HTML that a browser reads differently once it has written it down.
+ * @returns One line for each violation: an element, attribute or address that is not allowed, HTML that is not
+ * well-formed, or HTML that a browser parses differently after serializing it.
  */
 export function violationsOf(html: string): string[] {
   const violations: string[] = [];
@@ -145,7 +145,7 @@ function check(node: Tree.ChildNode, where: Where): void {
 
 const attribute = (element: Tree.Element, name: string) => element.attrs.find((a) => a.name === name)?.value ?? '';
 
-/** The elements as they nest: "<p<br><em>>". */
+/** Returns the nesting of elements: "<p<br><em>>". */
 function outlineOf(nodes: readonly Tree.ChildNode[]): string {
   return nodes.map((node) => ('tagName' in node ? `<${node.tagName}${outlineOf(node.childNodes)}>` : '')).join('');
 }
@@ -153,7 +153,10 @@ function outlineOf(nodes: readonly Tree.ChildNode[]): string {
 const TAG = /<(\/?)([a-zA-Z][^\s/>]*)(?:[^"'>]|"[^"]*"|'[^']*')*?(\/?)>/g;
 const VOID: ReadonlySet<string> = new Set(['br', 'hr', 'img']);
 
-/** The same from the tags as they are written: a browser that finds another order has put them right. */
+/**
+ * Returns the nesting of the tags as written. A different nesting in the parsed tree means that the browser corrected
+ * it.
+ */
 function tagsOf(html: string): string {
   return [...html.matchAll(TAG)]
     .map(([, slash, name = '', selfClosing]) => {

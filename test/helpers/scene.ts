@@ -3,79 +3,79 @@ import { runCommand } from './control.ts';
 import { numberOf } from './global-ids.ts';
 import type { Json } from './http.ts';
 import { PNG } from './pictures.ts';
-import { type Organisation, organisation, serverOf } from './server.ts';
+import { type Organization, organization, serverOf } from './server.ts';
 
-/** What a call can name: one of each kind. Names of things that are not there are like those of things that are. */
+/** The names and ids that calls can contain, one of each kind. Names of nonexistent objects have the same form. */
 export interface Names {
   readonly channelId: number;
   readonly channelName: string;
-  /** A channel in the archive. */
+  /** An archived channel. */
   readonly archivedId: number;
   readonly folderId: number;
   readonly userId: number;
   readonly email: string;
-  /** Of somebody with a password: OWNER_PASSWORD. */
+  /** Address of the owner, who has a password: OWNER_PASSWORD. */
   readonly username: string;
-  /** Of somebody nobody else names. */
+  /** A user to whom no other name refers. */
   readonly leaverId: number;
   readonly botId: number;
   readonly groupId: number;
-  /** The group of all members. */
+  /** The system group of all members. */
   readonly membersGroupId: number;
-  /** The group of all, guests included. */
+  /** The system group of all users, including guests. */
   readonly everyoneGroupId: number;
-  /** A group that somebody made. */
+  /** A group that the owner created. */
   readonly customGroupId: number;
-  /** Another one, which nobody else names. */
+  /** A second such group, to which no other name refers. */
   readonly idleGroupId: number;
-  /** A private channel, where reports go. */
+  /** A private channel that receives reports. */
   readonly moderationChannelId: number;
   readonly draftId: number;
   readonly snippetId: number;
   readonly messageId: number;
-  /** A message among people. */
+  /** A direct message. */
   readonly directMessageId: number;
   readonly conversationId: number;
-  /** Of the owner's, on the message among people. */
+  /** A reaction of the owner to the direct message. */
   readonly reactionId: number;
   /** A topic that the owner muted. */
   readonly userTopicId: number;
   readonly ownerId: number;
   readonly organizationId: number;
-  /** Of a custom navigation view. */
+  /** Fragment of a custom navigation view. */
   readonly fragment: string;
   readonly navigationViewId: number;
-  /** An allowed one. */
+  /** An allowed domain. */
   readonly domain: string;
   readonly domainId: number;
-  /** Of the organisation's own emoji. */
+  /** Name of a custom emoji. */
   readonly emojiName: string;
   readonly emojiId: number;
-  /** Of external accounts. */
+  /** A profile field for external accounts. */
   readonly profileFieldId: number;
-  /** Of a choice. */
+  /** A profile field with choices. */
   readonly choiceFieldId: number;
   readonly scheduledMessageId: number;
   readonly reminderId: number;
   readonly queueId: string;
-  /** Of a browser of the owner's. */
+  /** A session of the owner. */
   readonly sessionId: number;
 }
 
-/** An organisation with one of everything, all of it the owner's, who may do everything. */
-export interface Scene extends Organisation {
+/** An organization with one object of each kind. The owner owns all of them and has every permission. */
+export interface Scene extends Organization {
   readonly names: Names;
 }
 
 export const OWNER_PASSWORD = 'correct horse battery';
 
 interface SceneOptions {
-  /** Default: the server all tests share. */
+  /** Default: the server that all tests share. */
   readonly on?: ReturnType<typeof serverOf>;
 }
 
 export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise<Scene> {
-  const made = await organisation({}, { on, password: OWNER_PASSWORD });
+  const made = await organization({}, { on, password: OWNER_PASSWORD });
   const { owner, member, realm } = made;
   for (const right of ['can_create_users', 'can_change_user_emails']) {
     await runCommand(on.dataDir, 'user grant', { org: realm.subdomain, user: owner.email, right });
@@ -93,7 +93,7 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
   const snippet = await owner.ok('POST', '/saved_snippets', { title: 'title', content: 'content' });
   const greeting = { type: 'channel', to: channelId, topic: 'greetings', content: 'hello' };
   const { id: messageId } = await owner.ok('POST', '/messages', greeting);
-  // In the year 2100.
+  // A time in the year 2100.
   const later = { scheduled_delivery_timestamp: 4_102_444_800 };
   const scheduled = await owner.ok('POST', '/scheduled_messages', { ...greeting, ...later });
   const reminder = await owner.ok('POST', '/reminders', { message_id: messageId, ...later });
@@ -132,7 +132,7 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
   const onDirect = { messageId: direct.id, emojiName: 'heart' };
   const { reaction } = await owner.mutate('addReaction', onDirect, 'reaction { id }');
   await owner.ok('POST', '/user_topics', { stream_id: channelId, topic: 'muted', visibility_policy: 1 });
-  const { organization, userTopics } = await owner.query('{ organization { id } userTopics { nodes { id } } }');
+  const { organization: shown, userTopics } = await owner.query('{ organization { id } userTopics { nodes { id } } }');
   await member.ok('POST', '/users/me/presence', { status: 'active', ping_only: true });
   const leaver = await made.signUp('leaver');
   const { queue_id } = await owner.register({ fetch_event_types: [] });
@@ -150,7 +150,7 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
       botId: made.bot.id,
       email: member.email,
       username: owner.email,
-      // Of administrators: a group every permission takes.
+      // The group of administrators, which every permission accepts.
       groupId: stream.can_remove_subscribers_group,
       membersGroupId,
       everyoneGroupId,
@@ -165,7 +165,7 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
       reactionId: numberOf(reaction.id),
       userTopicId: numberOf(userTopics.nodes[0].id),
       ownerId: owner.id,
-      organizationId: numberOf(organization.id),
+      organizationId: numberOf(shown.id),
       fragment,
       navigationViewId,
       domain,
@@ -182,7 +182,7 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
   };
 }
 
-/** Names of nothing at all. */
+/** Names and ids of nonexistent objects. */
 export const nothing = (id = 2_000_000_000): Names => ({
   channelId: id,
   channelName: `no channel of ${randomUUID()}`,
@@ -222,9 +222,9 @@ export const nothing = (id = 2_000_000_000): Names => ({
   sessionId: id,
 });
 
-/** All there is in the organisation, as its owner and a member see it. */
-export async function contentsOf({ owner, member }: Organisation): Promise<Json> {
+/** Returns the state of the organization as its owner and a member see it. */
+export async function contentsOf({ owner, member }: Organization): Promise<Json> {
   const [ofOwner, ofMember] = await Promise.all([owner, member].map((person) => person.register()));
-  // The two registrations are all that may differ from one time to the next, and the time.
+  // Omits the fields that differ between two registrations.
   return [ofOwner, ofMember].map(({ queue_id: _, last_event_id: _id, server_timestamp: _time, ...state }) => state);
 }

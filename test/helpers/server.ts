@@ -7,25 +7,25 @@ import { type ServerOptions, ServerProcess } from './process.ts';
 export const ROLES = { owner: 100, administrator: 200, moderator: 300, member: 400, guest: 600 } as const;
 export type RoleName = keyof typeof ROLES;
 
-/** Where an organisation is served. */
+/** The server of an organization. */
 interface Place {
   readonly url: string;
   readonly dataDir: string;
 }
 
-/** The server all tests share. */
+/** Returns the server that all tests share. */
 export const serverOf = (): Place => inject('server');
 
 export interface Realm {
   readonly id: number;
   readonly subdomain: string;
   readonly name: string;
-  /** As the Host header names it. */
+  /** Value of the Host header. */
   readonly host: string;
 }
 
-/** An organisation of the test's own, with one person of each role and a bot of the owner's. */
-export interface Organisation {
+/** An organization for one test, with one user of each role and a bot of the owner. */
+export interface Organization {
   readonly realm: Realm;
   readonly owner: Person;
   readonly administrator: Person;
@@ -33,30 +33,30 @@ export interface Organisation {
   readonly member: Person;
   readonly guest: Person;
   readonly bot: Person;
-  /** Somebody without credentials. */
+  /** A client without credentials. */
   readonly anonymous: Visitor;
-  /** Makes one more user, as the server's operator does: everybody hears of it. */
+  /** Creates one more user with an operator command. The other users receive the usual events. */
   signUp(name: string, role?: RoleName, password?: string): Promise<Person>;
 }
 
-export interface OrganisationOptions {
-  /** Default: the server all tests share. */
+export interface OrganizationOptions {
+  /** Default: the server that all tests share. */
   readonly on?: Place;
-  /** Of the owner. Without one nobody can sign in with a password, which takes time to make. */
+  /** Password of the owner. Without one, no user can sign in with a password. Hashing it takes time. */
   readonly password?: string;
-  /** Default: one that no other has. Empty: the organisation is at the server's own address. */
+  /** Default: a new random one. Empty: the organization uses the server's own address. */
   readonly subdomain?: string;
 }
 
 /**
- * Makes an organisation under a subdomain of its own.
+ * Creates an organization, by default with a subdomain of its own.
  *
- * @param people More people who are there from the start, by name, with their roles.
+ * @param people Additional users, by name, with their roles.
  */
-export async function organisation<const P extends Readonly<Record<string, RoleName>>>(
+export async function organization<const P extends Readonly<Record<string, RoleName>>>(
   people: P = {} as P,
-  { on = serverOf(), password, subdomain = `t${randomBytes(8).toString('hex')}` }: OrganisationOptions = {},
-): Promise<Organisation & { readonly [N in keyof P]: Person }> {
+  { on = serverOf(), password, subdomain = `t${randomBytes(8).toString('hex')}` }: OrganizationOptions = {},
+): Promise<Organization & { readonly [N in keyof P]: Person }> {
   const roles = Object.keys(ROLES) as RoleName[];
   const named = Object.entries({ ...Object.fromEntries(roles.map((role) => [role, role])), ...people });
   const made = (await runCommand(on.dataDir, 'org create', {
@@ -88,7 +88,7 @@ export async function organisation<const P extends Readonly<Record<string, RoleN
       const account = { org: subdomain, name, role, email, ...(password !== undefined && { password }) };
       return toPerson((await runCommand(on.dataDir, 'user create', account)) as MadeUser, name, role);
     },
-  } as Organisation & { readonly [N in keyof P]: Person };
+  } as Organization & { readonly [N in keyof P]: Person };
 }
 
 interface MadeUser {
@@ -97,5 +97,5 @@ interface MadeUser {
   readonly api_key: string;
 }
 
-/** A server process of the test's own: `await using` it. */
+/** Starts a server process for one test: `await using` it. */
 export const startServer = (options?: ServerOptions): Promise<ServerProcess> => ServerProcess.start(options);

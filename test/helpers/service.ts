@@ -1,22 +1,24 @@
 import { createDatabase } from './database.ts';
 import { type InProcess, type InProcessOptions, startInProcess } from './in-process.ts';
-import { IS_WHOLE } from './part.ts';
 import { startServer } from './server.ts';
 
-/** A service that runs: in a process of its own, or in the test's. */
+/** A running service, in its own process or in that of the test. */
 export interface Served extends AsyncDisposable {
   readonly url: string;
   readonly dataDir: string;
 }
 
 /**
- * Starts a service with an environment of the test's own, for tests that ask it as clients do: `await using` it. In a process,
- * and on the database of the run, where every case is made; otherwise in the test's, which is a quarter of the work.
+ * Starts a service with its own environment, for tests that act as clients: `await using` it. On PostgreSQL it has a
+ * process of its own. With the embedded database it runs in the test's process, which takes a quarter of the processor time.
  */
 export const startService = (options: Required<Pick<InProcessOptions, 'env'>>): Promise<Served> =>
-  IS_WHOLE ? startServer(options) : startInProcess(options);
+  hasServer() ? startServer(options) : startInProcess(options);
 
-/** Starts a service in the test's own process, on a database of the kind that the run is made on: `await using` it. */
+/** Whether the run uses PostgreSQL. */
+const hasServer = () => (process.env['DATABASE_URL'] ?? '') !== '';
+
+/** Starts a service in the test's process, on the kind of database that the run uses: `await using` it. */
 export async function startOnDatabaseOfRun({ env = {}, ...options }: InProcessOptions = {}): Promise<InProcess> {
   const { DATABASE_URL } = process.env;
   if (DATABASE_URL === undefined || DATABASE_URL === '') return startInProcess({ env, ...options });

@@ -1,6 +1,6 @@
 import type { Setting } from '../../src/platform/setting.ts';
 
-/** A value that a setting does not begin with. */
+/** Returns a valid value of a setting that differs from its initial value. Undefined if none is found. */
 export function anotherValue({ initial, type, choices }: Setting<unknown>): unknown {
   const tried = [
     ...Object.values(choices?.values ?? {}).map(([value]) => value),

@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 
-// The fields of resources, by type: `toEqual` with one of these takes no other field, and misses none.
+// Fields of resources, by type. `toEqual` with one of these shapes fails on missing and on additional fields.
 
 export const text = expect.any(String);
 export const flag = expect.any(Boolean);
 export const integer = expect.toSatisfy(Number.isInteger, 'an integer');
-/** Not milliseconds. */
+/** A time in seconds since 1970, not in milliseconds. */
 export const unixSeconds = expect.toSatisfy(
   (value) => Number.isInteger(value) && value > 1_000_000_000 && value < 10_000_000_000,
   'UNIX seconds',
@@ -18,10 +18,10 @@ export const texts = expect.toSatisfy(
 export const html = expect.stringMatching(/^<p>.*<\/p>$/s);
 export const orNull = (shape: unknown) => expect.toBeOneOf([shape, null]);
 
-/** What every success has, with what an endpoint adds. */
+/** Returns the fields of every success, and those that the endpoint adds. */
 export const success = (added: object = {}) => ({ result: 'success', msg: '', ...added });
 
-/** What every error has, with what its code adds. */
+/** Returns the fields of every error, and those that its code adds. */
 export const failure = (code: string, added: object = {}) => ({
   result: 'error',
   msg: expect.stringMatching(/./),
@@ -29,7 +29,7 @@ export const failure = (code: string, added: object = {}) => ({
   ...added,
 });
 
-/** A refusal as most are. */
+/** Returns a refusal with status 400. */
 export const refused = (code = 'BAD_REQUEST', added: object = {}) => ({ status: 400, body: failure(code, added) });
 
 export const SUBSCRIPTION = {
@@ -39,7 +39,7 @@ export const SUBSCRIPTION = {
   ...{ wildcard_mentions_notify: orNull(flag), audible_notifications: orNull(flag) },
 };
 
-/** "2019-10-20T07:50+00:00". */
+/** Format: "2019-10-20T07:50+00:00". */
 const joined = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d\+00:00$/);
 
 export const USER = {
@@ -51,7 +51,7 @@ export const USER = {
 
 export const DRAFT = { id: integer, type: text, to: integers, topic: text, content: text, timestamp: unixSeconds };
 
-/** The original of a message. */
+/** The original version in the edit history of a message. */
 export const SNAPSHOT = {
   ...{ topic: text, content: text, rendered_content: html, timestamp: unixSeconds, user_id: orNull(integer) },
 };

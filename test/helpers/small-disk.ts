@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Whether this process may mount file systems. */
+/** Whether this process can mount file systems. */
 export function mayMount(): boolean {
   if (process.platform !== 'linux') return false;
   const folder = mkdtempSync(join(tmpdir(), 'chat-test-'));
@@ -17,7 +17,7 @@ export function mayMount(): boolean {
   }
 }
 
-/** A file system of a test's own, mounted on a folder, that can be filled to its last byte. Linux, as root. */
+/** A small file system for one test, mounted on a folder, that can be filled to the last byte. Requires Linux and root. */
 export class SmallDisk implements Disposable {
   readonly folder: string;
   readonly #filling: string;

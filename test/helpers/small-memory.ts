@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const ROOT = '/sys/fs/cgroup';
 
-/** Whether this process may hold others to a share of the machine's memory: Linux, as root. */
+/** Whether this process can limit the memory of other processes. Requires Linux and root. */
 export function mayLimitMemory(): boolean {
   try {
     new SmallMemory(64)[Symbol.dispose]();
@@ -13,13 +13,13 @@ export function mayLimitMemory(): boolean {
   }
 }
 
-/** So much memory as a container has, for what runs in it: who takes more is killed. */
+/** A memory limit for processes, as of a container. A process that exceeds it is killed. */
 export class SmallMemory implements Disposable {
   static #made = 0;
   readonly #folder: string;
 
   constructor(megabytes: number) {
-    // The first and the second version of the kernel's control groups.
+    // Version 1 and version 2 of Linux control groups.
     const [parent, limit] = existsSync(join(ROOT, 'memory'))
       ? [join(ROOT, 'memory'), 'memory.limit_in_bytes']
       : [ROOT, 'memory.max'];
@@ -28,17 +28,20 @@ export class SmallMemory implements Disposable {
     writeFileSync(join(this.#folder, limit), `${megabytes}M`);
   }
 
-  /** The command that runs another in it, from its first moment on: what a process may use decides what it does. */
+  /**
+   * Returns a command that starts a program under the limit. The limit must apply from the start, because programs adapt to the
+   * available memory.
+   */
   within(command: readonly string[]): string[] {
     return ['/bin/sh', '-c', 'echo $$ > "$0" && exec "$@"', join(this.#folder, 'cgroup.procs'), ...command];
   }
 
-  /** Of those in it that still run. */
+  /** Ids of running processes under the limit. */
   get pids(): readonly number[] {
     return readFileSync(join(this.#folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number);
   }
 
-  /** When nobody is in it any more. */
+  /** Removes the control group. Fails while processes are in it. */
   [Symbol.dispose](): void {
     rmdirSync(this.#folder);
   }

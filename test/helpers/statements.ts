@@ -3,9 +3,9 @@ import type { RowReader } from '../../src/platform/db/pg-rows.ts';
 import { driverOf, knowDriver } from '../../src/platform/db/rows.ts';
 
 /**
- * Has `around` run each statement that does not go through the ORM and is no part of a transaction.
+ * Wraps each statement that is neither executed by the ORM nor part of a transaction with `around`.
  *
- * @returns What lets them go on as before.
+ * @returns A function that removes the wrapper.
  */
 export function aroundStatements(
   { db }: Pick<App, 'db'>,

@@ -2,7 +2,7 @@ import { globalId } from './global-ids.ts';
 import type { Json } from './http.ts';
 import type { Parameters, Person, RestOptions } from './person.ts';
 
-/** Makes a channel. @returns Its id. */
+/** Creates a channel. @returns Its id. */
 export async function channelOf(
   owner: Person,
   name: string,
@@ -13,20 +13,20 @@ export async function channelOf(
   return (await owner.ok('POST', '/channels/create', { name, subscribers, ...more })).id;
 }
 
-/** Sends to a channel. @returns The message's id. */
+/** Sends a message to a channel. @returns The id of the message. */
 export async function say(person: Person, channel: number | string, topic: string, content = 'hello'): Promise<number> {
   return (await person.ok('POST', '/messages', { type: 'channel', to: channel, topic, content })).id;
 }
 
-/** Where a message to a channel goes, as GraphQL takes it. @param channel Its number, or its name. */
+/** Returns the GraphQL input for a topic as the recipient of a message. @param channel Id or name of the channel. */
 export const toTopic = (channel: number | string, name: string) => ({
   topic: { channel: typeof channel === 'number' ? { id: globalId('Channel', channel) } : { name: channel }, name },
 });
 
 export const messagesIn = (events: readonly Json[]): Json[] => events.filter(({ type }) => type === 'message');
 
-/** Waits for a message of this topic or content, as a client that listens. @returns Its event. */
-export async function heardMessage(
+/** Polls a queue until a matching message arrives. @returns The event of the message. */
+export async function receivedMessage(
   person: Person,
   { queue_id, last_event_id }: Json,
   isIt: (message: Json) => boolean,
@@ -40,9 +40,10 @@ export async function heardMessage(
 }
 
 /**
- * Schedules a message for as soon as it can be: a moment hence, and later where the request came when that was over.
+ * Schedules a message 2 seconds ahead, or 8 seconds ahead if the first request arrives too late.
  *
- * @returns Its `scheduled_message_id`.
+ * @returns The `scheduled_message_id`.
+ * @throws {Error} If the service refuses the message, or a request takes more than 8 s.
  */
 export async function scheduleSoon(person: Person, message: Parameters, options?: RestOptions): Promise<number> {
   for (const seconds of [2, 8]) {

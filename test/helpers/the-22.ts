@@ -1,4 +1,4 @@
-/** The endpoints that test/interface has a file for, in their order. */
+/** The endpoints with a file in test/interface, in order of the files. */
 export const ENDPOINTS = [
   'POST /scheduled_messages',
   'POST /users/me/subscriptions/properties',
@@ -26,11 +26,11 @@ export const ENDPOINTS = [
 
 export type EndpointName = (typeof ENDPOINTS)[number];
 
-/** What those that need no credentials answer a call without parameters. */
+/** Status of a call without parameters, for endpoints that need no credentials. */
 export const OPEN_ENDPOINTS: Readonly<Record<string, number>> = {
   'POST /jwt/fetch_api_key': 400,
   'GET /server_settings': 200,
 };
 
-/** Whether an endpoint works where the operator has set up a key or a provider only: there is `startIntegrated` for it. */
+/** Whether an endpoint works only if the operator has configured a key or a provider, as `startIntegrated` does. */
 export const isIntegrated = (name: string): boolean => /jwt|videoprovider/.test(name);

@@ -1,11 +1,11 @@
 import type { Json } from './http.ts';
 
-// What a client keeps of `unread_msgs`: what is unread in channels as an object by channel and topic.
+// The client state for `unread_msgs`. Unread messages in channels are an object keyed by channel and topic.
 
 const keyOf = (channelId: number, topic: string) => `${channelId} ${topic.toLowerCase()}`;
 const ascending = (ids: readonly number[]) => [...new Set(ids)].sort((a, b) => a - b);
 
-/** As the registration has it, in a form in which two can be compared. */
+/** Converts `unread_msgs` of a registration to a form that can be compared. */
 export function unreadOf(unread: Json): Json {
   const streams = unread.streams.map((entry: Json) => [keyOf(entry.stream_id, entry.topic), entry]);
   return { ...unread, streams: Object.fromEntries(streams) };
@@ -20,13 +20,13 @@ const entriesOf = ({ unread_msgs }: Json): Json[] => [
 const isUnread = (state: Json, id: number): boolean =>
   entriesOf(state).some(({ unread_message_ids }) => unread_message_ids.includes(id));
 
-/** Whether what is in the topic counts for nothing. */
+/** Whether messages of the topic are not counted. */
 function isMuted({ user_topics, subscriptions }: Json, { stream_id, topic }: Json): boolean {
   const policy = user_topics?.[keyOf(stream_id, topic)]?.visibility_policy ?? 0;
   return policy === 1 || (policy === 0 && subscriptions?.[stream_id]?.is_muted === true);
 }
 
-/** Drops what is empty, and counts what is left. */
+/** Removes empty entries and updates the count. */
 function tidyUp(state: Json): void {
   const unread = state.unread_msgs;
   const isFull = ({ unread_message_ids }: Json) => unread_message_ids.length > 0;
@@ -36,7 +36,7 @@ function tidyUp(state: Json): void {
   unread.count = counted.reduce((sum, { unread_message_ids }) => sum + unread_message_ids.length, 0);
 }
 
-/** Messages that are gone, or read: nothing of them is unread any more. */
+/** Removes messages that were deleted or read from the unread messages. */
 export function dropUnread(state: Json, ids: readonly number[]): void {
   if (state.unread_msgs === undefined) return;
   for (const entry of entriesOf(state)) {
@@ -46,7 +46,7 @@ export function dropUnread(state: Json, ids: readonly number[]): void {
   tidyUp(state);
 }
 
-/** Messages that stand in another topic or channel now. Where the user is not subscribed, nothing is unread. */
+/** Moves unread messages to another topic or channel. Drops them if the user is not subscribed to the channel. */
 export function moveUnread(state: Json, ids: readonly number[], channelId: number, topic: string): void {
   if (state.unread_msgs === undefined) return;
   const moved = ids.filter((id) => isUnread(state, id));
@@ -55,7 +55,7 @@ export function moveUnread(state: Json, ids: readonly number[], channelId: numbe
   if (moved.length === 0 || state.subscriptions[channelId] === undefined) return;
   const { streams } = state.unread_msgs;
   const there = streams[keyOf(channelId, topic)] ?? { stream_id: channelId, topic, unread_message_ids: [] };
-  // The topic is written as the last of the messages has it.
+  // The topic is spelled as in its newest message.
   const name = Math.max(...moved) > Math.max(...there.unread_message_ids, 0) ? topic : there.topic;
   const all = ascending([...there.unread_message_ids, ...moved]);
   streams[keyOf(channelId, topic)] = { ...there, topic: name, unread_message_ids: all };
@@ -63,7 +63,7 @@ export function moveUnread(state: Json, ids: readonly number[], channelId: numbe
   tidyUp(state);
 }
 
-/** A message whose content is another one, and may mention the user or not. */
+/** Updates whether an unread message mentions the user, after its content has changed. */
 export function remention(state: Json, id: number, flags: readonly string[]): void {
   if (state.unread_msgs === undefined || !isUnread(state, id)) return;
   const others = state.unread_msgs.mentions.filter((mention: number) => mention !== id);
@@ -72,12 +72,12 @@ export function remention(state: Json, id: number, flags: readonly string[]): vo
   state.unread_msgs.mentions = flags.includes('mentioned') || heeds ? ascending([...others, id]) : others;
 }
 
-/** Where an unread message stands: in a topic, or among people. */
+/** Location of an unread message: a topic, or a direct conversation. */
 export type UnreadPlace =
   | { readonly stream_id: number; readonly topic: string }
   | { readonly userIds: readonly number[] };
 
-/** A message that is unread, or unread again. Where the user is not subscribed, nothing is. */
+/** Adds a message that is unread, possibly again. Ignores the message if the user is not subscribed to its channel. */
 export function addUnread(state: Json, id: number, place: UnreadPlace, flags: readonly string[]): void {
   if (state.unread_msgs === undefined) return;
   dropUnread(state, [id]);
@@ -89,7 +89,7 @@ export function addUnread(state: Json, id: number, place: UnreadPlace, flags: re
   tidyUp(state);
 }
 
-/** The entry of a topic or conversation: the one there is, or a new one in its place. */
+/** Returns the entry of a topic or conversation. Inserts an empty entry if there is none. */
 function entryOf(state: Json, place: UnreadPlace): Json {
   const { streams, pms, huddles } = state.unread_msgs;
   if (!('userIds' in place)) {
@@ -112,7 +112,7 @@ function entryOf(state: Json, place: UnreadPlace): Json {
 
 const pairWith = (id: number): Json => ({ other_user_id: id, sender_id: id, unread_message_ids: [] });
 
-/** Everything is read. */
+/** Marks all messages as read. */
 export function dropAllUnread(state: Json): void {
   if (state.unread_msgs === undefined) return;
   dropUnread(
@@ -121,7 +121,7 @@ export function dropAllUnread(state: Json): void {
   );
 }
 
-/** A channel the user left, or does not see any more: what is unread there is nothing to them. */
+/** Drops the unread messages of a channel that the user has left or can no longer see. */
 export function dropUnreadIn(state: Json, channelId: number): void {
   if (state.unread_msgs === undefined) return;
   const there = entriesOf(state).filter(({ stream_id }) => stream_id === channelId);
@@ -131,7 +131,7 @@ export function dropUnreadIn(state: Json, channelId: number): void {
   );
 }
 
-/** Counts again, when it may be that something is muted, or is no more. */
+/** Updates the count after something was muted or unmuted. */
 export function recountUnread(state: Json): void {
   if (state.unread_msgs !== undefined) tidyUp(state);
 }

@@ -6,24 +6,27 @@ import type { Json } from './http.ts';
 
 const CLIENT = { id: 'chat & co', secret: 'not: very secret' };
 
-/** What an address answers instead of what it should. */
-type Answer = (response: ServerResponse) => void;
+/** Replaces the normal answer of an endpoint. */
+type ResponseHandler = (response: ServerResponse) => void;
 
-/** A provider of video calls, as OAuth 2 with PKCE has it: `await using` it. */
+/** A provider of video calls with OAuth 2 and PKCE: `await using` it. */
 export interface VideoProvider extends AsyncDisposable {
-  /** What the service is started with. */
+  /** Environment variables for the service. */
   readonly env: Readonly<Record<string, string>>;
-  /** A user who agrees. @returns Where their browser is sent: with a code. */
+  /**
+   * Simulates a user's consent. @returns The redirect address, with a code. @throws {Error} If the parameters are
+   * wrong.
+   */
   agree(authorizeUrl: string): string;
-  /** How often each address was asked. */
+  /** Number of requests to each endpoint. */
   readonly asked: { token: number; calls: number };
-  /** What the next token answers hold besides, or instead. */
+  /** Fields that the next token responses add or replace. */
   grants: Json;
-  /** What is answered instead, from here on. */
-  instead: { token?: Answer; calls?: Answer };
-  /** The refresh token that is good. */
+  /** Functions that answer later requests instead of the provider. */
+  instead: { token?: ResponseHandler; calls?: ResponseHandler };
+  /** The current valid refresh token. */
   refreshToken: string;
-  /** Lets no token pass that was given out so far. */
+  /** Invalidates all access tokens issued so far. */
   revoke(): void;
 }
 
@@ -61,7 +64,7 @@ export async function startVideoProvider(): Promise<VideoProvider> {
   function isGood(form: URLSearchParams): boolean {
     if (form.get('grant_type') === 'refresh_token') return form.get('refresh_token') === state.refreshToken;
     const code = codes.get(form.get('code') ?? '');
-    // Each is good once.
+    // Each code is valid once.
     codes.delete(form.get('code') ?? '');
     const verifier = createHash('sha256')
       .update(form.get('code_verifier') ?? '')

@@ -1,16 +1,16 @@
 import type { Locator, Page } from 'playwright-core';
 import { type Chatter, message, sidebarOf } from './web.ts';
 
-/** A message to act upon, which was edited and has a reaction. */
+/** Text of a message to act on. It was edited and has a reaction. */
 const SUBJECT = 'Look at this one';
-/** One of the viewer's. */
+/** Text of a message of the viewer. */
 const OWN = 'I will look into it';
 const GROUP = 'lookouts';
 
-/** Shows a place, from wherever the page is. */
+/** Shows a view, menu or dialog, starting at any page. */
 type Show = (page: Page) => Promise<Locator>;
 
-/** Every view of the chat by what it is called here, with its address: that of a channel needs the channel's id. */
+/** Paths of all views of the chat, by the name used here. CHANNEL and PERSON are replaced with ids. */
 const ADDRESSES = {
   inbox: '/inbox',
   'all messages': '/views/all',
@@ -34,7 +34,6 @@ const ADDRESSES = {
   profile: '/settings/profile',
   account: '/settings/account',
   preferences: '/settings/preferences',
-  notifications: '/settings/notifications',
 } as const;
 export type View = keyof typeof ADDRESSES;
 
@@ -74,7 +73,7 @@ const ofMenu =
     return dialog(page);
   };
 
-/** Does something on the way to what is shown. */
+/** Runs a step before the element is shown. */
 const first =
   (does: (page: Page) => Promise<unknown>, then: Show): Show =>
   async (page) => {
@@ -91,7 +90,7 @@ const messageMenu: Show = async (page) => {
   return menu;
 };
 
-/** Another menu in the place of one. */
+/** Opens a submenu, which replaces its parent menu. */
 const menuOf =
   (opens: Show, item: string, label: string): Show =>
   async (page) => {
@@ -101,9 +100,9 @@ const menuOf =
     return menu;
   };
 
-/** On a narrow screen it stands in the place of what is shown. */
+/** Returns the sidebar. On a narrow screen it replaces the current view. */
 async function sidebar(page: Page): Promise<Locator> {
-  const back = page.getByRole('button', { name: 'Back to the sidebar' });
+  const back = page.getByRole('button', { name: 'Back to sidebar' });
   if (await back.isVisible()) await back.click();
   return sidebarOf(page);
 }
@@ -114,7 +113,7 @@ const writes = (text: string) => (page: Page) =>
     .getByLabel(/^Message /)
     .fill(text);
 
-/** The formatting bar of a form, all of it: on a narrow screen it stands behind a button. */
+/** Shows the whole formatting bar of a form. On a narrow screen it is behind a button. */
 const formatting =
   (form: (page: Page) => Promise<Locator>): Show =>
   async (page) => {
@@ -131,7 +130,7 @@ async function editForm(page: Page): Promise<Locator> {
   await own.hover();
   await press(own, 'More actions');
   await page.getByRole('menuitem', { name: 'Edit', exact: true }).click();
-  return page.getByRole('form', { name: 'Edit the message' });
+  return page.getByRole('form', { name: 'Edit message' });
 }
 
 const preview: Show = async (page) => {
@@ -148,7 +147,7 @@ const emojiPicker: Show = async (page) => {
   return page.getByRole('listbox', { name: 'Emoji' });
 };
 
-/** A dialog with a field that finds. @param text What is written into it. @param option Of what it suggests. */
+/** Opens a dialog with a search field. @param text Text to type. @param option A suggestion to wait for. */
 const finding =
   (key: string, text: string, option: string | RegExp): Show =>
   async (page) => {
@@ -158,7 +157,7 @@ const finding =
     return dialog(page);
   };
 
-/** Suggestions where one writes. */
+/** Shows suggestions in the message field. */
 const suggestions: Show = async (page) => {
   const field = composer(page).getByLabel(/^Message /);
   await field.fill('');
@@ -183,7 +182,7 @@ const moreViews: Show = async (page) => {
 };
 
 const viewsMenu: Show = async (page) => {
-  await press(await sidebar(page), 'Arrange the views');
+  await press(await sidebar(page), 'Arrange views');
   return page.getByRole('menu', { name: 'Views' });
 };
 
@@ -199,11 +198,11 @@ const OPENED = {
   'person menu': ['people', opensMenu('Manage Mona Lindqvist')],
   role: ['people', ofMenu(opensMenu('Manage Mona Lindqvist'), 'Change role…')],
   deactivation: ['people', ofMenu(opensMenu('Manage Mona Lindqvist'), 'Deactivate…')],
-  'new group': ['groups', opening('Make a group')],
+  'new group': ['groups', opening('Create a group')],
   group: ['groups', opening(GROUP)],
   'group in general': ['groups', opening(GROUP, 'General')],
   'permissions of a group': ['groups', opening(GROUP, 'Permissions')],
-  'deactivation of a group': ['groups', opening(GROUP, 'General', 'Deactivate the group')],
+  'deactivation of a group': ['groups', opening(GROUP, 'General', 'Deactivate group')],
   'new channel': ['all channels', opening('Create a channel')],
   folders: ['all channels', opening('Folders')],
   'own subscription': ['channel', opening('Channel settings')],
@@ -214,7 +213,7 @@ const OPENED = {
   'topic menu': ['topic', opensMenu('Topic actions')],
   'message menu': ['topic', messageMenu],
   'edit history': ['topic', ofMenu(messageMenu, 'Edit history')],
-  'read receipts': ['topic', ofMenu(messageMenu, 'Who has read it')],
+  'read receipts': ['topic', ofMenu(messageMenu, 'Read receipts')],
   report: ['topic', ofMenu(messageMenu, 'Report…')],
   move: ['topic', ofMenu(messageMenu, 'Move…')],
   'deletion of a message': ['topic', ofMenu(messageMenu, 'Delete…')],
@@ -235,7 +234,7 @@ const OPENED = {
   'deletion of a snippet': ['snippets', opening('Delete')],
   'search dialog': ['inbox', finding('/', 'from:mona', /Mona Lindqvist/)],
   'change of a search': ['search results', opening('Change')],
-  'keeping a search': ['search results', opening('Keep the search in the sidebar')],
+  'keeping a search': ['search results', opening('Save search to sidebar')],
   'jump dialog': ['inbox', finding('Control+k', 'we', 'website')],
   'keyboard help': ['inbox', keyboardHelp],
   sidebar: ['inbox', sidebar],
@@ -247,7 +246,7 @@ export type Opened = keyof typeof OPENED;
 
 export const DIALOGS = Object.keys(OPENED) as Opened[];
 
-/** Sees to it that there is something to be seen in every place. @param other Who wrote the message to act upon. */
+/** Creates content for every view. @param other The author of the message to act on. */
 export async function fillPlaces({ person }: Pick<Chatter, 'person'>, other: Chatter['person']): Promise<void> {
   await person.ok('POST', '/user_groups/create', {
     name: GROUP,
@@ -270,7 +269,7 @@ export async function fillPlaces({ person }: Pick<Chatter, 'person'>, other: Cha
   });
 }
 
-/** Shows a view, or a dialog in front of its view. @returns What is shown. */
+/** Shows a view, or a dialog on its view. @returns The shown element. */
 export async function show({ page, person }: Chatter, name: View | Opened): Promise<Locator> {
   for (const opened of await page.getByRole('dialog').all()) {
     if (await opened.isVisible().catch(() => false)) await page.keyboard.press('Escape');
@@ -288,7 +287,7 @@ async function addressOf(person: Chatter['person'], address: string): Promise<st
   return address.replace('CHANNEL', channels.nodes[0].id).replace('PERSON', users.nodes[0].id);
 }
 
-/** As a link of the page does: without loading it again. */
+/** Navigates like a link of the page, without a reload. */
 async function go(page: Page, address: string): Promise<void> {
   await page.evaluate((to) => {
     history.pushState(null, '', to);
@@ -298,7 +297,7 @@ async function go(page: Page, address: string): Promise<void> {
   await main.getByRole('heading', { level: 1 }).waitFor();
   await main
     .locator(
-      '.page li, .page input:not([hidden]), .message-list[aria-busy=false], .inbox, .topics li, .written-list, ' +
+      '.page li:not([aria-busy]), .page input:not([hidden]), .message-list[aria-busy=false], .inbox, .topics li, .written-list, ' +
         '.search-terms, .message-note[role=alert]',
     )
     .first()

@@ -8,10 +8,10 @@ import { Person } from './person.ts';
 import type { ServerProcess } from './process.ts';
 import { ROLES, startServer } from './server.ts';
 
-/** Longer than anything takes on a machine that is busy with other tests. */
+/** Timeout of page actions, in milliseconds. Long enough while other tests run on the same machine. */
 const PATIENCE_MS = 25_000;
 
-/** The demo's people, by their roles: of the members the first. */
+/** Roles of demo users. `member` is the first of several members. */
 export type DemoRole = 'owner' | 'administrator' | 'moderator' | 'member' | 'guest';
 
 const NAMES: Readonly<Record<DemoRole, string>> = {
@@ -22,12 +22,12 @@ const NAMES: Readonly<Record<DemoRole, string>> = {
   guest: 'Gus Marino',
 };
 
-/** Somebody at the chat, in a browser of their own. */
+/** A user of the chat in a separate browser context. */
 export interface Chatter extends AsyncDisposable {
   readonly page: Page;
-  /** The same person at the API: for what happens elsewhere, and what is so beforehand. */
+  /** API client of the same user, to prepare data and to act from another client. */
   readonly person: Person;
-  /** What went wrong in the page so far: errors, failed requests, requests to other hosts. */
+  /** Problems of the page so far: errors, failed requests, requests to other hosts. */
   readonly problems: string[];
 }
 
@@ -36,7 +36,7 @@ export class DemoChat implements AsyncDisposable {
   readonly #env: NodeJS.ProcessEnv;
   #running: { readonly server: ServerProcess; readonly browser: Browser } | undefined;
 
-  /** @param env What the service is configured by besides. */
+  /** @param env Additional environment variables of the service. */
   constructor(env: NodeJS.ProcessEnv = {}) {
     this.#env = env;
   }
@@ -45,7 +45,7 @@ export class DemoChat implements AsyncDisposable {
     return this.#runs.server;
   }
 
-  /** Starts it; where it runs already, with another organisation, in which nothing has happened yet. */
+  /** Starts the service. If the service already runs, replaces it with one that has a new organization. */
   async start(): Promise<void> {
     await this[Symbol.asyncDispose]();
     const starting = startServer({ env: { DEMO: 'on', DATABASE_URL: undefined, ...this.#env } });
@@ -53,7 +53,10 @@ export class DemoChat implements AsyncDisposable {
     this.#running = { server: await starting, browser };
   }
 
-  /** @param at Which of those with the role, from 0. */
+  /**
+   * Returns a user of the demo at the API. @param at Index among the users with the role, from 0. @throws {Error} If
+   * there is none.
+   */
   person(role: DemoRole, at = 0): Person {
     const { users } = this.#file();
     const user = users.filter((one) => one.role === role)[at];
@@ -64,12 +67,12 @@ export class DemoChat implements AsyncDisposable {
     return new Person({ url, host: `127.0.0.1:${port}` }, account);
   }
 
-  /** Where somebody signs in as one of the demo by one click. */
+  /** The address that offers to sign in as a demo user with one click. */
   get startUrl(): string {
     return this.#file().start_url;
   }
 
-  /** Opens the start address in a browser of its own, and there signs in as one of the demo by one click. */
+  /** Opens the start address in a new browser context and signs in as a demo user with one click. */
   async enter(role: DemoRole, options: BrowserContextOptions = {}): Promise<Chatter> {
     const context = await this.#runs.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     const page = await context.newPage();
@@ -78,7 +81,7 @@ export class DemoChat implements AsyncDisposable {
     await page.goto(this.startUrl);
     await page.getByRole('region', { name: 'The demo' }).getByRole('button', { name: NAMES[role] }).click();
     await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
-    // What is asked for before anybody is signed in is refused.
+    // Requests before the sign-in are refused, so their failures are ignored.
     problems.length = 0;
     return { page, person: this.person(role), problems, [Symbol.asyncDispose]: () => context.close() };
   }
@@ -101,11 +104,11 @@ export class DemoChat implements AsyncDisposable {
 }
 
 /**
- * A chat for the tests of a file: one for all, and another for each further try of one that failed, since nobody knows what
- * a test has left behind that ended half-way.
+ * Provides a chat to all tests of a file. Retries of a failed test get a new one, because the failed attempt may have
+ * left changes.
  *
- * @param fill Makes what all of them want to be there.
- * @param env What the service is configured by besides.
+ * @param fill Creates the data that all tests of the file need.
+ * @param env Additional environment variables of the service.
  */
 export function demoChat(
   fill: (chat: DemoChat) => Promise<unknown> = async () => undefined,
@@ -124,7 +127,7 @@ export function demoChat(
   return chat;
 }
 
-/** A name that nothing has yet, however often a test makes such a thing in an organisation. */
+/** Returns a name that is unique even if a test creates several such objects in an organization. */
 export const newName = (word: string): string => `${word} ${randomUUID().slice(0, 8)}`;
 
 function problemsOf(page: Page, url: string): string[] {
@@ -140,11 +143,11 @@ function problemsOf(page: Page, url: string): string[] {
 
 export const sidebarOf = (page: Page): Locator => page.getByRole('navigation', { name: 'Sidebar' });
 
-/** A channel's link in the sidebar, whose name holds how much is unread. */
+/** Returns the link of a channel in the sidebar. Its name contains the number of unread messages. */
 export const channelLink = (page: Page, name: string): Locator =>
   sidebarOf(page).getByRole('link', { name: new RegExp(`^${name}( muted)?( [\\d+]+ unread)?$`) });
 
-/** Goes to a topic, or to all of a channel. */
+/** Opens a topic, or a channel if no topic is given. */
 export async function open(page: Page, channel: string, topic?: string): Promise<void> {
   await channelLink(page, channel).click();
   if (topic === undefined) return;
@@ -152,14 +155,14 @@ export async function open(page: Page, channel: string, topic?: string): Promise
   await topics.getByRole('link', { name: new RegExp(`^${topic}`) }).click();
 }
 
-/** The messages that are shown with this text, without what is not sent yet. */
+/** Returns the displayed messages with this text, except those that are not sent yet. */
 export const message = (page: Page, text: string): Locator =>
   page.getByRole('article').and(page.locator(':not([aria-label="Not sent yet"])')).filter({ hasText: text });
 
-/** What was written and is not in the log yet. */
+/** Returns the displayed messages that are not sent yet. */
 export const notSent = (page: Page): Locator => page.getByRole('article', { name: 'Not sent yet' });
 
-/** Writes where somebody is, and sends it. */
+/** Writes a message in the current view and sends it. */
 export async function write(page: Page, text: string): Promise<void> {
   const form = page.getByRole('form', { name: 'Write a message' });
   await form.getByRole('textbox', { name: /^Message / }).fill(text);

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { pathOf, REST_CALLS } from '../helpers/rest-calls.ts';
 import { nothing } from '../helpers/scene.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 import { ENDPOINTS, OPEN_ENDPOINTS } from '../helpers/the-22.ts';
 
-const { owner, member, guest, bot, anonymous } = await organisation();
+const { owner, member, guest, bot, anonymous } = await organization();
 const general = await channelOf(owner, 'general', [owner, member, guest, bot]);
 
-/** The newest message a person reads under these terms. */
+/** Reads the newest message that matches a narrow of these terms. */
 async function newest(of: typeof member, terms: Readonly<Record<string, unknown>>) {
   const narrow = Object.entries(terms).map(([operator, operand]) => ({ operator, operand }));
   const { messages } = await of.ok('GET', '/messages', { anchor: 'newest', num_before: 1, num_after: 0, narrow });
@@ -22,8 +22,8 @@ describe.concurrent('1 What the service does', () => {
     expect(belong).toEqual(expect.arrayContaining([member, bot].map((person) => [person.id, person === bot])));
   });
 
-  test('nobody of another organization is there', async () => {
-    const other = await organisation();
+  test('users of other organizations do not exist', async () => {
+    const other = await organization();
     expect((await member.rest('GET', `/users/${other.member.id}`)).status).toBe(400);
   });
 
@@ -46,12 +46,12 @@ describe.concurrent('1 What the service does', () => {
     expect(recipients.toSorted()).toEqual([...to, member.id].toSorted());
   });
 
-  test.for(['stream', 'channel'])('takes "%s" for a channel', async (type) => {
+  test.for(['stream', 'channel'])('accepts the type "%s" for a channel', async (type) => {
     await member.ok('POST', '/messages', { type, to: general, topic: type, content: 'hello' });
     expect(await newest(member, { [type]: general, topic: type })).toMatchObject({ subject: type });
   });
 
-  test.for(['private', 'direct'])('takes "%s" for direct', async (type) => {
+  test.for(['private', 'direct'])('accepts the type "%s" for a direct message', async (type) => {
     const { id } = await member.ok('POST', '/messages', { type, to: [owner.id], content: type });
     expect((await owner.ok('GET', `/messages/${id}`)).message).toMatchObject({ type: 'private' });
   });
@@ -59,7 +59,7 @@ describe.concurrent('1 What the service does', () => {
   test.for(ENDPOINTS)('serves %s', async (name) => {
     const [method, path] = name.split(' ') as ['GET', string];
     const { status } = await anonymous.rest(method, pathOf(path, REST_CALLS[name]?.(nothing())[0] ?? {}));
-    // Neither of an address of nothing (404) nor of another method (405).
+    // The endpoint exists: the status is not 404 (unknown path) or 405 (method not allowed).
     expect(status).toBe(OPEN_ENDPOINTS[name] ?? 401);
   });
 });

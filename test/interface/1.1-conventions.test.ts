@@ -3,12 +3,12 @@ import type { Json } from '../helpers/http.ts';
 import type { Method } from '../helpers/person.ts';
 import { pathOf, REST_CALLS, type RestCall } from '../helpers/rest-calls.ts';
 import { makeScene, type Scene } from '../helpers/scene.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { failure, refused, success, text } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 import { ENDPOINTS, isIntegrated, OPEN_ENDPOINTS } from '../helpers/the-22.ts';
 
-const { owner, member, guest, anonymous } = await organisation();
+const { owner, member, guest, anonymous } = await organization();
 const general = await channelOf(owner, 'general', [owner, member, guest]);
 
 describe.concurrent('1.1 Conventions: 1 requests', () => {
@@ -34,7 +34,7 @@ describe.concurrent('1.1 Conventions: 1 requests', () => {
     );
   });
 
-  test('takes arrays and objects as JSON text in one field', async () => {
+  test('accepts arrays and objects as JSON text in one field', async () => {
     const drafts = '[{"type":"","to":[],"topic":"","content":"as JSON"}]';
     expect((await member.ok('POST', '/drafts', {}, form({ drafts }))).ids).toHaveLength(1);
     const capabilities = '{"notification_settings_null":true}';
@@ -42,15 +42,15 @@ describe.concurrent('1.1 Conventions: 1 requests', () => {
     expect(queue_id).toEqual(text);
   });
 
-  test.for(['1,2', '1', '[1', '(1,2)', 'ab'])('refuses %s in the place of an array', async (user_ids) => {
+  test.for(['1,2', '1', '[1', '(1,2)', 'ab'])('rejects %s instead of an array', async (user_ids) => {
     expect(await member.rest('GET', '/users', { user_ids })).toMatchObject(refused());
   });
 
-  test('takes path parameters from the path', async () => {
+  test('reads path parameters from the path', async () => {
     expect((await member.ok('GET', `/users/${guest.id}`)).user).toMatchObject({ user_id: guest.id });
   });
 
-  test('does not take them from elsewhere', async () => {
+  test('ignores path parameters elsewhere', async () => {
     const { user, ignored_parameters_unsupported } = await member.ok('GET', `/users/${guest.id}`, {
       user_id: owner.id,
     });
@@ -65,17 +65,17 @@ describe.concurrent('1.1 Conventions: 2 the envelope', () => {
     ['POST', '/drafts', { drafts: [] }],
     ['POST', '/register', { fetch_event_types: [] }],
     ['GET', '/events', { dont_block: true }],
-  ])('%s %s tells success in "result", with an empty "msg"', async ([method, path, parameters]) => {
+  ])('%s %s reports success in "result", with an empty "msg"', async ([method, path, parameters]) => {
     expect(await member.ok(method, path, { ...parameters })).toMatchObject({ result: 'success', msg: '' });
   });
 
   test.for<[string, Method, string, number]>([
     ['a bad request', 'GET', '/users/2000000000', 400],
     ['a missing parameter', 'POST', '/scheduled_messages', 400],
-    ['something that is not there', 'DELETE', '/drafts/2000000000', 404],
-    ['an address of nothing', 'GET', '/nothing', 404],
-    ['another method', 'DELETE', '/server_settings', 405],
-  ])('%s is told as an error in "result", with a "msg" and a "code"', async ([, method, path, status]) => {
+    ['an unknown object', 'DELETE', '/drafts/2000000000', 404],
+    ['an unknown path', 'GET', '/nothing', 404],
+    ['a method that is not allowed', 'DELETE', '/server_settings', 405],
+  ])('%s is reported as an error in "result", with a "msg" and a "code"', async ([, method, path, status]) => {
     const reply = await member.rest(method, path);
     expect(reply).toMatchObject({
       status,
@@ -84,18 +84,18 @@ describe.concurrent('1.1 Conventions: 2 the envelope', () => {
     expect(reply.headers['content-type']).toMatch(/^application\/json/);
   });
 
-  test('a stranger is told as an error as well', async () => {
+  test('missing authentication is reported as an error', async () => {
     expect((await anonymous.rest('GET', '/users/me')).body).toEqual(failure('UNAUTHORIZED'));
   });
 });
 
 describe('1.1 Conventions: 3 ignored_parameters_unsupported', () => {
-  // Those that need a key or a provider have theirs beside their own tests.
+  // Endpoints that need a key or a video provider are covered by their own tests.
   const endpoints = ENDPOINTS.filter((name) => !isIntegrated(name));
-  /** What each said of what it was given besides: by the name of the endpoint, each time with its number. */
+  /** Values of `ignored_parameters_unsupported` in the responses, with the number of the call, by endpoint. */
   const ignored = new Map<string, Json[]>();
   const slotOf = (path: string) => /\{(\w+)\}/.exec(path)?.[1] ?? 'slot';
-  /** None, one, and several: among them the name of the path's slot, and of an array. */
+  /** No, one and several unsupported parameters, including an array and the name of the path's slot. */
   const surplus = (path: string) => [{}, { unknown: 1 }, { zebra: 'z', 'apple[]': 'a', [slotOf(path)]: 1 }];
 
   const call = (scene: Scene, name: string, extra: object) => {
@@ -108,7 +108,7 @@ describe('1.1 Conventions: 3 ignored_parameters_unsupported', () => {
   beforeAll(async () => {
     await Promise.all(
       [0, 1, 2].map(async (i) => {
-        // A call may use up what it names: an organisation for each.
+        // Calls may use up the objects they name, so each round has its own organization.
         const scene = await makeScene();
         for (const name of endpoints) {
           const { status, body } = await call(scene, name, surplus(name)[i] ?? {});
@@ -119,7 +119,7 @@ describe('1.1 Conventions: 3 ignored_parameters_unsupported', () => {
     );
   });
 
-  test.for(endpoints)('%s names what it ignored, and nothing where there was nothing', (name) => {
+  test.for(endpoints)('%s lists exactly the ignored parameters', (name) => {
     const several = ['apple[]', slotOf(name), 'zebra'].toSorted();
     expect(ignored.get(name)?.toSorted()).toEqual([
       [0, 'nothing'],
@@ -128,12 +128,12 @@ describe('1.1 Conventions: 3 ignored_parameters_unsupported', () => {
     ]);
   });
 
-  test('says nothing of it on an error', async () => {
+  test('is absent from errors', async () => {
     const { body } = await member.rest('GET', '/users/2000000000', { unknown: 1 });
     expect(body).toEqual(failure('BAD_REQUEST'));
   });
 
-  test('does not count what an endpoint knows, but has no use for', async () => {
+  test('does not contain known parameters that have no effect', async () => {
     const later = { scheduled_delivery_timestamp: 4_102_444_800 };
     const direct = { type: 'direct', to: [owner.id], content: 'x', topic: 'of no use', ...later };
     expect(await member.ok('POST', '/scheduled_messages', direct)).not.toHaveProperty('ignored_parameters_unsupported');
@@ -141,12 +141,12 @@ describe('1.1 Conventions: 3 ignored_parameters_unsupported', () => {
 });
 
 describe.concurrent('1.1 Conventions: 4 topic naming', () => {
-  test('registration tells the name of the empty topic', async () => {
+  test('registration returns the display name of the empty topic', async () => {
     const { realm_empty_topic_display_name } = await member.register({ fetch_event_types: ['realm'] });
     expect(realm_empty_topic_display_name).toBe('general chat');
   });
 
-  // Where a topic is asked for, by what comes of it.
+  // Names by which clients address the empty topic.
   const EMPTY = ['', '(no topic)', 'general chat'];
   const topicsOf = async (allow_empty_topic_name: boolean) =>
     (await guest.ok('GET', `/users/me/${general}/topics`, { allow_empty_topic_name })).topics.map(
@@ -161,21 +161,21 @@ describe.concurrent('1.1 Conventions: 4 topic naming', () => {
     expect(await topicsOf(true)).not.toContain('(no topic)');
   });
 
-  test.for(EMPTY)('a message is moved to "%s", the empty topic', async (topic) => {
+  test.for(EMPTY)('a message moved to "%s" is in the empty topic', async (topic) => {
     const id = await say(owner, general, `before ${topic}`);
     await owner.ok('PATCH', `/messages/${id}`, { topic, send_notification_to_new_thread: false });
     const { message } = await owner.ok('GET', `/messages/${id}`, { allow_empty_topic_name: true });
     expect(message.subject).toBe('');
   });
 
-  test.for(EMPTY)('a draft for "%s" is one for the empty topic', async (topic) => {
+  test.for(EMPTY)('a draft for "%s" is for the empty topic', async (topic) => {
     const draft = { type: 'stream', to: [general], topic, content: `to ${topic}` };
     const { ids } = await owner.ok('POST', '/drafts', { drafts: [draft] });
     const { drafts } = await owner.ok('GET', '/drafts');
     expect(drafts.find(({ id }: { id: number }) => id === ids[0]).topic).toBe('');
   });
 
-  test.for(EMPTY)('"%s" finds the empty topic in a narrow', async (topic) => {
+  test.for(EMPTY)('"%s" matches the empty topic in a narrow', async (topic) => {
     const id = await say(member, general, '', `found as ${topic}`);
     const narrow = [
       { operator: 'channel', operand: general },
@@ -206,7 +206,7 @@ describe.concurrent('1.1 Conventions: 5 flavored Markdown', () => {
     expect(await member.ok('POST', '/messages/render', { content })).toEqual(success({ rendered }));
   });
 
-  test('rendered fields stand beside the source', async () => {
+  test('rendered fields are returned in addition to the source', async () => {
     const { id } = await owner.ok('POST', '/channels/create', {
       ...{ name: 'marked', subscribers: [], description: 'A *new* one' },
     });

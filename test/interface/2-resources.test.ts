@@ -3,7 +3,7 @@ import type { Json } from '../helpers/http.ts';
 import { multipart } from '../helpers/multipart.ts';
 import { basic, type Person } from '../helpers/person.ts';
 import { plain } from '../helpers/pictures.ts';
-import { organisation, ROLES, type RoleName } from '../helpers/server.ts';
+import { organization, ROLES, type RoleName } from '../helpers/server.ts';
 import {
   DRAFT,
   flag,
@@ -16,12 +16,12 @@ import {
   text,
   USER,
 } from '../helpers/shapes.ts';
-import { channelOf, heardMessage, say, scheduleSoon } from '../helpers/talk.ts';
+import { channelOf, receivedMessage, say, scheduleSoon } from '../helpers/talk.ts';
 
-const people = await organisation();
+const people = await organization();
 const { owner, member, guest, bot } = people;
 let made = 0;
-/** One whom no other test knows. */
+/** Creates a user that no other test uses. */
 const somebody = () => people.signUp(`somebody ${++made}`);
 const general = await channelOf(owner, 'general', [owner, member, guest, bot]);
 
@@ -29,7 +29,7 @@ const getUser = async (by: Person, id: number, parameters: object = {}): Promise
   (await by.ok('GET', `/users/${id}`, { ...parameters })).user;
 
 describe.concurrent('2.1 Scheduled message', () => {
-  test('has a scheduled_message_id of its own, and the message another when it is sent', async () => {
+  test('has a scheduled_message_id, which differs from the id of the sent message', async () => {
     const listen = () => guest.register({ event_types: ['message'], fetch_event_types: [] });
     const queues = { one: await listen(), two: await listen() };
     const of = (topic: string) => ({ type: 'channel', to: general, topic, content: 'hello' });
@@ -41,11 +41,11 @@ describe.concurrent('2.1 Scheduled message', () => {
     await member.ok('DELETE', `/scheduled_messages/${cancelled}`);
     const sent = await Promise.all(
       Object.entries(queues).map(async ([topic, queue]) => {
-        const { message } = await heardMessage(guest, queue, ({ subject }) => subject === topic);
+        const { message } = await receivedMessage(guest, queue, ({ subject }) => subject === topic);
         return message.id;
       }),
     );
-    // One of two may be the same by chance; but not both, with one missing between them.
+    // One id can equal that of its sent message by chance, but not both ids, with a cancelled one between them.
     expect(sent).not.toEqual([one, two]);
     expect(new Set([one, cancelled, two]).size).toBe(3);
   });
@@ -54,9 +54,9 @@ describe.concurrent('2.1 Scheduled message', () => {
 describe.concurrent('2.2 Subscription', () => {
   const own = async (person: Person): Promise<Json[]> =>
     (await person.ok('GET', '/users/me/subscriptions')).subscriptions;
-  /** The subscription that the member hears of when the owner makes a channel with others in it. */
+  /** Creates a channel with the member, and returns the subscription in the member's event. */
   const heardAdding = async (parameters: object) => {
-    const heard = await member.hearing({ event_types: ['subscription'], ...parameters });
+    const heard = await member.receiving({ event_types: ['subscription'], ...parameters });
     const name = `new ${++made}`;
     const others = [owner.id, guest.id, bot.id];
     const channel = { name, description: 'A *new* one', subscribers: [member.id, ...others] };
@@ -94,7 +94,7 @@ describe.concurrent('2.2 Subscription', () => {
     expect([changed.in_home_view, changed.is_muted]).toEqual([value, !value]);
   });
 
-  test('an event carries every field of it', async () => {
+  test('an event contains all fields of the subscription', async () => {
     const { subscription, name } = await heardAdding(capable);
     expect(subscription).toMatchObject(SUBSCRIPTION);
     expect(subscription).toMatchObject({
@@ -103,13 +103,13 @@ describe.concurrent('2.2 Subscription', () => {
     });
   });
 
-  test.for(['email_address', 'role'])('%s is gone', async (field) => {
+  test.for(['email_address', 'role'])('%s does not exist any more', async (field) => {
     expect((await heardAdding(capable)).subscription).not.toHaveProperty(field);
     for (const subscription of await own(member)) expect(subscription).not.toHaveProperty(field);
   });
 
   test('invite_only is true for a private channel', async () => {
-    const heard = await member.hearing({ event_types: ['subscription'] });
+    const heard = await member.receiving({ event_types: ['subscription'] });
     const channel = await channelOf(owner, 'private', [owner, member], { invite_only: true });
     const all = (await heard()).flatMap(({ subscriptions = [] }) => subscriptions);
     expect(all.find(({ stream_id }) => stream_id === channel)).toMatchObject({ invite_only: true });
@@ -126,12 +126,12 @@ describe.concurrent('2.2 Subscription', () => {
     expect(subscription).not.toHaveProperty('partial_subscribers');
   });
 
-  test('has partial_subscribers instead when it is large: all bots and all users of the last 14 days', async () => {
+  test('has partial_subscribers if it is large: all bots and all users active in the last 14 days', async () => {
     const crowd = Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`p${i}`, 'guest'])) as Record<
       'p7',
       'guest'
     >;
-    const large = await organisation(crowd);
+    const large = await organization(crowd);
     const { members } = await large.owner.ok('GET', '/users');
     const subscribers = members.map(({ user_id }: Json) => user_id);
     await large.owner.ok('POST', '/channels/create', { name: 'large', subscribers });
@@ -155,7 +155,7 @@ describe.concurrent('2.2 Subscription', () => {
     expect(await shown(capable)).toBeNull();
     for (const value of [true, false]) {
       await member.ok('PATCH', '/settings', { [setting]: value });
-      // A client that knows no null gets what it means.
+      // Clients without the capability for null receive the effective value.
       expect(await shown({})).toBe(value);
     }
   });
@@ -170,20 +170,20 @@ describe.concurrent('2.3 User', () => {
     });
   });
 
-  test('a bot has the same, with its type and its owner', async () => {
+  test('a bot has the same fields, with its type and owner', async () => {
     expect(await getUser(member, bot.id)).toEqual({
       ...USER,
       ...{ is_bot: true, bot_type: 1, bot_owner_id: owner.id, delivery_email: bot.email, role: 400 },
     });
   });
 
-  test.for(Object.entries(ROLES))('%s is role %d, with the flags that go with it', async ([name, role]) => {
+  test.for(Object.entries(ROLES))('%s is role %d, with the corresponding flags', async ([name, role]) => {
     expect(await getUser(member, people[name as RoleName].id)).toMatchObject({
       ...{ role, is_owner: role === 100, is_admin: role <= 200, is_guest: role === 600 },
     });
   });
 
-  test('delivery_email is always there: null for who may not see it', async () => {
+  test('delivery_email is always present: null for users who cannot see it', async () => {
     const person = await somebody();
     await person.ok('PATCH', '/settings', { email_address_visibility: 3 });
     expect((await getUser(owner, person.id)).delivery_email).toBe(person.email);
@@ -192,7 +192,7 @@ describe.concurrent('2.3 User', () => {
     expect((await getUser(guest, owner.id)).delivery_email).toBe(owner.email);
   });
 
-  test('email is a fake but usable address for who may not see the real one', async () => {
+  test('email is a fake but usable address for users who cannot see the real one', async () => {
     const person = await somebody();
     await person.ok('PATCH', '/settings', { email_address_visibility: 4 });
     const { email } = await getUser(guest, person.id);
@@ -202,18 +202,18 @@ describe.concurrent('2.3 User', () => {
     expect((await again.ok('GET', '/users/me')).user_id).toBe(person.id);
   });
 
-  test('is_deleted is not there for who was not deleted', async () => {
+  test('is_deleted is absent for users who are not deleted', async () => {
     expect(await getUser(owner, member.id)).not.toHaveProperty('is_deleted');
   });
 
-  test('is_billing_admin is gone', async () => {
+  test('is_billing_admin does not exist any more', async () => {
     expect(await getUser(owner, owner.id)).not.toHaveProperty('is_billing_admin');
   });
 
   test.for([
-    ['asked for, of a person', () => member.id, true, true],
-    ['not asked for', () => member.id, false, false],
-    ['asked for, of a bot', () => bot.id, true, false],
+    ['requested, of a human user', () => member.id, true, true],
+    ['not requested', () => member.id, false, false],
+    ['requested, of a bot', () => bot.id, true, false],
   ] as const)('profile_data, %s', async ([, id, include_custom_profile_fields, isThere]) => {
     const user = await getUser(owner, id(), { include_custom_profile_fields });
     expect('profile_data' in user).toBe(isThere);
@@ -236,7 +236,7 @@ describe.concurrent('2.4 Status', () => {
     expect((await statusOf({ status_text })).status).toEqual({ status_text });
   });
 
-  test('an empty status_text clears it', async () => {
+  test('an empty status_text clears the status', async () => {
     const { person } = await statusOf({ status_text: 'here' });
     await person.ok('POST', '/users/me/status', EMPTY);
     expect((await person.ok('GET', `/users/${person.id}/status`)).status).toEqual({});
@@ -252,7 +252,7 @@ describe.concurrent('2.4 Status', () => {
     expect((await statusOf(emoji)).status).toEqual(emoji);
   });
 
-  test('a custom emoji has its ID for a code, in realm_emoji', async () => {
+  test('the code of a custom emoji is its id, in realm_emoji', async () => {
     const file = await plain('red').png().toBuffer();
     await owner.ok('POST', '/realm/emoji/red_flag', {}, { body: multipart([['file', file]]) });
     const [id] = Object.keys((await member.ok('GET', '/realm/emoji')).emoji);
@@ -261,7 +261,7 @@ describe.concurrent('2.4 Status', () => {
     });
   });
 
-  test.for([true, false])('away %s is not presence_enabled', async (away) => {
+  test.for([true, false])('away %s sets presence_enabled to the opposite', async (away) => {
     const { person } = await statusOf({ away: !away });
     await person.ok('POST', '/users/me/status', { away });
     const { user_settings } = await person.register({ fetch_event_types: ['user_settings'] });
@@ -273,8 +273,8 @@ describe.concurrent('2.5 Draft', () => {
   test.for([
     ['a channel', { type: 'stream', to: [general], topic: 'ships', content: 'hello' }],
     ['people', { type: 'private', to: [owner.id, guest.id], topic: '', content: 'hello' }],
-    ['nobody', { type: '', to: [], topic: '', content: 'hello' }],
-  ] as const)('one for %s keeps its fields, and has the time of its last edit', async ([, draft]) => {
+    ['no recipient', { type: '', to: [], topic: '', content: 'hello' }],
+  ] as const)('a draft for %s keeps its fields, and has the time of its last edit', async ([, draft]) => {
     const { ids } = await member.ok('POST', '/drafts', { drafts: [draft] });
     const { drafts } = await member.ok('GET', '/drafts');
     const saved = drafts.find(({ id }: Json) => id === ids[0]);
@@ -282,14 +282,14 @@ describe.concurrent('2.5 Draft', () => {
     expect(Math.abs(saved.timestamp - Date.now() / 1000)).toBeLessThan(60);
   });
 
-  test('keeps the timestamp it is given', async () => {
+  test('keeps a given timestamp', async () => {
     const draft = { type: '', to: [], topic: '', content: 'old', timestamp: 1_595_479_019 };
     const { ids } = await owner.ok('POST', '/drafts', { drafts: [draft] });
     const { drafts } = await owner.ok('GET', '/drafts');
     expect(drafts.find(({ id }: Json) => id === ids[0]).timestamp).toBe(1_595_479_019);
   });
 
-  test('ignores the "to" of an unaddressed one', async () => {
+  test('ignores "to" if the type is empty', async () => {
     const draft = { type: '', to: [2_000_000_000], topic: '', content: 'unaddressed' };
     const { ids } = await guest.ok('POST', '/drafts', { drafts: [draft] });
     const { drafts } = await guest.ok('GET', '/drafts');
@@ -310,7 +310,7 @@ describe.concurrent('2.5 Draft', () => {
     });
   });
 
-  test('no other type is known', async () => {
+  test('rejects other types', async () => {
     const draft = { type: 'channel message', to: [general], topic: 'a', content: 'b' };
     expect((await member.rest('POST', '/drafts', { drafts: [draft] })).status).toBe(400);
   });
@@ -326,7 +326,7 @@ describe.concurrent('2.6 Message edit-history snapshot', () => {
     return historyOf(id);
   };
 
-  test('a message never edited has one: the original', async () => {
+  test('a message without edits has one snapshot: the original', async () => {
     const id = await say(member, general, 'calm', 'a **word**');
     expect(await historyOf(id)).toEqual([
       {
@@ -337,7 +337,7 @@ describe.concurrent('2.6 Message edit-history snapshot', () => {
     ]);
   });
 
-  test('an edit of the content carries what was before, and the difference as HTML', async () => {
+  test('an edit of the content has the previous content, and the difference as HTML', async () => {
     const [original, edit, ...more] = await edited({ content: 'two' });
     expect([original, more]).toEqual([{ ...SNAPSHOT, content: 'one' }, []]);
     expect(edit).toEqual({
@@ -348,12 +348,12 @@ describe.concurrent('2.6 Message edit-history snapshot', () => {
     });
   });
 
-  test('an edit of the topic carries topic and prev_topic alone', async () => {
+  test('an edit of the topic has only topic and prev_topic', async () => {
     const [, edit] = await edited({ topic: 'after' });
     expect(edit).toEqual({ ...SNAPSHOT, topic: 'after', prev_topic: 'before', content: 'one' });
   });
 
-  test('a move carries stream and prev_stream alone', async () => {
+  test('a move has only stream and prev_stream', async () => {
     const other = await channelOf(owner, 'other', [owner]);
     const [, edit] = await edited({ stream_id: other });
     expect(edit).toEqual({ ...SNAPSHOT, topic: 'before', stream: other, prev_stream: general });
@@ -361,7 +361,7 @@ describe.concurrent('2.6 Message edit-history snapshot', () => {
 });
 
 describe.concurrent('2.7 Topic entry', () => {
-  test('has max_id, of the last message, and name', async () => {
+  test('has the name, and the id of the last message as max_id', async () => {
     const channel = await channelOf(owner, 'topics', [owner]);
     await say(owner, channel, 'ships');
     const last = await say(owner, channel, 'ships');
@@ -400,7 +400,7 @@ describe.concurrent('2.8 Other records', () => {
     ]);
   });
 
-  test('a fragment is unique to the user', async () => {
+  test('a fragment is unique for each user', async () => {
     await guest.ok('POST', '/navigation_views', { fragment: 'drafts', is_pinned: true });
     expect((await guest.rest('POST', '/navigation_views', { fragment: 'drafts', is_pinned: true })).status).toBe(400);
     await owner.ok('POST', '/navigation_views', { fragment: 'drafts', is_pinned: true });
@@ -413,7 +413,7 @@ describe.concurrent('2.8 Other records', () => {
     );
   });
 
-  test('a user group has an id, may have subgroups, and may be deactivated', async () => {
+  test('a user group has an id, subgroups and a deactivated flag', async () => {
     const { realm_user_groups } = await member.register({ fetch_event_types: ['realm_user_groups'] });
     for (const group of realm_user_groups) {
       expect(group).toMatchObject({ id: integer, direct_subgroup_ids: integers, deactivated: flag });

@@ -1,30 +1,30 @@
 import { describe, expect, test } from 'vitest';
 import { runCommand } from '../helpers/control.ts';
 import type { Json } from '../helpers/http.ts';
-import { organisation, serverOf } from '../helpers/server.ts';
+import { organization, serverOf } from '../helpers/server.ts';
 import { channelOf } from '../helpers/talk.ts';
 
 describe.concurrent('3 States: a user', () => {
-  test('is active until deactivated by an administrator, and then is not', async () => {
-    const { administrator, member, owner } = await organisation();
+  test('is active until an administrator deactivates it', async () => {
+    const { administrator, member, owner } = await organization();
     const isActive = async () => (await owner.ok('GET', `/users/${member.id}`)).user.is_active;
     expect(await isActive()).toBe(true);
     await administrator.ok('DELETE', `/users/${member.id}`);
     expect(await isActive()).toBe(false);
   });
 
-  test('stays active as the only organization owner', async () => {
-    const { administrator, owner, member } = await organisation();
+  test('cannot be deactivated if it is the only organization owner', async () => {
+    const { administrator, owner, member } = await organization();
     for (const by of [administrator, owner]) {
       expect((await by.rest('DELETE', `/users/${owner.id}`)).status).toBe(400);
     }
     expect((await member.ok('GET', `/users/${owner.id}`)).user.is_active).toBe(true);
   });
 
-  test("goes after the user's bots", async () => {
-    const { owner, signUp, bot, administrator } = await organisation();
+  test("is deactivated after the user's bots", async () => {
+    const { owner, signUp, bot, administrator } = await organization();
     await owner.ok('PATCH', `/users/${(await signUp('second')).id}`, { role: 100 });
-    const heard = await administrator.hearing({ event_types: ['realm_user'] });
+    const heard = await administrator.receiving({ event_types: ['realm_user'] });
     const second = (await administrator.ok('GET', '/users')).members.find(
       ({ full_name }: Json) => full_name === 'second',
     );
@@ -37,8 +37,8 @@ describe.concurrent('3 States: a user', () => {
 });
 
 describe.concurrent('3 States: a channel folder', () => {
-  test('is archived and taken out again by is_archived, by administrators', async () => {
-    const { administrator, member } = await organisation();
+  test('is archived and unarchived with is_archived, by administrators only', async () => {
+    const { administrator, member } = await organization();
     const { channel_folder_id: id } = await administrator.ok('POST', '/channel_folders/create', {
       ...{ name: 'Ships', description: '' },
     });
@@ -54,15 +54,15 @@ describe.concurrent('3 States: a channel folder', () => {
 });
 
 describe.concurrent('3 States: an API-created user', () => {
-  test('is a stub until the first login, which is told and becomes the date of joining', async () => {
-    const { owner, member, anonymous, realm } = await organisation();
+  test('is a stub until the first login, which sends an event and sets the date of joining', async () => {
+    const { owner, member, anonymous, realm } = await organization();
     const right = { org: realm.subdomain, user: owner.email, right: 'can_create_users' };
     await runCommand(serverOf().dataDir, 'user grant', right);
     const account = { email: 'ada@new.example', password: 'correct horse battery' };
     const { user_id } = await owner.ok('POST', '/users', { ...account, full_name: 'Ada' });
     const ada = async () => (await member.ok('GET', `/users/${user_id}`)).user;
     expect((await ada()).is_imported_stub).toBe(true);
-    const heard = await member.hearing({ event_types: ['realm_user'] });
+    const heard = await member.receiving({ event_types: ['realm_user'] });
     const login = { username: account.email, password: account.password };
     await anonymous.ok('POST', '/fetch_api_key', login);
     const { is_imported_stub, date_joined } = await ada();
@@ -81,10 +81,10 @@ describe.concurrent('3 States: muting a subscription', () => {
   test.for([
     ['is_muted', true],
     ['in_home_view', false],
-  ] as const)('by %s is told twice: once for each property', async ([property, value]) => {
-    const { owner, member } = await organisation();
+  ] as const)('by %s sends two events: one for each property', async ([property, value]) => {
+    const { owner, member } = await organization();
     const stream_id = await channelOf(owner, 'general', [member]);
-    const heard = await member.hearing({ event_types: ['subscription'] });
+    const heard = await member.receiving({ event_types: ['subscription'] });
     await member.ok('POST', '/users/me/subscriptions/properties', {
       subscription_data: [{ stream_id, property, value }],
     });

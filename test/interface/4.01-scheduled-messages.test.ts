@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { integer, refused, success } from '../helpers/shapes.ts';
-import { channelOf, heardMessage, scheduleSoon } from '../helpers/talk.ts';
+import { channelOf, receivedMessage, scheduleSoon } from '../helpers/talk.ts';
 
-const { owner, member, guest } = await organisation();
+const { owner, member, guest } = await organization();
 const general = await channelOf(owner, 'general', [owner, member, guest]);
 
 const LATER = 4_102_444_800;
@@ -21,7 +21,7 @@ const DESKTOP = { 'user-agent': 'ServiceDesktop/5.0' };
 const SCRIPT = { 'user-agent': 'curl/8.0' };
 
 const schedule = (parameters: object) => member.rest('POST', '/scheduled_messages', { ...parameters });
-/** Schedules, and reads it back. */
+/** Schedules a message and reads it back. */
 async function scheduled(parameters: object): Promise<Json> {
   const { body } = await schedule(parameters);
   expect(body).toEqual(success({ scheduled_message_id: integer }));
@@ -39,11 +39,11 @@ describe.concurrent('4.1 POST /scheduled_messages', () => {
     ['private', 'private'],
     ['channel', 'stream'],
     ['stream', 'stream'],
-  ] as const)('takes the type "%s"', async ([type, kept]) => {
+  ] as const)('accepts the type "%s"', async ([type, kept]) => {
     expect((await scheduled({ ...(kept === 'stream' ? toChannel : toPeople), type })).type).toBe(kept);
   });
 
-  test.for(['', 'Direct', 'huddle', '"direct"'])('refuses the type %j', async (type) => {
+  test.for(['', 'Direct', 'huddle', '"direct"'])('rejects the type %j', async (type) => {
     expect(await schedule({ ...toPeople, type })).toMatchObject(refused());
   });
 
@@ -53,20 +53,20 @@ describe.concurrent('4.1 POST /scheduled_messages', () => {
     );
   });
 
-  test('takes a channel ID for a channel', async () => {
+  test('accepts a channel ID as the recipient', async () => {
     expect(await scheduled(toChannel)).toMatchObject({ to: general, topic: 'ships' });
   });
 
-  test('takes a list of user IDs for a direct message', async () => {
+  test('accepts a list of user IDs for a direct message', async () => {
     const { to } = await scheduled({ ...toPeople, to: [guest.id, owner.id] });
     expect(to.toSorted()).toEqual([guest.id, owner.id].toSorted());
   });
 
-  test.for([['"general"'], ['["owner"]'], ['general'], ['[1.5]'], ['{}']])('refuses %s for ids', async ([to]) => {
+  test.for([['"general"'], ['["owner"]'], ['general'], ['[1.5]'], ['{}']])('rejects %s as ids', async ([to]) => {
     for (const message of [toChannel, toPeople]) expect(await schedule({ ...message, to })).toMatchObject(refused());
   });
 
-  test('content is bounded by max_message_length of registration', async () => {
+  test('content is cut to max_message_length of registration', async () => {
     const { max_message_length } = await member.register({ fetch_event_types: ['realm'] });
     const longest = 'x'.repeat(max_message_length);
     expect((await scheduled({ ...toChannel, content: longest })).content).toBe(longest);
@@ -80,29 +80,29 @@ describe.concurrent('4.1 POST /scheduled_messages', () => {
     }
   });
 
-  test('a topic is ignored for people', async () => {
+  test('a topic is ignored for direct messages', async () => {
     expect(await scheduled({ ...toPeople, topic: 'ships' })).not.toHaveProperty('topic', 'ships');
   });
 
-  test('a topic is bounded by max_topic_length of registration', async () => {
+  test('a topic is cut to max_topic_length of registration', async () => {
     const { max_topic_length } = await member.register({ fetch_event_types: ['realm'] });
     const longest = 't'.repeat(max_topic_length);
     expect((await scheduled({ ...toChannel, topic: longest })).topic).toBe(longest);
     expect((await scheduled({ ...toChannel, topic: `${longest}t` })).topic).toHaveLength(max_topic_length);
   });
 
-  test.for(['', '(no topic)', 'general chat'])('a topic must not be "%s" where topics are required', async (topic) => {
+  test.for(['', '(no topic)', 'general chat'])('a topic must not be "%s" if topics are required', async (topic) => {
     const strict = await channelOf(owner, `strict for ${topic}`, [member], { topics_policy: 'disable_empty_topic' });
     expect(await schedule({ ...toChannel, to: strict, topic })).toMatchObject({
       ...{ status: 400, body: { code: 'BAD_REQUEST' } },
     });
   });
 
-  test('keeps the time in UNIX seconds', async () => {
+  test('keeps the time, in UNIX seconds', async () => {
     expect((await scheduled(toChannel)).scheduled_delivery_timestamp).toBe(LATER);
   });
 
-  test.for([0, 1_000_000_000])('refuses the time %d, which is over', async (scheduled_delivery_timestamp) => {
+  test.for([0, 1_000_000_000])('rejects the time %d, which is in the past', async (scheduled_delivery_timestamp) => {
     expect(await schedule({ ...toChannel, scheduled_delivery_timestamp })).toMatchObject(refused());
   });
 
@@ -115,30 +115,30 @@ describe.concurrent('4.1 POST /scheduled_messages', () => {
     const queue = await member.register({ event_types: ['message'], fetch_event_types: [] });
     const content = `read: ${read_by_sender}, from ${headers['user-agent']}`;
     await scheduleSoon(member, { ...toPeople, content, read_by_sender }, { headers });
-    const sent = await heardMessage(member, queue, (heard) => heard.content === content);
+    const sent = await receivedMessage(member, queue, (heard) => heard.content === content);
     expect(sent.flags.includes('read')).toBe(isRead);
   });
 
-  test('refuses an unknown channel with STREAM_DOES_NOT_EXIST and its stream_id', async () => {
+  test('rejects an unknown channel with STREAM_DOES_NOT_EXIST and its stream_id', async () => {
     expect(await schedule({ ...toChannel, to: 2_000_000_000 })).toMatchObject(
       refused('STREAM_DOES_NOT_EXIST', { stream_id: 2_000_000_000 }),
     );
   });
 
-  test('refuses an unknown recipient with BAD_REQUEST, naming the user ID', async () => {
+  test('rejects an unknown recipient with BAD_REQUEST and the user ID in the message', async () => {
     const { status, body } = await schedule({ ...toPeople, to: [guest.id, 2_000_000_000] });
     expect([status, body.code]).toEqual([400, 'BAD_REQUEST']);
     expect(body.msg).toMatch(/invalid user ID.*2000000000/i);
   });
 
-  test('has no scheduled_message_id parameter: what is there stays', async () => {
+  test('has no scheduled_message_id parameter: existing messages stay unchanged', async () => {
     const { scheduled_message_id } = await scheduled(toChannel);
     const { body } = await schedule({ ...toPeople, scheduled_message_id });
     expect(body).toMatchObject({ ignored_parameters_unsupported: ['scheduled_message_id'] });
     expect(body.scheduled_message_id).not.toBe(scheduled_message_id);
   });
 
-  test('editing is an endpoint of its own', async () => {
+  test('editing has its own endpoint', async () => {
     const { scheduled_message_id: id } = await scheduled(toChannel);
     expect(await member.ok('PATCH', `/scheduled_messages/${id}`, { content: 'edited' })).toEqual(success());
   });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 import { channelOf } from '../helpers/talk.ts';
 
-const { owner, member } = await organisation();
+const { owner, member } = await organization();
 const general = await channelOf(owner, 'general', [owner, member]);
 
 const set = (subscription_data: unknown) =>
@@ -45,11 +45,11 @@ describe.concurrent('4.2 POST /users/me/subscriptions/properties', () => {
     expect(await set([rest])).toMatchObject(refused());
   });
 
-  test.for(['name', 'role', 'email_address', 'notifications', ''])('refuses the property %j', async (property) => {
+  test.for(['name', 'role', 'email_address', 'notifications', ''])('rejects the property %j', async (property) => {
     expect(await set([{ stream_id: general, property, value: true }])).toMatchObject(refused());
   });
 
-  test.for(BOOLEANS)('takes a boolean for %s', async (property) => {
+  test.for(BOOLEANS)('accepts a boolean for %s', async (property) => {
     const channel = await channelOf(owner, `for ${property}`, [member]);
     for (const value of [true, false]) {
       expect((await set([{ stream_id: channel, property, value }])).body).toEqual(success());
@@ -57,13 +57,13 @@ describe.concurrent('4.2 POST /users/me/subscriptions/properties', () => {
     }
   });
 
-  test.for(BOOLEANS)('takes nothing but a boolean for %s', async (property) => {
+  test.for(BOOLEANS)('accepts only a boolean for %s', async (property) => {
     for (const value of ['true', 1, null, '#123456']) {
       expect(await set([{ stream_id: general, property, value }])).toMatchObject(refused());
     }
   });
 
-  test.for([true, 'red', '#12345', '123456', '#gggggg', ''])('refuses the color %j', async (value) => {
+  test.for([true, 'red', '#12345', '123456', '#gggggg', ''])('rejects the color %j', async (value) => {
     expect(await set([{ stream_id: general, property: 'color', value }])).toMatchObject(refused());
   });
 
@@ -72,7 +72,7 @@ describe.concurrent('4.2 POST /users/me/subscriptions/properties', () => {
     expect(body).not.toHaveProperty('subscription_data');
   });
 
-  test('POST /users/me/subscriptions/{stream_id} sets one of one channel', async () => {
+  test('POST /users/me/subscriptions/{stream_id} sets one property of one channel', async () => {
     const channel = await channelOf(owner, 'alone', [member]);
     const parameters = { property: 'pin_to_top', value: true };
     expect(await member.ok('POST', `/users/me/subscriptions/${channel}`, parameters)).toEqual(success());
@@ -83,10 +83,10 @@ describe.concurrent('4.2 POST /users/me/subscriptions/properties', () => {
     ['color', '#c0ffee'],
     ['pin_to_top', true],
     ['push_notifications', true],
-  ] as const)('emits a subscription update event of %s', async ([property, value]) => {
-    const { owner, member } = await organisation();
+  ] as const)('sends a subscription update event for %s', async ([property, value]) => {
+    const { owner, member } = await organization();
     const stream_id = await channelOf(owner, 'general', [member]);
-    const [own, other] = [await member.hearing(), await owner.hearing()];
+    const [own, other] = [await member.receiving(), await owner.receiving()];
     const data = { subscription_data: [{ stream_id, property, value }] };
     await member.ok('POST', '/users/me/subscriptions/properties', data);
     expect(await own()).toEqual([{ type: 'subscription', op: 'update', stream_id, property, value }]);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 import { channelOf } from '../helpers/talk.ts';
 
-const { owner, administrator, member, moderator } = await organisation();
+const { owner, administrator, member, moderator } = await organization();
 
 let made = 0;
 const create = async (fields: object = {}): Promise<number> =>
@@ -28,13 +28,13 @@ describe.concurrent('4.4 PATCH /channel_folders/{channel_folder_id}', () => {
     expect((await folder(id))[name]).toBe(value);
   });
 
-  test('changes what is given alone', async () => {
+  test('changes only the given fields', async () => {
     const id = await create({ name: 'left alone', description: 'as it was' });
     await patch(id, { description: 'changed' });
     expect(await folder(id)).toMatchObject({ name: 'left alone', description: 'changed', is_archived: false });
   });
 
-  test('takes nothing at all', async () => {
+  test('accepts an empty request', async () => {
     expect((await patch(await create(), {})).body).toEqual(success());
   });
 
@@ -73,12 +73,12 @@ describe.concurrent('4.4 PATCH /channel_folders/{channel_folder_id}', () => {
     expect(await patch(await create(), { is_archived })).toMatchObject(refused());
   });
 
-  test.for([0, 2_000_000_000])('refuses the folder %d with BAD_REQUEST', async (id) => {
+  test.for([0, 2_000_000_000])('rejects the folder %d with BAD_REQUEST', async (id) => {
     expect(await patch(id, { name: 'nowhere' })).toMatchObject(refused());
   });
 
-  test("refuses another organization's folder as if it were not there", async () => {
-    const other = await organisation();
+  test('rejects a folder of another organization with the error of an unknown one', async () => {
+    const other = await organization();
     expect(await patch(await create(), { name: 'theirs' }, other.owner)).toMatchObject(refused());
   });
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, success, text, USER } from '../helpers/shapes.ts';
 
-const { member, guest, owner, bot, administrator, realm } = await organisation();
-/** Where new users have hosted avatars. */
-const hosting = await organisation();
+const { member, guest, owner, bot, administrator, realm } = await organization();
+/** An organization in which new users have avatars of the hosted source. */
+const hosting = await organization();
 await hosting.owner.ok('PATCH', '/realm', { default_avatar_source: 'G' });
 
 describe.concurrent('4.5 GET /users/{user_id}', () => {
@@ -14,37 +14,37 @@ describe.concurrent('4.5 GET /users/{user_id}', () => {
     );
   });
 
-  test.for([owner, administrator, member, guest, bot])('may be asked by a $name', async (by) => {
+  test.for([owner, administrator, member, guest, bot])('can be used by the $name', async (by) => {
     expect((await by.ok('GET', `/users/${owner.id}`)).user.user_id).toBe(owner.id);
   });
 
-  test('gives oneself, and bots', async () => {
+  test('returns the own user, and bots', async () => {
     expect((await member.ok('GET', `/users/${member.id}`)).user.user_id).toBe(member.id);
     expect((await member.ok('GET', `/users/${bot.id}`)).user.is_bot).toBe(true);
   });
 
   test.for([
-    [undefined, null],
-    [true, null],
+    [undefined, text],
+    [true, text],
     [false, text],
-  ] as const)('client_gravatar %j gives the avatar_url of a hosted avatar as %j', async ([client_gravatar, shown]) => {
+  ] as const)('client_gravatar %j: avatar_url of a hosted avatar is %j', async ([client_gravatar, shown]) => {
     const { id } = await hosting.signUp(`hosted ${client_gravatar}`);
     const { user } = await hosting.member.ok('GET', `/users/${id}`, { client_gravatar });
     expect(user.avatar_url).toEqual(shown);
   });
 
-  test('gives it to who cannot see the real email, for they cannot work it out', async () => {
+  test('returns the avatar_url even if the real email is hidden', async () => {
     const person = await hosting.signUp('hidden');
     await person.ok('PATCH', '/settings', { email_address_visibility: 4 });
     expect((await hosting.guest.ok('GET', `/users/${person.id}`)).user.avatar_url).toEqual(text);
-    expect((await person.ok('GET', `/users/${person.id}`)).user.avatar_url).toBeNull();
+    expect((await person.ok('GET', `/users/${person.id}`)).user.avatar_url).toEqual(text);
   });
 
   test.for([
     [undefined, false],
     [false, false],
     [true, true],
-  ] as const)('include_custom_profile_fields %j: profile_data is there: %j', async ([wanted, isThere]) => {
+  ] as const)('include_custom_profile_fields %j: profile_data is present: %j', async ([wanted, isThere]) => {
     const parameters = { include_custom_profile_fields: wanted };
     const { user } = await member.ok('GET', `/users/${guest.id}`, parameters);
     expect('profile_data' in user).toBe(isThere);
@@ -54,8 +54,8 @@ describe.concurrent('4.5 GET /users/{user_id}', () => {
     expect(await member.rest('GET', `/users/${guest.id}`, { [name]: 'yes' })).toMatchObject(refused());
   });
 
-  test("refuses an unknown user, and another organization's", async () => {
-    const other = await organisation();
+  test('rejects an unknown user, and users of other organizations', async () => {
+    const other = await organization();
     for (const id of [0, 2_000_000_000, other.member.id]) {
       expect(await member.rest('GET', `/users/${id}`)).toMatchObject(refused());
     }

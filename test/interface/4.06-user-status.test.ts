@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Person } from '../helpers/person.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 
-// 4.6 and 4.7 have the same rules: each is tried at both.
+// 4.6 and 4.7 have the same rules. Each test runs with both endpoints.
 
-const house = await organisation();
+const house = await organization();
 const { owner, administrator, moderator, member, guest } = house;
 
 let made = 0;
@@ -17,7 +17,7 @@ describe.concurrent.for([
   ['4.6 POST /users/{user_id}/status', false],
   ['4.7 POST /users/me/status', true],
 ] as const)('%s', ([, isOwn]) => {
-  /** Somebody whose status nobody else sets, and the call that sets it. */
+  /** Creates a user whose status no other test sets, and returns the call that sets it. */
   async function somebody(status: object = {}) {
     const person = await house.signUp(`person ${++made}`);
     const set = (parameters: object) =>
@@ -36,14 +36,14 @@ describe.concurrent.for([
   test.for([
     ['status_text', { status_text: 'parked' }, { status_text: 'parked', ...CAR }],
     ['emoji_name', { emoji_name: '' }, { status_text: 'driving' }],
-  ] as const)('1: changes only %s when only that is passed', async ([, change, left]) => {
+  ] as const)('1: changes only %s if only that is passed', async ([, change, left]) => {
     const { person, set } = await somebody({ status_text: 'driving', ...CAR });
     expect((await set(change)).body).toEqual(success());
     expect(await statusOf(person)).toEqual(left);
   });
 
   test.for([{}, { emoji_code: '1f697' }, { reaction_type: 'unicode_emoji' }])(
-    '2: refuses %j, which has no new value',
+    '2: rejects %j, which has no new value',
     async (parameters) => {
       const { set } = await somebody();
       expect(await set(parameters)).toMatchObject(refused());
@@ -53,14 +53,14 @@ describe.concurrent.for([
   test.for([
     ['61 letters', 'x'.repeat(61)],
     ['61 ships', '🚢'.repeat(61)],
-  ] as const)('3: refuses %s', async ([, status_text]) => {
+  ] as const)('3: rejects %s', async ([, status_text]) => {
     const { person, set } = await somebody();
     expect(await set({ status_text })).toMatchObject(refused());
     expect(await statusOf(person)).toEqual({});
   });
 
   test.for([{ emoji_code: '1f697' }, { reaction_type: 'unicode_emoji' }])(
-    '4: refuses %j without emoji_name',
+    '4: rejects %j without emoji_name',
     async (parameters) => {
       const { set } = await somebody();
       expect(await set({ status_text: 'x', ...parameters })).toMatchObject(refused());
@@ -69,18 +69,18 @@ describe.concurrent.for([
 
   test.for([
     ['a name that does not exist', { emoji_name: 'no_such_emoji' }],
-    ['a name that is not the code’s', { ...CAR, emoji_name: 'octopus' }],
+    ['a name that does not match the code', { ...CAR, emoji_name: 'octopus' }],
     ['a code that does not exist', { ...CAR, emoji_code: 'ffff' }],
     ['a custom emoji that does not exist', { ...CAR, emoji_code: '1', reaction_type: 'realm_emoji' }],
     ['an unknown namespace', { ...CAR, reaction_type: 'emoji' }],
-  ] as const)('5: refuses %s', async ([, parameters]) => {
+  ] as const)('5: rejects %s', async ([, parameters]) => {
     const { set } = await somebody();
     expect(await set(parameters)).toMatchObject(refused());
   });
 
-  test('tells everybody who can access the user', async () => {
+  test('sends an event to all users who can access the user', async () => {
     const { person, set } = await somebody();
-    const heard = await guest.hearing({ event_types: ['user_status'] });
+    const heard = await guest.receiving({ event_types: ['user_status'] });
     await set({ status_text: 'here' });
     const events = (await heard()).filter(({ user_id }) => user_id === person.id);
     expect(events).toEqual([{ type: 'user_status', user_id: person.id, status_text: 'here' }]);
@@ -90,7 +90,7 @@ describe.concurrent.for([
 describe.concurrent('4.6 POST /users/{user_id}/status: permission', () => {
   const set = (by: Person) => by.rest('POST', `/users/${member.id}/status`, { status_text: `by ${by.name}` });
 
-  test.for([owner, administrator])('the $name may', async (by) => {
+  test.for([owner, administrator])('the $name can set it', async (by) => {
     expect((await set(by)).body).toEqual(success());
   });
 
@@ -100,14 +100,14 @@ describe.concurrent('4.6 POST /users/{user_id}/status: permission', () => {
 });
 
 describe.concurrent('4.7 POST /users/me/status: away', () => {
-  test.for([true, false])('takes away %s alone', async (away) => {
+  test.for([true, false])('accepts only away %s', async (away) => {
     const person = await house.signUp(`away ${away}`);
     expect(await person.ok('POST', '/users/me/status', { away })).toEqual(success());
     const { user_settings } = await person.register({ fetch_event_types: ['user_settings'] });
     expect(user_settings.presence_enabled).toBe(!away);
   });
 
-  test('all parameters are optional, but one must be there', async () => {
+  test('all parameters are optional, but at least one is required', async () => {
     expect(await member.rest('POST', '/users/me/status')).toMatchObject(refused());
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { DRAFT, integer, refused, success } from '../helpers/shapes.ts';
 import { channelOf } from '../helpers/talk.ts';
 
-const { owner, member } = await organisation();
+const { owner, member } = await organization();
 const general = await channelOf(owner, 'general', [owner, member]);
 
 const note = (content: string) => ({ type: '', to: [], topic: '', content });
@@ -21,27 +21,27 @@ describe.concurrent('4.8 POST /drafts', () => {
 
   test.for([
     ['an empty list', []],
-    ['none, for drafts is optional', undefined],
-  ] as const)('takes %s', async ([, drafts]) => {
+    ['no list, because drafts is optional', undefined],
+  ] as const)('accepts %s', async ([, drafts]) => {
     expect((await save(drafts)).body).toEqual(success({ ids: [] }));
   });
 
   test.for([
     ['no channel', []],
     ['two channels', [general, general + 1]],
-  ] as const)('refuses a channel draft to %s', async ([, to]) => {
+  ] as const)('rejects a channel draft to %s', async ([, to]) => {
     expect(await save([note('fine'), { type: 'stream', to, topic: 'a', content: 'b' }])).toMatchObject(refused());
     const { drafts } = await member.ok('GET', '/drafts');
     expect(drafts.filter(({ content }: Json) => content === 'fine')).toEqual([]);
   });
 
-  test.for(['drafts', '{}', '[1]'])('refuses %s: the list is JSON', async (drafts) => {
+  test.for(['drafts', '{}', '[1]'])('rejects %s, which is not a JSON list of drafts', async (drafts) => {
     expect(await save(drafts)).toMatchObject(refused());
   });
 
-  test("tells the user's clients, and nobody else", async () => {
-    const { member, owner } = await organisation();
-    const [own, others] = [await member.hearing(), await owner.hearing()];
+  test("sends an event to the user's clients only", async () => {
+    const { member, owner } = await organization();
+    const [own, others] = [await member.receiving(), await owner.receiving()];
     const { ids } = await member.ok('POST', '/drafts', { drafts: [note('told')] });
     expect(await own()).toEqual([{ type: 'drafts', op: 'add', drafts: [{ ...DRAFT, ...note('told'), id: ids[0] }] }]);
     expect(await others()).toEqual([]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Integrated, startIntegrated } from '../helpers/integrations.ts';
 import { basic, type Visitor } from '../helpers/person.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { startService } from '../helpers/service.ts';
 import { failure, refused, success, USER } from '../helpers/shapes.ts';
 
@@ -22,7 +22,7 @@ describe.concurrent('4.9 POST /jwt/fetch_api_key', () => {
     expect(body).toEqual(success({ api_key: member.apiKey, email: member.email }));
   });
 
-  test('the key is good', async () => {
+  test('the key is valid', async () => {
     const { anonymous, member } = integrated.house;
     const { api_key, email } = (await fetchKey({ token: await tokenOfMember() })).body;
     expect((await anonymous.as(basic(email, api_key)).ok('GET', '/users/me')).user_id).toBe(member.id);
@@ -32,13 +32,13 @@ describe.concurrent('4.9 POST /jwt/fetch_api_key', () => {
     [undefined, false],
     [false, false],
     [true, true],
-  ] as const)('include_profile %j: the user object is there: %j', async ([include_profile, isThere]) => {
+  ] as const)('include_profile %j: the user object is present: %j', async ([include_profile, isThere]) => {
     const { body } = await fetchKey({ token: await tokenOfMember(), include_profile });
     const user = { ...USER, user_id: integrated.house.member.id };
     expect(body.user).toEqual(isThere ? user : undefined);
   });
 
-  test('does not look at Basic credentials', async () => {
+  test('ignores Basic credentials', async () => {
     const stranger = integrated.house.anonymous.as(basic('nobody@nowhere.example', 'x'.repeat(32)));
     expect((await fetchKey({ token: await tokenOfMember() }, stranger)).status).toBe(200);
   });
@@ -48,24 +48,24 @@ describe.concurrent('4.9 POST /jwt/fetch_api_key', () => {
   });
 
   test.for([
-    ['no token at all', async (): Promise<string> => 'nonsense'],
-    ['one without the claim email', async (): Promise<string> => integrated.tokenOf({ name: 'member' })],
+    ['text that is not a token', async (): Promise<string> => 'nonsense'],
+    ['a token without the claim email', async (): Promise<string> => integrated.tokenOf({ name: 'member' })],
     [
-      'one signed by somebody else',
+      'a token signed with another secret',
       async (): Promise<string> => integrated.tokenOf({ email: 'x' }, 'another secret of thirty-two bytes'),
     ],
-    ['one that was changed', async (): Promise<string> => `${await tokenOfMember()}x`],
-  ] as const)('refuses %s', async ([, token]) => {
+    ['a token that was modified', async (): Promise<string> => `${await tokenOfMember()}x`],
+  ] as const)('rejects %s', async ([, token]) => {
     expect(await fetchKey({ token: await token() })).toMatchObject(refused());
   });
 
-  test('refuses the email of nobody', async () => {
+  test('rejects an unknown email address', async () => {
     const { status, body } = await fetchKey({ token: await integrated.tokenOf({ email: 'nobody@nowhere.example' }) });
     expect([status, body]).toEqual([401, failure('AUTHENTICATION_FAILED')]);
   });
 
-  test('refuses where no key is configured', async () => {
-    const { anonymous } = await organisation();
+  test('rejects requests if no key is configured', async () => {
+    const { anonymous } = await organization();
     expect(await fetchKey({ token: await tokenOfMember() }, anonymous)).toMatchObject(refused());
   });
 
@@ -73,7 +73,7 @@ describe.concurrent('4.9 POST /jwt/fetch_api_key', () => {
     [{}, undefined],
     [{ unknown: 1 }, ['unknown']],
     [{ zebra: 'z', 'apple[]': 'a', email: 1 }, ['apple[]', 'email', 'zebra']],
-  ] as const)('names what it ignored of %j', async ([extra, ignored]) => {
+  ] as const)('lists the ignored parameters of %j', async ([extra, ignored]) => {
     const { body } = await fetchKey({ token: await tokenOfMember(), ...extra });
     expect([body.result, body.ignored_parameters_unsupported]).toEqual(['success', ignored]);
   });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, success, text } from '../helpers/shapes.ts';
-import { channelOf, heardMessage, say } from '../helpers/talk.ts';
+import { channelOf, receivedMessage, say } from '../helpers/talk.ts';
 
-const { owner, moderator, member, guest } = await organisation();
+const { owner, moderator, member, guest } = await organization();
 const general = await channelOf(owner, 'general', [owner, member, guest]);
 const moderation = await channelOf(owner, 'moderation', [owner, moderator], { invite_only: true });
 await owner.ok('PATCH', '/realm', { moderation_request_channel_id: moderation });
@@ -19,21 +19,21 @@ describe.concurrent('4.10 POST /messages/{message_id}/report', () => {
   test('sends a notification to the moderation request channel', async () => {
     const queue = await moderator.register({ event_types: ['message'], fetch_event_types: [] });
     expect((await report(guest, { description: 'Nobody asked.' })).body).toEqual(success());
-    const heard = await heardMessage(moderator, queue, ({ content }) => content.includes('Nobody asked.'));
+    const heard = await receivedMessage(moderator, queue, ({ content }) => content.includes('Nobody asked.'));
     expect(heard.message).toMatchObject({ stream_id: moderation, type: 'stream' });
     expect(heard.message.content).toContain('buy this');
   });
 
-  test('registration tells the types', () => {
+  test('registration returns the types', () => {
     expect(types).toEqual(types.map(() => ({ key: text, name: text })));
     expect(types.map(({ key }) => key)).toEqual(expect.arrayContaining(['spam', 'harassment', 'other']));
   });
 
-  test.for(types.map(({ key }) => key))('takes the type %s', async (report_type) => {
+  test.for(types.map(({ key }) => key))('accepts the type %s', async (report_type) => {
     expect((await report(guest, { report_type, description: 'because' })).body).toEqual(success());
   });
 
-  test.for(['Spam', 'boring', '', '"spam"'])('refuses the type %j', async (report_type) => {
+  test.for(['Spam', 'boring', '', '"spam"'])('rejects the type %j', async (report_type) => {
     expect(await report(guest, { report_type })).toMatchObject(refused());
   });
 
@@ -43,25 +43,25 @@ describe.concurrent('4.10 POST /messages/{message_id}/report', () => {
     );
   });
 
-  test('takes a description of 1000 code points', async () => {
+  test('accepts a description of 1000 code points', async () => {
     expect((await report(guest, { description: '🚢'.repeat(1000) })).body).toEqual(success());
   });
 
-  test.for([undefined, ''])('the description %j is not enough for "other"', async (description) => {
+  test.for([undefined, ''])('rejects the description %j for the type "other"', async (description) => {
     expect(await report(guest, { report_type: 'other', description })).toMatchObject(refused());
   });
 
-  test('takes no description for the others', async () => {
+  test('accepts other types without a description', async () => {
     expect((await report(guest, { report_type: 'norms' })).body).toEqual(success());
   });
 
-  test('refuses with BAD_REQUEST where no moderation request channel is configured', async () => {
-    const { owner, member } = await organisation();
+  test('rejects reports with BAD_REQUEST if no moderation request channel is configured', async () => {
+    const { owner, member } = await organization();
     const id = await say(owner, await channelOf(owner, 'general', [owner, member]), 'topic');
     expect(await report(member, {}, id)).toMatchObject(refused());
   });
 
-  test('refuses a message that is not there', async () => {
+  test('rejects an unknown message', async () => {
     expect(await report(guest, {}, 2_000_000_000)).toMatchObject(refused());
   });
 });

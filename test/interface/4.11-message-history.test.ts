@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, SNAPSHOT, success } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const { owner, member, guest } = await organisation();
+const { owner, member, guest } = await organization();
 const general = await channelOf(owner, 'general', [owner, member]);
 
 const QUIET = { send_notification_to_new_thread: false, send_notification_to_old_thread: false };
@@ -33,7 +33,7 @@ describe.concurrent('4.11 GET /messages/{message_id}/history', () => {
     expect(snapshots.map(({ timestamp }) => timestamp)).toEqual(snapshots.map(({ timestamp }) => timestamp).toSorted());
   });
 
-  test('a snapshot has the fields of what was changed in its edit alone', async () => {
+  test('a snapshot has only the fields that its edit changed', async () => {
     const { snapshots } = await edited('one', [{ content: 'two', topic: 'two' }, { topic: 'three' }]);
     const [, both, moved] = snapshots.map((snapshot) => Object.keys(snapshot).toSorted());
     const always = Object.keys(SNAPSHOT);
@@ -53,18 +53,18 @@ describe.concurrent('4.11 GET /messages/{message_id}/history', () => {
     expect([message_history[0].topic, message_history[1].prev_topic]).toEqual([shown, shown]);
   });
 
-  test('may be disabled in an organization', async () => {
-    const { owner } = await organisation();
+  test('can be disabled in an organization', async () => {
+    const { owner } = await organization();
     const id = await say(owner, await channelOf(owner, 'general', [owner]), 'topic');
     await owner.ok('PATCH', '/realm', { message_edit_history_visibility_policy: 'none' });
     expect(await history(id, {}, owner)).toMatchObject(refused());
   });
 
-  test.for([0, 2_000_000_000])('refuses message %d, which is not there, with BAD_REQUEST', async (id) => {
+  test.for([0, 2_000_000_000])('rejects the unknown message %d with BAD_REQUEST', async (id) => {
     expect(await history(id)).toMatchObject(refused());
   });
 
-  test('refuses a message one may not read as if it were not there', async () => {
+  test('rejects a message that the user cannot read with the error of an unknown one', async () => {
     const id = await say(owner, await channelOf(owner, 'hidden', [owner], { invite_only: true }), 'topic');
     expect((await history(id, {}, guest)).body).toEqual((await history(0, {}, guest)).body);
   });

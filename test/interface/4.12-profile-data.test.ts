@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 
-const { owner, administrator, member, guest, signUp } = await organisation();
+const { owner, administrator, member, guest, signUp } = await organization();
 
 const LINK = 5;
 const USERS = 6;
@@ -22,7 +22,7 @@ describe.concurrent('4.12 PATCH /users/me/profile_data', () => {
     ['a text', SHORT, 'captain', 'captain'],
     ['a URL', LINK, 'https://ships.example', 'https://ships.example'],
     ['an array of user IDs', USERS, [owner.id], JSON.stringify([owner.id])],
-  ] as const)('takes %s', async ([, type, value, shown]) => {
+  ] as const)('accepts %s', async ([, type, value, shown]) => {
     const id = await field(type);
     expect((await patch([{ id, value }])).body).toEqual(success());
     expect((await profile())[id]).toMatchObject({ value: shown });
@@ -39,7 +39,7 @@ describe.concurrent('4.12 PATCH /users/me/profile_data', () => {
     });
   });
 
-  test('a link has none', async () => {
+  test('a link has no rendered_value', async () => {
     const id = await field(LINK);
     await patch([{ id, value: 'https://ships.example' }]);
     expect((await profile())[id]).toEqual({ value: 'https://ships.example' });
@@ -50,7 +50,7 @@ describe.concurrent('4.12 PATCH /users/me/profile_data', () => {
     ['a word for a URL', LINK, 'ships'],
     ['a text for users', USERS, 'owner'],
     ['an unknown user', USERS, [2_000_000_000]],
-  ] as const)('refuses %s', async ([, type, value]) => {
+  ] as const)('rejects %s', async ([, type, value]) => {
     expect(await patch([{ id: await field(type), value }])).toMatchObject(refused());
   });
 
@@ -61,7 +61,7 @@ describe.concurrent('4.12 PATCH /users/me/profile_data', () => {
     expect(await profile()).not.toHaveProperty(String(id));
   });
 
-  test('changes several fields, and leaves the others alone', async () => {
+  test('changes several fields, and keeps the others', async () => {
     const person = await signUp('several');
     const [one, two, three] = [await field(SHORT), await field(SHORT), await field(SHORT)];
     await patch([{ id: one, value: 'one' }], person);
@@ -81,13 +81,13 @@ describe.concurrent('4.12 PATCH /users/me/profile_data', () => {
     expect(await patch([entry])).toMatchObject(refused());
   });
 
-  test('refuses a field whose editing is restricted, but to administrators', async () => {
+  test('rejects a field that only administrators can edit', async () => {
     const id = await field(SHORT, { editable_by_user: false });
     expect(await patch([{ id, value: 'x' }])).toMatchObject(refused());
     expect((await patch([{ id, value: 'x' }], administrator)).body).toEqual(success());
   });
 
-  test('refuses a field ID that does not exist, and changes nothing', async () => {
+  test('rejects an unknown field ID, and changes nothing', async () => {
     const [id, value] = [await field(SHORT), 'unchanged'];
     expect(
       await patch([

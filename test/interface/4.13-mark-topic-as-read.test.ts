@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const { owner, member, guest } = await organisation();
+const { owner, member, guest } = await organization();
 const mark = (parameters: object) => member.rest('POST', '/mark_topic_as_read', { ...parameters });
 const flagsOf = async (id: number) => (await member.ok('GET', `/messages/${id}`)).message.flags;
 
 describe.concurrent('4.13 POST /mark_topic_as_read', () => {
-  test("marks the topic's messages read, and no others", async () => {
+  test("marks only the topic's messages as read", async () => {
     const channel = await channelOf(owner, 'general', [owner, member, guest]);
     const [one, two] = [await say(owner, channel, 'read'), await say(guest, channel, 'read')];
     const other = await say(owner, channel, 'unread');
@@ -16,7 +16,7 @@ describe.concurrent('4.13 POST /mark_topic_as_read', () => {
     expect(await Promise.all([one, two, other].map(flagsOf))).toEqual([['read'], ['read'], []]);
   });
 
-  test.for(['', 'general chat', '(no topic)'])('reads "%s" as the empty topic', async (topic_name) => {
+  test.for(['', 'general chat', '(no topic)'])('treats "%s" as the empty topic', async (topic_name) => {
     const channel = await channelOf(owner, `empty as ${topic_name}`, [owner, member]);
     const [empty, named] = [await say(owner, channel, ''), await say(owner, channel, 'named')];
     expect((await mark({ stream_id: channel, topic_name })).body).toEqual(success());

@@ -3,11 +3,11 @@ import type { Json } from '../helpers/http.ts';
 import { multipart } from '../helpers/multipart.ts';
 import type { Parameters, Person } from '../helpers/person.ts';
 import { plain } from '../helpers/pictures.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const house = await organisation();
+const house = await organization();
 const { owner, administrator, moderator, member, guest, bot } = house;
 let made = 0;
 const somebody = () => house.signUp(`person ${++made}`);
@@ -29,7 +29,7 @@ describe.concurrent('4.14 DELETE /users/{user_id}', () => {
     expect((await userOf(person)).is_active).toBe(true);
   });
 
-  /** One message of each class that `actions` tells apart. */
+  /** Creates a user with one message of each class that `actions` distinguishes. */
   async function talkative() {
     const person = await somebody();
     const channel = async (kind: string, more: Parameters) =>
@@ -56,7 +56,7 @@ describe.concurrent('4.14 DELETE /users/{user_id}', () => {
   });
 
   test.for(['delete_public_channel_messages', 'delete_private_channel_messages', 'delete_direct_messages'])(
-    'actions: %s deletes those, and no others',
+    'actions: %s deletes only those',
     async (action) => {
       const { person, left, all } = await talkative();
       await deactivate(person, { actions: { [action]: true } });
@@ -64,7 +64,7 @@ describe.concurrent('4.14 DELETE /users/{user_id}', () => {
     },
   );
 
-  test('actions that are false do nothing', async () => {
+  test('actions that are false have no effect', async () => {
     const { person, left, all } = await talkative();
     await deactivate(person, { actions: Object.fromEntries(all.map((name) => [name, false])) });
     expect(await left()).toEqual(all);
@@ -81,28 +81,28 @@ describe.concurrent('4.14 DELETE /users/{user_id}', () => {
     expect(after.avatar_url).not.toBe(before.avatar_url);
   });
 
-  test.for(['yes', '[]', '{"delete_profile": 1}'])('refuses the actions %s', async (actions) => {
+  test.for(['yes', '[]', '{"delete_profile": 1}'])('rejects the actions %s', async (actions) => {
     expect(await deactivate(await somebody(), { actions })).toMatchObject(refused());
   });
 
-  // What the email says, and that there is none without, is looked at where there is a mailbox: deactivation.test.ts.
-  test.for([undefined, '', 'Fair winds'])('takes the comment %j', async (deactivation_notification_comment) => {
+  // The email of the deactivation is tested in deactivation.test.ts, which has a mailbox.
+  test.for([undefined, '', 'Fair winds'])('accepts the comment %j', async (deactivation_notification_comment) => {
     expect((await deactivate(await somebody(), { deactivation_notification_comment })).body).toEqual(success());
   });
 
-  test('refuses the only organization owner with BAD_REQUEST', async () => {
+  test('rejects the only organization owner with BAD_REQUEST', async () => {
     expect(await deactivate(owner, {}, owner)).toMatchObject(refused());
     expect((await userOf(owner)).is_active).toBe(true);
   });
 
-  test('takes one of two owners', async () => {
-    const two = await organisation({ second: 'owner' });
+  test('deactivates one of two owners', async () => {
+    const two = await organization({ second: 'owner' });
     expect((await deactivate(two.second, {}, two.owner)).body).toEqual(success());
   });
 
-  test('acts on the bots controlled by the user first', async () => {
-    const { owner, bot, second } = await organisation({ second: 'owner' });
-    const heard = await second.hearing({ event_types: ['realm_user'] });
+  test("deactivates the user's bots first", async () => {
+    const { owner, bot, second } = await organization({ second: 'owner' });
+    const heard = await second.receiving({ event_types: ['realm_user'] });
     await deactivate(owner, { actions: { delete_profile: true } }, second);
     const told = (await heard()).map(({ person }) => [person.user_id, Object.keys(person)[1]]);
     const firstOfOwner = told.findIndex(([id]) => id === owner.id);

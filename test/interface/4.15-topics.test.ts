@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, success, TOPIC } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const { owner, member, guest, bot } = await organisation();
+const { owner, member, guest, bot } = await organization();
 const topics = (channel: number, parameters: object = {}, by = member) =>
   by.rest('GET', `/users/me/${channel}/topics`, { ...parameters });
 const names = ({ body }: { body: Json }) => body.topics.map(({ name }: Json) => name);
@@ -46,7 +46,7 @@ describe.concurrent('4.15 GET /users/me/{stream_id}/topics', () => {
     expect(names(await topics(channel, {}, owner))).toEqual(['after', 'before']);
   });
 
-  test("a user's bot sees messages from after it was subscribed only", async () => {
+  test("a user's bot sees only messages from after its own subscription", async () => {
     const channel = await channelOf(owner, 'of bots', [owner], GUARDED);
     await say(owner, channel, 'before');
     await owner.ok('POST', '/users/me/subscriptions', {
@@ -56,18 +56,18 @@ describe.concurrent('4.15 GET /users/me/{stream_id}/topics', () => {
     expect(names(await topics(channel, {}, bot))).toEqual(['after']);
   });
 
-  test('lists those of archived channels', async () => {
+  test('lists topics of archived channels', async () => {
     const channel = await channelOf(owner, 'archived', [owner, member]);
     await say(owner, channel, 'kept');
     await owner.ok('DELETE', `/streams/${channel}`);
     expect(names(await topics(channel))).toContain('kept');
   });
 
-  test.for([0, 2_000_000_000])('refuses channel %d, which is not there, with BAD_REQUEST', async (id) => {
+  test.for([0, 2_000_000_000])('rejects the unknown channel %d with BAD_REQUEST', async (id) => {
     expect(await topics(id)).toMatchObject(refused());
   });
 
-  test('refuses an inaccessible channel in the same words', async () => {
+  test('rejects an inaccessible channel with the same message', async () => {
     const hidden = await channelOf(owner, 'hidden', [owner], { invite_only: true });
     const open = await channelOf(owner, 'open', [owner]);
     const absent = (await topics(2_000_000_000)).body;

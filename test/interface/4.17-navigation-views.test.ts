@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 
-const { member, guest, owner } = await organisation();
+const { member, guest, owner } = await organization();
 const add = (parameters: object, by = member) => by.rest('POST', '/navigation_views', { ...parameters });
 const view = async (wanted: string, by = member): Promise<Json> =>
   (await by.ok('GET', '/navigation_views')).navigation_views.find(({ fragment }: Json) => fragment === wanted);
@@ -14,13 +14,13 @@ describe.concurrent('4.17 POST /navigation_views', () => {
     expect(await view(fragment)).toEqual({ fragment, is_pinned: true, name: null });
   });
 
-  test('adds a new one, with a name', async () => {
+  test('adds a custom view with a name', async () => {
     const custom = { fragment: 'narrow/sender/1', is_pinned: false, name: 'From Ann' };
     expect((await add(custom)).body).toEqual(success());
     expect(await view('narrow/sender/1')).toEqual(custom);
   });
 
-  test('adds it for the current user alone', async () => {
+  test('adds the view for the current user only', async () => {
     await add({ fragment: 'narrow/sender/2', is_pinned: true, name: 'Mine' }, guest);
     expect(await view('narrow/sender/2', owner)).toBeUndefined();
   });
@@ -31,7 +31,7 @@ describe.concurrent('4.17 POST /navigation_views', () => {
     expect(await view(fragment)).toMatchObject({ is_pinned });
   });
 
-  test.for(['', ' '])('refuses the fragment %j with BAD_REQUEST', async (fragment) => {
+  test.for(['', ' '])('rejects the fragment %j with BAD_REQUEST', async (fragment) => {
     expect(await add({ fragment, is_pinned: true })).toMatchObject(refused());
   });
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { failure, success } from '../helpers/shapes.ts';
 
-const { member, guest } = await organisation();
+const { member, guest } = await organization();
 const BEFORE = { title: 'Hello', content: '**Hello**' };
 const save = async (): Promise<number> => (await member.ok('POST', '/saved_snippets', BEFORE)).saved_snippet_id;
 const edit = (id: number, parameters: object, by = member) =>
@@ -23,11 +23,11 @@ describe.concurrent('4.18 PATCH /saved_snippets/{saved_snippet_id}', () => {
     expect(await read(id)).toMatchObject({ ...BEFORE, ...change });
   });
 
-  test.for([0, 2_000_000_000])('refuses snippet %d, which is not there, with BAD_REQUEST', async (id) => {
+  test.for([0, 2_000_000_000])('rejects the unknown snippet %d with BAD_REQUEST', async (id) => {
     expect((await edit(id, { title: 'x' })).body).toEqual(failure('BAD_REQUEST'));
   });
 
-  test("refuses somebody else's as if it were not there", async () => {
+  test('rejects a snippet of another user with the error of an unknown one', async () => {
     const id = await save();
     expect((await edit(id, { title: 'mine' }, guest)).body).toEqual(failure('BAD_REQUEST'));
     expect(await read(id)).toMatchObject(BEFORE);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 
-const { owner, guest, bot, member } = await organisation();
+const { owner, guest, bot, member } = await organization();
 let made = 0;
 const group = async (more: object = {}): Promise<number> => {
   const parameters = { name: `group ${++made}`, description: '', members: [], ...more };
@@ -18,20 +18,20 @@ const subgroupsOf = async (wanted: number): Promise<number[]> => {
 };
 
 describe.concurrent('4.19 POST /user_groups/{user_group_id}/subgroups', () => {
-  test('adds', async () => {
+  test('adds subgroups', async () => {
     const [id, one, two] = [await group(), await group(), await group()];
     expect((await update(id, { add: [one, two] })).body).toEqual(success());
     expect((await subgroupsOf(id)).toSorted()).toEqual([one, two].toSorted());
   });
 
-  test('removes', async () => {
+  test('removes subgroups', async () => {
     const [one, two] = [await group(), await group()];
     const id = await group({ subgroups: [one, two] });
     expect((await update(id, { delete: [one] })).body).toEqual(success());
     expect(await subgroupsOf(id)).toEqual([two]);
   });
 
-  test('adds and removes at once', async () => {
+  test('adds and removes subgroups in one request', async () => {
     const [one, two] = [await group(), await group()];
     const id = await group({ subgroups: [one] });
     expect((await update(id, { delete: [one], add: [two] })).body).toEqual(success());
@@ -43,14 +43,14 @@ describe.concurrent('4.19 POST /user_groups/{user_group_id}/subgroups', () => {
     for (const value of ['1', '["1"]', 'x']) expect(await update(id, { [name]: value })).toMatchObject(refused());
   });
 
-  test('takes a deactivated group', async () => {
+  test('accepts a deactivated group', async () => {
     const [id, one] = [await group(), await group()];
     await owner.ok('POST', `/user_groups/${id}/deactivate`);
     expect((await update(id, { add: [one] })).body).toEqual(success());
     expect(await subgroupsOf(id)).toEqual([one]);
   });
 
-  test('takes bots', async () => {
+  test('can be used by bots', async () => {
     const [id, one] = [
       await group({ can_manage_group: { direct_members: [bot.id], direct_subgroups: [] } }),
       await group(),
@@ -58,13 +58,13 @@ describe.concurrent('4.19 POST /user_groups/{user_group_id}/subgroups', () => {
     expect((await update(id, { add: [one] }, bot)).body).toEqual(success());
   });
 
-  test('refuses who may not manage the group', async () => {
+  test('rejects users who cannot manage the group', async () => {
     const [id, one] = [await group(), await group()];
     expect(await update(id, { add: [one] }, guest)).toMatchObject({ status: 400, body: { result: 'error' } });
     expect(await update(id, { add: [one] }, member)).toMatchObject(refused());
   });
 
-  test('refuses a group that is not there', async () => {
+  test('rejects an unknown group', async () => {
     expect(await update(2_000_000_000, { add: [await group()] })).toMatchObject(refused());
     expect(await update(await group(), { add: [2_000_000_000] })).toMatchObject(refused());
   });

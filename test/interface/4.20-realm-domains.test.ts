@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 
-const { owner, administrator, member } = await organisation();
+const { owner, administrator, member } = await organization();
 const add = async (domain: string) => {
   await owner.ok('POST', '/realm/domains', { domain, allow_subdomains: false });
   return domain;
@@ -31,7 +31,7 @@ describe.concurrent('4.20 PATCH /realm/domains/{domain}', () => {
     );
   });
 
-  test('refuses a domain that is not there', async () => {
+  test('rejects an unknown domain', async () => {
     expect(await patch('nowhere.example', { allow_subdomains: true })).toMatchObject(refused());
   });
 });

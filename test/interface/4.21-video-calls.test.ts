@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Integrated, startIntegrated } from '../helpers/integrations.ts';
 import type { Person } from '../helpers/person.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { startService } from '../helpers/service.ts';
 import { refused, success, text } from '../helpers/shapes.ts';
 
@@ -16,7 +16,7 @@ const create = (by: Person, parameters: object = {}) =>
 const hasToken = async (person: Person) =>
   (await person.register({ fetch_event_types: ['video_calls'] })).has_videoprovider_token;
 
-// One provider for all: one test after the other.
+// The tests share one provider, so they run one after another.
 describe('4.21 POST /calls/videoprovider/create', () => {
   test('answers with the url', async () => {
     const { member } = integrated.house;
@@ -24,20 +24,20 @@ describe('4.21 POST /calls/videoprovider/create', () => {
     expect((await create(member)).body).toEqual(success({ url: text }));
   });
 
-  test('registration tells whether the user holds a token, and an event when they get one', async () => {
+  test('registration returns whether the user has a token, and an event reports a new one', async () => {
     const { guest } = integrated.house;
     expect(await hasToken(guest)).toBe(false);
-    const heard = await guest.hearing({ event_types: ['has_videoprovider_token'] });
+    const heard = await guest.receiving({ event_types: ['has_videoprovider_token'] });
     await integrated.allowCalls(guest);
     expect(await hasToken(guest)).toBe(true);
     expect(await heard()).toEqual([{ type: 'has_videoprovider_token', value: true }]);
   });
 
-  test('refuses who holds none', async () => {
+  test('rejects users without a token', async () => {
     expect(await create(integrated.house.moderator)).toMatchObject({ status: 400, body: { result: 'error' } });
   });
 
-  test('takes no parameters', async () => {
+  test('has no parameters', async () => {
     const { owner } = integrated.house;
     await integrated.allowCalls(owner);
     for (const [extra, ignored] of [
@@ -50,8 +50,8 @@ describe('4.21 POST /calls/videoprovider/create', () => {
     }
   });
 
-  test('refuses where the integration is not configured', async () => {
-    const { member } = await organisation();
+  test('rejects requests if the integration is not configured', async () => {
+    const { member } = await organization();
     expect(await create(member)).toMatchObject(refused());
   });
 });

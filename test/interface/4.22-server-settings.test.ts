@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { TOTAL_NAMES, wireNameOf } from '../../src/platform/totals.ts';
 import { Visitor } from '../helpers/person.ts';
-import { organisation, serverOf } from '../helpers/server.ts';
+import { organization, serverOf } from '../helpers/server.ts';
 import { flag, integer, success, text } from '../helpers/shapes.ts';
 import { channelOf } from '../helpers/talk.ts';
 
-const { anonymous, member, realm, owner } = await organisation();
+const { anonymous, member, realm, owner } = await organization();
 const OF_REALM = {
   ...{ realm_uri: text, realm_url: text, realm_name: text, realm_icon: text, realm_description: text },
   realm_web_public_access_enabled: flag,
@@ -15,19 +15,19 @@ const OF_SERVER = {
   ...{ service_feature_level: integer, service_version: text, service_merge_base: text },
   ...{ push_notifications_enabled: flag, is_incompatible: flag, email_auth_enabled: flag },
   require_email_format_usernames: flag,
-  // Ours besides: how much there may be of what people pile up.
+  // Fields of this service in addition to the interface: upper limits of the number of objects.
   ...Object.fromEntries(TOTAL_NAMES.map((name) => [wireNameOf(name), integer])),
 };
 
 describe.concurrent('4.22 GET /server_settings', () => {
-  test('answers with every field and no other, signed in or not', async () => {
+  test('returns exactly the documented fields, with and without authentication', async () => {
     for (const visitor of [anonymous, member]) {
       expect(await visitor.ok('GET', '/server_settings')).toEqual(success({ ...OF_SERVER, ...OF_REALM }));
     }
   });
 
   test.for(['password', 'dev', 'email', 'ldap', 'remoteuser', 'saml', 'openid connect'])(
-    'authentication_methods tells of "%s"',
+    'authentication_methods contains "%s"',
     async (method) => {
       const { authentication_methods } = await anonymous.ok('GET', '/server_settings');
       expect(authentication_methods[method]).toEqual(flag);
@@ -40,7 +40,7 @@ describe.concurrent('4.22 GET /server_settings', () => {
     for (const external of external_authentication_methods) expect(external).toMatchObject(method);
   });
 
-  test('realm_uri is another name of realm_url, the canonical one', async () => {
+  test('realm_uri is an alias of the canonical realm_url', async () => {
     const { realm_uri, realm_url } = await anonymous.ok('GET', '/server_settings');
     expect([realm_uri, realm_url]).toEqual([`http://${realm.host}`, `http://${realm.host}`]);
   });
@@ -50,12 +50,12 @@ describe.concurrent('4.22 GET /server_settings', () => {
   });
 
   test('realm_description is HTML', async () => {
-    const { owner, anonymous } = await organisation();
+    const { owner, anonymous } = await organization();
     await owner.ok('PATCH', '/realm', { description: 'We *build* ships' });
     expect((await anonymous.ok('GET', '/server_settings')).realm_description).toBe('<p>We <em>build</em> ships</p>');
   });
 
-  test('realm_icon is the address of an image', async () => {
+  test('realm_icon is the URL of an image', async () => {
     const { realm_icon } = await anonymous.ok('GET', '/server_settings');
     const { url } = serverOf();
     const reply = await fetch(new URL(realm_icon, url));
@@ -67,12 +67,12 @@ describe.concurrent('4.22 GET /server_settings', () => {
     expect(['', service_version]).toContain(service_merge_base);
   });
 
-  test('realm_web_public_access_enabled is false where there is no web-public channel', async () => {
+  test('realm_web_public_access_enabled is false if there is no web-public channel', async () => {
     await channelOf(owner, 'general', []);
     expect((await anonymous.ok('GET', '/server_settings')).realm_web_public_access_enabled).toBe(false);
   });
 
-  test('omits what is of a realm at the root domain', async () => {
+  test('omits the fields of a realm at the root domain', async () => {
     const root = new Visitor({ url: serverOf().url, host: 'localhost' });
     expect(await root.ok('GET', '/server_settings')).toEqual(success(OF_SERVER));
   });

@@ -2,20 +2,20 @@ import { describe, expect, test } from 'vitest';
 import { basic, type Person } from '../helpers/person.ts';
 import { pathOf, REST_CALLS } from '../helpers/rest-calls.ts';
 import { nothing } from '../helpers/scene.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 import { ENDPOINTS, OPEN_ENDPOINTS } from '../helpers/the-22.ts';
 
-const { owner, administrator, moderator, member, guest, bot, anonymous } = await organisation();
+const { owner, administrator, moderator, member, guest, bot, anonymous } = await organization();
 
 describe.concurrent('5.1 HTTP Basic', () => {
-  test.for([member, bot])('the $name signs in with API email and API key', async (person) => {
+  test.for([member, bot])('the $name authenticates with API email and API key', async (person) => {
     const { user_id } = await anonymous.as(basic(person.email, person.apiKey)).ok('GET', '/users/me');
     expect(user_id).toBe(person.id);
   });
 
-  test('the API email is the stand-in address where the real one is hidden', async () => {
-    const { member } = await organisation();
+  test('the API email is the fake address if the real one is hidden', async () => {
+    const { member } = await organization();
     await member.ok('PATCH', '/settings', { email_address_visibility: 4 });
     const { email } = await member.ok('GET', '/users/me');
     expect(email).not.toBe(member.email);
@@ -28,19 +28,19 @@ describe.concurrent('5.1 HTTP Basic', () => {
     ['no colon', `Basic ${btoa('nobody')}`],
     ['an unknown address', basic('nobody@nowhere.example', member.apiKey)],
     ['a wrong key', basic(member.email, 'x'.repeat(32))],
-    ["somebody else's key", basic(member.email, owner.apiKey)],
+    ["another user's key", basic(member.email, owner.apiKey)],
     ['an empty key', basic(member.email, '')],
-  ] as const)('refuses %s', async ([, authorization]) => {
+  ] as const)('rejects %s', async ([, authorization]) => {
     const { status, body } = await anonymous.as(authorization).rest('GET', '/users/me');
     expect([status, body.result]).toEqual([401, 'error']);
   });
 
-  test('refuses credentials of another organization', async () => {
-    const other = await organisation();
+  test('rejects credentials of another organization', async () => {
+    const other = await organization();
     expect((await anonymous.as(other.member.authorization).rest('GET', '/users/me')).status).toBe(401);
   });
 
-  test.for(ENDPOINTS.filter((name) => !(name in OPEN_ENDPOINTS)))('%s needs it', async (name) => {
+  test.for(ENDPOINTS.filter((name) => !(name in OPEN_ENDPOINTS)))('%s requires authentication', async (name) => {
     const [method, path] = name.split(' ') as ['GET', string];
     const { slots = {}, parameters } = REST_CALLS[name]?.(nothing())[0] ?? {};
     expect((await anonymous.rest(method, pathOf(path, { slots }), parameters)).status).toBe(401);
@@ -67,7 +67,7 @@ describe.concurrent('5.4 Role restrictions', () => {
     return by.rest('PATCH', `/realm/domains/${name}`, { allow_subdomains: true });
   };
   const deactivation = async (by: Person) => {
-    const other = await organisation();
+    const other = await organization();
     const same = { owner, administrator, moderator, guest, bot, member }[by.name as 'owner'];
     const role = Object.entries({ owner, administrator, moderator, member, guest, bot }).find(
       ([, one]) => one === same,
@@ -81,7 +81,7 @@ describe.concurrent('5.4 Role restrictions', () => {
     ["updates another user's status", status, [owner, administrator], [moderator, guest, bot], 'BAD_REQUEST'],
     ['deactivates a user', deactivation, [owner, administrator], [moderator, guest, bot], 'BAD_REQUEST'],
     ['updates an allowed domain', domain, [owner], [administrator, moderator, bot], 'UNAUTHORIZED_PRINCIPAL'],
-  ] as const)('who %s', async ([, act, may, mayNot, code]) => {
+  ] as const)('%s only with the required role', async ([, act, may, mayNot, code]) => {
     for (const by of may) expect((await act(by)).body).toEqual(success());
     for (const by of mayNot) expect(await act(by)).toMatchObject(refused(code));
   });

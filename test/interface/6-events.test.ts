@@ -4,27 +4,27 @@ import type { Json } from '../helpers/http.ts';
 import { multipart } from '../helpers/multipart.ts';
 import type { Person } from '../helpers/person.ts';
 import { plain } from '../helpers/pictures.ts';
-import { organisation, serverOf } from '../helpers/server.ts';
+import { organization, serverOf } from '../helpers/server.ts';
 import { integer, orNull, SUBSCRIPTION, text, texts } from '../helpers/shapes.ts';
 import { channelOf } from '../helpers/talk.ts';
 
-const shared = await organisation();
+const shared = await organization();
 const { owner, guest, anonymous } = shared;
 for (const right of ['can_create_users', 'can_change_user_emails']) {
   await runCommand(serverOf().dataDir, 'user grant', { org: shared.realm.subdomain, user: owner.email, right });
 }
 
 let made = 0;
-/** One whom no other test knows. */
+/** Creates a user that no other test uses. */
 const somebody = () => shared.signUp(`somebody ${++made}`);
-/** Of what the guest hears of everybody, what is of one. */
+/** Returns the events that are about one user. */
 const about = (wanted: number, events: readonly Json[]) =>
   events.filter(({ person, user_ids }) => person?.user_id === wanted || user_ids?.includes(wanted));
 
-/** What the guest hears of a member, or they themselves, when something is done. */
+/** Creates a member, runs an action, and returns the events that the guest or the member receives about the member. */
 async function heardOf(act: (member: Person) => Promise<unknown>, type: string, by: 'guest' | 'member' = 'guest') {
   const member = await somebody();
-  const heard = await (by === 'guest' ? guest : member).hearing({
+  const heard = await (by === 'guest' ? guest : member).receiving({
     event_types: [type],
     client_capabilities: { notification_settings_null: true },
   });
@@ -34,7 +34,7 @@ async function heardOf(act: (member: Person) => Promise<unknown>, type: string, 
 }
 
 describe.concurrent('6 Events', () => {
-  test('every event has an integer id, rising, and a type', async () => {
+  test('every event has an increasing integer id and a type', async () => {
     const member = await somebody();
     const types = ['alert_words', 'saved_snippets', 'user_status'];
     const { queue_id, last_event_id } = await member.register({ event_types: types, fetch_event_types: [] });
@@ -47,9 +47,9 @@ describe.concurrent('6 Events', () => {
     expect(ids).toEqual(ids.toSorted((a, b) => a - b));
   });
 
-  test('events with a sub-operation carry op, and the others none', async () => {
+  test('only events with a sub-operation contain op', async () => {
     const member = await somebody();
-    const heard = await member.hearing({ event_types: ['saved_snippets', 'alert_words'] });
+    const heard = await member.receiving({ event_types: ['saved_snippets', 'alert_words'] });
     await member.ok('POST', '/saved_snippets', { title: 't', content: 'c' });
     await member.ok('POST', '/users/me/alert_words', { alert_words: ['ship'] });
     expect((await heard()).map(({ type, op }) => [type, op])).toEqual([
@@ -58,17 +58,17 @@ describe.concurrent('6 Events', () => {
     ]);
   });
 
-  test('a heartbeat comes when nothing happens', async () => {
+  test('a heartbeat is sent if there is no event', async () => {
     const { queue_id, last_event_id } = await guest.register({ event_types: [], fetch_event_types: [] });
     expect(await guest.poll(queue_id, last_event_id)).toEqual([{ id: integer, type: 'heartbeat' }]);
   });
 });
 
 describe.concurrent('6.1 alert_words', () => {
-  test("tells the user's clients all words, and nobody else's", async () => {
+  test("contains all words, for the user's clients only", async () => {
     const member = await somebody();
     const [own, others] = await Promise.all(
-      [member, owner].map((person) => person.hearing({ event_types: ['alert_words'] })),
+      [member, owner].map((person) => person.receiving({ event_types: ['alert_words'] })),
     );
     await member.ok('POST', '/users/me/alert_words', { alert_words: ['ship', 'crew'] });
     const events = (await own?.()) ?? [];
@@ -83,7 +83,7 @@ describe.concurrent('6.2 user_settings, op "update"', () => {
     ['a boolean', 'enter_sends', true],
     ['an integer', 'desktop_icon_count_display', 2],
     ['a string', 'notification_sound', 'ding'],
-  ] as const)('carries %s', async ([, property, value]) => {
+  ] as const)('contains %s', async ([, property, value]) => {
     const { events } = await heardOf(
       (member) => member.ok('PATCH', '/settings', { [property]: value }),
       'user_settings',
@@ -92,7 +92,7 @@ describe.concurrent('6.2 user_settings, op "update"', () => {
     expect(events).toEqual([{ type: 'user_settings', op: 'update', property, value }]);
   });
 
-  test('carries language_name for default_language', async () => {
+  test('contains language_name for default_language', async () => {
     const change = { default_language: 'de' };
     const { events } = await heardOf((member) => member.ok('PATCH', '/settings', change), 'user_settings', 'member');
     expect(events).toEqual([
@@ -100,7 +100,7 @@ describe.concurrent('6.2 user_settings, op "update"', () => {
     ]);
   });
 
-  test("is for the user's own clients", async () => {
+  test("is sent only to the user's own clients", async () => {
     const { events } = await heardOf(
       (member) => member.ok('PATCH', '/settings', { enter_sends: true }),
       'user_settings',
@@ -108,18 +108,18 @@ describe.concurrent('6.2 user_settings, op "update"', () => {
     expect(events).toEqual([]);
   });
 
-  test.for(['update_display_settings', 'update_global_notifications'])('%s is gone', async (type) => {
+  test.for(['update_display_settings', 'update_global_notifications'])('%s does not exist any more', async (type) => {
     const change = { twenty_four_hour_time: true, enable_desktop_notifications: false };
     const { events } = await heardOf((member) => member.ok('PATCH', '/settings', change), type, 'member');
     expect(events).toEqual([]);
   });
 });
 
-/** A picture in the body of an upload. */
+/** Returns the multipart body of an image upload. */
 const upload = async () => ({ body: multipart([['file', await plain('red').png().toBuffer()]]) });
 
 describe.concurrent('6.3 realm_user, op "update"', () => {
-  /** The persons the guest heard of. */
+  /** Runs an action and returns the `person` objects of the guest's events. */
   async function persons(act: (member: Person) => Promise<unknown>) {
     const { member, events } = await heardOf(act, 'realm_user');
     for (const { type, op } of events) expect([type, op]).toEqual(['realm_user', 'update']);
@@ -160,7 +160,7 @@ describe.concurrent('6.3 realm_user, op "update"', () => {
 
   test('bot owner change', async () => {
     const { user_id } = await owner.ok('POST', '/bots', { full_name: 'Robot', short_name: 'robot' });
-    const heard = await guest.hearing({ event_types: ['realm_user'] });
+    const heard = await guest.receiving({ event_types: ['realm_user'] });
     await owner.ok('PATCH', `/bots/${user_id}`, { bot_owner_id: shared.member.id });
     const person = { user_id, bot_owner_id: shared.member.id };
     expect(about(user_id, await heard())).toEqual([{ type: 'realm_user', op: 'update', person }]);
@@ -171,7 +171,7 @@ describe.concurrent('6.3 realm_user, op "update"', () => {
     expect(told).toEqual([{ user_id: member.id, role: 300 }]);
   });
 
-  test('delivery email visibility change, and with it the API email', async () => {
+  test('delivery email visibility change, which also changes the API email', async () => {
     const { told, member } = await persons((member) =>
       member.ok('PATCH', '/settings', { email_address_visibility: 4 }),
     );
@@ -190,7 +190,7 @@ describe.concurrent('6.3 realm_user, op "update"', () => {
   test.for([
     ['a text', 1, 'captain', { value: 'captain', rendered_value: '<p>captain</p>' }],
     ['a link', 5, 'https://ships.example', { value: 'https://ships.example' }],
-    ['no value any more', 1, null, { value: null }],
+    ['a removed value', 1, null, { value: null }],
   ] as const)('custom profile field change: %s', async ([, field_type, value, shown]) => {
     let id = 0;
     const { told, member } = await persons(async (member) => {
@@ -206,7 +206,7 @@ describe.concurrent('6.3 realm_user, op "update"', () => {
     expect(told).toEqual([{ user_id: member.id, is_active: false }]);
   });
 
-  test('deactivation says nothing of groups: clients drop the user from all of them', async () => {
+  test('deactivation sends no group events: clients remove the user from all groups', async () => {
     const { events } = await heardOf((member) => owner.ok('DELETE', `/users/${member.id}`), 'user_group');
     expect(events).toEqual([]);
   });
@@ -219,10 +219,10 @@ describe.concurrent('6.3 realm_user, op "update"', () => {
     expect(told.at(-1)).toEqual({ user_id: member.id, is_active: true });
   });
 
-  test("stub user's first login, and its date", async () => {
+  test("stub user's first login and its date", async () => {
     const account = { email: 'ada@new.example', password: 'correct horse battery' };
     const { user_id } = await owner.ok('POST', '/users', { ...account, full_name: 'Ada' });
-    const heard = await guest.hearing({ event_types: ['realm_user'] });
+    const heard = await guest.receiving({ event_types: ['realm_user'] });
     await anonymous.ok('POST', '/fetch_api_key', { username: account.email, password: account.password });
     expect(about(user_id, await heard()).map(({ person }) => person)).toEqual([
       { user_id, is_imported_stub: false },
@@ -230,16 +230,16 @@ describe.concurrent('6.3 realm_user, op "update"', () => {
     ]);
   });
 
-  test('nobody of another organization hears of it', async () => {
-    const other = await organisation();
-    const heard = await other.owner.hearing();
+  test('users of other organizations receive no event', async () => {
+    const other = await organization();
+    const heard = await other.owner.receiving();
     await persons((member) => owner.ok('PATCH', `/users/${member.id}`, { full_name: 'Ann' }));
     expect(await heard()).toEqual([]);
   });
 });
 
 describe.concurrent('6.4 subscription, op "add"', () => {
-  test('carries an array of subscription objects', async () => {
+  test('contains an array of subscription objects', async () => {
     const { events } = await heardOf((member) => channelOf(owner, 'general', [member]), 'subscription', 'member');
     expect(events.filter(({ op }) => op === 'add')).toEqual([
       {
@@ -260,7 +260,7 @@ describe.concurrent('6.5 Events tied to operations', () => {
   test.for(['is_muted', 'in_home_view'])('properties, on %s: two subscription update events', async (property) => {
     const member = await somebody();
     const stream_id = await channelOf(owner, `for ${property}`, [member]);
-    const heard = await member.hearing({ event_types: ['subscription'] });
+    const heard = await member.receiving({ event_types: ['subscription'] });
     await member.ok('POST', '/users/me/subscriptions/properties', {
       subscription_data: [{ stream_id, property, value: property === 'is_muted' }],
     });

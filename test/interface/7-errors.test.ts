@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Method, Person, RestReply } from '../helpers/person.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { failure } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const { owner, member, guest } = await organisation();
+const { owner, member, guest } = await organization();
 const general = await channelOf(owner, 'general', [owner, member, guest]);
 const message = await say(member, general, 'ships');
 
@@ -16,7 +16,7 @@ const ownStatus = (parameters: object) => [member, 'POST', '/users/me/status', p
 
 type Call = readonly [Person, Method, string, object];
 
-/** The table, row by row: the condition, what meets it, and the fields the error adds. */
+/** Rows of the table: code, condition, a call that meets the condition, and the additional fields of the error. */
 const ROWS: readonly (readonly [string, string, Call, object?])[] = [
   [
     'STREAM_DOES_NOT_EXIST',

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Person } from '../helpers/person.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { integer } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const { owner, administrator, moderator, member, guest } = await organisation();
+const { owner, administrator, moderator, member, guest } = await organization();
 const general = await channelOf(owner, 'general', [owner, member, guest]);
 const state = await member.register({ fetch_event_types: ['realm'] });
 const message = await say(member, general, 'ships');
@@ -13,7 +13,7 @@ await owner.ok('PATCH', '/realm', {
 });
 const { channel_folder_id: folder } = await owner.ok('POST', '/channel_folders/create', { name: 'a', description: '' });
 
-/** A letter of two UTF-16 units: limits count code points. */
+/** Returns a text of `count` code points, each of two UTF-16 units, because limits count code points. */
 const letters = (count: number) => '🚢'.repeat(count);
 const statusOf = (by: Person, path: string) => (count: number) =>
   by.rest('POST', path, { status_text: letters(count) });
@@ -32,7 +32,7 @@ describe.concurrent('8 Limits', () => {
     ],
     ['channel folder name', state.max_channel_folder_name_length, folderOf('name')],
     ['channel folder description', state.max_channel_folder_description_length, folderOf('description')],
-  ] as const)('%s: %i code points, and no more', async ([, most, send]) => {
+  ] as const)('%s: at most %i code points', async ([, most, send]) => {
     expect((await send(most)).status).toBe(200);
     expect(await send(most + 1)).toMatchObject({ status: 400, body: { code: 'BAD_REQUEST' } });
   });
@@ -58,7 +58,7 @@ describe.concurrent('8 Limits', () => {
   test.for([
     ...['max_message_length', 'max_topic_length', 'max_channel_folder_name_length'],
     ...['max_channel_folder_description_length', 'event_queue_longpoll_timeout_seconds'],
-  ])('registration tells %s', (name) => {
+  ])('registration returns %s', (name) => {
     expect(state[name]).toEqual(integer);
     expect(state[name]).toBeGreaterThan(0);
   });

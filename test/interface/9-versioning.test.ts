@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { send } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { integer, success, text } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const { owner, member, anonymous } = await organisation();
+const { owner, member, anonymous } = await organization();
 const general = await channelOf(owner, 'general', [owner, member]);
 
 describe.concurrent('9.1 The prefix', () => {
@@ -16,7 +16,7 @@ describe.concurrent('9.1 The prefix', () => {
 });
 
 describe.concurrent('9.2 The feature level', () => {
-  test('is an integer, the newest that the document speaks of, with a free-text version', async () => {
+  test('is an integer, at least the newest one in the document, with a free-text version', async () => {
     const { service_feature_level, service_version } = await anonymous.ok('GET', '/server_settings');
     expect([service_feature_level, service_version]).toEqual([integer, text]);
     expect(service_feature_level).toBeGreaterThanOrEqual(496);
@@ -29,21 +29,21 @@ describe.concurrent('9.2 The feature level', () => {
 });
 
 describe.concurrent('9.3 Behavior by feature level', () => {
-  test('111: the bulk subscription endpoint names what it ignored', async () => {
+  test('111: the bulk subscription endpoint lists ignored parameters', async () => {
     const subscription_data = [{ stream_id: general, property: 'pin_to_top', value: true }];
     const { body } = await member.rest('POST', '/users/me/subscriptions/properties', { subscription_data, extra: 1 });
     expect(body).toEqual(success({ ignored_parameters_unsupported: ['extra'] }));
   });
 
-  test('139: muting is two events', async () => {
+  test('139: muting sends two events', async () => {
     const channel = await channelOf(owner, 'to mute', [member]);
-    const heard = await member.hearing({ event_types: ['subscription'] });
+    const heard = await member.receiving({ event_types: ['subscription'] });
     await member.ok('POST', `/users/me/subscriptions/${channel}`, { property: 'is_muted', value: true });
     expect((await heard()).filter(({ stream_id }) => stream_id === channel)).toHaveLength(2);
   });
 
-  test('163: delivery_email is always there, and its visibility is the user’s own', async () => {
-    const { member, guest } = await organisation();
+  test('163: delivery_email is always present, and its visibility is a setting of the user', async () => {
+    const { member, guest } = await organization();
     for (const [visibility, shown] of [
       [1, member.email],
       [4, null],
@@ -53,7 +53,7 @@ describe.concurrent('9.3 Behavior by feature level', () => {
     }
   });
 
-  test('184: scheduling has nothing to do with editing', async () => {
+  test('184: scheduling does not edit existing messages', async () => {
     const later = {
       type: 'channel',
       to: general,
@@ -66,9 +66,9 @@ describe.concurrent('9.3 Behavior by feature level', () => {
     expect(again.scheduled_message_id).not.toBe(scheduled_message_id);
   });
 
-  test('228: those who can access the user hear of a change, and nobody of another organization', async () => {
-    const [{ owner, member, guest }, other] = await Promise.all([organisation(), organisation()]);
-    const [heard, unheard] = [await guest.hearing(), await other.owner.hearing()];
+  test('228: a change is sent to users who can access the user, not to other organizations', async () => {
+    const [{ owner, member, guest }, other] = await Promise.all([organization(), organization()]);
+    const [heard, unheard] = [await guest.receiving(), await other.owner.receiving()];
     await owner.ok('PATCH', `/users/${member.id}`, { full_name: 'Renamed' });
     expect(await heard()).toMatchObject([{ type: 'realm_user', op: 'update', person: { user_id: member.id } }]);
     expect(await unheard()).toEqual([]);
@@ -79,7 +79,7 @@ describe.concurrent('9.3 Behavior by feature level', () => {
     expect(id).toEqual(integer);
   });
 
-  test('257: realm_url has taken the place of realm_uri', async () => {
+  test('257: realm_url replaces realm_uri', async () => {
     const { realm_url, realm_uri } = await anonymous.ok('GET', '/server_settings');
     expect(realm_url).toBe(realm_uri);
   });
@@ -96,15 +96,15 @@ describe.concurrent('9.3 Behavior by feature level', () => {
   test.for([
     ['twenty_four_hour_time', true],
     ['enable_desktop_notifications', false],
-  ] as const)('439: %s is told as user_settings alone', async ([setting, value]) => {
-    const { member } = await organisation();
-    const heard = await member.hearing();
+  ] as const)('439: %s sends only a user_settings event', async ([setting, value]) => {
+    const { member } = await organization();
+    const heard = await member.receiving();
     await member.ok('PATCH', '/settings', { [setting]: value });
     expect((await heard()).map(({ type }) => type)).toEqual(['user_settings']);
   });
 
-  test('473: administrator bots may set the status of another user', async () => {
-    const { owner, bot, member } = await organisation();
+  test('473: administrator bots can set the status of another user', async () => {
+    const { owner, bot, member } = await organization();
     await owner.ok('PATCH', `/users/${bot.id}`, { role: 200 });
     expect(await bot.ok('POST', `/users/${member.id}/status`, { status_text: 'by a bot' })).toEqual(success());
   });
@@ -133,8 +133,8 @@ describe.concurrent('9.4 Deprecated items that remain', () => {
   });
 
   test('the email of a time zone person event', async () => {
-    const { member, guest } = await organisation();
-    const heard = await guest.hearing({ event_types: ['realm_user'] });
+    const { member, guest } = await organization();
+    const heard = await guest.receiving({ event_types: ['realm_user'] });
     await member.ok('PATCH', '/settings', { timezone: 'Asia/Tokyo' });
     const person = { user_id: member.id, email: member.email, timezone: 'Asia/Tokyo' };
     expect(await heard()).toEqual([{ type: 'realm_user', op: 'update', person }]);

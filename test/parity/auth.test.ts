@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
 import { furnish, type World } from '../helpers/both-doors.ts';
-import { type Act, expectParity, type Twin } from '../helpers/twins.ts';
+import { type Act, type EquivalentOrganization, expectParity } from '../helpers/equivalents.ts';
 
 describe('signing in', () => {
   test.concurrent('POST /fetch_api_key and fetchApiKey', async () => {
@@ -15,7 +15,7 @@ describe('signing in', () => {
       ...(code !== undefined && { code }),
     });
     const account = { email: 'ada@example.com', password: 'correct horse' };
-    const withAccount = async (twin: Twin) => {
+    const withAccount = async (twin: EquivalentOrganization) => {
       await twin.people.owner.ok('POST', '/users', { ...account, full_name: 'Ada' });
       return furnish(twin);
     };

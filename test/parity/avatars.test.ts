@@ -1,8 +1,8 @@
 import { describe, test } from 'vitest';
 import { bothDoors, furnish } from '../helpers/both-doors.ts';
+import { expectParity } from '../helpers/equivalents.ts';
 import type { Method } from '../helpers/person.ts';
 import { PNG } from '../helpers/pictures.ts';
-import { expectParity } from '../helpers/twins.ts';
 
 describe('avatars', () => {
   test.concurrent('POST and DELETE /users/me/avatar, and setAvatar', async () => {

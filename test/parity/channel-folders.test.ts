@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
 import { bothDoors, furnish, NOBODY, type Who, type World } from '../helpers/both-doors.ts';
-import { type Act, expectParity } from '../helpers/twins.ts';
+import { type Act, expectParity } from '../helpers/equivalents.ts';
 
 describe('channel folders', () => {
   const INVALID: Readonly<Record<string, object>> = {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { bothDoors, furnish, NOBODY, type Who, type World } from '../helpers/both-doors.ts';
+import { type Act, expectParity } from '../helpers/equivalents.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import { CHANNEL_FIELDS, GROUP_FRAGMENT, toRestChannel } from '../helpers/rest-channel.ts';
-import { organisation } from '../helpers/server.ts';
-import { type Act, expectParity } from '../helpers/twins.ts';
+import { organization } from '../helpers/server.ts';
 
 describe('channels', () => {
   test.concurrent('POST /channels/create and createChannel', async () => {
@@ -249,7 +249,7 @@ describe('channels', () => {
   });
 
   test.concurrent('GET /streams, /streams/{stream_id} and channels, channel', async () => {
-    const people = await organisation();
+    const people = await organization();
     const { owner, member, guest, moderator } = people;
     const { channel_folder_id } = await owner.ok('POST', '/channel_folders/create', { name: 'F', description: '' });
     const fields = { subscribers: [member.id, guest.id], folder_id: channel_folder_id, description: '*a*' };
@@ -260,7 +260,7 @@ describe('channels', () => {
       invite_only: true,
     });
     await member.ok('POST', '/channels/create', { name: 'c', subscribers: [] });
-    // Guests see no groups, nor what those hold.
+    // Guests see no groups, so neither the permission groups of a channel.
     const asGuest = ({ can_send_message_group: _, can_administer_channel_group: __, ...channel }: Json) => channel;
     for (const person of [owner, moderator, member, guest]) {
       const { channels } = await person.query(
@@ -280,7 +280,7 @@ describe('channels', () => {
     );
     expect((await guest.ok('GET', `/streams/${id}`)).stream).toMatchObject(asGuest(toRestChannel(channel)));
     expect(channel.permissions.canSendMessage).toEqual({ group: null, directMembers: [], directSubgroups: [] });
-    // Of what is hidden REST says that it is not there, and GraphQL that there is nothing.
+    // For a hidden channel REST returns an error, GraphQL null.
     expect((await moderator.rest('GET', `/streams/${hidden}`)).body).toMatchObject({ code: 'BAD_REQUEST' });
     expect(await moderator.query(`{ channel(by: { id: "${globalId('Channel', hidden)}" }) { name } }`)).toEqual({
       channel: null,

@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest';
 import { bothDoors, furnish, type Who } from '../helpers/both-doors.ts';
+import { expectParity } from '../helpers/equivalents.ts';
 import { PNG } from '../helpers/pictures.ts';
-import { expectParity } from '../helpers/twins.ts';
 
 describe('custom emoji', () => {
   const add = (who: Who, name: string, code?: string) =>

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { bothDoors, furnish, NOBODY, note, type Who, type World } from '../helpers/both-doors.ts';
+import { expectParity } from '../helpers/equivalents.ts';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
+import { organization } from '../helpers/server.ts';
 import { toTopic } from '../helpers/talk.ts';
-import { expectParity } from '../helpers/twins.ts';
 
 describe('drafts', () => {
   const toInput = ({ type, to, topic, ...draft }: typeof note) => ({
@@ -79,7 +79,7 @@ describe('drafts', () => {
   });
 
   test.concurrent('GET /drafts, /saved_snippets, /channel_folders and drafts, savedSnippets, channelFolders', async () => {
-    const { owner, member } = await organisation();
+    const { owner, member } = await organization();
     await member.ok('POST', '/drafts', {
       drafts: [
         { ...note, timestamp: 5 },
@@ -95,7 +95,7 @@ describe('drafts', () => {
         creator { databaseId } } } } }`);
     const seconds = (time: string) => Math.floor(Date.parse(time) / 1000);
     const nodes = ({ edges }: Json) => edges.map(({ node: { databaseId: id, ...node } }: Json) => ({ id, ...node }));
-    // Last edited first on GraphQL, last on REST.
+    // GraphQL returns the last edited draft first, REST last.
     expect((await member.ok('GET', '/drafts')).drafts.toReversed()).toEqual(
       nodes(drafts).map(({ lastEditedAt, type: _, channel, recipients, topicName: topic, ...draft }: Json) => ({
         ...{ ...draft, topic },

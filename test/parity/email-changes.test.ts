@@ -1,8 +1,8 @@
 import { describe, test } from 'vitest';
 import { bothDoors, furnish, type Who } from '../helpers/both-doors.ts';
 import { runCommand } from '../helpers/control.ts';
+import { type EquivalentOrganization, expectParity } from '../helpers/equivalents.ts';
 import { serverOf } from '../helpers/server.ts';
-import { expectParity, type Twin } from '../helpers/twins.ts';
 
 describe('addresses and passwords', () => {
   test.concurrent('addresses and passwords in PATCH /settings, PATCH /users/{user_id} and their mutations', async () => {
@@ -18,7 +18,7 @@ describe('addresses and passwords', () => {
         ({ moderator }) => ({ userId: moderator.id, newEmail }),
         code,
       );
-    const granted = async (twin: Twin) => {
+    const granted = async (twin: EquivalentOrganization) => {
       const { owner, realm } = twin.people;
       const right = { org: realm.subdomain, user: owner.email, right: 'can_change_user_emails' };
       await runCommand(serverOf().dataDir, 'user grant', right);

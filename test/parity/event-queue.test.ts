@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { bothDoors, furnish, note, type Who } from '../helpers/both-doors.ts';
+import { type EquivalentOrganization, expectParity } from '../helpers/equivalents.ts';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { organisation } from '../helpers/server.ts';
-import { expectParity, type Twin } from '../helpers/twins.ts';
+import { organization } from '../helpers/server.ts';
 
 describe('event queues', () => {
   const lost = 'BAD_EVENT_QUEUE_ID';
@@ -49,7 +49,10 @@ describe('event queues', () => {
   });
 
   test.concurrent('DELETE /events and deleteEventQueue', async () => {
-    const queue = async (twin: Twin) => ({ ...(await furnish(twin)), ...(await twin.people.member.register()) });
+    const queue = async (twin: EquivalentOrganization) => ({
+      ...(await furnish(twin)),
+      ...(await twin.people.member.register()),
+    });
     const act = (who: Who, id: (world: Json) => string, code?: string) =>
       bothDoors('DELETE', '/events', 'deleteEventQueue')(
         who,
@@ -63,7 +66,7 @@ describe('event queues', () => {
   });
 
   test.concurrent('GET /events and events: the same code and the same reason for every loss', async () => {
-    const { member, owner } = await organisation();
+    const { member, owner } = await organization();
     const { queue_id, last_event_id } = await member.register();
     const ended = await member.register();
     await member.ok('DELETE', '/events', { queue_id: ended.queue_id });
@@ -87,8 +90,8 @@ describe('event queues', () => {
     expect(await both(member, queue_id, last_event_id + 1_000)).toEqual([lost, 'from_future']);
   });
 
-  test.concurrent('GET /events and events: every event is shown by both, and says the same of itself', async () => {
-    const { owner, administrator, member, guest } = await organisation();
+  test.concurrent('GET /events and events: both return every event, with the same data', async () => {
+    const { owner, administrator, member, guest } = await organization();
     const { queue_id, last_event_id } = await member.register();
     const { id } = await owner.ok('POST', '/channels/create', {
       name: 'a',
@@ -142,7 +145,7 @@ describe('event queues', () => {
     expect(hasMore).toBe(false);
     const told = heard.map(({ id, type }) => [id, type.toUpperCase()]);
     expect(shown.map(({ position, type }: Json) => [position, type])).toEqual(told);
-    // One type of its own for each kind, and each says more than its id and type.
+    // Each REST type and op has its own GraphQL type, with more fields than id and type.
     const names = new Map(heard.map(({ type, op }, i) => [`${type} ${op ?? ''}`.trim(), shown[i].__typename]));
     expect(new Set(names.values()).size).toBe(kinds.size);
     const selectionOf = await selections(member);
@@ -158,7 +161,7 @@ describe('event queues', () => {
   });
 });
 
-/** For a type, every field of it, however deep; of an entity, which one it is. */
+/** Returns a selection of all fields of a type, recursively. Of entities only the id. */
 async function selections(person: Person): Promise<(type: string) => string> {
   const { __schema } = await person.query(`{ __schema { types { kind name
     fields { name type { ...T ofType { ...T ofType { ...T ofType { ...T } } } } } } } }

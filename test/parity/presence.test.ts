@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
 import { bothDoors, furnish, type Who } from '../helpers/both-doors.ts';
-import { expectParity } from '../helpers/twins.ts';
+import { expectParity } from '../helpers/equivalents.ts';
 
 describe('presence', () => {
   test.concurrent('POST /users/me/presence and recordPresence', async () => {

@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest';
 import { mutate, NOBODY, type Who } from '../helpers/both-doors.ts';
+import { type Act, type EquivalentOrganization, expectParity } from '../helpers/equivalents.ts';
 import type { Method } from '../helpers/person.ts';
-import { type Act, expectParity, type Twin } from '../helpers/twins.ts';
 
 describe('profiles', () => {
   const label = (name: string, value: string) => ({
@@ -9,7 +9,7 @@ describe('profiles', () => {
     graphql: { type: 'SHORT_TEXT', name, hint: value },
   });
 
-  async function withFields(twin: Twin) {
+  async function withFields(twin: EquivalentOrganization) {
     const { people } = twin;
     const make = async (name: string, field: object) =>
       twin.name('field', (await people.owner.ok('POST', '/realm/profile_fields', { name, ...field })).id, name);

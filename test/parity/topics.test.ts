@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
 import { bothDoors, furnish, NOBODY, type Who, type World } from '../helpers/both-doors.ts';
-import { expectParity } from '../helpers/twins.ts';
+import { expectParity } from '../helpers/equivalents.ts';
 
 describe('topics', () => {
   test.concurrent('POST /user_topics and setTopicVisibility', async () => {

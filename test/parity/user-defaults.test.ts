@@ -1,8 +1,8 @@
 import { describe, test } from 'vitest';
 import { bothDoors, furnish, type Who } from '../helpers/both-doors.ts';
-import { expectParity } from '../helpers/twins.ts';
+import { expectParity } from '../helpers/equivalents.ts';
 
-describe('defaults of settings', () => {
+describe('default settings of new users', () => {
   test.concurrent('PATCH /realm/user_settings_defaults and updateUserSettingsDefaults', async () => {
     const edit = bothDoors('PATCH', '/realm/user_settings_defaults', 'updateUserSettingsDefaults');
     const act = (who: Who, rest: object, graphql: object, code?: string) =>

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { bothDoors, furnish, NOBODY, type Who, type World } from '../helpers/both-doors.ts';
+import { type Act, expectParity } from '../helpers/equivalents.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
-import { type Act, expectParity } from '../helpers/twins.ts';
+import { organization } from '../helpers/server.ts';
 
 describe('user groups', () => {
   test.concurrent('POST /user_groups/create and createUserGroup', async () => {
@@ -113,7 +113,7 @@ describe('user groups', () => {
   });
 
   test.concurrent('GET /user_groups, their members and subgroups and userGroups, userGroup', async () => {
-    const { owner, member, moderator } = await organisation();
+    const { owner, member, moderator } = await organization();
     const group = (name: string, more: object) =>
       owner.ok('POST', '/user_groups/create', { name, description: 'x', members: [], ...more });
     const { group_id: inner } = await group('inner', { members: [member.id] });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { bothDoors, furnish, NOBODY, type Who } from '../helpers/both-doors.ts';
+import { expectParity } from '../helpers/equivalents.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
-import { organisation } from '../helpers/server.ts';
-import { expectParity } from '../helpers/twins.ts';
+import { organization } from '../helpers/server.ts';
 
 describe('users', () => {
   test.concurrent('POST /users and createUser', async () => {
@@ -63,7 +63,7 @@ describe('users', () => {
     });
   });
 
-  /** GraphQL's words for what REST calls otherwise. */
+  /** The GraphQL fields of a REST user. */
   const USER = `databaseId deliveryEmail email fullName role isActive isBot botType botOwner { databaseId } timezone
     avatarUrl avatarVersion isImportedStub joinedAt`;
   const ROLES: Record<string, number> = { OWNER: 100, ADMINISTRATOR: 200, MODERATOR: 300, MEMBER: 400, GUEST: 600 };
@@ -78,7 +78,7 @@ describe('users', () => {
   });
 
   test.concurrent('GET /users, /users/{user_id}, /users/{email}, /users/me and users, user, viewer', async () => {
-    const { guest, owner, member } = await organisation();
+    const { guest, owner, member } = await organization();
     const { users } = await guest.query(`{ users { edges { node { ${USER} } } } }`);
     const members = users.edges.map(({ node }: Json) => toRestUser(node));
     expect((await guest.ok('GET', '/users', { client_gravatar: false })).members).toEqual(members);
@@ -93,7 +93,7 @@ describe('users', () => {
     expect(toRestUser(byEmail)).toEqual(await get(member.email));
     const me = await guest.ok('GET', '/users/me');
     expect(me).toMatchObject(toRestUser(viewer));
-    // Of nobody REST says so, and GraphQL that there is nothing.
+    // For an unknown user REST returns an error, GraphQL null.
     for (const [who, argument] of [
       [NOBODY, `id: "${globalId('User', NOBODY)}"`],
       ['x@example.com', 'email: "x@example.com"'],

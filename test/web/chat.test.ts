@@ -2,7 +2,6 @@ import type { Page, Request, Route } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { faultsOf } from '../helpers/axe.ts';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
-import { isGroupPicked } from '../helpers/part.ts';
 import {
   type Chatter,
   channelLink,
@@ -15,334 +14,333 @@ import {
   write,
 } from '../helpers/web.ts';
 
-describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
-  `the chat in two browsers${CHROMIUM_NOTE}`,
-  { timeout: 60_000 },
-  () => {
-    const chat = demoChat();
+describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeout: 60_000 }, () => {
+  const chat = demoChat();
 
-    test('shows what one writes to the other at once, once, and as it is meant', async () => {
-      await using iris = await chat.enter('owner');
-      await using bela = await chat.enter('member');
-      for (const { page } of [iris, bela]) {
-        await open(page, 'website', 'launch');
-        // What is there when one comes is not news.
-        await page
-          .locator('[role=feed]:not([aria-busy=true]) [role=article], [role=feed]:not([aria-busy=true]) article')
-          .first()
-          .waitFor();
-      }
-      const said = newName('Is this there?');
-      await write(iris.page, `${said.replace('this', '**this**')} :tada: $$x^2$$`);
-      for (const { page } of [iris, bela]) {
-        await message(page, said).waitFor();
-        await expect.poll(() => message(page, said).count()).toBe(1);
-        await expect.poll(() => message(page, said).getByText('🎉').count()).toBe(1);
-      }
-      await expect.poll(() => notSent(iris.page).count()).toBe(0);
-      // Once, politely, for those who hear the page.
-      const announced = bela.page.locator('[aria-live="polite"]');
-      await expect.poll(() => announced.textContent()).toContain(`Iris Haddad: ${said}`);
-      expect([...iris.problems, ...bela.problems]).toEqual([]);
-    });
+  test('shows a sent message to another user immediately, once and rendered', async () => {
+    await using iris = await chat.enter('owner');
+    await using bela = await chat.enter('member');
+    for (const { page } of [iris, bela]) {
+      await open(page, 'website', 'launch');
+      // Messages that are already in the list are not announced.
+      await page
+        .locator('[role=feed]:not([aria-busy=true]) [role=article], [role=feed]:not([aria-busy=true]) article')
+        .first()
+        .waitFor();
+    }
+    const said = newName('Is this there?');
+    await write(iris.page, `${said.replace('this', '**this**')} :tada: $$x^2$$`);
+    for (const { page } of [iris, bela]) {
+      await message(page, said).waitFor();
+      await expect.poll(() => message(page, said).count()).toBe(1);
+      await expect.poll(() => message(page, said).getByText('🎉').count()).toBe(1);
+    }
+    await expect.poll(() => notSent(iris.page).count()).toBe(0);
+    // Announced once, politely, to screen readers.
+    const announced = bela.page.locator('[aria-live="polite"]');
+    await expect.poll(() => announced.textContent()).toContain(`Iris Haddad: ${said}`);
+    expect([...iris.problems, ...bela.problems]).toEqual([]);
+  });
 
-    test('counts what is unread where somebody does not look, until they do', async () => {
-      await using iris = await chat.enter('owner');
-      await using bela = await chat.enter('member');
-      await open(iris.page, 'general');
-      await open(bela.page, 'website', 'build');
-      const general = channelLink(bela.page, 'general');
-      const before = /\d+/.exec((await general.textContent()) ?? '')?.[0] ?? '0';
-      await open(iris.page, 'general', 'summer party');
-      const [one, another] = [newName('one more'), newName('and another')];
-      for (const text of [one, another]) await write(iris.page, text);
-      await expect.poll(() => general.textContent()).toBe(`general${Number(before) + 2} unread`);
-      await open(bela.page, 'general', 'summer party');
-      await message(bela.page, another).waitFor();
-      await expect.poll(() => general.textContent()).toBe('general');
-    });
+  test('counts unread messages of a topic until the user opens it', async () => {
+    await using iris = await chat.enter('owner');
+    await using bela = await chat.enter('member');
+    await open(iris.page, 'general');
+    await open(bela.page, 'website', 'build');
+    const general = channelLink(bela.page, 'general');
+    const before = /\d+/.exec((await general.textContent()) ?? '')?.[0] ?? '0';
+    await open(iris.page, 'general', 'summer party');
+    const [one, another] = [newName('one more'), newName('and another')];
+    for (const text of [one, another]) await write(iris.page, text);
+    await expect.poll(() => general.textContent()).toBe(`general${Number(before) + 2} unread`);
+    await open(bela.page, 'general', 'summer party');
+    await message(bela.page, another).waitFor();
+    await expect.poll(() => general.textContent()).toBe('general');
+  });
 
-    test('goes on without a gap or a reload when the service is killed and comes back', {
-      timeout: 120_000,
-    }, async () => {
-      await using iris = await chat.enter('owner');
-      await using bela = await chat.enter('member');
-      for (const { page } of [iris, bela]) {
-        await open(page, 'website', 'launch');
-        await page.evaluate(() => Object.assign(window, { isStillHere: true }));
-      }
-      const texts: string[] = [];
-      for (const round of [1, 2, 3]) {
-        const [before, during] = [newName(`before kill ${round}`), newName(`while it was dead ${round}`)];
-        await write(iris.page, before);
-        await chat.server.kill9();
-        await write(iris.page, during);
-        await iris.page.getByText('Waiting for the connection').first().waitFor();
-        await chat.server.restart();
-        texts.push(before, during);
-        for (const { page } of [iris, bela]) await message(page, during).waitFor();
-      }
-      for (const { page } of [iris, bela]) {
-        for (const text of texts) await expect.poll(() => message(page, text).count()).toBe(1);
-        expect(await page.evaluate(() => 'isStillHere' in window)).toBe(true);
-        await sidebarOf(page).getByRole('status').filter({ hasText: 'Live' }).waitFor();
-      }
-    });
-
-    test('says which event it has heard last, and how soon the service answers', async () => {
-      await using iris = await chat.enter('owner');
-      const { page, person } = iris;
-      const [event, answer] = [/^Heard up to event (\d+)\./, /The service answers within \d+ milliseconds\.$/];
-      const position = async () => {
-        const words = await sidebarOf(page).getByTitle(event).getAttribute('title');
-        return Number(event.exec(words ?? '')?.[1]);
-      };
-      const lastEvent = async () => (await person.ok('POST', '/register', { event_types: ['message'] })).last_event_id;
-      for (const content of [newName('one event'), newName('another event')]) {
-        await person.ok('POST', '/messages', { ...LAUNCH, content });
-        const last = await lastEvent();
-        await expect.poll(position).toBeGreaterThanOrEqual(last);
-        // Those who do not point at it hear the same.
-        await sidebarOf(page).getByText(event).waitFor();
-      }
-      // It asks every ten seconds.
-      await sidebarOf(page).getByTitle(answer).waitFor();
-      await page.context().setOffline(true);
-      await sidebarOf(page).getByRole('status').filter({ hasText: 'Offline' }).waitFor();
-      expect(await sidebarOf(page).getByTitle(answer).count()).toBe(0);
-      await page.context().setOffline(false);
+  test('continues without a gap or reload after the service is killed and restarted', {
+    timeout: 120_000,
+  }, async () => {
+    await using iris = await chat.enter('owner');
+    await using bela = await chat.enter('member');
+    for (const { page } of [iris, bela]) {
+      await open(page, 'website', 'launch');
+      await page.evaluate(() => Object.assign(window, { isStillHere: true }));
+    }
+    const texts: string[] = [];
+    for (const round of [1, 2, 3]) {
+      const [before, during] = [newName(`before kill ${round}`), newName(`while it was dead ${round}`)];
+      await write(iris.page, before);
+      await chat.server.kill9();
+      await write(iris.page, during);
+      await iris.page.getByText('Waiting for the connection').first().waitFor();
+      await chat.server.restart();
+      texts.push(before, during);
+      for (const { page } of [iris, bela]) await message(page, during).waitFor();
+    }
+    for (const { page } of [iris, bela]) {
+      for (const text of texts) await expect.poll(() => message(page, text).count()).toBe(1);
+      expect(await page.evaluate(() => 'isStillHere' in window)).toBe(true);
       await sidebarOf(page).getByRole('status').filter({ hasText: 'Live' }).waitFor();
-    });
+    }
+  });
 
-    test('keeps what was written offline over a reload, and sends it once', async () => {
-      await using bela = await chat.enter('member');
-      await using iris = await chat.enter('owner');
-      const written = newName('written in a tunnel');
-      for (const { page } of [bela, iris]) await open(page, 'website', 'launch');
-      await bela.page.context().setOffline(true);
-      await write(bela.page, written);
-      await bela.page.getByText('Waiting for the connection').waitFor();
-      await bela.page.context().setOffline(false);
-      await bela.page.reload();
-      for (const { page } of [bela, iris]) await message(page, written).waitFor();
-      await expect.poll(() => message(bela.page, written).count()).toBe(1);
-    });
+  test('shows the id of the last event, and the response time of the service', async () => {
+    await using iris = await chat.enter('owner');
+    const { page, person } = iris;
+    const [event, answer] = [
+      /^Received events up to position (\d+)\./,
+      /The service responds within \d+ milliseconds\.$/,
+    ];
+    const position = async () => {
+      const words = await sidebarOf(page).getByTitle(event).getAttribute('title');
+      return Number(event.exec(words ?? '')?.[1]);
+    };
+    const lastEvent = async () => (await person.ok('POST', '/register', { event_types: ['message'] })).last_event_id;
+    for (const content of [newName('one event'), newName('another event')]) {
+      await person.ok('POST', '/messages', { ...LAUNCH, content });
+      const last = await lastEvent();
+      await expect.poll(position).toBeGreaterThanOrEqual(last);
+      // Screen readers read the same text without hovering.
+      await sidebarOf(page).getByText(event).waitFor();
+    }
+    // The page measures the response time every ten seconds.
+    await sidebarOf(page).getByTitle(answer).waitFor();
+    await page.context().setOffline(true);
+    await sidebarOf(page).getByRole('status').filter({ hasText: 'Offline' }).waitFor();
+    expect(await sidebarOf(page).getByTitle(answer).count()).toBe(0);
+    await page.context().setOffline(false);
+    await sidebarOf(page).getByRole('status').filter({ hasText: 'Live' }).waitFor();
+  });
 
-    test('says that a message was refused, and sends it again when told to', async () => {
-      await using gus = await chat.enter('guest');
-      await open(gus.page, 'website', 'launch');
-      const please = newName('please');
-      let refusals = 0;
-      await gus.page.route('**/graphql', async (route) => {
-        if (!route.request().postData()?.includes('SendMessage') || refusals > 0) return route.continue();
-        refusals++;
-        const error = { __typename: 'BadRequestError', code: 'BAD_REQUEST', message: 'Not just now', path: null };
-        return route.fulfill({ json: { data: { sendMessage: error } } });
-      });
-      await write(gus.page, please);
-      await gus.page.getByRole('alert').getByText('Not sent: Not just now').waitFor();
-      await gus.page.getByRole('button', { name: 'Send again' }).click();
-      await message(gus.page, please).waitFor();
-      await expect.poll(() => gus.page.getByRole('alert').count()).toBe(0);
-    });
+  test('keeps a message written offline over a reload, and sends it once', async () => {
+    await using bela = await chat.enter('member');
+    await using iris = await chat.enter('owner');
+    const written = newName('written in a tunnel');
+    for (const { page } of [bela, iris]) await open(page, 'website', 'launch');
+    await bela.page.context().setOffline(true);
+    await write(bela.page, written);
+    await bela.page.getByText('Waiting for the connection').waitFor();
+    await bela.page.context().setOffline(false);
+    await bela.page.reload();
+    for (const { page } of [bela, iris]) await message(page, written).waitFor();
+    await expect.poll(() => message(bela.page, written).count()).toBe(1);
+  });
 
-    test('says that it is of another version than the service, and sends when it is loaded again', async () => {
-      await using gus = await chat.enter('guest');
-      const { page } = gus;
-      await open(page, 'website', 'launch');
-      const said = newName('over an upgrade');
-      const banner = page.getByRole('status', { name: 'Version' });
-      expect(await banner.textContent()).toBe('');
-      // As if the service did not have the mutation any more.
-      await page.route('**/graphql', (route) =>
-        route.continue({ postData: route.request().postData()?.replace('sendMessage(', 'sendLetter(') ?? '' }),
-      );
-      await write(page, said);
-      await banner.getByText('There is a new version of the chat.').waitFor();
-      expect(await faultsOf(page)).toEqual([]);
-      await page.unroute('**/graphql');
-      await banner.getByRole('button', { name: 'Load it' }).click();
-      await message(page, said).waitFor();
-      await expect.poll(() => notSent(page).count()).toBe(0);
-      expect(await banner.textContent()).toBe('');
+  test('shows that a message was rejected, and sends it again on request', async () => {
+    await using gus = await chat.enter('guest');
+    await open(gus.page, 'website', 'launch');
+    const please = newName('please');
+    let refusals = 0;
+    await gus.page.route('**/graphql', async (route) => {
+      if (!route.request().postData()?.includes('SendMessage') || refusals > 0) return route.continue();
+      refusals++;
+      const error = { __typename: 'BadRequestError', code: 'BAD_REQUEST', message: 'Not just now', path: null };
+      return route.fulfill({ json: { data: { sendMessage: error } } });
     });
+    await write(gus.page, please);
+    await gus.page.getByRole('alert').getByText("Couldn't send: Not just now").waitFor();
+    await gus.page.getByRole('button', { name: 'Retry' }).click();
+    await message(gus.page, please).waitFor();
+    await expect.poll(() => gus.page.getByRole('alert').count()).toBe(0);
+  });
 
-    test('shows what was sent until it is in the list, however long the page is busy', async () => {
-      await using bela = await chat.enter('member');
-      const { page } = bela;
-      const said = newName('busy as a bee');
-      const [heard, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      page.on('websocket', (socket) =>
-        socket.on('framereceived', ({ payload }) => String(payload).includes(said) && heard.resolve()),
-      );
-      await page.reload();
-      await page.route('**/graphql', async (route) => {
-        if (!route.request().postData()?.includes('SendMessage')) return route.fallback();
-        const response = await route.fetch();
-        await heard.promise;
-        await route.fulfill({ response });
-        answered.resolve();
-      });
-      await open(page, 'website', 'launch');
-      await page.getByRole('feed', { name: 'Messages in website, launch' }).waitFor();
-      await page.evaluate(() => {
-        const waiting: (() => void)[] = [];
-        const rest = () => {
-          window.requestIdleCallback = (act) => setTimeout(act);
-          for (const act of waiting) act();
-        };
-        window.requestIdleCallback = (act) => waiting.push(act as () => void);
-        Object.assign(window, { rest });
-      });
-      await write(page, said);
-      const pending = notSent(page).getByText(said);
-      // The service has said that it is sent, and the socket has brought it.
-      await answered.promise;
-      await page.evaluate(() => new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve))));
-      expect(await pending.count()).toBe(1);
-      expect(await message(page, said).count()).toBe(0);
-      await page.evaluate(() => (window as unknown as { rest(): void }).rest());
-      await message(page, said).waitFor();
-      await expect.poll(() => pending.count()).toBe(0);
-    });
+  test('shows that its version differs from that of the service, and sends after a reload', async () => {
+    await using gus = await chat.enter('guest');
+    const { page } = gus;
+    await open(page, 'website', 'launch');
+    const said = newName('over an upgrade');
+    const banner = page.getByRole('status', { name: 'Version' });
+    expect(await banner.textContent()).toBe('');
+    // Simulates a service without this mutation.
+    await page.route('**/graphql', (route) =>
+      route.continue({ postData: route.request().postData()?.replace('sendMessage(', 'sendLetter(') ?? '' }),
+    );
+    await write(page, said);
+    await banner.getByText('A new version of the chat is available.').waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    await page.unroute('**/graphql');
+    await banner.getByRole('button', { name: 'Reload' }).click();
+    await message(page, said).waitFor();
+    await expect.poll(() => notSent(page).count()).toBe(0);
+    expect(await banner.textContent()).toBe('');
+  });
 
-    test('misses no message that comes while its list is read', async () => {
-      await using bela = await chat.enter('member');
-      const { page } = bela;
-      await allRead(bela);
-      await using held = await holdTimeline(page);
-      await open(page, 'website');
-      await held.isAnswered;
-      const content = newName('between two answers');
-      await chat.person('owner').ok('POST', '/messages', { ...LAUNCH, content });
-      // Its event has come.
-      await channelLink(page, 'website').getByText(/[1-9]/).first().waitFor();
-      held.release();
-      await message(page, content).waitFor();
+  test('shows a sent message until it is in the list, even if the page is busy for long', async () => {
+    await using bela = await chat.enter('member');
+    const { page } = bela;
+    const said = newName('busy as a bee');
+    const [heard, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    page.on('websocket', (socket) =>
+      socket.on('framereceived', ({ payload }) => String(payload).includes(said) && heard.resolve()),
+    );
+    await page.reload();
+    await page.route('**/graphql', async (route) => {
+      if (!route.request().postData()?.includes('SendMessage')) return route.fallback();
+      const response = await route.fetch();
+      await heard.promise;
+      await route.fulfill({ response });
+      answered.resolve();
     });
+    await open(page, 'website', 'launch');
+    await page.getByRole('feed', { name: 'Messages in website, launch' }).waitFor();
+    await page.evaluate(() => {
+      const waiting: (() => void)[] = [];
+      const rest = () => {
+        window.requestIdleCallback = (act) => setTimeout(act);
+        for (const act of waiting) act();
+      };
+      window.requestIdleCallback = (act) => waiting.push(act as () => void);
+      Object.assign(window, { rest });
+    });
+    await write(page, said);
+    const pending = notSent(page).getByText(said);
+    // The response to the mutation and the event have arrived.
+    await answered.promise;
+    await page.evaluate(() => new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve))));
+    expect(await pending.count()).toBe(1);
+    expect(await message(page, said).count()).toBe(0);
+    await page.evaluate(() => (window as unknown as { rest(): void }).rest());
+    await message(page, said).waitFor();
+    await expect.poll(() => pending.count()).toBe(0);
+  });
 
-    test('reads once more a list that was on its way when a message was moved', async () => {
-      await using bela = await chat.enter('member');
-      const { page } = bela;
-      const iris = chat.person('owner');
-      const topic = { type: 'channel', to: 'website', topic: newName('old place') };
-      const place = newName('new place');
-      const { id } = await iris.ok('POST', '/messages', { ...topic, content: 'moved on its way' });
-      await iris.ok('POST', '/messages', { ...topic, content: 'stays where it is' });
-      await open(page, 'website');
-      await message(page, 'stays where it is').first().waitFor();
-      await using held = await holdTimeline(page);
-      await open(page, 'website', topic.topic);
-      await held.isAnswered;
-      await iris.ok('PATCH', `/messages/${id}`, { topic: place, propagate_mode: 'change_one' });
-      const topics = sidebarOf(page).getByRole('list', { name: 'Topics in website' });
-      await topics.getByRole('link', { name: place }).waitFor();
-      held.release();
-      await message(page, 'stays where it is').waitFor();
-      await expect.poll(() => message(page, 'moved on its way').count()).toBe(0);
-    });
+  test('shows a message that arrives while its list is being read', async () => {
+    await using bela = await chat.enter('member');
+    const { page } = bela;
+    await allRead(bela);
+    await using held = await holdTimeline(page);
+    await open(page, 'website');
+    await held.isAnswered;
+    const content = newName('between two answers');
+    await chat.person('owner').ok('POST', '/messages', { ...LAUNCH, content });
+    // The event has arrived.
+    await channelLink(page, 'website').getByText(/[1-9]/).first().waitFor();
+    held.release();
+    await message(page, content).waitFor();
+  });
 
-    test('reads once more a list that was on its way when what happens was listened to anew', async () => {
-      await using bela = await chat.enter('member');
-      const { page, person } = bela;
-      await allRead(bela);
-      const registered = page.waitForResponse((reply) => isOf(reply.request(), 'mutation Register('));
-      await page.reload();
-      const { data } = await (await registered).json();
-      await open(page, 'website', 'build');
-      await page.getByRole('feed', { name: 'Messages in website, build' }).waitFor();
-      const isLost = Promise.withResolvers<void>();
-      const isSaid = Promise.withResolvers<void>();
-      await page.route('**/graphql', async (route) => {
-        if (!isOf(route.request(), 'mutation Register(')) return route.fallback();
-        isLost.resolve();
-        await isSaid.promise;
-        return route.fallback();
-      });
-      await using held = await holdTimeline(page);
-      await open(page, 'website', 'launch');
-      await held.isAnswered;
-      await person.ok('DELETE', '/events', { queue_id: data.registerEventQueue.queueId });
-      await isLost.promise;
-      const content = newName('while nobody listened');
-      await chat.person('owner').ok('POST', '/messages', { ...LAUNCH, content });
-      const again = page.waitForResponse((reply) => isOf(reply.request(), 'mutation Register('));
-      isSaid.resolve();
-      await again;
-      // The first screen has come with it.
-      await channelLink(page, 'website').getByText(/[1-9]/).first().waitFor();
-      held.release();
-      await message(page, content).waitFor();
-    });
+  test('reads a list again if a message was moved while it was being read', async () => {
+    await using bela = await chat.enter('member');
+    const { page } = bela;
+    const iris = chat.person('owner');
+    const topic = { type: 'channel', to: 'website', topic: newName('old place') };
+    const place = newName('new place');
+    const { id } = await iris.ok('POST', '/messages', { ...topic, content: 'moved on its way' });
+    await iris.ok('POST', '/messages', { ...topic, content: 'stays where it is' });
+    await open(page, 'website');
+    await message(page, 'stays where it is').first().waitFor();
+    await using held = await holdTimeline(page);
+    await open(page, 'website', topic.topic);
+    await held.isAnswered;
+    await iris.ok('PATCH', `/messages/${id}`, { topic: place, propagate_mode: 'change_one' });
+    const topics = sidebarOf(page).getByRole('list', { name: 'Topics in website' });
+    await topics.getByRole('link', { name: place }).waitFor();
+    held.release();
+    await message(page, 'stays where it is').waitFor();
+    await expect.poll(() => message(page, 'moved on its way').count()).toBe(0);
+  });
 
-    test('signs in by one click who opened the start address, and says of an old one that it is old', async () => {
-      await using mona = await chat.enter('moderator');
-      const { page } = mona;
-      expect(page.url()).not.toContain('start=');
-      expect(await page.evaluate(() => document.cookie)).toBe('');
-      await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-      await page.goto(`${chat.server.url}/#start=${'x'.repeat(43)}`);
-      await page.getByText('This start address is not, or no longer').waitFor();
-      expect(page.url()).not.toContain('start=');
+  test('reads a list again if a new event queue was registered while it was being read', async () => {
+    await using bela = await chat.enter('member');
+    const { page, person } = bela;
+    await allRead(bela);
+    const registered = page.waitForResponse((reply) => isOf(reply.request(), 'mutation Register('));
+    await page.reload();
+    const { data } = await (await registered).json();
+    await open(page, 'website', 'build');
+    await page.getByRole('feed', { name: 'Messages in website, build' }).waitFor();
+    const isLost = Promise.withResolvers<void>();
+    const isSaid = Promise.withResolvers<void>();
+    await page.route('**/graphql', async (route) => {
+      if (!isOf(route.request(), 'mutation Register(')) return route.fallback();
+      isLost.resolve();
+      await isSaid.promise;
+      return route.fallback();
     });
+    await using held = await holdTimeline(page);
+    await open(page, 'website', 'launch');
+    await held.isAnswered;
+    await person.ok('DELETE', '/events', { queue_id: data.registerEventQueue.queueId });
+    await isLost.promise;
+    const content = newName('while nobody listened');
+    await chat.person('owner').ok('POST', '/messages', { ...LAUNCH, content });
+    const again = page.waitForResponse((reply) => isOf(reply.request(), 'mutation Register('));
+    isSaid.resolve();
+    await again;
+    // The unread counts came with the new registration.
+    await channelLink(page, 'website').getByText(/[1-9]/).first().waitFor();
+    held.release();
+    await message(page, content).waitFor();
+  });
 
-    test('keeps the place to a pixel when older messages are put before it', async () => {
-      await using bela = await chat.enter('member');
-      const { person, page } = bela;
-      await open(page, 'website', 'launch');
-      const long = { type: 'channel', to: 'website', topic: newName('long'), read_by_sender: true };
-      for (let i = 0; i < 130; i++) {
-        const content = `line ${i}\n\n${'more '.repeat(i % 40)}`;
-        await person.ok('POST', '/messages', { ...long, content });
-      }
-      await page.reload();
-      await open(page, 'website', long.topic);
-      const list = page.getByRole('feed');
-      await message(page, 'line 129').waitFor();
-      const shown = await page.getByRole('article').count();
-      expect(shown).toBeLessThan(130);
-      const { id, y } = await list.evaluate((element) => {
-        // To where older ones are fetched, and then nobody scrolls.
-        element.scrollTo(0, 300);
-        const edge = element.getBoundingClientRect().top;
-        const row = [...element.querySelectorAll('article')].find((one) => one.getBoundingClientRect().bottom > edge);
-        return { id: row?.dataset['id'] ?? '', y: row?.getBoundingClientRect().y ?? 0 };
-      });
-      await expect.poll(() => page.getByRole('article').count()).toBeGreaterThan(shown);
-      expect(Math.abs((await topOf(page, id)) - y)).toBeLessThanOrEqual(1);
-    });
+  test('signs in with one click from the start URL, and shows that a start URL has expired', async () => {
+    await using mona = await chat.enter('moderator');
+    const { page } = mona;
+    expect(page.url()).not.toContain('start=');
+    expect(await page.evaluate(() => document.cookie)).toBe('');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.goto(`${chat.server.url}/#start=${'x'.repeat(43)}`);
+    await page.getByText('This start address is not valid').waitFor();
+    expect(page.url()).not.toContain('start=');
+  });
 
-    test('leaves where it was scrolled to what changes in the same moment', async () => {
-      await using bela = await chat.enter('member');
-      const { person, page } = bela;
-      const long = { type: 'channel', to: 'website', topic: newName('scrolled'), read_by_sender: true };
-      for (let i = 0; i < 40; i++) await person.ok('POST', '/messages', { ...long, content: `line ${i}` });
-      await page.reload();
-      await open(page, 'website', long.topic);
-      await message(page, 'line 39').waitFor();
-      // From the end, and from a place in the middle.
-      for (const to of [500, 200]) {
-        const y = await page.getByRole('feed').evaluate(async (element, top) => {
-          // Scrolling is told of before a frame is drawn: what scrolls in the frame itself is told of in the next.
-          await new Promise((resolve) => requestAnimationFrame(resolve));
-          element.scrollTop = top;
-          const row = [...element.querySelectorAll('article')].at(30);
-          const before = row?.getBoundingClientRect().y ?? 0;
-          // As a picture does that comes, what is below grows.
-          element.querySelector<HTMLElement>('article:last-of-type')?.style.setProperty('padding-bottom', `${top}px`);
-          for (let i = 0; i < 5; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
-          return (row?.getBoundingClientRect().y ?? 0) - before;
-        }, to);
-        expect(Math.abs(y)).toBeLessThanOrEqual(1);
-      }
+  test('keeps the scroll position to a pixel when older messages are prepended', async () => {
+    await using bela = await chat.enter('member');
+    const { person, page } = bela;
+    await open(page, 'website', 'launch');
+    const long = { type: 'channel', to: 'website', topic: newName('long'), read_by_sender: true };
+    for (let i = 0; i < 130; i++) {
+      const content = `line ${i}\n\n${'more '.repeat(i % 40)}`;
+      await person.ok('POST', '/messages', { ...long, content });
+    }
+    await page.reload();
+    await open(page, 'website', long.topic);
+    const list = page.getByRole('feed');
+    await message(page, 'line 129').waitFor();
+    const shown = await page.getByRole('article').count();
+    expect(shown).toBeLessThan(130);
+    const { id, y } = await list.evaluate((element) => {
+      // Scrolls to where older messages are loaded. No further scrolling.
+      element.scrollTo(0, 300);
+      const edge = element.getBoundingClientRect().top;
+      const row = [...element.querySelectorAll('article')].find((one) => one.getBoundingClientRect().bottom > edge);
+      return { id: row?.dataset['id'] ?? '', y: row?.getBoundingClientRect().y ?? 0 };
     });
-  },
-);
+    await expect.poll(() => page.getByRole('article').count()).toBeGreaterThan(shown);
+    expect(Math.abs((await topOf(page, id)) - y)).toBeLessThanOrEqual(1);
+  });
+
+  test('keeps a new scroll position if content changes in the same frame', async () => {
+    await using bela = await chat.enter('member');
+    const { person, page } = bela;
+    const long = { type: 'channel', to: 'website', topic: newName('scrolled'), read_by_sender: true };
+    for (let i = 0; i < 40; i++) await person.ok('POST', '/messages', { ...long, content: `line ${i}` });
+    await page.reload();
+    await open(page, 'website', long.topic);
+    await message(page, 'line 39').waitFor();
+    // Starts at the end, then in the middle.
+    for (const to of [500, 200]) {
+      const y = await page.getByRole('feed').evaluate(async (element, top) => {
+        // Scroll events are dispatched before a frame. Scrolling within a frame is reported in the next frame.
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+        element.scrollTop = top;
+        const row = [...element.querySelectorAll('article')].at(30);
+        const before = row?.getBoundingClientRect().y ?? 0;
+        // Content below grows, as when an image has loaded.
+        element.querySelector<HTMLElement>('article:last-of-type')?.style.setProperty('padding-bottom', `${top}px`);
+        for (let i = 0; i < 5; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
+        return (row?.getBoundingClientRect().y ?? 0) - before;
+      }, to);
+      expect(Math.abs(y)).toBeLessThanOrEqual(1);
+    }
+  });
+});
 
 const LAUNCH = { type: 'channel', to: 'website', topic: 'launch' } as const;
 
-/** So that the next count is of what comes. */
+/** Marks all messages as read, so that later counts start from zero. */
 async function allRead({ page, person }: Chatter): Promise<void> {
   await person.ok('POST', '/mark_all_as_read');
   await expect.poll(() => channelLink(page, 'website').textContent()).toBe('website');
@@ -350,7 +348,7 @@ async function allRead({ page, person }: Chatter): Promise<void> {
 
 const isOf = (request: Request, operation: string): boolean => request.postData()?.includes(operation) === true;
 
-/** Has the next list that is read come as the service answers now, once it is released; further ones as they come. */
+/** Holds the next response that reads a list until it is released. Later responses are not held. */
 async function holdTimeline(page: Page) {
   const [answered, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let isFirst = true;
@@ -370,7 +368,7 @@ async function holdTimeline(page: Page) {
   };
 }
 
-/** Where a message is on the screen, in pixels from its upper edge. */
+/** Returns the vertical position of a message in the viewport, in pixels. */
 const topOf = (page: Page, id: string) =>
   page.getByRole('feed').evaluate((list, wanted) => {
     const row = [...list.querySelectorAll('article')].find((one) => one.dataset['id'] === wanted);

@@ -1,20 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { faultsOf } from '../helpers/axe.ts';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
-import { isGroupPicked } from '../helpers/part.ts';
 import { demoChat, message, newName, notSent, open, write } from '../helpers/web.ts';
 
-/** More than the page asks for in a minute of these tests. */
+/** Rate limit, higher than the page's number of requests in a minute of these tests. */
 const PER_MINUTE = 250;
-const BUSY = 'The service is busy. It is sent as soon as that works.';
+const BUSY = 'The service is unavailable. Sending is retried automatically.';
 
-describe.runIf(hasChromium && isGroupPicked('web/sending.test.ts'))(
-  `sending in the chat when the service cannot take it yet${CHROMIUM_NOTE}`,
+describe.runIf(hasChromium)(
+  `sending in the chat while the service is busy${CHROMIUM_NOTE}`,
   { timeout: 150_000 },
   () => {
     const chat = demoChat(undefined, { RATE_LIMIT_PER_USER: String(PER_MINUTE) });
 
-    test('goes on by itself when there is a budget again, in the order it was written in', async () => {
+    test('continues automatically, in order, when the rate limit permits it again', async () => {
       await using bela = await chat.enter('member');
       const { page, person } = bela;
       await open(page, 'website', 'launch');
@@ -27,8 +26,8 @@ describe.runIf(hasChromium && isGroupPicked('web/sending.test.ts'))(
       await page.getByText(BUSY).first().waitFor();
       expect(await faultsOf(page)).toEqual([]);
       await notSent(page).filter({ hasText: regretted }).getByRole('button', { name: 'Discard' }).click();
-      expect(await page.getByRole('button', { name: 'Send again' }).count()).toBe(0);
-      // A window of the limit is a minute.
+      expect(await page.getByRole('button', { name: 'Retry' }).count()).toBe(0);
+      // The window of the rate limit is one minute.
       for (const text of texts) await message(page, text).waitFor({ timeout: 75_000 });
       await expect.poll(() => notSent(page).count()).toBe(0);
       const { messages } = await chat
@@ -38,7 +37,7 @@ describe.runIf(hasChromium && isGroupPicked('web/sending.test.ts'))(
       expect(sent.filter((content: string) => [regretted, ...texts].includes(content))).toEqual(texts);
     });
 
-    test('asks again under the same key after the time that the service wants, and for the next one only then', async () => {
+    test('retries with the same idempotency key after the requested delay, and sends the next message afterwards', async () => {
       await using iris = await chat.enter('owner');
       const { page } = iris;
       await open(page, 'website', 'launch');
@@ -47,7 +46,7 @@ describe.runIf(hasChromium && isGroupPicked('web/sending.test.ts'))(
       const tries: { content: string; key: string | undefined; at: number }[] = [];
       const busy = { __typename: 'RequestTimeoutError', code: 'REQUEST_TIMEOUT', message: 'Busy', path: null };
       const full = { message: 'Full', extensions: { code: 'STORAGE_FULL', 'retry-after': 2 } };
-      // As when the database moves to its standby, and then its disk is full.
+      // Simulates a failover of the database, then a full disk.
       const answers = [
         { status: 200, json: { data: { sendMessage: { ...busy, retryAfterSeconds: 1 } } } },
         { status: 507, json: { errors: [full] } },

@@ -1,108 +1,103 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
-import { isGroupPicked } from '../helpers/part.ts';
 import type { Person } from '../helpers/person.ts';
 import { demoChat, message, newName, sidebarOf } from '../helpers/web.ts';
 
-describe.runIf(hasChromium && isGroupPicked('web/sidebar.test.ts'))(
-  `the sidebar${CHROMIUM_NOTE}`,
-  { timeout: 60_000 },
-  () => {
-    const chat = demoChat();
+describe.runIf(hasChromium)(`the sidebar${CHROMIUM_NOTE}`, { timeout: 60_000 }, () => {
+  const chat = demoChat();
 
-    test('says where one is, at every address of a view', async () => {
-      await using iris = await chat.enter('owner');
-      const { page } = iris;
-      for (const [link, tabs, tab] of [
-        ['People and groups', 'People and groups', 'Groups'],
-        ['Drafts and later', 'What is written', 'Snippets'],
-      ] as const) {
-        await sidebarOf(page).getByRole('link', { name: link }).click();
-        await page.getByRole('navigation', { name: tabs }).getByRole('link', { name: tab }).click();
-        await page.getByRole('heading', { name: tab, level: 1 }).waitFor();
-        await expect.poll(() => current(page)).toEqual([link]);
-      }
-      expect(iris.problems).toEqual([]);
-    });
+  test('marks the current view, at each of its addresses', async () => {
+    await using iris = await chat.enter('owner');
+    const { page } = iris;
+    for (const [link, tabs, tab] of [
+      ['People and groups', 'People and groups', 'Groups'],
+      ['Drafts and scheduled', 'Drafts and scheduled', 'Snippets'],
+    ] as const) {
+      await sidebarOf(page).getByRole('link', { name: link }).click();
+      await page.getByRole('navigation', { name: tabs }).getByRole('link', { name: tab }).click();
+      await page.getByRole('heading', { name: tab, level: 1 }).waitFor();
+      await expect.poll(() => current(page)).toEqual([link]);
+    }
+    expect(iris.problems).toEqual([]);
+  });
 
-    test('leads to views, of which an empty one says what is not there yet', async () => {
-      await using gus = await chat.enter('guest');
-      await sidebarOf(gus.page).getByRole('link', { name: 'Starred' }).click();
-      await gus.page.getByRole('main').getByText('Nothing is starred yet.').waitFor();
-      // A view of this name there is not: it is where one begins.
-      await gus.page.goto(`${chat.server.url}/views/constructor`);
-      await gus.page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
-      expect(gus.problems).toEqual([]);
-    });
+  test('opens views, of which an empty one shows a hint', async () => {
+    await using gus = await chat.enter('guest');
+    await sidebarOf(gus.page).getByRole('link', { name: 'Starred' }).click();
+    await gus.page.getByRole('main').getByText('You have no starred messages yet.').waitFor();
+    // An unknown view redirects to the inbox.
+    await gus.page.goto(`${chat.server.url}/views/constructor`);
+    await gus.page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
+    expect(gus.problems).toEqual([]);
+  });
 
-    test('has its channels in one list for who hears it, however many there are, and the keyboard goes through it', async () => {
-      const names = Array.from({ length: 60 }, (_, i) => `one of many ${i + 1}`);
-      const subscriptions = names.map((name) => ({ name }));
-      const principals = [chat.person('administrator').id];
-      await chat.person('owner').ok('POST', '/users/me/subscriptions', { subscriptions, principals });
-      await using aaron = await chat.enter('administrator');
-      const { page } = aaron;
-      const channels = page.getByRole('region', { name: 'Channels', exact: true });
-      await expect.poll(() => channels.getByRole('listitem').count()).toBe(60);
-      expect(await channels.getByRole('list').count()).toBe(1);
-      expect(await channels.getByRole('link').allTextContents()).toEqual(names);
-      await channels.getByRole('link', { name: 'one of many 51' }).click();
-      await page.getByRole('heading', { level: 1, name: 'one of many 51' }).waitFor();
-      await page.keyboard.press('Alt+ArrowUp');
-      await page.getByRole('heading', { level: 1, name: 'one of many 50' }).waitFor();
-      expect(aaron.problems).toEqual([]);
-    });
+  test('has all channels in one list for screen readers, and the keyboard moves through it', async () => {
+    const names = Array.from({ length: 60 }, (_, i) => `one of many ${i + 1}`);
+    const subscriptions = names.map((name) => ({ name }));
+    const principals = [chat.person('administrator').id];
+    await chat.person('owner').ok('POST', '/users/me/subscriptions', { subscriptions, principals });
+    await using aaron = await chat.enter('administrator');
+    const { page } = aaron;
+    const channels = page.getByRole('region', { name: 'Channels', exact: true });
+    await expect.poll(() => channels.getByRole('listitem').count()).toBe(60);
+    expect(await channels.getByRole('list').count()).toBe(1);
+    expect(await channels.getByRole('link').allTextContents()).toEqual(names);
+    await channels.getByRole('link', { name: 'one of many 51' }).click();
+    await page.getByRole('heading', { level: 1, name: 'one of many 51' }).waitFor();
+    await page.keyboard.press('Alt+ArrowUp');
+    await page.getByRole('heading', { level: 1, name: 'one of many 50' }).waitFor();
+    expect(aaron.problems).toEqual([]);
+  });
 
-    test('counts what is unread in conversations that it does not list as well', async () => {
-      const [iris, bela, mona] = [chat.person('owner'), chat.person('member'), chat.person('moderator')];
-      await bela.ok('POST', '/mark_all_as_read');
-      const toBela = { type: 'direct', to: [bela.id] };
-      const { id } = await iris.ok('POST', '/messages', { ...toBela, content: 'Long ago, @**Bela Novak**' });
-      await talkToMany(bela);
-      await using here = await chat.enter('member');
-      const { page } = here;
-      const view = (name: string) => sidebarOf(page).getByRole('link', { name: new RegExp(`^${name}`) });
-      const direct = page.getByRole('region', { name: 'Direct messages' }).getByRole('link');
-      await expect.poll(() => view('Inbox').textContent()).toBe('Inbox1 unread');
-      await expect.poll(() => view('Mentions').textContent()).toBe('Mentions1 unread');
-      await expect.poll(() => direct.filter({ hasText: 'unread' }).count()).toBe(0);
-      await mona.ok('POST', '/messages', { ...toBela, content: 'By the way' });
-      await expect.poll(() => view('Inbox').textContent()).toBe('Inbox2 unread');
-      await bela.ok('POST', '/messages/flags', { messages: [id], op: 'add', flag: 'read' });
-      await expect.poll(() => view('Mentions').textContent()).toBe('Mentions');
-      await expect.poll(() => view('Inbox').textContent()).toBe('Inbox1 unread');
-      await bela.ok('POST', '/mark_all_as_read');
-      await expect.poll(() => view('Inbox').textContent()).toBe('Inbox');
-      expect(here.problems).toEqual([]);
-    });
+  test('counts unread messages of unlisted conversations as well', async () => {
+    const [iris, bela, mona] = [chat.person('owner'), chat.person('member'), chat.person('moderator')];
+    await bela.ok('POST', '/mark_all_as_read');
+    const toBela = { type: 'direct', to: [bela.id] };
+    const { id } = await iris.ok('POST', '/messages', { ...toBela, content: 'Long ago, @**Bela Novak**' });
+    await talkToMany(bela);
+    await using here = await chat.enter('member');
+    const { page } = here;
+    const view = (name: string) => sidebarOf(page).getByRole('link', { name: new RegExp(`^${name}`) });
+    const direct = page.getByRole('region', { name: 'Direct messages' }).getByRole('link');
+    await expect.poll(() => view('Inbox').textContent()).toBe('Inbox1 unread');
+    await expect.poll(() => view('Mentions').textContent()).toBe('Mentions1 unread');
+    await expect.poll(() => direct.filter({ hasText: 'unread' }).count()).toBe(0);
+    await mona.ok('POST', '/messages', { ...toBela, content: 'By the way' });
+    await expect.poll(() => view('Inbox').textContent()).toBe('Inbox2 unread');
+    await bela.ok('POST', '/messages/flags', { messages: [id], op: 'add', flag: 'read' });
+    await expect.poll(() => view('Mentions').textContent()).toBe('Mentions');
+    await expect.poll(() => view('Inbox').textContent()).toBe('Inbox1 unread');
+    await bela.ok('POST', '/mark_all_as_read');
+    await expect.poll(() => view('Inbox').textContent()).toBe('Inbox');
+    expect(here.problems).toEqual([]);
+  });
 
-    test('lists the latest direct conversations, and all others when asked', async () => {
-      const bela = chat.person('member');
-      const groups = await talkToMany(bela);
-      expect(groups).toHaveLength(55);
-      await using here = await chat.enter('member');
-      const { page } = here;
-      const rows = page.getByRole('region', { name: 'Direct messages' }).getByRole('link');
-      await expect.poll(() => rows.count()).toBe(50);
-      await sidebarOf(page).getByRole('button', { name: 'Older conversations' }).click();
-      await expect.poll(() => rows.count()).toBeGreaterThanOrEqual(groups.length);
-      const all = await addresses(page);
-      expect(new Set(all).size).toBe(all.length);
-      // The oldest becomes the latest by what is written in it.
-      const oldest = all.at(-1);
-      const said = newName('Still so');
-      await rows.last().click();
-      await page.getByLabel(/^Message /).fill(said);
-      await page.getByRole('button', { name: 'Send', exact: true }).click();
-      await message(page, said).waitFor();
-      await expect.poll(() => addresses(page)).toEqual([oldest, ...all.slice(0, -1)]);
-      expect(here.problems).toEqual([]);
-    });
-  },
-);
+  test('lists the latest direct conversations, and all others on request', async () => {
+    const bela = chat.person('member');
+    const groups = await talkToMany(bela);
+    expect(groups).toHaveLength(55);
+    await using here = await chat.enter('member');
+    const { page } = here;
+    const rows = page.getByRole('region', { name: 'Direct messages' }).getByRole('link');
+    await expect.poll(() => rows.count()).toBe(50);
+    await sidebarOf(page).getByRole('button', { name: 'Older conversations' }).click();
+    await expect.poll(() => rows.count()).toBeGreaterThanOrEqual(groups.length);
+    const all = await addresses(page);
+    expect(new Set(all).size).toBe(all.length);
+    // A new message makes the oldest conversation the latest.
+    const oldest = all.at(-1);
+    const said = newName('Still so');
+    await rows.last().click();
+    await page.getByLabel(/^Message /).fill(said);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await message(page, said).waitFor();
+    await expect.poll(() => addresses(page)).toEqual([oldest, ...all.slice(0, -1)]);
+    expect(here.problems).toEqual([]);
+  });
+});
 
-/** Somebody writes in more conversations than the sidebar lists at first. */
+/** Sends messages in more conversations than the sidebar lists at first. */
 async function talkToMany(person: Person) {
   const { users } = await person.query('{ users(first: 10, isActive: true) { nodes { databaseId } } }');
   const ids: number[] = users.nodes.map(({ databaseId }: { databaseId: number }) => databaseId);
@@ -112,7 +107,7 @@ async function talkToMany(person: Person) {
   return groups;
 }
 
-/** All there are of one, two or three. */
+/** Returns all combinations of one, two or three ids. */
 function groupsOf(ids: readonly number[]): readonly (readonly number[])[] {
   const longer = (group: readonly number[]) =>
     ids.filter((id) => id > Math.max(0, ...group)).map((id) => [...group, id]);
@@ -121,7 +116,7 @@ function groupsOf(ids: readonly number[]): readonly (readonly number[])[] {
   return [...ones, ...twos, ...twos.flatMap(longer)];
 }
 
-/** Where the sidebar says one is. */
+/** Returns the links that the sidebar marks as the current page. */
 const current = (page: Page): Promise<string[]> => sidebarOf(page).locator('[aria-current=page]').allTextContents();
 
 const addresses = (page: Page): Promise<(string | null)[]> =>

@@ -1,4 +1,4 @@
-// The usual way to send a message: fastify, one INSERT that looks whether the sender may, and a NOTIFY with the same commit.
+// The usual way to send a message: fastify, one INSERT that checks the sender's permission, and a NOTIFY in the same commit.
 import Fastify from 'fastify';
 import { openPool, signInWith, workAsPeer } from './served.js';
 

@@ -1,4 +1,4 @@
-/** The part of the service's schema that the compared documents ask for, under the same names. */
+/** The part of the service's schema that the compared documents use, with the same names. */
 export const SCHEMA = `
   scalar DateTime
   scalar LongId

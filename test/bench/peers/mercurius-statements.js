@@ -1,7 +1,7 @@
-// By hand, each prepared once a connection. $1 is the viewer wherever something depends on them. Keys begin with the realm, which
-// every table is given for that reason, as the service's own statements do.
+// Hand-written SQL, prepared once for each connection. $1 is the viewer in every statement that depends on one. All tables
+// have keys that begin with the realm, so each statement gets it, as those of the service do.
 
-/** Whether the viewer ($1) may read what stands in the channel `c`; $2 tells guests from others. */
+/** Whether the viewer ($1) can read the channel `c`. $2: whether the viewer is a guest. */
 export const SEES = `(c.is_web_public OR (NOT c.invite_only AND NOT $2) OR EXISTS (
   SELECT FROM subscription s
   WHERE s.realm_id = c.realm_id AND s.user_id = $1 AND s.channel_id = c.id AND s.active))`;
@@ -17,11 +17,11 @@ const MESSAGE = `m.id AS "databaseId", m.content, m.rendered_content AS "rendere
 const CHANNEL = `c.id AS "databaseId", c.name, c.description, c.invite_only AS "isPrivate", c.created_at AS "createdAt",
   c.folder_id, c.creator_id`;
 
-/** $3: the realm. */
+/** Channels that the viewer can see. $3: the realm. */
 export const CHANNELS = `SELECT ${CHANNEL} FROM channel c
   WHERE c.realm_id = $3 AND NOT c.is_archived AND ${SEES} ORDER BY lower(c.name) COLLATE "C", c.id LIMIT $4`;
 
-/** Of these four $1 is the realm. */
+/** In this statement and the next three, $1 is the realm. */
 export const CHANNELS_BY_ID = `SELECT ${CHANNEL} FROM channel c WHERE c.realm_id = $1 AND c.id = ANY($2::int[])`;
 
 export const FOLDERS = `SELECT id AS "databaseId", name FROM channel_folder WHERE realm_id = $1 AND id = ANY($2::int[])`;
@@ -33,7 +33,10 @@ export const SUBSCRIBER_COUNTS = `SELECT s.channel_id AS id, count(*)::int AS co
   FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id AND u.is_active
   WHERE s.realm_id = $1 AND s.channel_id = ANY($2::int[]) AND s.active GROUP BY s.channel_id`;
 
-/** The newest of each channel, which were read by who sees them: history is only another matter where it is protected. $4: the realm. */
+/**
+ * The newest messages of each channel. The channels were already filtered by visibility, so only protected history is
+ * checked. $4: the realm.
+ */
 export const NEWEST_OF_CHANNELS = `SELECT ${MESSAGE.replaceAll('m.', 'found.')}
   FROM unnest($2::int[]) AS wanted(id) JOIN channel c ON c.realm_id = $4 AND c.id = wanted.id
   CROSS JOIN LATERAL (
@@ -42,13 +45,13 @@ export const NEWEST_OF_CHANNELS = `SELECT ${MESSAGE.replaceAll('m.', 'found.')}
     ORDER BY m.id DESC LIMIT $3) AS found
   ORDER BY found.id DESC`;
 
-/** $3: the channel, $4: the topic. */
+/** Messages of a topic. $3: the channel, $4: the topic. */
 export const TOPIC = `SELECT ${MESSAGE} FROM channel c JOIN message m ON m.realm_id = c.realm_id AND m.channel_id = c.id
   WHERE c.id = $3 AND c.realm_id = $6 AND ${SEES} AND lower(m.topic) = lower($4)
     AND (c.history_public_to_subscribers OR NOT c.invite_only OR m.sender_id = $1 OR ${IN_PERIOD})
   ORDER BY m.id DESC LIMIT $5`;
 
-/** What the viewer received, $3: the realm. */
+/** Messages that the viewer received. $3: the realm. */
 export const RECEIVED = `SELECT ${MESSAGE} FROM message m LEFT JOIN channel c ON c.realm_id = m.realm_id AND c.id = m.channel_id
   WHERE m.realm_id = $3 AND CASE WHEN m.conversation_id IS NOT NULL THEN EXISTS (
       SELECT FROM conversation_member cm
@@ -77,8 +80,9 @@ export const SUBSCRIPTIONS = `SELECT s.color, s.is_muted AS "isMuted", s.pin_to_
   WHERE s.realm_id = $2 AND s.user_id = $1 AND s.active AND NOT c.is_archived ORDER BY c.id LIMIT $3`;
 
 /**
- * By channel and for all conversations together: what lies behind the marks, less what was read beyond them, and what was
- * marked unread. Moved messages and muted topics are not looked at, to the peer's advantage. Of expressions for both.
+ * Number of unread messages for each channel, and for all conversations in one row: messages after the read mark without
+ * those marked as read, plus messages marked as unread. Ignores moved messages and muted topics, to the peers' advantage.
+ * Takes the viewer and the realm as SQL expressions, for both peers.
  */
 export const unread = (viewer, realm) => `
   SELECT s.channel_id, s.is_muted, sum(unread.count)::int AS count

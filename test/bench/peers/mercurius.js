@@ -1,4 +1,4 @@
-// The closest peer: fastify, mercurius with graphql-jit, and SQL by hand, batched by loaders for each request.
+// The closest peer: fastify, mercurius with graphql-jit, and hand-written SQL, batched by loaders for each request.
 import DataLoader from 'dataloader';
 import Fastify from 'fastify';
 import { GraphQLScalarType } from 'graphql';
@@ -9,7 +9,7 @@ import { avatarUrl, openPool, ROLES, signInWith, workAsPeer } from './served.js'
 
 const GUEST = 600;
 
-/** What one request reads: prepared statements by name, and loaders that batch what its fields ask for. */
+/** Returns the reads of one request: prepared statements by name, and loaders that batch the reads of fields. */
 function readsOf(pool, viewer) {
   const { id: viewerId, realm_id: realmId } = viewer;
   const isGuest = viewer.role === GUEST;
@@ -38,7 +38,7 @@ function readsOf(pool, viewer) {
       const rows = new Map((await run('FLAGS', [viewerId, realmId, ids])).map((row) => [row.id, row]));
       return ids.map((id) => flagsOf(rows.get(id)));
     }),
-    /** The newest messages of channels: one statement for all that want as many. */
+    /** Loads the newest messages of channels, with one statement for all fields that request the same number. */
     newest(count) {
       const loader =
         newest.get(count) ??
@@ -50,7 +50,7 @@ function readsOf(pool, viewer) {
       newest.set(count, loader);
       return loader;
     },
-    /** Read once, whoever asks: a number for each channel, and for all. */
+    /** Reads the unread counts once for each request: one number per channel, and the totals. */
     unread() {
       unread ??= run('UNREAD', [viewerId, realmId]).then(unreadOf);
       return unread;
@@ -90,7 +90,7 @@ function unreadOf(rows) {
   return { byChannel, totals };
 }
 
-/** The number in a global id. */
+/** Returns the number in a global id. */
 const numberOf = (id) => Number(Buffer.from(id, 'base64').toString().split(':')[1]);
 
 const viewerOf = (row) => ({
@@ -132,7 +132,7 @@ const resolvers = {
     messages: async ({ databaseId }, { first }, { reads }) => ({ nodes: await reads.newest(first).load(databaseId) }),
   },
   ChannelSubscription: {
-    // Of the same row: read with the subscription.
+    // The same row: the channel was read with the subscription.
     channel: (row) => row,
     unreadCount: async ({ databaseId }, _args, { reads }) =>
       (await reads.unread()).byChannel.get(databaseId) ?? 0,

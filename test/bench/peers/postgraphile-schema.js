@@ -1,19 +1,19 @@
-// What a user of PostGraphile writes: a schema of views, each of what the viewer may see, of which the GraphQL schema is made.
+// The code that a user of PostGraphile writes: views, limited to what the viewer can see, which define the GraphQL schema.
 import { IN_PERIOD, SEES, unread } from './mercurius-statements.js';
 
-/** What the service's process tells PostgreSQL of who asks, for each request. */
+/** The PostgreSQL settings with which each request identifies its viewer. */
 export const SETTINGS = { viewer: 'bench.viewer', realm: 'bench.realm', guest: 'bench.guest' };
 
 const VIEWER = `current_setting('${SETTINGS.viewer}')::int`;
 const REALM = `current_setting('${SETTINGS.realm}')::int`;
 const IS_GUEST = `current_setting('${SETTINGS.guest}')::boolean`;
 
-/** The other peer's conditions: $1 is the viewer, $2 tells guests from others. */
+/** Converts a condition of the other peer, in which $1 is the viewer and $2 whether the viewer is a guest. */
 const asSettings = (condition) => condition.replaceAll('$1', VIEWER).replaceAll('$2', IS_GUEST);
 const SEEN = asSettings(SEES);
 const RECEIVED = `(m.sender_id = ${VIEWER} OR ${asSettings(IN_PERIOD)})`;
 
-/** The viewer's flags of the message `m`, under the service's names and in its order. */
+/** The viewer's flags of the message `m`, with the service's names and in its order. */
 const FLAGS = `ARRAY(
   SELECT flag FROM (SELECT m.conversation_id IS NOT NULL OR ${RECEIVED} AS it) AS received
   LEFT JOIN user_message um ON um.realm_id = m.realm_id AND um.user_id = ${VIEWER} AND um.message_id = m.id
@@ -32,14 +32,14 @@ const REACHABLE = '-insert -update -delete -query:resource:list -query:resource:
 const BY_RELATION = `${REACHABLE} -query:resource:connection`;
 
 /**
- * Smart tags: keys, relations and their names, which a view has none of.
+ * Returns a comment with smart tags: keys, relations and their names, which a view does not have itself.
  *
  * @param {string[]} tags
  */
 const comment = (view, behavior, tags) =>
   `COMMENT ON VIEW peer.${view} IS E'${[`@behavior ${behavior}`, ...tags].join('\\n')}';`;
 
-/** Run by the first process that serves: the next finds it there. */
+/** SQL that creates the schema. The first process that serves runs it, later ones reuse it. */
 export const MAKE = `
 CREATE SCHEMA peer_private;
 CREATE SCHEMA peer;
@@ -50,7 +50,7 @@ CREATE VIEW peer.account AS
     CASE u.role WHEN 100 THEN 'OWNER' WHEN 200 THEN 'ADMINISTRATOR' WHEN 300 THEN 'MODERATOR' WHEN 400 THEN 'MEMBER'
       ELSE 'GUEST' END AS role,
     u.bot_type IS NOT NULL AS is_bot, NULL::text AS bot_type, COALESCE(u.settings->>'timezone', '') AS timezone,
-    '/avatar/' || u.id || '?v=' || u.avatar_version AS avatar_url, u.avatar_version, u.is_imported_stub
+    '/avatar/' || u.id || '/' || repeat('x', 22) || '?v=' || u.avatar_version AS avatar_url, u.avatar_version, u.is_imported_stub
   FROM user_account u WHERE u.realm_id = ${REALM};
 ${comment('account', BY_RELATION, ['@primaryKey database_id'])}
 

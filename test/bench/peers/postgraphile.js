@@ -1,11 +1,11 @@
-// PostGraphile 5, which makes its GraphQL schema of views and functions, and one statement of a document's part.
+// PostGraphile 5, which makes its GraphQL schema from views and functions, and compiles parts of a document to one statement.
 import { createServer } from 'node:http';
 import { MAKE, SETTINGS } from './postgraphile-schema.js';
 import { openPool, signInWith, workAsPeer } from './served.js';
 
 const GUEST = 600;
 
-// As its users run it; otherwise it checks itself while it works.
+// The mode that its users run in production. In the default mode, it checks itself at run time.
 process.env.GRAPHILE_ENV = 'production';
 const { postgraphile } = await import('postgraphile');
 const { PostGraphileAmberPreset } = await import('postgraphile/presets/amber');

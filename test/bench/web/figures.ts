@@ -1,23 +1,23 @@
 import { median } from '../measure.ts';
 
-/** One thing that was measured in the browser. */
+/** A value that was measured in the browser. */
 export interface Figure {
   readonly what: string;
   readonly unit: 'ms' | 's' | 'KiB' | 'MiB' | 'px';
-  /** Of several rounds, or the one figure that several gave. */
+  /** One value for each round, or a single value. */
   readonly seen: readonly number[];
-  /** Not more than that. */
+  /** Highest accepted median, in `unit`. */
   readonly mark?: number;
-  /** What makes it honest. */
+  /** Conditions of the measurement. */
   readonly note?: string;
 }
 
-/** One line each: the median, the least and the most, and whether the mark is reached. */
+/** Prints one line for each figure: median, minimum, maximum, and whether the mark is met. */
 export function printFigures(figures: readonly Figure[]): void {
   for (const { what, unit, seen, mark, note } of figures) {
     const middle = median(seen);
     const range = seen.length > 1 ? ` (${round(Math.min(...seen))} to ${round(Math.max(...seen))})` : '';
-    const verdict = mark === undefined ? '' : `  ${middle <= mark ? 'reaches' : 'MISSES'} ${mark} ${unit}`;
+    const verdict = mark === undefined ? '' : `  ${middle <= mark ? 'meets' : 'MISSES'} ${mark} ${unit}`;
     console.log(`${what}: ${round(middle)} ${unit}${range}${verdict}`);
     if (note !== undefined) console.log(`    ${note}`);
   }

@@ -1,10 +1,10 @@
-// What runs in the page: each function is handed to it as it stands, so none uses anything from outside itself.
+// Functions that run in the page. Each is serialized on its own, so none can use anything from outside its body.
 
-/** What `watchFrames` leaves in the page. */
+/** Result of `watchFrames`, stored in the page. */
 export interface Watch {
-  /** When a message and the field to write in were both there, in ms since the navigation began. */
+  /** Time at which a message and the text field were first present, in ms since the start of the navigation. */
   readyAt: number | undefined;
-  /** When the page's own clock stood for more than seconds, and went on: in ms since the navigation began. */
+  /** Time at which the page continued after a pause of more than 5 seconds, in ms since the start of the navigation. */
   wokeAt: number | undefined;
 }
 
@@ -12,7 +12,7 @@ declare global {
   var benchWatch: Watch;
 }
 
-/** Before the page's own scripts: notes when it can be used, and when it slept. */
+/** Records when the page becomes usable and when it resumes after sleep. Runs before the page's own scripts. */
 export function watchFrames(): void {
   const watch: Watch = { readyAt: undefined, wokeAt: undefined };
   globalThis.benchWatch = watch;
@@ -32,7 +32,7 @@ export function watchFrames(): void {
   }, 20);
 }
 
-/** Times each key stroke until the frame that shows it is drawn, into `benchKeys`. */
+/** Records in `benchKeys` the time from each key stroke until the frame that shows it is painted. */
 export function timeKeys(): void {
   const times: number[] = [];
   Object.assign(globalThis, { benchKeys: times });
@@ -40,7 +40,7 @@ export function timeKeys(): void {
     'keydown',
     ({ timeStamp }) => {
       requestAnimationFrame(() => {
-        // After the frame's own work: style, layout, paint.
+        // Runs after the frame's style, layout and paint.
         const { port1, port2 } = new MessageChannel();
         port1.onmessage = () => times.push(performance.now() - timeStamp);
         port2.postMessage(undefined);
@@ -51,9 +51,9 @@ export function timeKeys(): void {
 }
 
 /**
- * Clicks a channel in the sidebar, and waits until its messages are drawn.
+ * Clicks a channel in the sidebar and waits until its messages are rendered.
  *
- * @returns In ms.
+ * @returns Duration in ms.
  */
 export async function switchTo(name: string): Promise<number> {
   const links = [...document.querySelectorAll<HTMLAnchorElement>('nav a')];
@@ -68,7 +68,7 @@ export async function switchTo(name: string): Promise<number> {
     );
   const deadline = began + 20_000;
   while (!isThere()) {
-    if (performance.now() > deadline) throw new Error(`${name} does not come`);
+    if (performance.now() > deadline) throw new Error(`${name} did not appear`);
     await new Promise((resolve) => requestAnimationFrame(resolve));
   }
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
@@ -76,9 +76,9 @@ export async function switchTo(name: string): Promise<number> {
 }
 
 /**
- * Scrolls up to where older messages are put before, and watches a message that is in sight meanwhile.
+ * Scrolls up until older messages are prepended, and measures how far a visible message moves meanwhile.
  *
- * @returns How far it moved, at most, in pixels, each time that some were put before.
+ * @returns For each prepended page, the largest offset in pixels.
  */
 export async function driftOfOlder(times: number): Promise<number[]> {
   const list = document.querySelector<HTMLElement>('[role=feed]');

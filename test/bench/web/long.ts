@@ -11,12 +11,12 @@ interface Long {
 }
 
 const PER_SECOND = 20;
-/** How often memory is looked at. */
+/** Number of memory measurements. */
 const LOOKS = 6;
-/** What is written while the browser sleeps. */
+/** Number of messages sent while the browser sleeps. */
 const MISSED = 300;
 
-/** Memory while much comes and one goes from channel to channel; and what a browser that slept has missed. */
+/** Measures memory during traffic with frequent channel switches, and the time a suspended browser needs to catch up. */
 export async function measureLong(stage: WebStage, { minutes, asleepSeconds }: Long): Promise<Figure[]> {
   const { context, page } = await stage.enter();
   const [shown, ...others] = stage.channels;
@@ -40,11 +40,11 @@ export async function measureLong(stage: WebStage, { minutes, asleepSeconds }: L
   await context.close();
   return [
     {
-      what: 'Memory after a long run with traffic (the page’s heap, after a collection)',
+      what: 'Heap of the page after a long run with traffic (after garbage collection)',
       unit: 'MiB',
       seen: [heaps.at(-1) ?? Number.NaN],
       mark: 150,
-      note: `${minutes} minutes, ${sent} messages; on the way ${heaps.map((heap) => heap.toFixed(0)).join(', ')} MiB`,
+      note: `${minutes} minutes, ${sent} messages; meanwhile ${heaps.map((heap) => heap.toFixed(0)).join(', ')} MiB`,
     },
     woken,
   ];
@@ -56,11 +56,11 @@ async function heapOf(session: CDPSession): Promise<number> {
   return usedSize / 2 ** 20;
 }
 
-/** Stops all of the browser's processes, as a lid that is closed does, and lets them go on. */
+/** Suspends all processes of the browser, as a closed laptop lid does, and resumes them. */
 async function measureWaking(page: Page, stage: WebStage, seconds: number): Promise<Figure> {
   const [shown] = stage.channels;
   if (shown === undefined) throw new Error('No channel');
-  // Whoever closes the lid has read all.
+  // The channel has to be read completely before the browser sleeps.
   await goToNewest(page);
   const draft = 'a draft before the night';
   await page.getByRole('textbox', { name: /^Message / }).fill(draft);
@@ -92,11 +92,11 @@ async function measureWaking(page: Page, stage: WebStage, seconds: number): Prom
       document.querySelector('textarea')?.value,
     ] as const;
   });
-  const note = `${seconds} s asleep, ${MISSED + 1} messages meanwhile; ${isSame ? 'not reloaded' : 'RELOADED'}, the draft is ${kept === draft ? 'there' : 'LOST'}`;
-  return { what: 'Awake again until current', unit: 'ms', seen: [shownAt - woke], mark: 1000, note };
+  const note = `${seconds} s asleep, ${MISSED + 1} messages meanwhile; ${isSame ? 'not reloaded' : 'RELOADED'}, draft ${kept === draft ? 'kept' : 'LOST'}`;
+  return { what: 'From resume until up to date', unit: 'ms', seen: [shownAt - woke], mark: 1000, note };
 }
 
-/** All of Chromium's that this process started, and theirs. */
+/** Returns the ids of all Chromium processes that this process started, and of their descendants. */
 function browserProcesses(): number[] {
   const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,comm='], { encoding: 'utf8' }).trim().split('\n');
   const all = lines.map((line) => line.trim().split(/\s+/));
@@ -116,6 +116,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
   }
 }

@@ -5,7 +5,7 @@ import { goToNewest, openBench, type WebStage } from './stage.ts';
 const CHANNELS = 12;
 const OLDER = 8;
 
-/** Going from channel to channel, for the first time and again; and how still a list stands when older messages come. */
+/** Measures first and repeated channel switches, and the scroll drift of a list when older messages are prepended. */
 export async function measureReading(stage: WebStage): Promise<Figure[]> {
   const { context, page } = await stage.enter();
   const [shown, ...others] = stage.channels;
@@ -24,10 +24,10 @@ export async function measureReading(stage: WebStage): Promise<Figure[]> {
   const drifts = await page.evaluate(driftOfOlder, OLDER);
   await context.close();
   return [
-    { what: 'Switching channel, for the first time', unit: 'ms', seen: first, mark: 300 },
-    { what: 'Switching channel, again', unit: 'ms', seen: again, mark: 50 },
+    { what: 'Channel switch, first time', unit: 'ms', seen: first, mark: 300 },
+    { what: 'Channel switch, repeated', unit: 'ms', seen: again, mark: 50 },
     {
-      what: 'Drift when older messages are put before, the most',
+      what: 'Largest drift when older messages are prepended',
       unit: 'px',
       seen: [drifts.length === 0 ? Number.NaN : Math.max(...drifts)],
       mark: 1,

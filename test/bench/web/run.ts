@@ -1,4 +1,4 @@
-// npm run bench:web [-- --quick] [--only=writing,reading] [--minutes=3] [--asleep=60]: what the chat in the browser takes,
+// npm run bench:web [-- --quick] [--only=writing,reading] [--minutes=3] [--asleep=60]: measures the chat in a browser
 // against its marks.
 import { parseArgs } from 'node:util';
 import { printFigures } from './figures.ts';
@@ -10,20 +10,20 @@ import { measureWriting } from './writing.ts';
 
 const { values: options } = parseArgs({
   options: {
-    /** A tenth of the organisation, to see that the bench itself works. */
+    /** Uses a tenth of the data, to check that the bench itself works. */
     quick: { type: 'boolean', default: false },
-    /** Some of the parts alone, by the names below. */
+    /** Runs only these parts, by the names below. */
     only: { type: 'string' },
-    /** How often each of them is measured. */
+    /** Number of measurements of each part. */
     rounds: { type: 'string', default: '1' },
-    /** For how long messages come while memory is looked at. */
+    /** Minutes of traffic while memory is measured. */
     minutes: { type: 'string', default: '3' },
-    /** For how many seconds the browser sleeps. */
+    /** Seconds for which the browser sleeps. */
     asleep: { type: 'string', default: '60' },
   },
 });
 
-/** What is measured with a large organisation, in this order. */
+/** Parts that are measured with a large organization, in this order. */
 const LARGE = {
   start: (stage: WebStage) => measureStart(stage, { isMarked: false }),
   writing: measureWriting,
@@ -34,7 +34,7 @@ const LARGE = {
 const PARTS = ['first', 'small', ...Object.keys(LARGE)];
 const chosen = options.only?.split(',') ?? PARTS;
 const unknown = chosen.filter((part) => !PARTS.includes(part));
-if (unknown.length > 0) throw new Error(`--only takes ${PARTS.join(', ')}, not ${unknown.join(', ')}`);
+if (unknown.length > 0) throw new Error(`--only accepts ${PARTS.join(', ')}, not ${unknown.join(', ')}`);
 
 async function print(measure: () => Promise<Parameters<typeof printFigures>[0]>): Promise<void> {
   for (let round = 0; round < Number(options.rounds); round++) printFigures(await measure());
@@ -48,7 +48,7 @@ if (chosen.includes('small')) {
 const large = Object.entries(LARGE).filter(([part]) => chosen.includes(part));
 if (large.length > 0) {
   const size = options.quick ? { channels: 100, messages: 1000 } : { channels: 1000, messages: 10_000 };
-  console.log(`Making ${size.channels} channels and ${size.messages} messages`);
+  console.log(`Creating ${size.channels} channels and ${size.messages} messages`);
   await using stage = await setWebStage(size);
   for (const [, measure] of large) await print(() => measure(stage));
 }

@@ -8,48 +8,48 @@ import { Person } from '../../helpers/person.ts';
 import { AS_SERVED, ServerProcess } from '../../helpers/process.ts';
 import { watchFrames } from './in-page.ts';
 
-/** What the chat is measured with: more than a large organisation has. */
+/** Amount of test data: more than a large organization has. */
 export interface Size {
   readonly channels: number;
   readonly messages: number;
 }
 
-/** The channel that is looked at has a tenth of all messages, in one topic. */
+/** The displayed channel gets a tenth (1 / `PART_OF_SHOWN`) of all messages, in one topic. */
 const PART_OF_SHOWN = 10;
-/** At a time, while the organisation is filled. */
+/** Number of concurrent requests while the organization is filled. */
 const LANES = 8;
-/** Channels that one request makes. */
+/** Number of channels that one request creates. */
 const CHUNK = 100;
 
-/** A channel as the bench made it. */
+/** A channel that the bench created. */
 export interface MadeChannel {
   readonly name: string;
   readonly id: number;
 }
 
-/** A demo server as people start it, with a large organisation on it, and a browser. */
+/** A demo server with its default configuration and a large organization, and a browser. */
 export interface WebStage extends AsyncDisposable {
   readonly server: ServerProcess;
   readonly browser: Browser;
-  /** Whose browser it is. */
+  /** The user who is signed in to the browser. */
   readonly viewer: Person;
-  /** Who writes meanwhile. */
+  /** The user who sends messages during the measurements. */
   readonly writer: Person;
   readonly channels: readonly MadeChannel[];
-  /** Opens a browser profile of its own, signed in as the viewer. */
+  /** Opens a separate browser profile, signed in as the viewer. */
   enter(): Promise<{ readonly context: BrowserContext; readonly page: Page }>;
 }
 
-/** Starts the server and the browser, and fills the demo's organisation. */
+/** Starts the server and the browser, and fills the demo organization. */
 export async function setWebStage(size: Size): Promise<WebStage> {
   const own = new AsyncDisposableStack();
   const dataDir = mkdtempSync(join(tmpdir(), 'chat-bench-'));
   own.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const env = { ...AS_SERVED, DEMO: 'on', DATABASE_URL: undefined, EVENT_HEARTBEAT_SECONDS: undefined };
   const server = own.use(await ServerProcess.start({ dataDir, env }));
-  // Frames come when they are ready, not when a screen of 60 hertz takes the next: what is timed is the page.
-  // Where Chromium guesses which link comes next, it asks for an empty frame ten times a second, in some windows and not
-  // in others; without a limit the frame after an empty one waits 20 ms.
+  // Frames are drawn when they are ready, not at the next tick of a 60 Hz screen: the page is measured, not the screen.
+  // NavigationPredictor requests an empty frame ten times a second, in some windows only. Without a frame-rate limit, the
+  // frame after an empty one is delayed by 20 ms.
   const asReady = ['--disable-frame-rate-limit', '--disable-gpu-vsync', '--disable-features=NavigationPredictor'];
   const browser = await launchChromium(asReady);
   own.defer(() => browser.close());
@@ -92,7 +92,7 @@ interface Demo {
   readonly users: readonly { role: string; user_id: number; email: string; api_key: string }[];
 }
 
-/** How to sign in as each of the demo's people. */
+/** Reads the credentials of the demo users. */
 export const readDemo = (dataDir: string): Demo => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
 
 async function fill(writer: Person, viewer: Person, { channels, messages }: Size): Promise<MadeChannel[]> {
@@ -119,11 +119,11 @@ async function fill(writer: Person, viewer: Person, { channels, messages }: Size
   return made;
 }
 
-/** Sends a message, in the one topic that the bench uses. */
+/** Sends a message to the only topic that the bench uses. */
 export const sendTo = (writer: Person, channel: MadeChannel, content: string): Promise<unknown> =>
   writer.ok('POST', '/messages', { type: 'stream', to: [channel.id], topic: 'bench', content });
 
-/** Sends so many a second into the shown channel and others in turn, until it is stopped. @returns What stops it. */
+/** Sends messages at a rate, alternately to the displayed channel and to others. @returns A function that stops it. */
 export function traffic({ writer, channels }: WebStage, perSecond: number): () => Promise<number> {
   let sent = 0;
   const flying: Promise<unknown>[] = [];
@@ -139,7 +139,7 @@ export function traffic({ writer, channels }: WebStage, perSecond: number): () =
   };
 }
 
-/** The address of the bench's topic in a channel. */
+/** Opens the bench's topic of a channel. */
 export async function openBench(page: Page, { name }: MadeChannel): Promise<void> {
   await page
     .getByRole('navigation', { name: 'Sidebar' })
@@ -148,9 +148,9 @@ export async function openBench(page: Page, { name }: MadeChannel): Promise<void
   await page.getByRole('article').filter({ hasText: name }).first().waitFor();
 }
 
-/** From the first unread message, where a list begins, to its end. */
+/** Scrolls from the first unread message, where a list opens, to the newest message. */
 export async function goToNewest(page: Page): Promise<void> {
-  const button = page.getByRole('button', { name: 'To the newest' });
+  const button = page.getByRole('button', { name: 'Jump to latest' });
   while ((await button.count()) > 0) {
     await button.click();
     await sleep(300);

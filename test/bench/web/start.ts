@@ -12,7 +12,7 @@ import { openBench, readDemo, type WebStage } from './stage.ts';
 const ROOT = join(import.meta.dirname, '../../..');
 const ROUNDS = 5;
 
-/** From `npm start` where nothing is yet to the first message on the screen: database, demo, sign-in by one click. */
+/** Measures `npm start` with an empty data directory until the first message is shown: database, demo, sign-in by one click. */
 export async function measureFirstStart(): Promise<Figure> {
   const dataDir = mkdtempSync(join(tmpdir(), 'chat-bench-'));
   const browser = await launchChromium();
@@ -38,7 +38,7 @@ export async function measureFirstStart(): Promise<Figure> {
       .click();
     await page.getByRole('article').first().waitFor();
     return {
-      what: 'From npm start to the first message on the screen',
+      what: 'From npm start to the first message shown',
       unit: 's',
       seen: [(performance.now() - began) / 1000],
     };
@@ -52,9 +52,9 @@ export async function measureFirstStart(): Promise<Figure> {
 }
 
 /**
- * From the navigation until a message and the field to write in are drawn; and what was loaded for that.
+ * Measures the time from navigation until a message and the text field are painted, and the JavaScript loaded until then.
  *
- * @param isMarked Whether the marks are for an organisation of this size.
+ * @param isMarked Whether the marks apply to an organization of this size.
  */
 export async function measureStart(stage: WebStage, { isMarked }: { readonly isMarked: boolean }): Promise<Figure[]> {
   const { context, page } = await stage.enter();
@@ -86,8 +86,8 @@ export async function measureStart(stage: WebStage, { isMarked }: { readonly isM
   await context.close();
   const size = `${stage.channels.length} channels in the sidebar`;
   return [
-    { what: 'Interactive, cold', unit: 'ms', seen: cold, ...(isMarked && { mark: 1500 }), note: size },
-    { what: 'Interactive, again', unit: 'ms', seen: again, ...(isMarked && { mark: 500 }), note: size },
+    { what: 'Interactive, empty cache', unit: 'ms', seen: cold, ...(isMarked && { mark: 1500 }), note: size },
+    { what: 'Interactive, reload', unit: 'ms', seen: again, ...(isMarked && { mark: 500 }), note: size },
     { what: 'JavaScript before the first view, compressed', unit: 'KiB', seen: [bytes / 1024], mark: 250 },
   ];
 }

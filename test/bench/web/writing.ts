@@ -4,12 +4,12 @@ import type { Figure } from './figures.ts';
 import { timeKeys } from './in-page.ts';
 import { openBench, traffic, type WebStage } from './stage.ts';
 
-/** As somebody writes who is quick. */
+/** Interval between key strokes of a fast typist. */
 const BETWEEN_KEYS_MS = 60;
 const STROKES = 400;
 const WORDS = 'the quick brown fox jumps over the lazy dog '.repeat(10).slice(0, STROKES);
 
-/** Key strokes while ten messages a second come in, half of them into the list that is shown. */
+/** Measures key strokes while ten messages a second arrive, half of them in the displayed list. */
 export async function measureWriting(stage: WebStage): Promise<Figure[]> {
   const { context, page } = await stage.enter();
   const [shown] = stage.channels;
@@ -22,11 +22,11 @@ export async function measureWriting(stage: WebStage): Promise<Figure[]> {
   const sent = await stop();
   await context.close();
   const empty = await writeInNothing(stage);
-  const note = `${times.length} strokes, ${sent} messages meanwhile; ${spread(times)}; a field in an empty page: ${spread(empty)}`;
+  const note = `${times.length} strokes, ${sent} messages meanwhile; ${spread(times)}; in an empty page: ${spread(empty)}`;
   return [{ what: 'Key stroke to paint, p95', unit: 'ms', seen: [percentile(times, 95)], mark: 16, note }];
 }
 
-/** What the same takes where there is nothing but a field: the browser's part of it, and the machine's. */
+/** Measures the same key strokes in a page with only a text field: the share of the browser and the machine. */
 async function writeInNothing({ browser }: WebStage): Promise<number[]> {
   const page = await browser.newPage();
   await page.setContent('<textarea></textarea>');
@@ -35,7 +35,7 @@ async function writeInNothing({ browser }: WebStage): Promise<number[]> {
   return times;
 }
 
-/** @returns What each key stroke took, in ms. */
+/** @returns Duration of each key stroke until paint, in ms. */
 async function write(page: Page, field: Locator): Promise<number[]> {
   await page.evaluate(timeKeys);
   await field.pressSequentially(WORDS, { delay: BETWEEN_KEYS_MS, timeout: 120_000 });

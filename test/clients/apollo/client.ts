@@ -4,7 +4,7 @@ import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
 import { type IntrospectionQuery, OperationTypeNode } from 'graphql';
 import { type Place, resumingSocket } from '../socket.ts';
 
-/** Apollo Client with its cache. */
+/** Creates an Apollo Client with its cache. */
 export function apolloClient(
   url: string,
   authorization: () => string,
@@ -13,7 +13,7 @@ export function apolloClient(
 ): ApolloClient {
   const signedIn = new SetContextLink(() => ({ headers: { authorization: authorization() } }));
   return new ApolloClient({
-    // Without it what is asked of an interface is left out, and nothing says so: `... on ServiceError`.
+    // Without `possibleTypes`, Apollo silently drops fragments on interfaces such as `... on ServiceError`.
     cache: new InMemoryCache({
       possibleTypes: Object.fromEntries(
         schema.__schema.types

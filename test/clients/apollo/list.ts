@@ -1,7 +1,7 @@
 import type { ApolloCache, Reference } from '@apollo/client';
 import type { Json } from '../../helpers/http.ts';
 
-/** Puts a new message to the end of its channel's list, wherever that is on the screen. */
+/** Appends a new message to the list of its channel, if the channel is in the cache. */
 export function append(cache: ApolloCache, { message }: Json): void {
   if (message == null) return;
   cache.modify<{ messages: { nodes: readonly Reference[] } }>({

@@ -1,6 +1,6 @@
 import type { GraphQLTaggedNode } from 'relay-runtime';
 
-/** What relay-compiler made of a document: the test that starts the program has it compile them. */
+/** Returns the artifact that relay-compiler made of a document. The test compiles the documents before it starts the program. */
 export async function artifact(name: string): Promise<GraphQLTaggedNode> {
   return (await import(`./__generated__/documents${name}.graphql.ts`)).default;
 }

@@ -1,7 +1,7 @@
 import { graphql } from 'relay-runtime';
 
-// What relay-compiler reads. A bundler's plugin puts what it makes of each document in its place; `artifacts.ts` has it
-// instead, and nothing imports this file.
+// Input of relay-compiler. A bundler plugin would replace each document by its artifact. Here `artifacts.ts` loads them
+// instead, so nothing imports this file.
 
 graphql`
   fragment documentsMessage on Message {
@@ -73,7 +73,7 @@ graphql`
 
 graphql`
   query documentsOtherComponentQuery($channelId: ID!) {
-    organization { id uuid inviteRequired }
+    organization { id uuid nameChangesDisabled }
     ownSettings { id colorScheme enterSends }
     channel(by: { id: $channelId }) { id messages(last: 1) { nodes { id topic { id isResolved lastMessage { id } } } } }
   }

@@ -2,7 +2,7 @@ import relay, { type RecordSourceSelectorProxy } from 'relay-runtime';
 
 const { ConnectionHandler } = relay;
 
-/** Puts a new message to the end of its channel's list, where that is on the screen. */
+/** Appends a new message to the list of its channel, if the channel is in the store. */
 export function append(store: RecordSourceSelectorProxy): void {
   const message = store.getRootField('events')?.getLinkedRecord('message');
   const channel = message?.getLinkedRecord('channel');

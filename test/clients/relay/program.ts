@@ -18,7 +18,7 @@ const mutate = async (name: string, variables: Json) => {
 const { fetchApiKey } = await mutate('SignInMutation', { input: { username, password } });
 authorization = `Basic ${btoa(`${fetchApiKey.email}:${fetchApiKey.apiKey}`)}`;
 
-// What is on the screen is kept.
+// Retains the data of the screen in the store.
 const operation = async (name: string) =>
   relay.createOperationDescriptor(relay.getRequest(await artifact(name)), { channelId });
 const screen = await operation('ScreenQuery');
@@ -35,7 +35,7 @@ relay.requestSubscription<Json>(environment, {
   },
 });
 
-/** From the store alone, where it has all of it. */
+/** Returns the data from the store, or null if any of it is missing. */
 const kept = (from: typeof screen): Json =>
   environment.check(from).status === 'available' ? environment.lookup(from.fragment).data : null;
 

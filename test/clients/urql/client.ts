@@ -5,7 +5,7 @@ import type { Sink } from 'graphql-ws';
 import type { Json } from '../../helpers/http.ts';
 import { type Place, resumingSocket } from '../socket.ts';
 
-/** urql with a normalised cache. */
+/** Creates an urql client with a normalized cache. */
 export function urqlClient(
   url: string,
   authorization: () => string,
@@ -21,7 +21,7 @@ export function urqlClient(
     exchanges: [
       cacheExchange({
         schema,
-        // Has no id: it stands within its message. So does each other type of that kind.
+        // A type without an id is embedded in its message. Every such type must be listed here.
         keys: { ReactionGroup: () => null },
         updates: { Subscription: { events: ({ events }, _, cache) => append(events, cache) } },
       }),

@@ -2,7 +2,7 @@ import type { Cache } from '@urql/exchange-graphcache';
 import type { Json } from '../../helpers/http.ts';
 import { SCREEN } from '../documents.ts';
 
-/** Puts a new message to the end of its channel's list, where that is on the screen. */
+/** Appends a new message to the list of its channel, if the channel is in the cache. */
 export function append({ __typename, message }: Json, cache: Cache): void {
   if (__typename !== 'MessageSentEvent' || message === null) return;
   cache.updateQuery<Json>({ query: SCREEN, variables: { channelId: message.channel.id } }, (data) => {

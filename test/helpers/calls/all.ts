@@ -36,8 +36,8 @@ import { users } from './users.ts';
 import { videoCalls } from './video-calls.ts';
 
 /**
- * Of every feature, as they are made one after the other. What others need goes last: emoji after reactions, messages after
- * what is done to them, the end of channels after everything. Channels go before subscriptions, which end.
+ * The calls of every feature, in the order in which they run. Calls that remove an object that other calls need come later: emoji
+ * after reactions, messages after edits, archived channels last. Channels precede subscriptions, which end.
  */
 export const ALL_CALLS: readonly FeatureCalls[] = [
   channels,
@@ -77,7 +77,7 @@ export const ALL_CALLS: readonly FeatureCalls[] = [
   channelArchive,
 ];
 
-/** One table of those of all features. */
+/** Merges the tables of all features into one. @throws {Error} If two features define the same call. */
 export function gather<T>(tables: readonly (Readonly<Record<string, T>> | undefined)[]): Readonly<Record<string, T>> {
   const entries = tables.flatMap((table = {}) => Object.entries(table));
   const gathered = Object.fromEntries(entries);

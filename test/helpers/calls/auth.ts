@@ -9,7 +9,7 @@ export const auth: FeatureCalls = {
       { parameters: { token: 'a.b.c', include_profile: true }, refusal: NO_WEB_TOKENS },
     ],
     'POST /fetch_api_key': ({ username }) => [{ parameters: { username, password: OWNER_PASSWORD } }],
-    'POST /users/me/api_key/regenerate': () => [{ as: 'moderator' }],
+    'POST /users/me/api_key/regenerate': () => [{ as: 'moderator', parameters: { current_password: 'not looked at' } }],
   },
   mutations: {
     fetchApiKeyByJwt: () => [{ token: 'a.b.c' }],

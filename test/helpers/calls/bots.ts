@@ -12,7 +12,7 @@ export const bots: FeatureCalls = {
         {
           parameters: {
             ...{ full_name: name, short_name: name.replace(' ', ''), bot_type: 1, ...defaults },
-            ...{ default_all_public_streams: true, file: PNG },
+            ...{ default_all_public_streams: true, file: PNG, current_password: 'not looked at' },
           },
         },
       ];
@@ -28,7 +28,9 @@ export const bots: FeatureCalls = {
       ];
     },
     'GET /bots/{bot_id}/api_key': ({ botId }) => [{ slots: { bot_id: botId } }],
-    'POST /bots/{bot_id}/api_key/regenerate': ({ botId }) => [{ slots: { bot_id: botId } }],
+    'POST /bots/{bot_id}/api_key/regenerate': ({ botId }) => [
+      { slots: { bot_id: botId }, parameters: { current_password: 'not looked at' } },
+    ],
     'DELETE /bots/{bot_id}': ({ botId }) => [{ slots: { bot_id: botId } }],
   },
   queries: {
@@ -40,7 +42,10 @@ export const bots: FeatureCalls = {
       const fullName = fresh();
       const defaults = { defaultSendingChannelId: channelId, defaultEventsChannelId: channelId };
       const image = PNG;
-      return [{ fullName, shortName: fullName.replaceAll(' ', ''), ...defaults, hearsAllPublicChannels: true, image }];
+      const more = { image, currentPassword: 'not looked at' };
+      return [
+        { fullName, shortName: fullName.replaceAll(' ', ''), ...defaults, hearsAllPublicChannels: true, ...more },
+      ];
     },
     updateBot: ({ botId, userId, channelId }) => [
       {
@@ -49,7 +54,7 @@ export const bots: FeatureCalls = {
       },
       { botId, ownerId: userId },
     ],
-    regenerateApiKey: ({ botId }) => [{ botId }],
+    regenerateApiKey: ({ botId }) => [{ botId, currentPassword: 'not looked at' }],
     deactivateBot: ({ botId }) => [{ botId }],
   },
   nodes: ({ botId }) => ({ Bot: botId }),

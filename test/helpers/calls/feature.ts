@@ -1,28 +1,31 @@
 import type { Parameters } from '../person.ts';
 import type { Names } from '../scene.ts';
 
-/** What is tried of every feature: calls that together give each of its parameters, arguments and fields of inputs. */
+/** Test calls of one feature. Together they set each of its parameters, arguments and input fields. */
 export interface FeatureCalls {
-  /** Of each endpoint, by method and path. */
+  /** Calls of each endpoint, by method and path. */
   readonly rest?: Readonly<Record<string, (names: Names) => readonly RestCall[]>>;
   /** The arguments of each field of `Query`. */
   readonly queries?: Readonly<Record<string, (names: Names) => readonly Parameters[]>>;
   /** The inputs of each mutation. */
   readonly mutations?: Readonly<Record<string, (names: Names) => readonly Parameters[]>>;
-  /** Who makes a mutation that the owner cannot make. */
+  /** The caller of each mutation that the owner cannot call. */
   readonly callers?: Readonly<Record<string, 'guest'>>;
-  /** What GraphQL's calls are told where nothing outside the service is set up that they need: they are made in earnest elsewhere. */
+  /**
+   * Expected errors of GraphQL calls that need an external service that is not configured. Other tests cover their
+   * success.
+   */
   readonly refusals?: Readonly<Record<string, string>>;
-  /** The number or text that names an object there is a `node` of, by its type. */
+  /** The number or text that identifies an object with a `node`, by its type. */
   readonly nodes?: (names: Names) => Readonly<Record<string, number | string>>;
 }
 
-/** One call of an endpoint: what stands in the slots of its path, and its parameters. */
+/** One call of an endpoint: the values of its path slots, and its parameters. */
 export interface RestCall {
   readonly slots?: Readonly<Record<string, string | number>>;
   readonly parameters?: Parameters;
-  /** Who makes it, where that cannot be the owner. */
+  /** The caller, if the owner cannot make the call. */
   readonly as?: 'guest' | 'moderator';
-  /** What it is told where nothing outside the service is set up that it needs: it is made in earnest elsewhere. */
+  /** Expected error, if the call needs an external service that is not configured. Other tests cover its success. */
   readonly refusal?: string;
 }

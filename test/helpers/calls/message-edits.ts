@@ -9,7 +9,7 @@ export const messageEdits: FeatureCalls = {
     'PATCH /messages/{message_id}': ({ messageId, channelId }) => [
       {
         slots: { message_id: messageId },
-        // Of "hello", which the message says.
+        // The hash of "hello", the current content of the message.
         parameters: {
           content: 'hello again',
           prev_content_sha256: '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824',
@@ -27,7 +27,7 @@ export const messageEdits: FeatureCalls = {
   },
   mutations: {
     editMessage: ({ messageId }) => [
-      // Of "hello", which the message says.
+      // The hash of "hello", the current content of the message.
       {
         messageId,
         content: 'hello again',

@@ -1,10 +1,15 @@
-import { EDITABLE_REALM_SETTINGS, REALM_GROUP_SETTING_NAMES } from '../../../src/access/realm-settings.ts';
+import {
+  EDITABLE_REALM_SETTINGS,
+  REALM_GROUP_SETTING_NAMES,
+  REALM_GROUP_SETTINGS,
+} from '../../../src/access/realm-settings.ts';
 import { toFieldName } from '../../../src/api/graphql/setting-fields.ts';
+import { withEffect } from '../../../src/platform/setting.ts';
 import type { Names } from '../scene.ts';
 import type { FeatureCalls } from './feature.ts';
 import { fresh, graphqlInitial, graphqlPermissions, restInitial, restPermissions } from './shared.ts';
 
-/** Every permission of the organisation. */
+/** Every permission of the organization, as REST parameters. */
 const realmPermissions = (names: Names) => {
   const [[, group] = [], [, set] = []] = restPermissions(names);
   const ofRoles = { can_access_all_users_group: names.everyoneGroupId, can_create_web_public_channel_group: group };
@@ -14,10 +19,10 @@ const realmPermissions = (names: Names) => {
   });
 };
 
-/** Every permission of the organisation. */
+/** Every permission of the organization, as GraphQL fields. */
 const organizationPermissions = (names: Names) => {
   const [[, group] = [], [, set] = []] = graphqlPermissions(names);
-  const fields = REALM_GROUP_SETTING_NAMES.map((name) => toFieldName(name.replace(/_group$/, '')));
+  const fields = Object.keys(withEffect(REALM_GROUP_SETTINGS)).map((name) => toFieldName(name.replace(/_group$/, '')));
   const ofRoles = { canAccessAllUsers: { groupId: names.everyoneGroupId }, canCreateWebPublicChannel: group };
   return Object.entries({
     ...Object.fromEntries(fields.map((field, i) => [field, i % 2 === 0 ? group : set])),
@@ -51,9 +56,6 @@ export const organization: FeatureCalls = {
     updateOrganization: (names) => [
       { ...graphqlInitial(EDITABLE_REALM_SETTINGS), name: fresh(), description: fresh(), messageRetentionDays: 30 },
       { moderationRequestChannelId: names.moderationChannelId },
-      { newChannelAnnouncementsChannelId: names.channelId },
-      { signupAnnouncementsChannelId: names.channelId },
-      { serviceUpdateAnnouncementsChannelId: names.channelId },
       ...organizationPermissions(names).flatMap(([permission, value]) => [
         { permissions: { [permission]: { new: value } } },
         { permissions: { [permission]: { new: value, old: value } } },

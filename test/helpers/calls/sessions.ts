@@ -7,7 +7,9 @@ export const sessions: FeatureCalls = {
     'GET /sessions': () => [{}],
     'DELETE /sessions/{session_id}': ({ sessionId }) => [{ slots: { session_id: sessionId } }],
     'DELETE /sessions': () => [{}],
-    'DELETE /sessions/current': () => [{ refusal: 'Signed in by a key, and not in a session' }],
+    'DELETE /sessions/current': () => [
+      { refusal: 'The request has no session to end: it is authenticated by an API key' },
+    ],
   },
   mutations: {
     signIn: ({ username }) => [{ username, password: OWNER_PASSWORD }],
@@ -15,6 +17,6 @@ export const sessions: FeatureCalls = {
     revokeOtherSessions: () => [{}],
     signOut: () => [{}],
   },
-  refusals: { signOut: 'Signed in by a key, and not in a session' },
+  refusals: { signOut: 'The request has no session to end: it is authenticated by an API key' },
   nodes: ({ sessionId }) => ({ Session: sessionId }),
 };

@@ -9,7 +9,7 @@ export const settings: FeatureCalls = {
     'PATCH /settings': ({ userId, membersGroupId }) => [
       { parameters: { ...restInitial(USER_SETTINGS), full_name: fresh(), timezone: 'Europe/Kiev' } },
       { parameters: { email: freshAddress() } },
-      { parameters: { old_password: OWNER_PASSWORD, new_password: OWNER_PASSWORD } },
+      { parameters: { old_password: OWNER_PASSWORD, new_password: OWNER_PASSWORD, keep_api_key: true } },
       {
         parameters: {
           enter_sends: true,
@@ -25,7 +25,7 @@ export const settings: FeatureCalls = {
     updateSettings: () => [
       { ...graphqlInitial(USER_SETTINGS), fullName: fresh(), timezone: 'Europe/Kiev' },
       { email: `${fresh().replaceAll(' ', '.')}@new.example` },
-      { oldPassword: OWNER_PASSWORD, newPassword: OWNER_PASSWORD },
+      { oldPassword: OWNER_PASSWORD, newPassword: OWNER_PASSWORD, keepsApiKey: true },
     ],
     confirmEmailChange: () => [{ token: 'x' }],
     updateSettingsOf: ({ userId, membersGroupId }) => [
@@ -38,6 +38,6 @@ export const settings: FeatureCalls = {
       },
     ],
   },
-  refusals: { confirmEmailChange: 'The link was used already, is too old, or was not copied as a whole.' },
+  refusals: { confirmEmailChange: 'The link was already used, has expired, or is incomplete.' },
   nodes: ({ ownerId }) => ({ UserSettings: ownerId }),
 };

@@ -1,23 +1,23 @@
 import { CHANNEL_PERMISSION_NAMES } from '../../../src/access/permissions/channel-permissions.ts';
 import { settingFieldName } from '../../../src/api/graphql/setting-fields.ts';
-import type { Settings } from '../../../src/platform/setting.ts';
+import { type Settings, withEffect } from '../../../src/platform/setting.ts';
 import { globalId } from '../global-ids.ts';
 import type { Parameters } from '../person.ts';
 import type { Names } from '../scene.ts';
 
 let made = 0;
-/** A name nothing has yet. */
+/** Returns a name that no object has yet. */
 export const fresh = () => `new ${++made}`;
 export const freshAddress = () => `${fresh().replace(' ', '.')}@new.example`;
 
-/** A page of a list in GraphQL. */
+/** Arguments of a page of a list in GraphQL. */
 export const PAGE = { first: 10, last: null, after: null, before: null };
 
-/** In the year 2100: what REST is given, and what GraphQL is. */
+/** A time in the year 2100, in the form of REST and in that of GraphQL. */
 export const REST_LATER = { scheduled_delivery_timestamp: 4_102_444_800 };
 export const LATER = '2100-01-01T00:00:00Z';
 
-/** Of a new channel, all that names nothing. */
+/** All parameters of a new channel that do not refer to other objects. */
 export const REST_CREATION = {
   announce: false,
   invite_only: false,
@@ -34,7 +34,7 @@ export const GRAPHQL_CREATION = {
   ...{ topicsPolicy: 'INHERIT', messageRetentionDays: null },
 };
 
-/** Every permission of a channel, in one or the other form its value can have. */
+/** Every permission of a channel, alternating between the two forms of its value. */
 export const restPermissions = ({ groupId, userId }: Names) =>
   CHANNEL_PERMISSION_NAMES.map(
     (name, i) => [name, i % 2 === 0 ? groupId : { direct_members: [userId], direct_subgroups: [groupId] }] as const,
@@ -46,28 +46,28 @@ const PERMISSIONS = [
   ...['canSendMessage', 'canSubscribe'],
 ];
 
-/** Every permission of a channel, in one or the other form its value can have. */
+/** Every permission of a channel, alternating between the two forms of its value. */
 export const graphqlPermissions = ({ groupId, userId }: Names) =>
   PERMISSIONS.map(
     (name, i) =>
       [name, i % 2 === 0 ? { groupId } : { direct: { memberIds: [userId], subgroupIds: [groupId] } }] as const,
   );
 
-/** Every setting as it is in the beginning. */
+/** Every setting with its initial value. */
 export const restInitial = (settings: Readonly<Record<string, { readonly initial: unknown }>>) =>
   Object.fromEntries(Object.entries(settings).map(([name, { initial }]) => [name, initial]));
 
-/** Every setting as it is in the beginning. */
+/** Every setting that has an effect, with its initial value. */
 export const graphqlInitial = (settings: Settings) =>
   Object.fromEntries(
-    Object.entries(settings).map(([name, { initial, names, choices }]) => {
+    Object.entries(withEffect(settings)).map(([name, { initial, names, choices }]) => {
       const choice = Object.entries(choices?.values ?? {}).find(([, [value]]) => value === initial);
-      // No object is null.
+      // Null stands for no object.
       return [settingFieldName(name), names ? null : (choice?.[0] ?? initial)];
     }),
   );
 
-/** Every term that names something. */
+/** Every narrow term that refers to an object. */
 export const restNarrows = ({ channelId, channelName, userId, email, messageId }: Names) => [
   [{ operator: 'channel', operand: channelId }],
   [['channel', channelName]],
@@ -81,7 +81,7 @@ export const restNarrows = ({ channelId, channelName, userId, email, messageId }
   [{ operator: 'with', operand: messageId }],
 ];
 
-/** Narrows of messages that together say all that can be said. */
+/** Narrows of messages that together use every field. */
 export const graphqlNarrows = ({ channelId, channelName, messageId, userId }: Names): readonly Parameters[] => {
   const channel = { id: globalId('Channel', channelId) };
   const said = {

@@ -63,7 +63,7 @@ export const subscriptions: FeatureCalls = {
         subscriptions: [
           {
             ...{ channelId, color: '#c0ffee', isMuted: true, pinToTop: true, desktopNotifications: true },
-            ...{ audibleNotifications: true, pushNotifications: true, emailNotifications: true },
+            ...{ audibleNotifications: true },
             wildcardMentionsNotify: true,
           },
         ],

@@ -18,16 +18,19 @@ export const users: FeatureCalls = {
     'POST /users': () => {
       const name = fresh();
       const email = `${name.replace(' ', '.')}@new.example`;
-      return [{ parameters: { email, password: OWNER_PASSWORD, full_name: name } }];
+      return [{ parameters: { email, password: OWNER_PASSWORD, full_name: name, current_password: 'not looked at' } }];
     },
     'PATCH /users/{user_id}': ({ userId, botId, profileFieldId: id }) => [
-      { slots: { user_id: botId }, parameters: { new_email: freshAddress() } },
+      { slots: { user_id: botId }, parameters: { new_email: freshAddress(), current_password: 'not looked at' } },
       { slots: { user_id: userId }, parameters: { full_name: fresh(), role: 300 } },
       { slots: { user_id: userId }, parameters: { profile_data: [{ id, value: 'argo' }] } },
     ],
     'PATCH /users/{email}': ({ email, profileFieldId: id }) => [
       { slots: { email }, parameters: { full_name: fresh(), role: 300 } },
-      { slots: { email }, parameters: { profile_data: [{ id, value: 'argo' }], new_email: email } },
+      {
+        slots: { email },
+        parameters: { profile_data: [{ id, value: 'argo' }], new_email: email, current_password: 'not looked at' },
+      },
     ],
   },
   queries: {
@@ -41,11 +44,14 @@ export const users: FeatureCalls = {
   mutations: {
     createUser: () => {
       const fullName = fresh();
-      return [{ email: `${fullName.replaceAll(' ', '.')}@new.example`, password: OWNER_PASSWORD, fullName }];
+      const currentPassword = 'not looked at';
+      return [
+        { email: `${fullName.replaceAll(' ', '.')}@new.example`, password: OWNER_PASSWORD, fullName, currentPassword },
+      ];
     },
     updateUser: ({ userId, botId, profileFieldId }) => [
       { userId, fullName: fresh(), role: 'MODERATOR' },
-      { userId: botId, newEmail: `${fresh().replaceAll(' ', '.')}@new.example` },
+      { userId: botId, newEmail: `${fresh().replaceAll(' ', '.')}@new.example`, currentPassword: 'x' },
       { userId, profileData: [{ fieldId: profileFieldId, content: { text: 'argo' } }] },
       { userId, profileData: [{ fieldId: profileFieldId, content: { userIds: [] } }] },
     ],

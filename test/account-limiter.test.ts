@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { AccountShares } from '../src/platform/account-shares.ts';
+import { AccountLimiter } from '../src/platform/account-limiter.ts';
 
-let shares: AccountShares;
+let shares: AccountLimiter;
 beforeEach(() => {
-  shares = new AccountShares();
+  shares = new AccountLimiter();
 });
 afterEach(() => shares.close());
 
-/** Keeps this process, and so the shares', from looking at anything. */
+/** Blocks the event loop of this process. */
 function block(milliseconds: number): void {
   const end = performance.now() + milliseconds;
   while (performance.now() < end);
 }
 
-/** Asks for work, and tells when it began and how many of the same account's were under way. */
+/** Returns a function that requests work, with the order of starts and the highest concurrency per account. */
 function worker() {
   const [begun, ends, running] = [[] as string[], [] as (() => void)[], { now: 0, most: 0 }];
   const ask = (userId: number, name: string) =>
@@ -27,7 +27,7 @@ function worker() {
   return { ask, begun, ends, running };
 }
 
-test('some requests of an account are worked on at a time, the others in the order they came', async () => {
+test('runs a limited number of requests of an account at a time, the others in order of arrival', async () => {
   const { ask, begun, ends, running } = worker();
   const all = Array.from({ length: 20 }, (_, i) => ask(1, String(i)));
   expect(begun).toHaveLength(8);
@@ -40,7 +40,7 @@ test('some requests of an account are worked on at a time, the others in the ord
   expect(running.most).toBe(8);
 });
 
-test('while the process is behind it is one of each account', async () => {
+test('runs one request of each account at a time while the event loop is delayed', async () => {
   const { ask, begun, ends } = worker();
   block(100);
   const all = [ask(1, 'first'), ask(1, 'second'), ask(2, "a neighbour's"), ask(1, 'third')];
@@ -52,7 +52,7 @@ test('while the process is behind it is one of each account', async () => {
   await Promise.all(all);
 });
 
-test('a request that fails makes room for the next', async () => {
+test('a failed request releases its permit', async () => {
   const failing = Array.from({ length: 30 }, () => shares.run(1, () => Promise.reject(new Error('no'))));
   const outcomes = await Promise.allSettled([...failing, shares.run(1, async () => 'yes')]);
   expect(outcomes.at(-1)).toEqual({ status: 'fulfilled', value: 'yes' });

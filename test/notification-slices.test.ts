@@ -3,13 +3,13 @@ import { type LiveReader, LiveReaders } from '../src/events/live-readers.ts';
 import type { StoredEvent } from '../src/events/stored.ts';
 import type { RealmWindow } from '../src/events/window.ts';
 import { type InProcess, shareInProcess, startInProcess } from './helpers/in-process.ts';
-import { organisation } from './helpers/server.ts';
+import { organization } from './helpers/server.ts';
 
-// What is told to very many is told in slices, between which others have their turn. Nobody may hear anything twice, out of
-// order, or not at all for it.
+// Many readers are notified in time slices, and other work runs between them. Every reader must still receive each
+// event once and in order.
 
 const READERS = 200;
-/** What telling one of them takes: together twenty slices and more. */
+/** Time to notify one of them, in milliseconds. All together take more than twenty time slices. */
 const BUSY_MS = 0.5;
 const OPTIONS = { eventTypes: null, allPublicChannels: false, narrow: [] } as unknown as LiveReader['options'];
 
@@ -17,11 +17,11 @@ function reader(recipient: LiveReader['recipient']): Reader {
   const own: Reader = {
     recipient,
     options: OPTIONS,
-    toldThrough: Number.POSITIVE_INFINITY,
+    notifiedThrough: Number.POSITIVE_INFINITY,
     ids: [],
     tellings: [],
     position: 0,
-    hear(events: readonly StoredEvent[], through: number) {
+    receive(events: readonly StoredEvent[], through: number) {
       const until = performance.now() + BUSY_MS;
       while (performance.now() < until);
       own.ids.push(...events.map(({ id }) => id));
@@ -39,14 +39,14 @@ function reader(recipient: LiveReader['recipient']): Reader {
 
 interface Reader extends LiveReader {
   readonly ids: number[];
-  /** Of how many events it was told at once. */
+  /** Number of events in each notification. */
   readonly tellings: number[];
   position: number;
 }
 
-/** Readers of one person, who wait at the end of their organisation's log, and what makes an event for them. */
+/** Returns readers of one user who wait at the end of the log, and a function that creates an event for them. */
 async function waiting(server: InProcess, count = READERS) {
-  const { member, realm } = await organisation({}, { on: server });
+  const { member, realm } = await organization({}, { on: server });
   const window: RealmWindow = await server.app.hub.window(realm.id);
   await window.fill();
   const recipient = await window.recipient(member.id, window.through);
@@ -61,7 +61,7 @@ async function waiting(server: InProcess, count = READERS) {
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('many readers are told in slices: others have their turn between them', async () => {
+test('many readers are notified in time slices, with other work between them', async () => {
   await using server = await shareInProcess();
   const { window, readers, act, isTold } = await waiting(server);
   const before = window.through;
@@ -69,12 +69,12 @@ test('many readers are told in slices: others have their turn between them', asy
   while (window.through === before) await nextTurn();
   let turns = 0;
   for (; !isTold(); turns++) await nextTurn();
-  // All of them at once would be one turn.
+  // Without slices, all would be notified in one turn of the event loop.
   expect(turns).toBeGreaterThan(10);
   for (const { ids } of readers) expect(ids).toEqual([window.through]);
 });
 
-test('what happens while some are told of what was before comes after it, to each', async () => {
+test('events logged during a notification follow the earlier ones, for each reader', async () => {
   await using server = await shareInProcess();
   const { window, readers, act, isTold } = await waiting(server);
   const before = window.through;
@@ -82,7 +82,7 @@ test('what happens while some are told of what was before comes after it, to eac
   while (window.through === before) await nextTurn();
   expect(isTold()).toBe(false);
   await act();
-  // Whoever reads now finds both, and readers are told of the first still.
+  // A read now returns both events, while readers are still being notified of the first.
   window.takeIn();
   await act();
   await expect.poll(() => window.through - before).toBe(3);
@@ -90,13 +90,13 @@ test('what happens while some are told of what was before comes after it, to eac
   for (const { ids } of readers) expect(ids).toEqual([before + 1, before + 2, before + 3]);
 });
 
-test('what comes while some are told is told together', async () => {
+test('events logged during a notification are batched', async () => {
   await using server = await shareInProcess();
   const { window, readers, act, isTold } = await waiting(server);
   const before = window.through;
   await act();
   while (window.through === before) await nextTurn();
-  // Each as by a hint of another node, or a long poll that looks.
+  // Takes in each event separately, as after a notification by another node or after a read by a long poll.
   for (let i = 0; i < 3; i++) {
     await act();
     window.takeIn();
@@ -109,14 +109,14 @@ test('what comes while some are told is told together', async () => {
   }
 });
 
-test('of very much no more is told at once than a client can take, and what was known before not at all', async () => {
+test('a notification contains at most as many events as a client can take, and none before its position', async () => {
   await using server = await shareInProcess();
   const { window, recipient, act } = await waiting(server, 1);
   const before = window.through;
   await act();
   const event = await vi.waitUntil(() => window.after(before).at(-1));
   const from = event.id;
-  const told = new LiveReaders({ log: server.app.log, realmId: 0, waiting: () => 0, onTold: () => {} });
+  const told = new LiveReaders({ log: server.app.log, realmId: 0, waiting: () => 0, onNotified: () => {} });
   const [first, late] = [reader(recipient), reader(recipient)];
   told.add(first, from);
   told.announce(
@@ -125,13 +125,13 @@ test('of very much no more is told at once than a client can take, and what was 
   );
   told.add(late, from + 90);
   told.start();
-  await expect.poll(() => told.isTelling).toBe(false);
+  await expect.poll(() => told.isNotifying).toBe(false);
   expect([first.tellings, first.ids.length, new Set(first.ids).size]).toEqual([[64, 36], 100, 100]);
   expect(late.ids).toEqual(Array.from({ length: 10 }, (_, i) => from + 91 + i));
   expect([first.position, late.position]).toEqual([from + 105, from + 105]);
 });
 
-test('who comes meanwhile knows it, who goes is told nothing more, and who asks is told at once', async () => {
+test('a new reader has the event, a detached one gets no more, and a requesting one gets it immediately', async () => {
   await using server = await shareInProcess();
   const { window, recipient, readers, act, isTold } = await waiting(server);
   const before = window.through;
@@ -143,7 +143,7 @@ test('who comes meanwhile knows it, who goes is told nothing more, and who asks 
   window.detach(gone);
   window.tellAll(asking);
   expect(asking).toMatchObject({ ids: [before + 1], position: window.through });
-  // Back again, after it has read by itself what the others are being told.
+  // Attaches the reader again, after it has read the event of which the other readers are being notified.
   const back = readers.at(-3) as Reader;
   window.detach(back);
   window.attach(back);
@@ -158,10 +158,10 @@ test('who comes meanwhile knows it, who goes is told nothing more, and who asks 
 });
 
 test.for(['long poll', 'stream'])(
-  'a heartbeat of a %s that is due meanwhile does not acknowledge what is still to be told',
+  'a heartbeat of a %s that is due meanwhile does not acknowledge pending events',
   async (kind) => {
     await using server = await startInProcess({ env: { EVENT_HEARTBEAT_SECONDS: '1' } });
-    // Telling them takes longer than the silence before a heartbeat.
+    // Notifying them takes longer than the interval before a heartbeat.
     const { window, member, act } = await waiting(server, 4_000);
     const { queue_id, last_event_id } = await member.register({ event_types: ['drafts'], fetch_event_types: [] });
     const { readerCount } = window;

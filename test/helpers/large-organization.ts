@@ -1,15 +1,15 @@
-/** Runs a statement. */
+/** A function that runs a statement. */
 export type Run = (sql: string, parameters: readonly unknown[]) => Promise<unknown>;
 
-/** Our choice: a first screen that fewer organisations than not would fill. */
+/** Size of the test organization: larger than most organizations will be. */
 export const LARGE = { channels: 300, topicsEach: 20, conversations: 60, messages: 10_000 } as const;
 
 /**
- * Fills an organisation, straight in the database: what somebody has in their sidebar, none of it read.
+ * Fills an organization directly in the database: channels, conversations and unread messages in the reader's sidebar.
  *
- * @param realmId Of one that holds at least the two.
+ * @param realmId Organization of the reader and the sender.
  */
-export async function fillOrganisation(
+export async function fillOrganization(
   run: Run,
   { realmId, readerId, senderId }: { realmId: number; readerId: number; senderId: number },
 ): Promise<void> {
@@ -49,7 +49,7 @@ export async function fillOrganisation(
   );
 }
 
-/** The first screen of a chat, in one request: the sidebar, and the messages around the first unread one. */
+/** The first screen of a chat client in one request: the sidebar, and the messages around the first unread message. */
 export const FIRST_SCREEN = `mutation {
   registerEventQueue(input: {}) { ... on RegisterEventQueuePayload { queueId position query {
     viewer { id fullName avatarUrl role unreadCounts { total channels conversations mentions } }

@@ -1,26 +1,25 @@
 import { once } from 'node:events';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { Unread } from '../src/platform/unread.ts';
+import { OutboundBacklog } from '../src/platform/outbound-backlog.ts';
 import { open } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { type Organization, organization } from './helpers/server.ts';
 
-/** More than fits into the network stacks between, and than `LIMIT` besides. */
+/** Number of long messages that exceed the network buffers and `LIMIT` together. */
 const LONG_MESSAGES = 600;
 const LIMIT = 256 * 1024;
 
 let service: InProcess;
-let people: Organisation;
+let people: Organization;
 
 beforeAll(async () => {
   service = await startInProcess();
-  (service.app as { unread: Unread }).unread = new Unread(LIMIT);
-  people = await organisation({}, { on: service });
+  (service.app as { outboundBacklog: OutboundBacklog }).outboundBacklog = new OutboundBacklog(LIMIT);
+  people = await organization({}, { on: service });
   const content = 'x'.repeat(9_900);
   const fifty = Array.from({ length: 50 }, (_, i) => `m${i}: sendMessage(input: $input) { __typename }`).join(' ');
   for (let sent = 0; sent < LONG_MESSAGES; sent += 50) {
@@ -32,16 +31,16 @@ afterAll(() => service[Symbol.asyncDispose]());
 
 const MANY = `/api/v1/messages?anchor=newest&num_before=${LONG_MESSAGES}&num_after=0&apply_markdown=false`;
 
-test('an account that does not read what it asked for gets no more, over any door, until it does', async () => {
+test('an account that does not read its replies gets no further ones in either API, until it does', async () => {
   const { member, owner } = people;
   const unread: IncomingMessage[] = [];
-  // Nobody reads the body of these.
+  // The body of this response is not read yet.
   unread.push(await open(service.url, { method: 'GET', path: MANY, headers: member.headers }));
   const refused = await member.rest('GET', '/users/me');
   expect(refused).toMatchObject({
     status: 429,
     headers: { 'retry-after': '5' },
-    body: { code: 'RATE_LIMIT_HIT', 'retry-after': 5, msg: expect.stringContaining('read them first') },
+    body: { code: 'RATE_LIMIT_HIT', 'retry-after': 5, msg: expect.stringContaining('have not been read yet') },
   });
   const { errors } = await member.graphql('{ viewer { id } }');
   expect(errors).toMatchObject([{ extensions: { code: 'RATE_LIMIT_HIT' } }]);
@@ -50,7 +49,7 @@ test('an account that does not read what it asked for gets no more, over any doo
   await vi.waitFor(async () => expect(await member.rest('GET', '/users/me')).toMatchObject({ status: 200 }), 20_000);
 });
 
-test('nor does one whose answers were broken off count on', async () => {
+test('aborted replies are no longer counted', async () => {
   const { member } = people;
   const answer = await open(service.url, { method: 'GET', path: MANY, headers: member.headers });
   expect(await member.rest('GET', '/users/me')).toMatchObject({ status: 429 });
@@ -58,19 +57,19 @@ test('nor does one whose answers were broken off count on', async () => {
   await vi.waitFor(async () => expect(await member.rest('GET', '/users/me')).toMatchObject({ status: 200 }), 20_000);
 });
 
-test('what was closed while its caller was signed in is not counted, nor kept', async () => {
+test('a connection that closes during authentication is neither counted nor kept', async () => {
   const { member } = people;
-  const { unread } = service.app;
+  const { outboundBacklog } = service.app;
   let late = 0;
-  const hold = vi.spyOn(unread, 'hold').mockImplementation((userId, outgoing) => {
+  const hold = vi.spyOn(outboundBacklog, 'hold').mockImplementation((userId, outgoing) => {
     if ((outgoing as ServerResponse).destroyed) late++;
-    Unread.prototype.hold.call(unread, userId, outgoing);
+    OutboundBacklog.prototype.hold.call(outboundBacklog, userId, outgoing);
   });
   const { hostname, port } = new URL(service.url);
   const head = Object.entries(member.headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const connection = connect(Number(port), hostname);
   await once(connection, 'connect');
-  // While the one connection of the database is taken, nobody is looked up.
+  // While the only database connection is in use, no account can be looked up.
   await service.app.db.$transaction(async (tx) => {
     await tx.$queryRaw`SELECT 1`;
     connection.write(`GET /api/v1/users/me HTTP/1.1\r\n${head.join('')}\r\n`);
@@ -79,12 +78,12 @@ test('what was closed while its caller was signed in is not counted, nor kept', 
     await sleep(200);
   });
   await vi.waitFor(() => expect(late).toBe(1));
-  await vi.waitFor(() => expect(unread.size).toBe(0));
+  await vi.waitFor(() => expect(outboundBacklog.size).toBe(0));
   hold.mockRestore();
 });
 
-test.for(['/api/v1/openapi.json', '/static/generated/emoji/emoji_api.json', '/schema.graphql'])(
-  'strangers who do not read %s share what they are sent, however many they are',
+test.for(['/docs', '/api/v1/openapi.json', '/static/generated/emoji/emoji_api.json', '/schema.graphql'])(
+  'anonymous clients that do not read %s share one copy of it, however many they are',
   async (path) => {
     const end = vi.spyOn(ServerResponse.prototype, 'end');
     for (let i = 0; i < 2; i++) {
@@ -92,33 +91,17 @@ test.for(['/api/v1/openapi.json', '/static/generated/emoji/emoji_api.json', '/sc
       expect(answer.statusCode).toBe(200);
       answer.destroy();
     }
-    // Answers that others had asked for before may come meanwhile.
+    // Responses to earlier requests can be sent in the meantime.
     const ofThese = end.mock.calls.filter((_, i) => (end.mock.contexts[i] as ServerResponse).req.url === path);
     const [first, second] = ofThese.map(([body]) => body as unknown);
     end.mockRestore();
-    // Text would be copied for each of them.
+    // A string would be copied for each of them.
     expect(first).toBeInstanceOf(Uint8Array);
     expect(second).toBe(first);
   },
 );
 
-test('strangers who do not read the reference share all of it but where they found it', async () => {
-  const write = vi.spyOn(ServerResponse.prototype, 'write');
-  const copies: unknown[][] = [];
-  for (const host of ['a.localhost', 'b.localhost']) {
-    const answer = await open(service.url, { method: 'GET', path: '/docs', headers: { host } });
-    const page = await text(answer);
-    expect(page).toContain(`URL=http://${host}`);
-    expect(answer.headers['content-length']).toBe(String(Buffer.byteLength(page)));
-    copies.push(write.mock.calls.splice(0).map(([body]) => body));
-  }
-  write.mockRestore();
-  const [first = [], second = []] = copies.map((pieces) => pieces.filter((piece) => (piece as Buffer).length > 200));
-  expect(first).toHaveLength(2);
-  for (const [i, piece] of first.entries()) expect(second[i]).toBe(piece);
-});
-
-test('the streams of an account that leaves too much unread in all are closed with a code to come back on', async () => {
+test('the streams of an account over its total outbound backlog are closed with a retryable code', async () => {
   const { member } = people;
   const { queue_id: queueId } = await member.register({ fetch_event_types: [] });
   await using socket = await RawSocket.connected(member);
@@ -131,13 +114,13 @@ test('the streams of an account that leaves too much unread in all are closed wi
   const save = async (count: number) => {
     const draft = { type: '', to: [], topic: '', content: 'y'.repeat(9_900) };
     const { ids } = await member.ok('POST', '/drafts', { drafts: Array.from({ length: count }, () => draft) });
-    // There is not room for many at a time.
+    // The limit of drafts does not permit many drafts at the same time, so they are deleted.
     await Promise.all((ids as number[]).map((id) => member.ok('DELETE', `/drafts/${id}`)));
   };
   await save(1);
   await socket.next('next');
   socket.stopReading();
-  // 7 MB: less than one stream may leave unread.
+  // 7 MB: less than the largest outbound backlog of one stream.
   for (let i = 0; i < 4; i++) await save(35).catch(() => {});
   socket.readOn();
   expect((await socket.closed).code).toBe(1013);

@@ -2,12 +2,12 @@ import { expect } from 'vitest';
 import { routes } from '../../src/server/registries/endpoints.ts';
 import type { Json } from './http.ts';
 import type { Person, RestReply } from './person.ts';
-import { type Organisation, organisation } from './server.ts';
+import { type Organization, organization } from './server.ts';
 
-/** What came of one act, in the words both doors share. */
+/** The outcome of one act, in a form that both APIs share. */
 export type Outcome = { readonly code: string; readonly message: string } | 'success';
 
-/** Which keys of events and state hold ids, and of what. */
+/** Keys of events and state that hold ids, with the kind of object. */
 const KINDS: Readonly<Record<string, string>> = {
   ...{
     user_id: 'user',
@@ -23,44 +23,44 @@ const KINDS: Readonly<Record<string, string>> = {
   ...{ draft_id: 'draft', saved_snippet_id: 'snippet' },
   ...{ scheduled_message_id: 'scheduled message' },
 };
-/** What the `id` in an object of this name is of. */
+/** The kind of object that `id` identifies, by the name of the enclosing key. */
 const OWN_ID: Readonly<Record<string, string>> = {
   ...{ channel_folder: 'folder', channel_folders: 'folder', draft: 'draft', drafts: 'draft' },
   ...{ saved_snippet: 'snippet', saved_snippets: 'snippet', group: 'group', realm_user_groups: 'group' },
   ...{ fields: 'field', custom_profile_fields: 'field', custom_profile_field: 'field' },
 };
-/** Two things are never done at the same time. */
+/** Times differ between the two organizations. */
 const TIMES = ['date_created', 'date_joined', 'timestamp', 'last_updated', 'server_timestamp', 'muted_topics'];
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-/** The groups of the state that acts change. */
+/** Data groups of the state that acts change. */
 const GROUPS = [
   ...['realm_user', 'stream', 'subscription', 'default_streams', 'channel_folders', 'drafts', 'saved_snippets'],
   ...['scheduled_messages', 'user_topic', 'realm_emoji', 'custom_profile_fields', 'realm_user_groups'],
   'realm_bot',
 ];
 
-/** One of two organisations that were made alike: what differs between them by nature is told apart by name. */
-export class Twin {
-  readonly people: Organisation;
+/** One of two equivalent organizations. Replaces values that necessarily differ between them with names. */
+export class EquivalentOrganization {
+  readonly people: Organization;
   readonly #names = new Map<string, string>();
-  readonly #hearing: Person[];
-  /** Each listener's queue, and how far it was read. */
+  readonly #listeners: Person[];
+  /** The queue of each listener, and the last event id that was read. */
   #queues: { person: Person; id: string; readThrough: number }[] = [];
 
-  private constructor(people: Organisation) {
+  private constructor(people: Organization) {
     this.people = people;
-    this.#hearing = [people.owner, people.member, people.guest];
+    this.#listeners = [people.owner, people.member, people.guest];
   }
 
-  static async make(): Promise<Twin> {
-    const twin = new Twin(await organisation());
+  static async make(): Promise<EquivalentOrganization> {
+    const twin = new EquivalentOrganization(await organization());
     for (const role of ['owner', 'administrator', 'moderator', 'member', 'guest', 'bot'] as const) {
       twin.name('user', twin.people[role].id, role);
     }
     return twin;
   }
 
-  /** Says what an id is of, so that the same thing has the same name in both. */
+  /** Names the object with an id, so that equivalent objects have the same name in both organizations. */
   name(kind: string, id: number, name: string): number {
     this.#names.set(`${kind} ${id}`, `the ${kind} ${name}`);
     return id;
@@ -69,15 +69,15 @@ export class Twin {
   async listen(): Promise<void> {
     const parameters = { include_subscribers: 'true', fetch_event_types: [] };
     this.#queues = await Promise.all(
-      this.#hearing.map(async (person) => {
+      this.#listeners.map(async (person) => {
         const { queue_id: id, last_event_id: readThrough } = await person.register(parameters);
         return { person, id, readThrough };
       }),
     );
   }
 
-  /** What the owner, the member and the guest heard since `listen`, or since they were asked last. */
-  async heard(): Promise<Json> {
+  /** Reads the events of the owner, the member and the guest since `listen` or the previous call. */
+  async received(): Promise<Json> {
     const events = await Promise.all(
       this.#queues.map(async (queue) => {
         const page = await queue.person.poll(queue.id, queue.readThrough, { dontBlock: true });
@@ -88,14 +88,14 @@ export class Twin {
     return this.canonical(events);
   }
 
-  /** What they would fetch now. */
+  /** Reads the current state of these users. */
   async state(): Promise<Json> {
     const parameters = { fetch_event_types: GROUPS, include_subscribers: 'true' };
-    const replies = await Promise.all(this.#hearing.map((person) => person.register(parameters)));
+    const replies = await Promise.all(this.#listeners.map((person) => person.register(parameters)));
     return this.canonical(replies.map(({ queue_id: _, last_event_id: _id, ...state }) => state));
   }
 
-  /** A message without what differs by nature. */
+  /** Returns an error message with ids replaced by names. */
   message(text: string): string {
     return text
       .replaceAll(UUID, 'some queue')
@@ -110,15 +110,15 @@ export class Twin {
     if (typeof value === 'string') return this.#canonicalText(value, key);
     if (typeof value === 'number') return this.#canonicalNumber(value, key, parent);
     if (typeof value !== 'object' || value === null) return value;
-    // By ids, which are texts.
+    // Keyed by ids, which are strings here.
     if (key === 'realm_emoji') return Object.values<Json>(value).map(({ id: _, ...emoji }) => this.canonical(emoji));
     const fields = Object.entries(value).map(([name, field]) => {
       if (key === 'profile_data') return [this.canonical(Number(name), 'id', 'fields'), this.canonical(field)];
-      // Fields are listed in their order; a new one's number is its id, which may be any.
+      // Fields are listed in order. The position of a new field is its id, which can be any number.
       if (name === 'order' && 'field_data' in value) return [name, 'as listed'];
-      // A new folder's place is its own id; what the value of an update is depends on the property.
+      // The position of a new folder is its own id. For updates, the property determines the meaning of the value.
       if (name === 'order' && field === value.id) return [name, 'last'];
-      // Whom a draft is for.
+      // The recipients of a draft.
       if (name === 'to' && value.type === 'private') return [name, this.canonical(field, 'user_ids', key)];
       return [
         name,
@@ -130,11 +130,15 @@ export class Twin {
 
   #canonicalText(value: string, key: string): string {
     if (TIMES.includes(key)) return 'some time';
-    // Of a field of users.
+    // A field that holds users.
     if (/^\[\d+(,\d+)*\]$/.test(value)) return this.canonical(JSON.parse(value), 'user_ids');
     if (value.startsWith('/emoji/')) return value.replace(UUID, 'some image');
-    const avatar = /^\/avatar\/(\d+)/.exec(value)?.[1];
-    if (avatar !== undefined) return value.replace(avatar, this.canonical(Number(avatar), 'user_id'));
+    const [avatar, userId] = /^\/avatar\/(\d+)\/[\w-]+/.exec(value) ?? [];
+    if (avatar !== undefined)
+      return value.replace(avatar, `/avatar/${this.canonical(Number(userId), 'user_id')}/signed`);
+    // The placeholder for a hidden or erased address.
+    const own = /^user(\d+)@users\.invalid$/.exec(value)?.[1];
+    if (own !== undefined) return value.replace(own, this.canonical(Number(own), 'user_id'));
     return value.replaceAll(this.people.realm.subdomain, 'twin');
   }
 
@@ -145,7 +149,7 @@ export class Twin {
     if (kind === undefined || value < 0) return value;
     const known = this.#names.get(`${kind} ${value}`);
     if (known !== undefined) return known;
-    // Things made by the acts are known by the order in which they come up.
+    // New objects are named by the order in which they first occur.
     this.name(kind, value, `number ${this.#names.size}`);
     return this.#names.get(`${kind} ${value}`);
   }
@@ -156,39 +160,42 @@ export class Twin {
   }
 }
 
-/** Checks that the reference tells of the endpoint at an address that this mutation does the same. */
+/** Checks that the API reference declares this mutation as the equivalent of the endpoint at an address. */
 export function expectDeclared(method: string, address: string, mutation: string): void {
   const declared = routes
     .filter(
       (route) => route.method === method && new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(address),
     )
-    .flatMap(({ twins }) => twins.map((twin) => twin.replace(/\(.*/, '')));
+    .flatMap(({ equivalents }) => equivalents.map((equivalent) => equivalent.replace(/\(.*/, '')));
   expect(declared, `${method} ${address}`).toContain(mutation);
 }
 
-/** The same act by each door. Each is given the world its organisation was furnished with. */
+/** The same act over REST and over GraphQL. Each receives the `World` of its organization. */
 export interface Act<W> {
   readonly rest: (world: W) => Promise<RestReply>;
-  /** A mutation's union, or a whole reply. */
+  /** Returns the union of a mutation, or the whole response. */
   readonly graphql: (world: W) => Promise<Json>;
-  /** What both must answer. Default: success. */
+  /** Expected error code of both. Default: success. */
   readonly code?: string;
 }
 
 /**
- * Checks that each act, done over REST in one organisation and over GraphQL in its twin, has the same outcome, is told
- * by the same events, and leaves the same rows.
+ * Checks that each act has the same outcome, events and state over REST in one organization and over GraphQL in an
+ * equivalent one.
  *
- * @param furnish Makes what the acts need, in each of the two; it names what it makes.
+ * @param furnish Creates and names the objects that the acts need, in each organization.
  */
 export async function expectParity<W>(
-  furnish: (twin: Twin) => Promise<W>,
+  furnish: (twin: EquivalentOrganization) => Promise<W>,
   acts: Readonly<Record<string, Act<W>>>,
 ): Promise<void> {
-  const twins = await Promise.all([Twin.make(), Twin.make()]);
+  const twins = await Promise.all([EquivalentOrganization.make(), EquivalentOrganization.make()]);
   const worlds = [];
   for (const twin of twins) worlds.push(await furnish(twin));
-  const [[left, right], [leftWorld, rightWorld]] = [twins as [Twin, Twin], worlds as [W, W]];
+  const [[left, right], [leftWorld, rightWorld]] = [
+    twins as [EquivalentOrganization, EquivalentOrganization],
+    worlds as [W, W],
+  ];
   await Promise.all(twins.map((twin) => twin.listen()));
   for (const [name, { rest, graphql, code }] of Object.entries(acts)) {
     const byRest = ofRest(left, await rest(leftWorld));
@@ -196,18 +203,18 @@ export async function expectParity<W>(
     expect(byGraphql, name).toEqual(byRest);
     if (code === undefined) expect(byRest, name).toBe('success');
     else expect(byRest, name).toMatchObject({ code });
-    // What a refusal told, if anything, is heard with what comes next.
-    if (code === undefined) expect(await right.heard(), name).toEqual(await left.heard());
+    // Events of a refused act, if any, are compared with those of the next successful one.
+    if (code === undefined) expect(await right.received(), name).toEqual(await left.received());
   }
-  expect(await right.heard(), 'the refusals').toEqual(await left.heard());
+  expect(await right.received(), 'the refusals').toEqual(await left.received());
   expect(await right.state()).toEqual(await left.state());
 }
 
-function ofRest(twin: Twin, { status, body }: RestReply): Outcome {
+function ofRest(twin: EquivalentOrganization, { status, body }: RestReply): Outcome {
   return status === 200 ? 'success' : { code: body.code, message: twin.message(body.msg) };
 }
 
-function ofGraphql(twin: Twin, result: Json): Outcome {
+function ofGraphql(twin: EquivalentOrganization, result: Json): Outcome {
   const failure = result.errors?.[0];
   if (failure !== undefined) return { code: failure.extensions.code, message: twin.message(failure.message) };
   return result.code === undefined ? 'success' : { code: result.code, message: twin.message(result.message) };
