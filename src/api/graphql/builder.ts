@@ -1,11 +1,7 @@
 import SchemaBuilder from '@pothos/core';
-import ComplexityPlugin from '@pothos/plugin-complexity';
-import DataloaderPlugin from '@pothos/plugin-dataloader';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
-import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
-import { UnauthorizedError } from '../../access/errors.ts';
 import type PrismaTypes from '../../generated/pothos.ts';
 import { getDatamodel } from '../../generated/pothos.ts';
 import type { GraphQLContext } from './context.ts';
@@ -16,7 +12,6 @@ import { REFS } from './refs.ts';
 export interface SchemaShape {
   Context: GraphQLContext;
   PrismaTypes: PrismaTypes;
-  AuthScopes: { signedIn: boolean };
   Scalars: {
     DateTime: { Input: Date; Output: Date };
     /** Clients use global ids, resolvers use row ids. @see refs.ts */
@@ -48,14 +43,9 @@ export type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaShape>;
  */
 export const builder = new SchemaBuilder<SchemaShape>({
   // The errors plugin is first, because it must wrap every error that the others throw.
-  plugins: [ErrorsPlugin, ScopeAuthPlugin, RelayPlugin, PrismaPlugin, DataloaderPlugin, ComplexityPlugin, REFS],
+  plugins: [ErrorsPlugin, RelayPlugin, PrismaPlugin, REFS],
   defaultFieldNullability: false,
   defaultInputFieldRequiredness: true,
-  scopeAuth: {
-    authorizeOnSubscribe: true,
-    authScopes: ({ viewer }) => ({ signedIn: viewer !== null }),
-    unauthorizedError: () => new UnauthorizedError(),
-  },
   errors: {
     directResult: true,
     defaultUnionOptions: { name: ({ fieldName }) => `${fieldName[0]?.toUpperCase()}${fieldName.slice(1)}Result` },
@@ -101,10 +91,6 @@ export const builder = new SchemaBuilder<SchemaShape>({
     // `node` is defined in node.ts, because loading by id alone would bypass the access rules of the features.
     nodeQueryOptions: false,
     nodesQueryOptions: false,
-  },
-  complexity: {
-    // Checked before execution, once for all transports, in documents.ts.
-    disabled: true,
   },
 });
 

@@ -1,3 +1,4 @@
+import type { FieldNullability, InputFieldMap, InputShapeFromFields, SchemaTypes, TypeParam } from '@pothos/core';
 import {
   type DocumentNode,
   type FieldNode,
@@ -33,6 +34,24 @@ interface Weight {
   readonly field?: number;
   /** Number of objects in the field's list. */
   readonly multiplier?: number;
+}
+
+declare global {
+  export namespace PothosSchemaTypes {
+    // The type parameters must be those of Pothos.
+    interface FieldOptions<
+      Types extends SchemaTypes = SchemaTypes,
+      ParentShape = unknown,
+      Type extends TypeParam<Types> = TypeParam<Types>,
+      Nullable extends FieldNullability<Type> = FieldNullability<Type>,
+      Args extends InputFieldMap = InputFieldMap,
+      ResolveShape = unknown,
+      ResolveReturnShape = unknown,
+    > {
+      /** Cost of the field. A number is the cost of the field itself. */
+      complexity?: Weight | number | ((args: InputShapeFromFields<Args>) => Weight | number);
+    }
+  }
 }
 
 /** Most lists that are not pages are short. The others declare their own number. */
@@ -143,7 +162,7 @@ class Measure {
   }
 }
 
-/** Returns the cost that a field declares itself. The plugin assigns a cost of its own to fields that declare none. */
+/** Returns the cost that a field declares itself. */
 function weightOf(field: GraphQLField<unknown, unknown>, args: Arguments): Weight {
   const { complexity } = (field.extensions['pothosOptions'] ?? {}) as {
     complexity?: Weight | number | ((args: Arguments) => Weight | number);
