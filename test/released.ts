@@ -8,7 +8,7 @@ import { CriticalityLevel, diff } from '@graphql-inspector/core';
 import { buildSchema, type GraphQLSchema, parse, print, visit } from 'graphql';
 
 const ROOT = join(import.meta.dirname, '..');
-const RELEASED = 'src/api/graphql/released.graphql';
+const RELEASED = 'test/released.graphql';
 const CHANGES = 'src/api/CHANGES.md';
 
 /** The heading of the changes that are not released yet. */
