@@ -206,6 +206,47 @@ test('an edited or moved message matches by its new text, before and after it is
   expect(await service.app.db.searchableMessage.count({ where: { messageId: id } })).toBe(0);
 });
 
+test('a search in a channel or topic finds messages that are moved there, and none that are moved away', async () => {
+  await using service = await shareInProcess();
+  const { owner, member } = await organization({}, { on: service });
+  const [from, to] = [await channelOf(owner, 'from', [owner, member]), await channelOf(owner, 'to', [owner, member])];
+  // Enough messages that the index is read, instead of comparing all messages of the channel with the search.
+  const ids: number[] = [];
+  for (let i = 0; i < 40; i++) ids.push(await say(owner, from, 'Plan', i % 2 === 0 ? 'keel' : 'rudder'));
+  const found = async (channel: number, topic?: string) => {
+    const narrow = [
+      ...[
+        { operator: 'search', operand: 'keel' },
+        { operator: 'sender', operand: owner.id },
+      ],
+      { operator: 'channel', operand: channel },
+      ...(topic === undefined ? [] : [{ operator: 'topic', operand: topic }]),
+    ];
+    const page = await member.ok('GET', '/messages', { anchor: 'newest', num_before: 100, num_after: 0, narrow });
+    return (page.messages as Json[]).map(({ id }) => ids.indexOf(id));
+  };
+  await indexMessages(service.app, { least: 1 });
+  const keels = [...ids.keys()].filter((i) => i % 2 === 0);
+  expect([await found(from), await found(from, 'plan'), await found(to)]).toEqual([keels, keels, []]);
+  const move = (i: number, moved: object) =>
+    owner.ok('PATCH', `/messages/${ids[i]}`, { propagate_mode: 'change_one', ...moved });
+  await move(2, { stream_id: to });
+  await move(4, { topic: 'Yard' });
+  await move(6, { stream_id: to, topic: 'Ya\u0308rd' });
+  for (const isIndexed of [false, true]) {
+    if (isIndexed) await indexMessages(service.app, { least: 1 });
+    const left = keels.filter((i) => i !== 2 && i !== 6);
+    expect([await found(from), await found(to)], String(isIndexed)).toEqual([left, [2, 6]]);
+    const topics = [
+      await found(from, 'PLAN'),
+      await found(from, 'yard'),
+      await found(to, 'YÄRD'),
+      await found(to, 'plan'),
+    ];
+    expect(topics, String(isIndexed)).toEqual([left.filter((i) => i !== 4), [4], [6], [2]]);
+  }
+});
+
 const realmOf = async (service: InProcess, id: number): Promise<number> =>
   (await service.app.db.message.findFirstOrThrow({ where: { id } })).realmId;
 

@@ -124,18 +124,36 @@ async function makeOrganization({ db, service }: Stage, channels: number) {
   return { realmId, userId, channelIds };
 }
 
-/** Updates the message counters of an organization, as a background job of the service does a few seconds later. */
+/**
+ * Updates the message counters of an organization, as a background job of the service does a few seconds later. That job can
+ * hold the row that `tally_messages` skips, so the progress is read, not the result.
+ */
 export async function tallyMessages(db: Stage['db'], realmId: number): Promise<void> {
-  for (let isMore = true; isMore; ) {
-    const counted = await db.query<{ more: boolean }>('SELECT tally_messages($1, 256) AS more', [realmId]);
-    isMore = counted.rows[0]?.more ?? false;
-  }
+  await repeatUntilDone(db, realmId, {
+    step: 'SELECT tally_messages($1, 256)',
+    rest: `SELECT EXISTS (SELECT FROM message m JOIN message_tally t ON t.realm_id = m.realm_id AND m.id > t.through_id
+                          WHERE m.realm_id = $1) AS more`,
+  });
 }
 
-/** Indexes the messages of an organization for search, as a background job of the service does a few seconds later. */
+/** Indexes the messages of an organization for search, as a background job of the service does. See `tallyMessages`. */
 export async function indexHistory(db: Stage['db'], realmId: number): Promise<void> {
+  await repeatUntilDone(db, realmId, {
+    step: 'SELECT index_messages($1, 1024)',
+    rest: `SELECT EXISTS (SELECT FROM message m JOIN search_progress p ON p.realm_id = m.realm_id
+                            AND (m.id > p.through_id OR m.id < p.from_id) WHERE m.realm_id = $1) AS more`,
+  });
+}
+
+/** Repeats a statement until another one returns that no messages are left. */
+async function repeatUntilDone(
+  db: Stage['db'],
+  realmId: number,
+  { step, rest }: { step: string; rest: string },
+): Promise<void> {
   for (let isMore = true; isMore; ) {
-    const indexed = await db.query<{ more: boolean }>('SELECT index_messages($1, 1024) AS more', [realmId]);
-    isMore = indexed.rows[0]?.more ?? false;
+    await db.query(step, [realmId]);
+    const left = await db.query<{ more: boolean }>(rest, [realmId]);
+    isMore = left.rows[0]?.more ?? false;
   }
 }

@@ -14,6 +14,7 @@ import { measureReaders } from './readers.ts';
 import { measureReads } from './reads.ts';
 import { measureLargeRegistration, measureRegistration } from './registration.ts';
 import { printJson, printTable, type Row } from './report.ts';
+import { measureSearches } from './searches.ts';
 import { measureSends } from './send-rates.ts';
 import { measureSubscribers } from './sends.ts';
 import { POOL_SIZE, type Stage, setStage } from './stage.ts';
@@ -37,6 +38,7 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   o: measureLargeRegistration,
   p: measureLargeFanOut,
   q: measureDifferent,
+  r: measureSearches,
 };
 
 /** Benchmarks that need packages which are installed for the benchmark only. */

@@ -21,9 +21,15 @@ const APART = 100_000;
 /** Start of all id sequences. Leaves space for copies with lower ids. */
 const FIRST_ID = 100_000_000;
 /** Id columns without a foreign key. */
-const IDS = ['subscription_period.user_id', 'subscription_period.channel_id', 'idempotency_record.user_id'];
+const IDS = [
+  ...['subscription_period.user_id', 'subscription_period.channel_id', 'idempotency_record.user_id'],
+  'searchable_message.sender_id',
+];
 /** Columns that hold twice an id, or twice an id plus one. */
-const TWICE_IDS = ['message_count.recipient_id', 'read_mark.recipient_id', 'read_exception.recipient_id'];
+const TWICE_IDS = [
+  ...['message_count.recipient_id', 'read_mark.recipient_id', 'read_exception.recipient_id'],
+  'searchable_message.recipient_id',
+];
 /** Columns with a separate counter for each organization. */
 const COUNTED = ['event.id'];
 

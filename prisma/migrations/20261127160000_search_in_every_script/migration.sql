@@ -2,6 +2,9 @@
 CREATE TABLE "searchable_message" (
     "realm_id" INTEGER NOT NULL,
     "message_id" BIGINT NOT NULL,
+    "recipient_id" BIGINT NOT NULL,
+    "topic_hash" TEXT NOT NULL,
+    "sender_id" INTEGER NOT NULL,
     "folded" TEXT NOT NULL,
 
     CONSTRAINT "searchable_message_pkey" PRIMARY KEY ("realm_id","message_id")
@@ -38,6 +41,7 @@ ALTER TABLE "search_stale" ADD CONSTRAINT "search_stale_realm_id_fkey" FOREIGN K
 
 -- A character becomes 18 at most.
 ALTER TABLE "searchable_message" ADD CONSTRAINT "searchable_message_folded_check" CHECK (char_length("folded") <= 200000);
+ALTER TABLE "searchable_message" ADD CONSTRAINT "searchable_message_topic_hash_check" CHECK (char_length("topic_hash") <= 8);
 
 -- Letters are folded by tables and normal forms, because lower() and the classes of regular expressions depend on the locale
 -- of the database. The classes are those of Unicode 16; characters that Unicode assigns later have no case and no marks here.
@@ -125,13 +129,22 @@ RETURN ARRAY(
   ) AS stem
   WHERE word <> '');
 
--- Returns the index entry of a message, from its folded text: its organization and group of 16,384 ids behind a space, what
--- "search_stems" returns behind " =", and its n-grams without a space: all of three characters, and those of one and two
--- characters that are neither Latin letters nor digits. It calls no other function, as each call would plan that one anew.
-CREATE FUNCTION "search_vector"(p_realm_id integer, p_message_id bigint, p_folded text) RETURNS tsvector
+-- Returns the index entry of a message. It contains, behind a space, its organization and bucket of 16,384 ids: alone, with the
+-- recipient, with the recipient and topic, with "@dm" for a direct message, and with the sender. So the entries of a word that
+-- is rare in a channel and common elsewhere are not visited. It also contains the result of "search_stems" on the folded text
+-- behind " =", and n-grams of that text without a space: all of three characters, and those of one and two characters that are
+-- neither Latin letters nor digits. It calls no other function, as each call would plan that one anew.
+CREATE FUNCTION "search_vector"(
+  p_realm_id integer, p_message_id bigint, p_recipient_id bigint, p_topic_hash text, p_sender_id integer, p_folded text
+) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 RETURN array_to_tsvector(array_remove(
-  ARRAY[' ' || p_realm_id::text || '.' || (p_message_id >> 14)::text]
+  ARRAY(
+    SELECT ' ' || p_realm_id::text || '.' || (p_message_id >> 14)::text || place
+    FROM unnest(ARRAY[
+      '', '@' || p_recipient_id::text, '<' || p_sender_id::text,
+      CASE WHEN p_recipient_id % 2 = 1 THEN '@dm' ELSE '@' || p_recipient_id::text || ':' || p_topic_hash END
+    ]) AS place)
   || ARRAY(
     SELECT ' =' || stem FROM (
       SELECT DISTINCT left(given, 64) AS word FROM string_to_table(
@@ -155,7 +168,7 @@ RETURN array_to_tsvector(array_remove(
 
 -- Each step of a search reads the entries that are not sorted in yet.
 CREATE INDEX "searchable_message_vector" ON "searchable_message"
-  USING gin (search_vector("realm_id", "message_id", "folded")) WITH (gin_pending_list_limit = 512);
+  USING gin (search_vector("realm_id", "message_id", "recipient_id", "topic_hash", "sender_id", "folded")) WITH (gin_pending_list_limit = 512);
 
 -- Returns whether a text contains all quoted parts and all other parts, and words of all stems.
 CREATE FUNCTION "search_matches"(
@@ -216,10 +229,12 @@ BEGIN
   END IF;
 
   -- What is edited after this statement began is stale again.
-  INSERT INTO searchable_message (realm_id, message_id, folded)
-    SELECT m.realm_id, m.id, search_fold(m.topic || ' ' || m.content) FROM message m
-    WHERE m.realm_id = p_realm_id AND m.id = ANY (v_stale || v_new || v_old)
-  ON CONFLICT (realm_id, message_id) DO UPDATE SET folded = EXCLUDED.folded;
+  INSERT INTO searchable_message (realm_id, message_id, recipient_id, topic_hash, sender_id, folded)
+    SELECT m.realm_id, m.id, COALESCE(m.channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1), topic_hash(m.topic),
+           m.sender_id, search_fold(m.topic || ' ' || m.content)
+    FROM message m WHERE m.realm_id = p_realm_id AND m.id = ANY (v_stale || v_new || v_old)
+  ON CONFLICT (realm_id, message_id) DO UPDATE
+    SET recipient_id = EXCLUDED.recipient_id, topic_hash = EXCLUDED.topic_hash, folded = EXCLUDED.folded;
 
   UPDATE search_progress p
     SET through_id = COALESCE(v_new[cardinality(v_new)], v_through),
@@ -229,15 +244,16 @@ BEGIN
 END
 $$;
 
--- Notes that the index entry of a message does not hold what the message says.
+-- Notes that the index entry of a message differs from its text or location.
 CREATE FUNCTION "note_stale_search"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO search_stale (realm_id, message_id) VALUES (NEW.realm_id, NEW.id);
   RETURN NULL;
 END
 $$;
-CREATE TRIGGER "message_search_stale" AFTER UPDATE OF "topic", "content" ON "message" FOR EACH ROW
-  WHEN (OLD.topic IS DISTINCT FROM NEW.topic OR OLD.content IS DISTINCT FROM NEW.content)
+CREATE TRIGGER "message_search_stale" AFTER UPDATE OF "channel_id", "topic", "content" ON "message" FOR EACH ROW
+  WHEN (OLD.channel_id IS DISTINCT FROM NEW.channel_id OR OLD.topic IS DISTINCT FROM NEW.topic
+    OR OLD.content IS DISTINCT FROM NEW.content)
   EXECUTE FUNCTION "note_stale_search"();
 
 -- Every organization has its progress, also one that a node of the previous version makes.

@@ -26,6 +26,10 @@ RETURN CASE
   WHEN octet_length(p_topic) = char_length(p_topic) THEN lower(p_topic COLLATE "C") ELSE topic_key_folded(p_topic)
 END;
 
+-- Returns a short hash of the topic's key, for the index entry of a message.
+CREATE FUNCTION "topic_hash"(p_topic text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
+RETURN left(encode(sha256(convert_to(topic_key(p_topic), 'UTF8')), 'hex'), 8);
+
 -- In the order of a send.
 LOCK TABLE "user_topic", "message" IN SHARE ROW EXCLUSIVE MODE;
 

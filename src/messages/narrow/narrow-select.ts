@@ -131,7 +131,7 @@ const pageOf = (narrow: CompiledNarrow, { above, below, ...bounds }: PageBounds)
 
 const certain = (narrow: CompiledNarrow, ids: readonly number[]): Sources => ({
   all: [fromIds(narrow, ids)],
-  areScattered: false,
+  kind: 'inOneIndex',
 });
 
 /** A range of ids with a fixed limit. */
@@ -154,13 +154,13 @@ const [SPAN, WIDENING] = [4, 8];
  */
 function firstIn(
   { rights }: CompiledNarrow,
-  { all: sources, areScattered }: Sources,
+  { all: sources, kind }: Sources,
   stretch: LimitedStretch,
   part: Prisma.Sql,
 ): Prisma.Sql {
   const [one] = sources;
   if (one === undefined) return sql`(SELECT ${part} AS part, 0::bigint AS id WHERE false)`;
-  if (!areScattered) return sql`(SELECT ${part} AS part, one.id FROM (${one(stretch)}) AS one)`;
+  if (kind !== 'scattered') return sql`(SELECT ${part} AS part, one.id FROM (${one(stretch)}) AS one)`;
   const { newestFirst, limit } = stretch;
   // All organizations draw their ids from one sequence, so the ids of one begin and end anywhere in it.
   const [first, last] = [sql`ASC`, sql`DESC`].map(

@@ -6,9 +6,10 @@ import { type Lead, MENTIONED, RESOLVED } from './narrow-operators.ts';
 import { fromSearch } from './search-source.ts';
 import { firstOf, type Source, type Sources, type Stretch, within } from './stretch.ts';
 
-const one = (source: Source): Sources => ({ all: [source], areScattered: false });
-const NO_SOURCES: Sources = { all: [], areScattered: false };
-const scattered = (all: readonly Source[]): Sources => ({ all, areScattered: true });
+const one = (source: Source): Sources => ({ all: [source], kind: 'inOneIndex' });
+const ofPlace = (source: Source): Sources => ({ all: [source], kind: 'ofPlace' });
+const NO_SOURCES: Sources = { all: [], kind: 'inOneIndex' };
+const scattered = (all: readonly Source[]): Sources => ({ all, kind: 'scattered' });
 
 const { sql, empty } = Prisma;
 const NOWHERE = sql`NULL::int`;
@@ -38,11 +39,11 @@ export function sourcesOf(narrow: CompiledNarrow): Sources {
     case 'unread':
       return scattered(unreadSourcesOf(narrow));
     case 'conversation':
-      return one(fromConversation(narrow, lead.conversationId));
+      return ofPlace(fromConversation(narrow, lead.conversationId));
     case 'channel':
-      return one(fromChannel(narrow, lead.channelId));
+      return ofPlace(fromChannel(narrow, lead.channelId));
     case 'sender':
-      return one(fromMessages(narrow, sql`m.sender_id = ${lead.userId}`));
+      return ofPlace(fromMessages(narrow, sql`m.sender_id = ${lead.userId}`));
     case 'channels':
       return scattered([fromChannels(narrow, lead.isOne)]);
     case 'reaction':

@@ -17,12 +17,11 @@ const firstIdOf = (bucket: Prisma.Sql) => sql`(${bucket} << 14)`;
 const MAX_BUCKETS = 16;
 
 /**
- * Largest average number of the narrow's messages per bucket at which they are compared with the search one by one: if one index
- * returns them (`inOnePlace`), and if several channels or conversations are read (`scattered`). A comparison takes 7 µs, and
- * reading a message from several of them up to 20 µs. The index visits each entry of a word, up to 16,384 in a bucket, at 0.5 to
- * 1.7 µs an entry.
+ * Largest average number of the narrow's messages per bucket at which they are compared with the search one by one. A comparison
+ * takes 7 µs, and reading a message from one of several channels and conversations up to 20 µs. The index visits the entries of
+ * the place, or up to 16,384 entries of a word per bucket if the narrow has no place, at 0.5 to 1.7 µs an entry.
  */
-const FEW = { inOnePlace: 512, scattered: 64 };
+const FEW = { ofPlace: 16, inOneIndex: 512, scattered: 64 };
 
 /**
  * Builds the source of the messages that match a search. The source reads the index bucket by bucket, from the end of the id
@@ -31,8 +30,9 @@ const FEW = { inOnePlace: 512, scattered: 64 };
  * as the one before it, so that at most about twice the needed messages are found. A step begins at an existing message, so gaps
  * are not read.
  *
- * If the narrow has few messages in a step, they are compared with the search and the index is not read. Otherwise all index
- * entries of a word that is rare in the narrow but common elsewhere would be visited.
+ * If the narrow has few messages in a step, they are compared with the search and the index is not read. If it names a channel, a
+ * topic of it, a conversation or a sender, only index entries with that place are visited. So a word that is rare in the narrow
+ * and common elsewhere costs the messages of the narrow.
  *
  * Messages without an index entry or with a stale entry are candidates as well. For each candidate, the viewer's permissions are
  * checked first. Then the candidate is compared with the search.
@@ -43,14 +43,8 @@ const FEW = { inOnePlace: 512, scattered: 64 };
  */
 export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sources): Source {
   const { realmId } = narrow.rights;
-  // Conditions on the row alone, checked before the viewer's permissions.
-  const places = narrow.leads.flatMap((lead) => {
-    if (lead.by === 'channel') return [sql`m.channel_id = ${lead.channelId}`];
-    if (lead.by === 'conversation') return [sql`m.conversation_id = ${lead.conversationId}`];
-    return lead.by === 'sender' ? [sql`m.sender_id = ${lead.userId}`] : [];
-  });
-  const { topic } = narrow;
-  const located = topic === undefined ? places : [...places, sql`topic_key(m.topic) = topic_key(${topic})`];
+  const places = placesIn(narrow);
+  const entries = places.length === 0 ? [sql`''`] : places.map(({ entry }) => entry);
   return (stretch) => {
     const { above, below, newestFirst, limit } = stretch;
     const rest: Stretch = newestFirst ? { ...stretch, below: sql`pass.edge` } : { ...stretch, above: sql`pass.edge` };
@@ -64,17 +58,8 @@ export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sourc
       newestFirst,
       limit,
     });
-    const most = sql`(${others.areScattered ? FEW.scattered : FEW.inOnePlace} * pass.span)`;
+    const most = sql`(${FEW[others.kind]} * pass.span)`;
     const few = others.all.map((source) => sql`(${source(inStep(sql`(${most} + 1)`))})`);
-    // Reads the message ids of the channels and conversations once per step. Looking up each entry of a common word in the table
-    // takes longer. CASE: the planner would join the two, and could read the entries of all their messages instead of those of
-    // the word.
-    const inPlaces =
-      places.length === 0
-        ? sql`true`
-        : sql`CASE WHEN s.message_id IN (
-            SELECT m.id FROM message m WHERE m.realm_id = ${realmId} AND ${allOf(located)} AND m.id BETWEEN ${first} AND ${last})
-          THEN true ELSE false END`;
     const areFew = sql`(SELECT count(*) FROM few) <= ${most}`;
     const without = (isOne: Prisma.Sql) => sql`
       SELECT m.id FROM message m
@@ -108,8 +93,8 @@ export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sourc
                 UNION
                 SELECT entry.id FROM (
                   SELECT s.message_id AS id FROM searchable_message s
-                  WHERE ${inPlaces} AND search_vector(s.realm_id, s.message_id, s.folded)
-                    @@ (${search.query}::text::tsquery && ${among(sql`step.low`, sql`step.high`)})
+                  WHERE search_vector(s.realm_id, s.message_id, s.recipient_id, s.topic_hash, s.sender_id, s.folded)
+                    @@ (${search.query}::text::tsquery && ${Prisma.join(entries.map(among), ' && ')})
                   UNION ALL
                   SELECT s.message_id FROM search_stale s
                   WHERE s.realm_id = ${realmId} AND s.message_id BETWEEN ${first} AND ${last}
@@ -123,7 +108,7 @@ export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sourc
                 SELECT f.id FROM found f WHERE ${within(sql`f.id`, rest)} ORDER BY f.id ${way(stretch)}
               ) AS found CROSS JOIN LATERAL (
                 SELECT m.id FROM message m
-                WHERE m.realm_id = ${realmId} AND m.id = found.id AND ${allOf([...places, isInNarrow(narrow)])} LIMIT 1
+                WHERE m.realm_id = ${realmId} AND m.id = found.id AND ${allOf([...places.map(({ isOne }) => isOne), isInNarrow(narrow)])} LIMIT 1
               ) AS there
               ORDER BY found.id ${way(stretch)} LIMIT pass.wanted
             ) AS ids OFFSET 0
@@ -134,11 +119,42 @@ export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sourc
       ) AS read`;
   };
 
-  function among(low: Prisma.Sql, high: Prisma.Sql): Prisma.Sql {
+  /** Builds the `tsquery` of the entries with a place in the buckets of the step. */
+  function among(place: Prisma.Sql): Prisma.Sql {
     return sql`(
-      SELECT string_agg(''' ' || ${realmId}::int::text || '.' || bucket::text || '''', '|')::tsquery
-      FROM generate_series(${low}, ${high}) AS bucket)`;
+      SELECT string_agg(''' ' || ${realmId}::int::text || '.' || bucket::text || ${place} || '''', '|')::tsquery
+      FROM generate_series(step.low, step.high) AS bucket)`;
   }
+}
+
+/** A location or sender that each message of a narrow has. */
+interface Place {
+  /** Condition on the row of the message `m` alone. Checked before the viewer's permissions. */
+  readonly isOne: Prisma.Sql;
+  /** The text that follows the bucket in index entries. Must match the SQL function `search_vector`. */
+  readonly entry: Prisma.Sql;
+}
+
+function placesIn({ leads, topic, isDirect }: CompiledNarrow): Place[] {
+  const places = leads.flatMap((lead): Place[] => {
+    if (lead.by === 'channel') {
+      const channel = sql`'@' || (${lead.channelId}::bigint * 2)::text`;
+      const entry = topic === undefined ? channel : sql`${channel} || ':' || topic_hash(${topic}::text)`;
+      return [{ isOne: sql`m.channel_id = ${lead.channelId}`, entry }];
+    }
+    if (lead.by === 'conversation') {
+      const entry = sql`'@' || (${lead.conversationId}::bigint * 2 + 1)::text`;
+      return [{ isOne: sql`m.conversation_id = ${lead.conversationId}`, entry }];
+    }
+    if (lead.by === 'sender') {
+      return [{ isOne: sql`m.sender_id = ${lead.userId}`, entry: sql`'<' || ${lead.userId}::int::text` }];
+    }
+    return [];
+  });
+  const isLocated = leads.some(({ by }) => by === 'channel' || by === 'conversation');
+  return isDirect && !isLocated
+    ? [...places, { isOne: sql`m.conversation_id IS NOT NULL`, entry: sql`'@dm'` }]
+    : places;
 }
 
 /** Returns a bound beyond every id, at the end from which the range is read. */

@@ -20,8 +20,11 @@ export type Source = (stretch: Stretch) => Prisma.Sql;
 /** The sources that together return all messages of a narrow. */
 export interface Sources {
   readonly all: readonly Source[];
-  /** Whether many channels and conversations are read, each of which can contain as many messages as are requested in total. */
-  readonly areScattered: boolean;
+  /**
+   * `ofPlace`: the messages of one channel, topic, conversation or sender. `inOneIndex`: other messages that one index returns.
+   * `scattered`: many channels and conversations are read, each of which can contain as many messages as are requested in total.
+   */
+  readonly kind: 'ofPlace' | 'inOneIndex' | 'scattered';
 }
 
 /** Builds the SQL condition that an id is in the range. Omits absent bounds: the planner would assume that they are selective. */

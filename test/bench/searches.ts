@@ -1,0 +1,121 @@
+import { makeOrganization, type OtherOrganization } from '../faults/demo.ts';
+import { Client } from '../faults/requests.ts';
+import { indexHistory, tallyMessages } from './backlog.ts';
+import { median } from './measure.ts';
+import type { Row } from './report.ts';
+import { subscribe } from './sends.ts';
+import type { Stage } from './stage.ts';
+
+const LARGE = 1_000_000;
+const CHANNELS = 100;
+/** Limit of the duration of a search. */
+const ALLOWED_MS = 200;
+/** Words of every message, of the messages outside of the searched places, and of no message. */
+const [EVERYWHERE, ELSEWHERE, NOWHERE] = ['organization', 'harbour', 'xylophone'];
+const SEARCHES = [EVERYWHERE, ELSEWHERE, NOWHERE, `${EVERYWHERE} ${NOWHERE}`, `${EVERYWHERE} ${ELSEWHERE}`];
+
+type Narrow = Readonly<Record<string, unknown>>;
+
+/** (r) Searches places in an organization with a million messages, for common and rare words, from both ends. */
+export async function measureSearches(stage: Stage): Promise<Row[]> {
+  const size = stage.quick ? LARGE / 10 : LARGE;
+  const people = await makeOrganization(stage.service.server, 2);
+  const narrows = await fill(stage.db, people, size);
+  const client = new Client(stage.url, people.owner);
+  const slowest = new Map<string, number>();
+  for (const [place, narrow] of Object.entries(narrows)) {
+    for (const words of SEARCHES) {
+      for (const isNewest of [true, false]) {
+        const took = median(await timesOf(client, { narrow, words, isNewest }));
+        if (took > (slowest.get(place) ?? 0)) slowest.set(place, took);
+      }
+    }
+  }
+  client.close();
+  return [
+    {
+      ...{ id: 'r', unit: 'ms', mark: 1, service: [ALLOWED_MS], yardstick: [Math.max(...slowest.values())] },
+      what: `a page of a search among ${size.toLocaleString('en')} messages: limit of ${ALLOWED_MS} ms against the slowest`,
+      facts: Object.fromEntries([...slowest].map(([place, took]) => [place, `${took.toFixed(0)} ms at most`])),
+    },
+  ];
+}
+
+/** Returns the durations of a search in milliseconds, after a first one that fills caches. */
+async function timesOf(
+  client: Client,
+  { narrow, words, isNewest }: { narrow: Narrow; words: string; isNewest: boolean },
+): Promise<number[]> {
+  const terms = Object.entries({ ...narrow, search: words }).map(([operator, operand]) => ({ operator, operand }));
+  const [num_before, num_after] = isNewest ? [50, 0] : [0, 50];
+  const took: number[] = [];
+  for (let i = 0; i < 6; i++) {
+    const startedAt = performance.now();
+    await client.ask('GET', '/messages', {
+      ...{ anchor: isNewest ? 'newest' : 'oldest', num_before, num_after },
+      narrow: terms,
+    });
+    if (i > 0) took.push(performance.now() - startedAt);
+  }
+  return took;
+}
+
+/**
+ * Inserts messages directly into the database. A tenth of them is in one channel, of which a quarter is in one topic, a twentieth
+ * in one direct conversation, and a tenth is of one sender. These messages do not contain the word `ELSEWHERE`.
+ *
+ * @returns The searched narrows of the owner.
+ */
+async function fill(
+  db: Stage['db'],
+  { realmId, owner, members }: OtherOrganization,
+  size: number,
+): Promise<Readonly<Record<string, Narrow>>> {
+  const [writer, other] = members as [OtherOrganization['owner'], OtherOrganization['owner']];
+  const channels = await db.query<{ id: number }>(
+    `INSERT INTO channel (realm_id, name) SELECT $1, 'channel ' || i FROM generate_series(1, $2::int) AS i RETURNING id`,
+    [realmId, CHANNELS],
+  );
+  const channelIds = channels.rows.map(({ id }) => id);
+  const [channel = 0] = channelIds;
+  for (const channelId of channelIds) await subscribe({ db }, { realmId, channelId }, [owner.userId]);
+  const memberIds = [owner.userId, writer.userId].sort((a, b) => a - b);
+  const conversations = await db.query<{ id: number }>(
+    `WITH made AS (INSERT INTO conversation (realm_id, member_ids) VALUES ($1, $2) RETURNING id), joined AS (
+       INSERT INTO conversation_member (realm_id, user_id, conversation_id)
+       SELECT $1, user_id, made.id FROM made, unnest($2::int[]) AS user_id)
+     SELECT id FROM made`,
+    [realmId, memberIds],
+  );
+  await db.query(
+    `INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, conversation_id, topic, content,
+                          rendered_content, client_name, sent_at, sent_event_id, send_token)
+     SELECT $1, nextval('message_id_seq'), CASE WHEN kind = 'by writer' THEN $2 ELSE $3 END, c.id, c.id,
+            CASE WHEN kind = 'direct' THEN $4::int END,
+            CASE kind WHEN 'topic' THEN 'long' WHEN 'direct' THEN '' ELSE 'topic ' || i % 40 END,
+            t.content, '<p>' || t.content || '</p>', 'bench', now() - ($7::int - i) * interval '10 seconds', i, i
+     FROM generate_series(1, $7::int) AS i,
+          LATERAL (SELECT CASE WHEN i % 40 = 0 THEN 'topic' WHEN i % 40 < 4 THEN 'channel' WHEN i % 40 < 6 THEN 'direct'
+                               WHEN i % 40 < 10 THEN 'by writer' ELSE 'other' END AS kind) AS k,
+          LATERAL (SELECT CASE WHEN kind IN ('topic', 'channel') THEN ($5::int[])[1]
+                               WHEN kind <> 'direct' THEN ($5::int[])[2 + i % ($6::int - 1)] END AS id) AS c,
+          LATERAL (SELECT 'Message ' || i || ' of the organization, about as long as people write them' ||
+                          CASE WHEN kind = 'other' THEN ' at the harbour.' ELSE ' at sea.' END AS content) AS t`,
+    [realmId, writer.userId, other.userId, conversations.rows[0]?.id, channelIds, CHANNELS, size],
+  );
+  await db.query('UPDATE event_counter SET last_id = $2 WHERE realm_id = $1', [realmId, size]);
+  await tallyMessages(db, realmId);
+  await indexHistory(db, realmId);
+  await db.query('VACUUM ANALYZE');
+  return {
+    'a channel': { channel },
+    'a topic': { channel, topic: 'long' },
+    'a sender': { sender: writer.userId },
+    'a sender in a channel': { channel, sender: writer.userId },
+    'a direct conversation': { dm: [writer.userId] },
+    'direct messages': { is: 'dm' },
+    'public channels': { channels: 'public' },
+    'a topic name': { topic: 'long' },
+    'received messages': {},
+  };
+}
