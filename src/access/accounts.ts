@@ -21,8 +21,8 @@ const loaders = new WeakMap<App, DataLoader<Uint8Array<ArrayBuffer>, Account | u
 /**
  * Returns the account whose API key has this hash, read from the database. Undefined if there is none.
  *
- * Every sign-in reads the database once. Concurrent sign-ins share one query, which makes the read cheap under load. Raw SQL,
- * because the ORM takes three queries for the two joins.
+ * Every sign-in reads the database once. Concurrent sign-ins share one query, which makes the read cheap under load. The query
+ * is raw SQL, because the ORM takes three queries for the two joins.
  */
 export function accountByKeyHash(app: App, hash: Uint8Array<ArrayBuffer>): Promise<Account | undefined> {
   let loader = loaders.get(app);
@@ -30,7 +30,7 @@ export function accountByKeyHash(app: App, hash: Uint8Array<ArrayBuffer>): Promi
     loader = new DataLoader((hashes) => readAccounts(app, hashes), {
       cache: false,
       maxBatchSize: 500,
-      // Scheduled after the requests that have already arrived, so that they share one query.
+      // The query is scheduled after the requests that have already arrived, so that they share it.
       batchScheduleFn: (run) => void setImmediate(run),
     });
     loaders.set(app, loader);
@@ -56,8 +56,9 @@ async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer
 }
 
 /**
- * Returns the account of an existing user, as of `db`, for example a transaction's snapshot. One query.
+ * Reads the account of an existing user with one query.
  *
+ * @param db The client, or a transaction from whose snapshot the account is read.
  * @throws Error if there is no such user.
  */
 export async function readAccount(db: SqlClient, realmId: number, userId: number): Promise<Account> {

@@ -17,7 +17,7 @@ import type { SharedState } from './shared-state.ts';
 
 /** The worker for scheduled deliveries, such as scheduled messages. */
 export interface Deliveries {
-  /** Notifies the worker that a delivery is due at a time, which may be earlier than all known ones. */
+  /** Notifies the worker that a delivery is due at `at`, which may be earlier than the worker's next run. */
   wake(at: Date): void;
 }
 
@@ -53,7 +53,7 @@ export interface App {
   readonly deliveries: Deliveries;
   readonly rateLimits: RateLimits;
   readonly outboundBacklog: OutboundBacklog;
-  /** Cached parts of the state, for the next client that registers. */
+  /** Cache of parts of the state that are the same for many viewers, for clients that register. */
   readonly sharedState: SharedState;
   /** The limits of connections to this process. */
   readonly connections: Connections;
@@ -88,12 +88,14 @@ export interface Viewer {
 }
 
 /**
- * Returns the account that a viewer's usage counts on: requests, sockets, outbound backlog, and concurrent requests. A bot's
- * usage counts on its owner, who could create 200 bots.
+ * Returns the account that is charged for a viewer's usage: requests, sockets, outbound backlog, and concurrent requests. A
+ * bot's usage is charged to its owner, who could otherwise multiply the limits with 200 bots.
  */
 export const chargedAccountOf = ({ id, user }: Pick<Viewer, 'id' | 'user'>): number => user.botOwnerId ?? id;
 
-/** An API key, by its SHA-256; or a session, by its id, with the time at which it ends unless it is extended. */
+/**
+ * The credential of a viewer: an API key, by its SHA-256, or a session, by its id. A session ends at `endsAt` unless extended.
+ */
 export type Credential =
   | { readonly kind: 'key'; readonly hash: Uint8Array<ArrayBuffer> }
   | {

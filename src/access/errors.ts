@@ -7,7 +7,7 @@ export class UnauthorizedError extends defineError(
   { status: 401 },
 ) {}
 
-/** The error for credentials that match no account. The same for an unknown address and for a wrong key. */
+/** The error for credentials that match no account. It is the same for an unknown address and for a wrong key. */
 export class InvalidApiKeyError extends defineError('INVALID_API_KEY', () => ({ message: 'Invalid API key' }), {
   status: 401,
 }) {}

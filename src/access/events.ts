@@ -1,8 +1,8 @@
 import { defineEvent, type RevokedCredentials } from '../events/define.ts';
 
 /**
- * Credentials of a user are revoked: every stream opened with them ends. Every node handles this event, and no client receives
- * it.
+ * Event that revokes credentials of a user. Every node closes the streams that were opened with them. No client receives the
+ * event.
  *
  * @see src/events/README.md
  */

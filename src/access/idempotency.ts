@@ -50,18 +50,18 @@ const hashed = (_name: string, value: unknown): unknown =>
 /**
  * Answers a request once: a repetition gets the response of the first request, and has no effect.
  *
- * Key, changes and response are one transaction. If several requests with the same key run at the same time, one of them acts and
- * the others wait for its response. Everything that services read before or after their changes is read inside the transaction.
- * If a node fails, either the effect and its response exist, or neither. A failed request leaves nothing: the next request with
- * the key counts as the first.
+ * Key, changes and response are one transaction. If several requests with the same key run at the same time, one of them acts
+ * and the others wait for its response. Everything that services read before or after their changes is read inside the
+ * transaction. If a node fails, either the effect and its response exist, or neither. A failed request stores nothing: the next
+ * request with the key counts as the first.
  *
  * @param answer Returns the response, which must be JSON, with the services of the app that it receives. The request runs again
- *   from the start after a serialization failure, or if it needs work outside the transaction. It must rethrow errors for which
- *   `shouldRestart` returns true.
- * @param options.repliesFirst Whether its single change can be made by `app.replyFirst`. A transaction of several statements is
- *   then only used if that is not possible, and for repetitions.
+ * from the start after a serialization failure, or if it needs work outside the transaction. `answer` must rethrow errors for
+ * which `shouldRestart` returns true.
+ * @param options.repliesFirst Whether `answer` makes a single change and can register it with `app.replyFirst`. A transaction
+ * of several statements is then only used if that is not possible, and for repetitions.
  * @throws BadRequestError if the key was used for another input. Any other error is from `answer`.
- * @throws ReplyNotKeptError if the first response was too long to store: it was sent, or lost, once.
+ * @throws ReplyNotKeptError for a repetition, if the first response was too long to store.
  * @throws TotalReachedError if the viewer has too many keys; nothing was changed.
  */
 export async function withIdempotencyKey<T>(
@@ -85,8 +85,8 @@ export async function withIdempotencyKey<T>(
 /**
  * Drafts the response, then makes the change and stores the response in one statement.
  *
- * @returns Undefined if nothing was changed: the request needs more than one statement, or the request or its key is invalid. A
- *   transaction then finds the reason.
+ * @returns Undefined if nothing was changed: the request needs more than one statement, or the request or its key is invalid.
+ * The caller then answers in a transaction, which also finds the reason.
  */
 async function replyFirst<T>(
   app: App,
@@ -129,7 +129,7 @@ async function answerInTransaction<T>(app: App, key: IdempotencyKey, answer: (ap
       if (!(error instanceof OutsideWork)) throw error;
       const outcome = error.work(app);
       done.set(error.name, outcome);
-      // The error is reported to the code that requested the work.
+      // `runOutside` passes a failure of the work to the code that requested the work.
       await outcome.catch(() => {});
     }
   }
@@ -147,7 +147,7 @@ export function runOutsideTransaction<T>(app: App, name: string, work: (app: App
   return app.transaction === undefined ? work(app) : app.transaction.runOutside(name, work);
 }
 
-/** Whether an error of `answer` is a reason to run it again from the start. */
+/** Returns whether an error of `answer` is a reason to run it again from the start. */
 export const shouldRestart = (thrown: unknown): boolean =>
   thrown instanceof OutsideWork ||
   thrown instanceof NeedsTransaction ||
@@ -169,7 +169,7 @@ class OutsideWork extends Error {
   }
 }
 
-/** A response, the trace of its transaction, and the actions that wait for the commit. */
+/** A response, the trace by which the commit of its transaction can be verified, and the actions that wait for the commit. */
 interface Answered<T> {
   readonly reply: T;
   readonly after: readonly (() => void)[];
@@ -187,7 +187,7 @@ async function answerWithin<T>(
   await requireRoomForKey(tx, key);
   const reply = await answer(work.app);
   const keep = () => keepReply(tx, key, JSON.stringify(reply ?? null));
-  // Other changes of the organization wait from the first event on. So a response without the position is stored before that.
+  // Logging events locks the organization's event counter. So a response without the position is stored before that.
   if (!work.isAwaited) await keep();
   for (const { realmId, events } of await logAll(work)) work.published(realmId, events);
   if (work.isAwaited) {
@@ -214,7 +214,7 @@ class IdempotentRequest implements IdempotentTransaction {
     this.#done = done;
     this.#hub = app.hub;
     this.#deliveries = app.deliveries;
-    // The only method of the delivery worker that requests call. It is called after the commit: before, the worker would find
+    // Requests call only this method of the delivery worker. It is called after the commit: before, the worker would find
     // nothing.
     const deliveries = { wake: (at: Date) => void this.#wakes.push(at) };
     // A transaction can do everything that a client can, except begin another transaction.
@@ -261,10 +261,10 @@ const lockOf = ({ userId, key }: IdempotencyKey): number =>
   Number.parseInt(hash('sha256', `${userId} ${key}`).slice(0, 8), 16) | 0;
 
 /**
- * Takes the key. A second request with the key waits for the advisory lock, not for the row. A request whose response is drafted
- * first inserts the row while the counter is locked, where nothing may wait.
+ * Inserts the row of the key. A second request with the key waits for the advisory lock, not for the row: a request whose
+ * response is drafted first inserts the row while it holds the event counter, and must not wait then.
  *
- * @returns Undefined if the key was already used.
+ * @returns A trace by which the commit can be verified. Undefined if the key was already used.
  */
 async function claim(tx: Tx, taken: IdempotencyKey): Promise<Trace | undefined> {
   const { realmId, userId, key, inputHash } = taken;

@@ -10,7 +10,7 @@ interface Keyed {
   readonly key: string;
 }
 
-/** Longest stored response. The longest responses to single changes fit; those to bulk changes may not. */
+/** Longest stored response, in bytes. The longest responses to single changes fit; those to bulk changes may not. */
 const MAX_REPLY_BYTES = 64 * 1024;
 /**
  * Maximum number of bytes of stored responses per user: about 250 of the longest. Responses up to a kilobyte are bounded by the
@@ -18,7 +18,7 @@ const MAX_REPLY_BYTES = 64 * 1024;
  */
 const MAX_REPLIES_BYTES = 16 * 1024 * 1024;
 
-/** Responses up to this size are not counted, as in the index: the limit on keys bounds them. */
+/** Size in bytes up to which responses are not counted, as in the table's index: the limit on keys bounds them. */
 const FEW_BYTES = 1024;
 
 /** The error for a repeated request whose change was made, but whose response was too long to store. */
@@ -30,12 +30,12 @@ export class ReplyNotKeptError extends BadRequestError {
   }
 }
 
-/** Distance from the limit at which requests are counted one after another: more requests than one user can have in progress. */
+/** Distance from the limit of keys at which keys are counted under a lock: more than one user's requests in progress. */
 const MARGIN = 1_000;
 
 /**
- * Refuses a key that was just taken if the user exceeds the limit. Requests of a user wait for each other only near the limit,
- * so that concurrent ones cannot exceed it.
+ * Checks the limit of keys after a key was inserted. Requests of a user wait for each other only near the limit, so that
+ * concurrent requests cannot exceed it.
  *
  * @throws TotalReachedError if the user has too many keys.
  */
@@ -46,13 +46,13 @@ export async function requireRoomForKey(tx: Tx, { realmId, userId }: Keyed): Pro
   requireWithin('idempotency_keys', await countKeys(tx, { realmId, userId }, max + 1));
 }
 
-/** Lifetime of a cached check. No user takes the remaining keys within this time. */
+/** Lifetime of a cached check, in milliseconds. No user takes the remaining keys within this time. */
 const BELIEVED_MS = 10_000;
 /** Maximum number of users with a cached check. */
 const MAX_BELIEVED = 10_000;
 const believed = new WeakMap<Database, Map<number, number>>();
 
-/** Whether a user has so few keys that one more need not be counted. Queries the database only from time to time. */
+/** Returns whether a user has so few keys that one more need not be counted. A positive result is cached for a while. */
 export async function hasAmpleRoom(
   { database, db }: { readonly database: Database; readonly db: SqlClient },
   { realmId, userId }: Pick<Keyed, 'realmId' | 'userId'>,
@@ -80,19 +80,19 @@ async function countKeys(
   return held?.count ?? 0;
 }
 
-/** Whether a response is so short that it can always be stored. */
+/** Returns whether a response is so short that it can always be stored. */
 export const isHardlyAnything = (reply: string): boolean => Buffer.byteLength(reply) <= FEW_BYTES;
 
 /**
- * Stores the response of a change for its repetitions, as part of the change. If the response is too long, or exceeds the user's
- * limit, only the key is kept, so that the change is not made twice.
+ * Stores the response of a change for its repetitions, as part of the change. If the response is too long, or exceeds the
+ * user's limit, only the key is stored, so that the change is not made twice.
  *
  * @param reply JSON. Stored as text: a JSON column would reorder its fields.
  */
 export async function keepReply(tx: Tx, { realmId, userId, key }: Keyed, reply: string): Promise<void> {
   const bytes = Buffer.byteLength(reply);
   if (bytes > MAX_REPLY_BYTES) return;
-  // A single statement, because the change may already hold the event counter, for which other changes of the organization
+  // Uses a single statement, because the change may already hold the event counter, for which other changes of the organization
   // wait.
   await tx.$executeRaw`
     UPDATE idempotency_record SET result = ${JSON.stringify(reply)}::jsonb, reply_bytes = ${bytes}

@@ -2,14 +2,14 @@ import type { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import { folded } from '../platform/folding.ts';
 import { MIN_PASSWORD_GUESSES } from '../platform/limits.ts';
 
-/** The account that a password is for: its address, its name and its organization are the first guesses. */
+/** The account of a password. Attackers guess its address, its name and its organization first. */
 export interface PasswordOwner {
   readonly email: string;
   readonly fullName: string;
   readonly organization: { readonly name: string; readonly subdomain: string };
 }
 
-/** Number of words of one text that are joined in pairs. */
+/** Number of words of one text from which pairs are formed as guesses. */
 const MAX_WORDS = 4;
 /** Maximum number of guesses in the list. The position of a guess in the list counts as the number of guesses needed. */
 const MAX_GUESSES = 400;
@@ -47,14 +47,14 @@ export function firstGuesses({ email, fullName, organization }: PasswordOwner): 
 }
 
 /**
- * Maximum number of characters that are estimated at once: the time grows with the square of the length, and is 20 ms for this
- * length.
+ * Maximum number of characters that are estimated in one call: the time grows with the square of the length, and is 20 ms for
+ * this length.
  */
 const ESTIMATED = 40;
 
 let estimator: Promise<ZxcvbnFactory> | undefined;
 
-/** Loads the dictionaries when the first password is set: they take 30 MB and half a second. */
+/** Loads the dictionaries, which take 30 MB and half a second. Called only when the first password is set. */
 async function load(): Promise<ZxcvbnFactory> {
   const [{ ZxcvbnFactory }, { dictionary, adjacencyGraphs }] = await Promise.all([
     import('@zxcvbn-ts/core'),

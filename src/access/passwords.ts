@@ -14,7 +14,7 @@ export const MAX_PASSWORD_LENGTH = 100;
 
 /**
  * Cost of scrypt, one of the settings that OWASP rates as equal. With the default N of 32,768, a hash takes 32 MiB and about
- * 0.2 s of one core. Stored with each hash.
+ * 0.2 s of one core. Each stored hash contains its own cost.
  */
 const COST = { r: 8, p: 3 };
 const HASH_BYTES = 32;
@@ -29,7 +29,7 @@ const scryptOf = promisify<BinaryLike, BinaryLike, number, ScryptOptions, Buffer
 const BOUNDS = { atOnce: 2, waitingOfNetwork: 24, places: 96 };
 const EXPECTED_MS = 250;
 
-/** The fair limiter for every hash of this process. */
+/** The fair limiter for all hashing of passwords in this process. */
 const limiter = new FairLimiter(BOUNDS, EXPECTED_MS);
 observeCount('password_hash_waiting', 'Number of passwords that wait to be hashed.', () => limiter.waiting);
 
@@ -74,11 +74,11 @@ export async function hashPassword(
 }
 
 /**
- * Whether `password` matches the stored hash. Waits for a permit.
+ * Returns whether `password` matches the stored hash. Waits for a permit.
  *
+ * @param stored Stored hash. Null if there is no account, or it has no password. The check then takes as long as for a wrong
+ * password, so that the time does not reveal which addresses have an account.
  * @param caller The client that waits; undefined for the server's operator.
- * @param stored Null for an account without a password, or for no account. Takes as long as a wrong password, so that the time
- *   does not reveal which addresses have an account.
  * @throws RateLimitHitError if too many requests already wait.
  * @throws AbandonedError if the client disconnected meanwhile.
  */
@@ -96,7 +96,7 @@ export async function verifyPassword(
 }
 
 function derive(caller: Caller | undefined, password: string, salt: Buffer, cost: ScryptOptions): Promise<Buffer> {
-  // The same characters can be typed in several encodings.
+  // Devices encode the same typed characters differently, so the text is normalized.
   const text = password.normalize('NFKC');
   return limiter.run(caller, async () => {
     const end = passwordHashSeconds.startTimer();

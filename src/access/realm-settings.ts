@@ -39,7 +39,7 @@ const ORGANIZATION_TYPE = closedSet('OrganizationType', 'Type of an organization
   OTHER: [1000, 'Any other type.'],
 });
 
-/** The topics policy of a channel or an organization. An organization allows only the second and the third value. */
+/** The topics policy of a channel or organization. Organizations accept only `allow_empty_topic` and `disable_empty_topic`. */
 export const TOPICS_POLICY = closedSet('TopicsPolicy', 'Whether messages in channels must have a topic.', {
   INHERIT: ['inherit', 'The setting of the organization applies. For channels only.'],
   ALLOW_EMPTY_TOPIC: ['allow_empty_topic', 'Messages can be sent with or without a topic.'],
@@ -57,7 +57,7 @@ const EDIT_HISTORY_VISIBILITY = closedSet(
   },
 );
 
-/** The source of a user's avatar. An organization's default, for users without an upload, allows only the first two. */
+/** The source of a user's avatar. An organization's default, for users without an upload, can only be `G` or `J`. */
 export const AVATAR_SOURCE = closedSet('AvatarSource', "Source of a user's avatar.", {
   HOSTED: ['G', 'An image that an avatar provider stores for the hash of the email address.'],
   GENERATED: ['J', 'A pattern that is generated from the user id.'],
@@ -86,8 +86,8 @@ const VIDEO_CALL_PROVIDER = closedSet('VideoCallProvider', 'Provider of the vide
 });
 
 /**
- * Every setting of an organization, by its wire name without `realm_`. `Realm.settings` holds those that differ from the
- * default. Units: seconds and days as the names say; null is unlimited.
+ * Every setting of an organization, by its wire name without `realm_`. `Realm.settings` contains the values that differ from
+ * the default. The name of a setting contains its unit: seconds or days. Null is unlimited.
  */
 export const REALM_SETTINGS = {
   org_type: oneOf(ORGANIZATION_TYPE, 0, 'Type of the organization'),
@@ -126,7 +126,7 @@ export const REALM_SETTINGS = {
     604_800,
     'Number of seconds after sending within which a message can be moved to another channel',
   ),
-  /** -1 keeps messages forever. */
+  /** The value -1 means that messages are never deleted. */
   message_retention_days: days(-1, 'Number of days that messages are kept, in channels without a setting of their own'),
   name_changes_disabled: flag(false, 'Whether only administrators can change names of users'),
   email_changes_disabled: flag(false, 'Whether only administrators can change email addresses of users'),
@@ -203,8 +203,9 @@ const {
 } = REALM_SETTINGS;
 
 /**
- * The settings that administrators can change. The REST documentation does not list the others as parameters. The name of the
- * empty topic must stay the same as long as messages are kept, and the last two are for the server's operator.
+ * The settings that administrators can change, which the REST documentation lists as parameters. `empty_topic_display_name` is
+ * excluded, because it must not change while messages exist. `owner_full_content_access` and `upload_quota_mib` are for the
+ * server's operator.
  */
 export const EDITABLE_REALM_SETTINGS = editable;
 export type EditableRealmSettingName = keyof typeof EDITABLE_REALM_SETTINGS;
@@ -234,8 +235,8 @@ const rule = (initial: SystemGroupName, flags: '' | 'N' | 'N E'): RealmGroupRule
 });
 
 /**
- * Every permission of an organization, by its wire name without `realm_`. `Realm.settings` holds those that differ from the
- * default, as `GroupSetting`.
+ * Every permission of an organization, by its wire name without `realm_`. `Realm.settings` contains the values that differ from
+ * the default, as `GroupSetting`.
  */
 export const REALM_GROUP_SETTINGS = {
   // The REST documentation also allows members: guests would then see only users that they interact with. No code here hides
@@ -286,5 +287,5 @@ export function realmGroupSetting(
 export const initialRealmGroup = (groups: SystemGroups, name: RealmGroupSettingName): GroupSetting =>
   roleGroup(groups, REALM_GROUP_SETTINGS[name].initial);
 
-/** Returns the stored settings. The database holds an object in this column. */
+/** Returns the stored settings of an organization. The database column always contains a JSON object. */
 const overrides = ({ settings }: Pick<Realm, 'settings'>) => settings as Readonly<Record<string, unknown>>;

@@ -17,15 +17,16 @@ export interface DraftedReply {
 }
 
 /**
- * Makes the change, and stores its response, in one statement.
+ * A function that makes the change, and stores its response, in one statement.
  *
  * @returns The stored response. Null if nothing was changed, because the key was used before or is in use.
  */
 export type KeepingChange = (drafted: DraftedReply) => Promise<string | null>;
 
 /**
- * A request with an idempotency key that makes one change, and whose response does not depend on its result. The response is
- * drafted first, so that one statement makes the change and stores the response. Many requests can share the statement.
+ * A request with an idempotency key that makes one change, and whose response does not depend on the result of the change. The
+ * response is drafted first, so that one statement makes the change and stores the response. Many requests can share the
+ * statement.
  */
 export interface ReplyFirst {
   /** Placeholder for the id of the object that the change creates. */
@@ -40,7 +41,7 @@ export interface ReplyFirst {
   doubt(): void;
 }
 
-/** The error of a request that cannot be answered before its change is made, because it needs a transaction. */
+/** The error of a request that needs a transaction, because its response cannot be drafted before its change is made. */
 export class NeedsTransaction extends Error {
   constructor() {
     super('The request needs a transaction');
@@ -54,7 +55,7 @@ export class NeedsTransaction extends Error {
 const LEAST_MARK = 2 ** 52;
 const MARKS = 2 ** 47;
 
-/** One request, over all its attempts. */
+/** One request with an idempotency key, over all its attempts. */
 export class ReplyFirstRequest implements ReplyFirst {
   readonly id = LEAST_MARK + randomInt(MARKS);
   readonly position = LEAST_MARK + MARKS + randomInt(MARKS);
@@ -83,7 +84,7 @@ export class ReplyFirstRequest implements ReplyFirst {
   /**
    * Registers the change.
    *
-   * @throws NeedsTransaction if one is already registered.
+   * @throws NeedsTransaction if the request has already registered a change.
    */
   change(make: KeepingChange): void {
     if (this.#make !== undefined) throw new NeedsTransaction();

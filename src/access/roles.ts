@@ -4,23 +4,23 @@ import type { Ctx } from './context.ts';
 
 type Acting = Pick<Ctx, 'viewer'>;
 
-/** Whether `requireOwner` accepts the viewer. */
+/** Returns whether the viewer is an owner of the organization. */
 export const ownsOrganization = ({ viewer }: Acting): boolean => isOwner(viewer.role);
 
-/** Whether `requireAdministrator` accepts the viewer. */
+/** Returns whether the viewer is an administrator or owner of the organization. */
 export const administersOrganization = ({ viewer }: Acting): boolean => isAdministrator(viewer.role);
 
-/** @throws UnauthorizedPrincipalError unless the viewer is an owner. */
+/** Checks that the viewer is an owner. @throws UnauthorizedPrincipalError if the viewer has a lower role. */
 export function requireOwner(ctx: Acting): void {
   if (!ownsOrganization(ctx)) throw new UnauthorizedPrincipalError('an organization owner');
 }
 
-/** @throws UnauthorizedPrincipalError unless the viewer is an administrator or owner. */
+/** Checks that the viewer is an administrator or owner. @throws UnauthorizedPrincipalError if the viewer is neither. */
 export function requireAdministrator(ctx: Acting): void {
   if (!administersOrganization(ctx)) throw new UnauthorizedPrincipalError('an organization administrator');
 }
 
-/** @throws UnauthorizedPrincipalError when the viewer is a guest. */
+/** Checks that the viewer is not a guest. @throws UnauthorizedPrincipalError if the viewer is a guest. */
 export function requireMember({ viewer }: Ctx): void {
   if (isGuest(viewer.role)) throw new UnauthorizedPrincipalError('an organization member');
 }

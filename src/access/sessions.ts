@@ -19,13 +19,13 @@ import type { App, Viewer } from './context.ts';
 import { accessRevoked } from './events.ts';
 
 const MINUTE_MS = 60_000;
-/** Age at which a token is replaced. */
+/** Age at which a token is replaced, in milliseconds. */
 const ROTATION_MS = 60 * MINUTE_MS;
-/** Time for which the previous token stays valid, so that requests sent with it can still arrive. */
+/** Milliseconds for which the previous token stays valid, so that requests sent with it can still arrive. */
 const GRACE_MS = MINUTE_MS;
-/** Interval at which the stored time of a browser's last request is updated. */
+/** Interval at which the stored time of a browser's last request is updated, in milliseconds. */
 const SEEN_MS = 5 * MINUTE_MS;
-/** Expired rows deleted with each insert, so that the table does not accumulate them. */
+/** Maximum number of expired rows that each insert deletes, so that the table does not accumulate them. */
 const PURGED_AT_ONCE = 100;
 /** Longest stored User-Agent. The headers of browsers are shorter. */
 const MAX_USER_AGENT_LENGTH = 300;
@@ -39,7 +39,7 @@ export interface BrowserDetails {
 /** A token that a browser stores and sends with each request. */
 export interface SessionToken {
   readonly token: string;
-  /** When the session ends, regardless of activity until then. */
+  /** Time at which the session ends, even if the browser is active until then. */
   readonly expiresAt: Date;
 }
 
@@ -54,7 +54,7 @@ export type SessionKey = Pick<Session, 'realmId' | 'id'>;
 /** The format of a token. */
 const TOKEN = /^[\w-]{43}$/;
 
-/** Creates a session. If the user then has too many, those that were not seen for the longest time end. */
+/** Creates a session. If the user then has too many sessions, those with the oldest activity end. */
 export async function openSession(app: App, { id, realmId }: User, browser: BrowserDetails) {
   const token = randomBytes(32).toString('base64url');
   const now = app.now();
@@ -90,7 +90,7 @@ async function endTooMany(app: App, user: Pick<User, 'id' | 'realmId'>): Promise
   await transact({ app, realmId }, (tx, emit) => endSessions(tx, emit, user, which));
 }
 
-/** Returns the columns that change whenever the browser is seen. */
+/** Returns the columns that change when a request of the browser is recorded. */
 function seen({ now, config }: App, expiresAt: Date, { userAgent = '', networkAddress }: BrowserDetails) {
   const lastSeenAt = now();
   const idle = lastSeenAt.getTime() + config.sessionIdleMs;
@@ -103,9 +103,9 @@ function seen({ now, config }: App, expiresAt: Date, { userAgent = '', networkAd
 }
 
 /**
- * Ends sessions of a user, as part of a change. Their open connections end within seconds, on every node.
+ * Ends sessions of a user, as part of a change. The open connections of these sessions end within seconds, on every node.
  *
- * @param which A condition that selects some of the user's sessions; absent: all.
+ * @param which A condition that selects some of the user's sessions. Default: all.
  * @returns The ids of the sessions that were ended.
  */
 export async function endSessions(
@@ -122,13 +122,13 @@ export async function endSessions(
   return ids;
 }
 
-/** Returns the condition for the user's sessions except the one that the viewer is signed in with. */
+/** Returns the condition for all sessions of the user except the viewer's own. With an API key, it matches all. */
 export const otherThan = ({ credential }: Viewer): Prisma.SessionWhereInput =>
   credential?.kind === 'session' ? { id: { not: credential.id } } : {};
 
 type Find<K> = (app: App, keys: readonly K[]) => Promise<readonly (SessionAccount | undefined)[]>;
 
-/** Batches lookups: every sign-in reads the database, and concurrent lookups share one query, as for API keys. */
+/** Returns a function that batches lookups: every sign-in reads the database, but concurrent lookups share one query. */
 function together<K>(find: Find<K>): (app: App, key: K) => Promise<SessionAccount | undefined> {
   const loaders = new WeakMap<App, DataLoader<K, SessionAccount | undefined>>();
   return (app, key) => {
@@ -212,9 +212,9 @@ export async function sessionByToken(app: App, token: string): Promise<SessionAc
 /**
  * Records that the browser was seen, and replaces its token from time to time.
  *
- * The next token is derived from the current one with `SECRET_KEY`. Every response carries it until the browser sends it. The
- * previous token is valid until then, and a minute longer. So neither lost responses nor concurrent requests of several tabs sign
- * a user out.
+ * The next token is derived from the current one with `SECRET_KEY`. Every response carries the next token until the browser
+ * sends it. The previous token is valid until then, and a minute longer. So neither lost responses nor concurrent requests of
+ * several tabs sign a user out.
  *
  * @param token The token that the browser sent. Undefined if the browser cannot receive another one.
  * @returns The token that the browser must send from now on. Undefined if it stays the same.
@@ -244,7 +244,7 @@ export async function renewSession(
   return told === undefined ? undefined : { token: told, expiresAt: session.expiresAt };
 }
 
-/** Stores the changes. If two calls run at the same time, only the first one writes, because both would write the same value. */
+/** Stores changes of a session, unless its token was replaced since it was read. A concurrent call then stored the changes. */
 async function note(
   app: App,
   { realmId, id, tokenHash }: Session,

@@ -15,11 +15,11 @@ export interface SharedPart<T> {
   readonly eventTypes: readonly string[];
   /** Reads the part from the snapshot. */
   read(): Promise<T>;
-  /** Returns its approximate size in memory, in bytes. */
+  /** Returns the approximate size of a value in memory, in bytes. */
   bytesOf(value: T): number;
 }
 
-/** The snapshot to read from, and the last id of the log in it. */
+/** The snapshot to read from, and the id of the last event in it. */
 interface Moment {
   readonly db: SqlClient;
   readonly position: number;
@@ -27,13 +27,13 @@ interface Moment {
 
 interface Kept {
   readonly value: unknown;
-  /** Id up to which the log contains no change to the value. */
+  /** Id of an event. The log up to this event contains no change to the value. */
   position: number;
 }
 
 /** Size limit of the cache: enough for ten organizations of 10,000 users. It is lower in a process with a small heap. */
 const [SHARE_OF_HEAP, MAX_BYTES] = [1 / 16, 128 * 1024 * 1024];
-/** Lifetime of an entry. Changes that are not in the log, by hand in the database or by a restore, are seen after it. */
+/** Lifetime of an entry, in milliseconds. Changes without events, by hand or by a restore, become visible after it. */
 const MAX_AGE_MS = 5 * 60_000;
 /** Maximum number of log ids that are searched for changes. If there are more, the part is read again. */
 const MAX_EVENTS = 20_000;
@@ -55,10 +55,10 @@ export class SharedState {
     return this.#kept.calculatedSize;
   }
 
-  /** Returns the part in a snapshot. If several callers need the part at the same time, one of them reads it. */
+  /** Returns the part as of a snapshot. If several callers need the part at the same time, one of them reads it. */
   async of<T>(moment: Moment, part: SharedPart<T>): Promise<T> {
     const key = `${part.realmId} ${part.name}`;
-    // All entries under one key come from the same `read`.
+    // The value has the type of `part`, because the same kind of part is read for each entry with this key.
     const kept = this.#kept.get(key);
     if (kept !== undefined && (await isStill(kept, moment, part))) return kept.value as T;
     // If many callers find the entry outdated, one reads the part again and the others wait. If that result is too old for a
@@ -80,7 +80,8 @@ export class SharedState {
 }
 
 /**
- * Whether a cached value is valid in this snapshot. False for a snapshot older than the value, because this cannot be checked.
+ * Returns whether a cached value is valid in a snapshot. False if the snapshot is older than the value, because validity cannot
+ * be checked then.
  */
 async function isStill(
   kept: Kept,

@@ -48,7 +48,8 @@ export interface ShownSession {
 }
 
 /**
- * Returns the organization that the Host header names, active or not. Null for the server's own domain without one.
+ * Returns the organization that the Host header names, active or not. Null if the host is the server's own domain and no
+ * organization uses that domain.
  *
  * @throws NonexistentSubdomainError if the host does not belong to this server.
  */
@@ -86,9 +87,9 @@ export async function signIn(app: App, request: Credentials): Promise<RequestCtx
 }
 
 /**
- * Authenticates by a session.
+ * Authenticates a request by its session.
  *
- * @returns Undefined if the session has ended, or is not of the host's organization.
+ * @returns The context of the request. Undefined if the session has ended, or is not of the host's organization.
  */
 async function inSession(
   app: App,
@@ -138,7 +139,7 @@ async function ownerOf(app: App, credential: Credential): Promise<(Account & Par
   return credential.kind === 'key' ? accountByKeyHash(app, credential.hash) : sessionById(app, credential);
 }
 
-/** Returns the viewer's credentials as a reader needs them, to check later whether they are still valid. */
+/** Returns the viewer's credentials for an event reader, which checks from time to time whether they are still valid. */
 export function readerAccess({ app, viewer: { id, credential } }: Ctx): ReaderAccess {
   let endsAt = credential?.kind === 'session' ? credential.endsAt.getTime() : undefined;
   return {
@@ -158,7 +159,8 @@ export function readerAccess({ app, viewer: { id, credential } }: Ctx): ReaderAc
 /**
  * Returns the current viewer of a long-running operation. Concurrent calls share one query.
  *
- * @throws InvalidApiKeyError, UnauthorizedError, RealmDeactivatedError, UserDeactivatedError if they could no longer sign in.
+ * @throws InvalidApiKeyError, UnauthorizedError, RealmDeactivatedError, UserDeactivatedError if the viewer could no longer sign
+ * in.
  */
 export async function viewerAsOfNow(request: RequestCtx): Promise<Viewer> {
   const { app, viewer } = signedIn(request);
@@ -176,7 +178,7 @@ export async function viewerAsOfNow(request: RequestCtx): Promise<Viewer> {
  * Returns the context with the current viewer, in a change that locks the organization's row. Since sign-in, another user may
  * have deactivated the viewer or changed their role.
  *
- * @throws RealmDeactivatedError, UserDeactivatedError if they could no longer sign in.
+ * @throws RealmDeactivatedError, UserDeactivatedError if the viewer could no longer sign in.
  */
 export async function asOfNow(tx: SqlClient, ctx: Ctx): Promise<Ctx> {
   const account = await readAccount(tx, ctx.realmId, ctx.viewer.id);
@@ -186,19 +188,22 @@ export async function asOfNow(tx: SqlClient, ctx: Ctx): Promise<Ctx> {
 }
 
 /**
- * Requires an active user in an active organization.
+ * Checks that the organization and the user are active.
  *
- * @throws RealmDeactivatedError, UserDeactivatedError, in this order.
+ * @throws RealmDeactivatedError if the organization is deactivated.
+ * @throws UserDeactivatedError if only the user is deactivated.
  */
 export function requireActive({ user, realm }: Account): void {
   if (realm.deactivatedAt !== null) throw new RealmDeactivatedError();
   if (!user.isActive) throw new UserDeactivatedError();
 }
 
-/** Normalizes an address: case and surrounding spaces are ignored, in the real address and in that of the API. */
+/** Returns an email address in lower case and without surrounding spaces, for comparisons. */
 export const normalAddress = (address: string): string => address.trim().toLowerCase();
 
-/** Whether the username is one of the user's addresses. True for a bearer token, which identifies the owner by the key alone. */
+/**
+ * Returns whether the username is an address of the user. True for a bearer token, which identifies the user by the key alone.
+ */
 function isNamed(user: User, username: string | undefined): boolean {
   if (username === undefined) return true;
   const address = normalAddress(username);
@@ -219,7 +224,7 @@ function readCredentials(authorization: string, allowBearer: boolean): { usernam
   return { username: text.slice(0, colon), key: text.slice(colon + 1) };
 }
 
-/** Returns the address in an Authorization header. Undefined if there is none. */
+/** Returns the address in an Authorization header. Undefined if the header has none, or cannot be parsed. */
 export function accountIn(authorization: string | undefined): string | undefined {
   try {
     return readCredentials(authorization ?? '', true).username;

@@ -6,7 +6,9 @@ import { readAccount } from './accounts.ts';
 import type { App, Ctx, Snapshot, Viewer } from './context.ts';
 import { requireActive } from './sign-in.ts';
 
-/** Milliseconds. Longer than reading the state of any organization takes, including yields to the event loop. */
+/**
+ * Time limits of the transaction, in milliseconds: longer than reading the state of any organization, with yields in between.
+ */
 const LIMITS = { maxWait: 5_000, timeout: 30_000 };
 
 /** A database snapshot of an organization's state. */
@@ -20,8 +22,9 @@ export interface Moment {
 }
 
 /**
- * Reads from one database snapshot, and the position of the log in it. It waits for no change, and no change waits for it. But
- * it holds a connection until it completes, so `database.snapshots` limits the concurrent snapshots per organization.
+ * Calls `read` with a database snapshot and the position of the log in it, and returns the result. A snapshot waits for no
+ * change, and no change waits for it. But it holds a connection until it completes, so `database.snapshots` limits the
+ * concurrent snapshots per organization.
  *
  * @param read Must use only the `db` of the snapshot.
  * @throws RequestTimeoutError if no permit is granted in time.

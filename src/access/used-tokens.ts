@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { App } from './context.ts';
 
-/** Expired rows deleted with each insert, so that the table does not accumulate them. */
+/** Maximum number of expired rows that each insert deletes, so that the table does not accumulate them. */
 const PURGED_AT_ONCE = 100;
 
 /**
- * Records the use of a one-time token. The record is kept until the token expires. The database decides which use is the first,
- * across all nodes.
+ * Records the use of a one-time token. The record is stored until the token expires. The database decides which use is the
+ * first, across all nodes.
  *
  * @param id Identifies the token, and no other one-time token of the organization.
- * @returns False if it was used before.
+ * @returns True for the first use. False if the token was used before.
  */
 export async function useUp({ db, now }: App, realmId: number, id: string, expiresAt: Date): Promise<boolean> {
   const idHash = new Uint8Array(createHash('sha256').update(id).digest());

@@ -153,8 +153,8 @@ const RESOLVED_TOPIC_NOTICE_AUTO_READ = closedSet(
 const UNLESS_SUBSCRIPTION = ', unless the subscription has its own setting';
 
 /**
- * Every setting of a user, by its wire name. `User.settings` holds those that differ from the default. Its key `edited` lists the
- * settings that the user has changed themselves.
+ * Every setting of a user, by its wire name. `User.settings` contains the values that differ from the default. Its key `edited`
+ * lists the settings that the user has changed themselves.
  */
 export const USER_SETTINGS = {
   timezone: text('', 64, 'Time zone, as an IANA identifier; empty if not set', { isKnown: isTimeZone }),
@@ -307,7 +307,7 @@ export type UserSettingName = keyof typeof USER_SETTINGS;
 export const USER_SETTING_NAMES = Object.keys(USER_SETTINGS) as readonly UserSettingName[];
 export type UserSettingValue<K extends UserSettingName> = (typeof USER_SETTINGS)[K]['initial'];
 
-/** Lists of choices that are sent with the settings. */
+/** Lists of possible values that clients receive together with the settings. */
 export const SETTING_CHOICES = { available_notification_sounds: NOTIFICATION_SOUNDS, emojiset_choices: EMOJI_SETS };
 
 /** Returns the value that `user` has set, or the default. */
@@ -324,11 +324,11 @@ const editedOf = (settings: User['settings']): readonly unknown[] => {
   return Array.isArray(edited) ? edited : [];
 };
 
-/** Whether the user has ever changed the setting themselves. */
+/** Returns whether the user has ever changed the setting themselves. */
 export const hasEdited = ({ settings }: Pick<User, 'settings'>, name: UserSettingName): boolean =>
   editedOf(settings).includes(name);
 
-/** Returns a column of settings with these names recorded as changed by the user themselves. */
+/** Returns `settings` with the names added to the list of settings that the user has changed themselves. */
 export const withEdited = (settings: Prisma.JsonObject, names: readonly UserSettingName[]): Prisma.JsonObject => ({
   ...settings,
   [EDITED]: [...new Set([...editedOf(settings), ...names])] as string[],

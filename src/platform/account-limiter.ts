@@ -4,8 +4,8 @@ import { shortWhile } from './time-slices.ts';
 const LOOK_MS = 10;
 const BEHIND_MS = 20;
 /**
- * Concurrent requests of one account while the process is not overloaded. More than a client needs, but few enough to
- * finish soon.
+ * Maximum number of concurrent requests of one account while the process is not overloaded. More than a client needs, but few
+ * enough to finish soon.
  */
 const AT_ONCE = 8;
 
@@ -29,7 +29,7 @@ export class AccountLimiter {
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
-  /** Runs a request of an account as soon as its limit permits. */
+  /** Runs `work`, a request of an account, as soon as the account is below its limit. Resolves to the result of `work`. */
   async run<T>(userId: number, work: () => Promise<T>): Promise<T> {
     if (this.#lines.has(userId) || this.#runningOf(userId) >= this.#allowed()) await this.#wait(userId);
     else this.#enter(userId);
@@ -51,7 +51,7 @@ export class AccountLimiter {
     this.#lookedAt = now;
   }
 
-  /** Returns the current limit of requests per account. It also detects a delay that has prevented the check itself. */
+  /** Returns the current limit of requests per account. A check that is overdue counts as overload too. */
   #allowed(): number {
     const isBehind = this.#lateMs > BEHIND_MS || performance.now() - this.#lookedAt - LOOK_MS > BEHIND_MS;
     return isBehind ? 1 : AT_ONCE;
@@ -86,7 +86,7 @@ export class AccountLimiter {
     if (line?.length === 0) this.#lines.delete(userId);
     if (next === undefined) return;
     this.#enter(userId);
-    // Runs after the requests that have arrived meanwhile.
+    // The next request starts after the event loop has read requests that arrived meanwhile.
     setImmediate(next);
   }
 }

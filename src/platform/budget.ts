@@ -3,6 +3,6 @@ export interface Budget {
   /** Requests per window. */
   readonly limit: number;
   readonly remaining: number;
-  /** Time at which the budget is full again. */
+  /** Time at which the window ends and all `limit` requests are available again. */
   readonly resetAt: Date;
 }

@@ -1,6 +1,6 @@
 import { addressOf, networkOf, type Origin } from './rate-limits.ts';
 
-/** The client of a request, as far as the network identifies it. */
+/** The client of a request, identified by its network address. */
 export class Caller {
   readonly #origin: Origin;
   readonly #trustedProxies: number;
@@ -10,12 +10,12 @@ export class Caller {
     this.#trustedProxies = trustedProxies;
   }
 
-  /** The client's address, as far as the operator's proxies report it. */
+  /** The client's address: that of the connection, or the one that the operator's proxies report. */
   get address(): string {
     return addressOf(this.#origin, this.#trustedProxies);
   }
 
-  /** The network that counts as one address. */
+  /** The client's network, which counts as one address: the /64 of an IPv6 address, or the IPv4 address itself. */
   get network(): string {
     return networkOf(this.address);
   }

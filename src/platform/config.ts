@@ -3,16 +3,16 @@ import { z } from 'zod';
 import { type JwtKeys, readJwtKeys } from './jwt-keys.ts';
 import { TOTALS } from './totals.ts';
 
-/** Schema of a number of seconds or days. */
+/** Schema of a positive number of seconds or days. */
 const seconds = (fallback: number) => z.coerce.number().positive().default(fallback);
-/** Schema of a number of requests per minute. Null: unlimited. */
+/** Schema of a number of requests per minute. The value "off" becomes null: unlimited. */
 const rateLimit = (fallback: number) =>
   z
     .union([z.literal('off').transform(() => null), z.coerce.number().int().positive()], {
       error: 'must be a number of requests per minute, or "off"',
     })
     .default(fallback);
-/** Schema of a maximum number. Null: unlimited. */
+/** Schema of a maximum number. The value "off" becomes null: unlimited. */
 const bound = (fallback: number) =>
   z
     .union([z.literal('off').transform(() => null), z.coerce.number().int().positive()], {
@@ -68,7 +68,7 @@ const providerUrl = z.string().refine((text) => {
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && LOCAL.has(url.hostname));
 }, 'must be an https:// URL');
 
-/** Default number of connections in addition to sockets. Most are long polls. */
+/** Default number of connections that are not WebSockets. Most of them are long polls. @see Config.maxConnections */
 const BESIDE_SOCKETS = 10_000;
 
 /** Schema of the environment: every variable that the service reads, with its default. */
@@ -144,9 +144,9 @@ export interface VideoProvider {
 /** Configuration of this process: the validated environment. */
 export interface Config {
   readonly host: string;
-  /** 0 selects any free port. The only field that changes later: it is set to the port that is used. */
+  /** Port on which the service listens. 0 selects any free port: the field is then set to the port that is used. */
   port: number;
-  /** The server's own domain, with its port. Undefined: loopback names with the served port. */
+  /** The server's own domain, with its port. Undefined: clients use a loopback name, such as localhost, with `port`. */
   readonly externalHost: string | undefined;
   /** Scheme that clients use for `externalHost`. Undefined: https, or http for this machine. */
   readonly externalScheme: 'http' | 'https' | undefined;
@@ -157,7 +157,7 @@ export interface Config {
   readonly databaseUrl: string | undefined;
   readonly databasePoolSize: number;
   readonly redisUrl: string | undefined;
-  /** Undefined: generated and stored in `dataDir` (embedded database only). */
+  /** Secret from which keys are derived. Undefined: generated and stored in `dataDir` (embedded database only). */
   readonly secretKey: string | undefined;
   readonly logLevel: string;
   /** Whether an empty database is filled with the demo organization, and the start URL signs in to it. */
@@ -170,31 +170,31 @@ export interface Config {
   readonly smtpUrl: string | undefined;
   /** Sender of emails: "Name <address>" or an address. Undefined: an address of the server's own domain. */
   readonly mailFrom: string | undefined;
-  /** Requests per minute of one account. Undefined: unlimited. */
+  /** Maximum number of requests per minute of one account. Undefined: unlimited. */
   readonly rateLimitPerUser: number | undefined;
-  /** Requests per minute of one address without an account. Undefined: unlimited. */
+  /** Maximum number of requests per minute from one address, for requests without an account. Undefined: unlimited. */
   readonly rateLimitPerIp: number | undefined;
-  /** Open sockets of one account on this process. Undefined: unlimited. */
+  /** Maximum number of open sockets of one account on this process. Undefined: unlimited. */
   readonly socketsPerUser: number | undefined;
-  /** Open unauthenticated sockets of one address on this process. Undefined: unlimited. */
+  /** Maximum number of open unauthenticated sockets of one address on this process. Undefined: unlimited. */
   readonly socketsPerIp: number | undefined;
-  /** Open sockets of this process in total. */
+  /** Maximum number of open sockets of this process. */
   readonly maxSockets: number;
-  /** Open unauthenticated connections of one address to this process. Undefined: unlimited. */
+  /** Maximum number of open unauthenticated connections of one address to this process. Undefined: unlimited. */
   readonly connectionsPerIp: number | undefined;
-  /** Open connections of this process in total, including sockets. */
+  /** Maximum number of open connections of this process, including sockets. */
   readonly maxConnections: number;
   /** Number of the operator's proxies that every request passes. Each appends to X-Forwarded-For. */
   readonly trustedProxies: number;
-  /** Path of a JSON file of GraphQL documents by their SHA-256. Undefined: none. */
+  /** Path of a JSON file with GraphQL documents by their SHA-256. Undefined: no persisted documents. */
   readonly persistedDocuments: string | undefined;
-  /** Whether all other documents are refused. */
+  /** Whether GraphQL documents that are not in the file `persistedDocuments` are refused. */
   readonly persistedDocumentsOnly: boolean;
   /** Whether unauthenticated clients can introspect the GraphQL schema and get suggestions for misspelled names. */
   readonly anonymousIntrospection: boolean;
   /** Address that serves metrics and nothing else. Undefined: metrics are at the service's own address. */
   readonly metricsAddress: { readonly host: string; readonly port: number } | undefined;
-  /** Bearer token that is required to read metrics. Undefined: none. */
+  /** Bearer token that is required to read metrics. Undefined: metrics require no token. */
   readonly metricsToken: string | undefined;
   /** Cost of hashing a password: N of scrypt, a power of two. */
   readonly passwordHashCost: number;
@@ -204,15 +204,15 @@ export interface Config {
   readonly sessionMs: number;
   /** Keys of the web tokens (JWT) that can be exchanged for API keys. Empty: no organization accepts them. */
   readonly jwtKeys: JwtKeys;
-  /** Undefined: no video calls. */
+  /** Provider of video calls. Undefined: video calls are not available. */
   readonly videoProvider: VideoProvider | undefined;
   /** URL of hosted avatars. The SHA-256 of an email address is appended to its path. Undefined: no hosted avatars. */
   readonly avatarProviderUrl: string | undefined;
-  /** Shortest silence before a heartbeat. Up to about a fifth is added at random. */
+  /** Minimum time without events before a heartbeat is sent, in milliseconds. Up to about a fifth is added at random. */
   readonly heartbeatMs: number;
-  /** Interval of writing queue positions. After a crash, stored positions are at most this old. */
+  /** Interval at which positions of event queues are stored, in milliseconds. After a crash, they are at most this old. */
   readonly queueWriteMs: number;
-  /** Maximum number of live queues of one user. For one more, the least recently used queue is deleted. */
+  /** Maximum number of live event queues of one user. If one more is created, the least recently used queue is deleted. */
   readonly queuesPerUser: number;
   readonly logRetentionMs: number;
   readonly logRowsPerRealm: number;
@@ -364,9 +364,9 @@ function jwtKeysOf({ JWT_AUTH_KEYS: text }: Read): JwtKeys {
 }
 
 /**
- * Returns the provider of video calls. Undefined if no variable of it is set.
+ * Returns the provider of video calls. Undefined if no VIDEO_PROVIDER_ variable is set.
  *
- * @throws ConfigError if only some are set.
+ * @throws ConfigError if only some of the VIDEO_PROVIDER_ variables are set.
  */
 function videoProviderOf(e: Read): VideoProvider | undefined {
   const given = {

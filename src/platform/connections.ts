@@ -5,9 +5,9 @@ import { KeyCounter } from './key-counter.ts';
 import { observeCount } from './metrics.ts';
 import { networkOf } from './rate-limits.ts';
 
-/** Seconds after which a refused client may retry. Connections without a request have timed out after this delay. */
+/** Seconds after which a refused client may retry. Until then, open connections that sent no request have timed out. */
 const RETRY_AFTER_SECONDS = 10;
-/** Time for a client to send its request and read the refusal. */
+/** Milliseconds until a refused connection is closed. Meanwhile its client can send a request and read the error response. */
 const FAREWELL_MS = 2_000;
 /**
  * Maximum number of refused connections of one address that receive a response at a time. A client that reads its response
@@ -15,8 +15,8 @@ const FAREWELL_MS = 2_000;
  */
 const MAX_TOLD = 100;
 /**
- * Largest share of all connections that one address can use, equal to the share of sockets. The rest stays available to other
- * addresses.
+ * Largest share of all connections that one network can use, equal to the share of sockets. The rest stays available to other
+ * networks.
  */
 const SHARE_OF_NETWORK = 0.5;
 
@@ -34,7 +34,7 @@ interface ConnectionPlace {
 /** A connection that was refused. */
 interface Refused {
   readonly network: string;
-  /** Error that answers the requests on it. */
+  /** Error that is sent in response to each request on the connection. */
   readonly error: RateLimitHitError;
   /** Whether the connection is accepted as soon as a user signs in on it. */
   readonly isStranger: boolean;
@@ -67,7 +67,7 @@ export class Connections {
 
   /** Counts a new connection until it is closed, or refuses it. */
   take(socket: Socket): void {
-    // Above the total, connections are closed before any work is done for them.
+    // If the total limit is reached, new connections are closed without a response.
     if (open >= this.#limits.maxConnections) {
       socket.destroy();
       return;
@@ -112,7 +112,7 @@ export class Connections {
     this.#strangers.remove(place.network);
   }
 
-  /** Returns whether a network has all the connections that one network may have. */
+  /** Returns whether a network has reached `SHARE_OF_NETWORK`, the maximum share of connections of one network. */
   #isHalf(network: string): boolean {
     return this.#byNetwork.of(network) >= Math.ceil(this.#limits.maxConnections * SHARE_OF_NETWORK);
   }
@@ -130,7 +130,7 @@ export class Connections {
   }
 
   #refuse(socket: Socket, network: string, reason: string, isStranger: boolean): void {
-    // A refusal also keeps a connection open for a moment. In a flood, most connections are closed without one.
+    // Sending a refusal keeps the connection open. If many are refused, the others are closed without a response.
     if (this.#refusedOf.of(network) >= MAX_TOLD) {
       socket.destroy();
       return;

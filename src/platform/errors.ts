@@ -38,12 +38,12 @@ export const ERROR_CODES = [
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /**
- * Longest message in code units: longer than any of the service's own with a name in it, and much shorter than a
- * megabyte.
+ * Maximum length of an error message, in UTF-16 code units. Longer than every message of the service that contains a valid
+ * name, and much shorter than the client input that a message can contain.
  */
 const SHOWN_LENGTH = 500;
 
-/** Shortens a text for an error message that contains client input. */
+/** Shortens a text that contains client input to `SHOWN_LENGTH` and an ellipsis. */
 export const beginningOf = (text: string) => (text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text);
 
 /** Additional fields of an error's body, named as on the wire. */
@@ -69,13 +69,15 @@ export abstract class ChatError extends Error {
   /** Additional fields of the error body, named as on the wire. */
   readonly data: ErrorData = {};
   /**
-   * Parameter that caused the error, named as over REST, with the path to the part: `drafts[0]["content"]`. Undefined
+   * Parameter that caused the error, named as over REST, with the path to the invalid value: `drafts[0]["content"]`. Undefined
    * if the error does not belong to a single parameter.
    */
   readonly parameter: string | undefined;
 }
 
-/** Content of an error: `message` for people, `data` for programs, and `parameter` if a single one caused it. */
+/**
+ * Content of an error: `message` for people, `data` for programs, and the `parameter` that caused the error, if only one did.
+ */
 interface Said<Data extends ErrorData> {
   readonly message: string;
   readonly data?: Data;
@@ -83,7 +85,7 @@ interface Said<Data extends ErrorData> {
 }
 
 /**
- * Returns the class of the errors of one code, to be extended.
+ * Returns a base class for the errors with one code.
  *
  * @param say Returns the message and the data for the arguments of the constructor.
  * @param status HTTP status over REST.
@@ -133,11 +135,11 @@ export class TotalReachedError extends BadRequestError {
   }
 }
 
-/** Thrown for parameters that are valid, but not in combination. */
+/** Thrown if a request combines parameters that are valid only without each other. */
 export class UnsupportedParametersError extends BadRequestError {
   override readonly data: { parameters: string };
 
-  /** @param parameters Their names over REST. */
+  /** @param parameters Names of the parameters over REST. */
   constructor(parameters: readonly string[]) {
     super(`Unsupported parameter combination: ${parameters.join(', ')}`);
     this.data = { parameters: parameters.join(', ') };
@@ -162,7 +164,7 @@ export class UnauthorizedPrincipalError extends defineError('UNAUTHORIZED_PRINCI
   message: `Must be ${needed}`,
 })) {}
 
-/** Thrown if the previous value of a change is not the one that the client expects. */
+/** Thrown if a client sends the value that it expects to replace, and the current value is different. */
 export class ExpectationMismatchError extends defineError('EXPECTATION_MISMATCH', (fieldName: string) => ({
   message: `'${fieldName}' value does not match the expected value.`,
   data: { field_name: fieldName },
@@ -172,7 +174,7 @@ export class ExpectationMismatchError extends defineError('EXPECTATION_MISMATCH'
 /** Thrown if the Host header names no organization of this server. */
 export class NonexistentSubdomainError extends defineError(
   'NONEXISTENT_SUBDOMAIN',
-  /** @param foreign Name in the Host header, if it is not one of this server. */
+  /** @param foreign Name in the Host header, if it does not belong to this server. */
   (foreign?: string) => ({
     message:
       foreign === undefined
@@ -183,16 +185,16 @@ export class NonexistentSubdomainError extends defineError(
   { status: 404 },
 ) {}
 
-/** Thrown if a budget is used up. `retry-after` is the number of seconds until requests are permitted again. */
+/** Thrown if a rate limit is exceeded. `retry-after` is the number of seconds until requests are permitted again. */
 export class RateLimitHitError extends ChatError {
   override name = 'RateLimitHitError';
   readonly code = 'RATE_LIMIT_HIT';
   override readonly status = 429;
   override readonly data: { 'retry-after': number };
-  /** Budget for the response headers. Undefined for limits of a few particular actions. */
+  /** Rate limit for the response headers. Undefined for limits that apply to single actions only, such as signing in. */
   readonly budget: Budget | undefined;
 
-  /** @param retryAfterSeconds Can have a fraction. */
+  /** @param retryAfterSeconds Seconds until the next permitted request. Can have a fraction. */
   constructor(
     retryAfterSeconds: number,
     budget?: Budget,

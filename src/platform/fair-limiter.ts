@@ -7,12 +7,12 @@ interface Bounds {
   readonly atOnce: number;
   /** Maximum number of waiting tasks of one network. */
   readonly waitingOfNetwork: number;
-  /** Maximum number of waiting tasks in total, without those of the operator. */
+  /** Maximum number of waiting tasks in total, not counting those of the server's operator. */
   readonly places: number;
 }
 
 interface Waiting {
-  /** Undefined for the server's operator. */
+  /** Client that sent the task. Undefined: the task belongs to the server's operator. */
   readonly caller: Caller | undefined;
   readonly network: string;
   start(): void;
@@ -49,7 +49,7 @@ export class FairLimiter {
   }
 
   /**
-   * Runs `work` as soon as the limits permit.
+   * Runs `work` as soon as the limits permit. Resolves to the result of `work`.
    *
    * @param caller Undefined for the server's operator, whose tasks are never refused.
    * @throws RateLimitHitError if the queue is full. Its `retry-after` is an estimate.
@@ -83,7 +83,9 @@ export class FairLimiter {
     await promise;
   }
 
-  /** Makes room in the queues for one more task of the network. @throws RateLimitHitError if that is not possible. */
+  /**
+   * Checks that one more task of the network can wait, dropping others if necessary. @throws RateLimitHitError if it cannot.
+   */
   #makeRoom(network: string): void {
     const { waitingOfNetwork, places } = this.#bounds;
     if (this.#lengthOf(network) >= waitingOfNetwork || this.waiting >= places) this.#dropAbandoned();
@@ -130,7 +132,7 @@ export class FairLimiter {
     }
   }
 
-  /** Returns the network with the fewest running tasks. Among equals, it is the least recently served one. */
+  /** Returns the waiting network with the fewest running tasks. If several are equal, returns the least recently served one. */
   #networkInTurn(): string | undefined {
     let inTurn: string | undefined;
     for (const network of this.#lines.keys()) {
@@ -140,8 +142,8 @@ export class FairLimiter {
   }
 
   /**
-   * Returns the error of a full queue. The estimated time includes the network's waiting tasks and the turns of other
-   * networks in between.
+   * Returns the error for a task that does not fit into the queue. The estimated time covers the network's waiting tasks and
+   * the tasks of other networks that run between them.
    */
   #refusal(network: string): RateLimitHitError {
     const own = this.#lengthOf(network);

@@ -25,8 +25,8 @@ const HALF_LIFE_MS = 30_000;
 const KEPT_ACCOUNTS = 1_000;
 
 /**
- * A queue for expensive work that runs one task at a time. The next task belongs to the account whose recent use is
- * lowest. So an account with many tasks delays only itself, and the first task of an account is next.
+ * A queue for expensive work that runs one task at a time. The next task belongs to the account whose recent use is lowest. So
+ * an account with many tasks delays only itself, and an account without recent use is next.
  */
 export class FairQueue {
   readonly #bounds: Bounds;
@@ -45,7 +45,7 @@ export class FairQueue {
   }
 
   /**
-   * Runs `work` when it is next.
+   * Runs `work` when no other task is running and it is next in the queue. Resolves to the result of `work`.
    *
    * @throws RequestTimeoutError if too many tasks are waiting, of the account or in total.
    */

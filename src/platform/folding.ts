@@ -66,7 +66,7 @@ const UNSPACED = Object.values({
 }).join('');
 
 const APOSTROPHES = /['\u02bb\u2018\u2019]/g;
-/** Replaces every apostrophe. */
+/** Character to which all forms of the apostrophe are normalized. */
 const APOSTROPHE = '\u02bc';
 
 /** Positions inside a word at which a search can begin: an unspaced letter, a change from or to digits, an apostrophe. */
@@ -83,7 +83,7 @@ const BEGINNINGS = new RegExp(
 /** Separates a word at its `BEGINNINGS`. No word contains this character. */
 const SEPARATOR = '\u0001';
 
-/** Maximum number and length of the words that begin inside others. */
+/** Maximum number, and maximum length in code points, of the words that begin inside other words of a name. */
 const MAX_INNER_WORDS = 100;
 const MAX_INNER_WORD_LENGTH = 32;
 

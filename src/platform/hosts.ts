@@ -7,7 +7,7 @@ interface ServerAddress {
   readonly host?: string;
   /** Host and port that clients use. Undefined: only this machine connects. */
   readonly externalHost: string | undefined;
-  /** Undefined: https, or http if the host is this machine. */
+  /** Scheme that clients use. Undefined: https, or http if the host is this machine. */
   readonly externalScheme?: 'http' | 'https' | undefined;
   readonly port: number;
 }
@@ -58,7 +58,7 @@ export function hostOf({ externalHost, host, port }: ServerAddress, subdomain: s
   return subdomain === '' ? `${loopbackOf(host)}:${port}` : `${subdomain}.localhost:${port}`;
 }
 
-/** Returns the domain of the email addresses that an organization makes itself, such as those of its bots. */
+/** Returns the domain of the email addresses that the service generates for an organization, such as those of its bots. */
 export const domainOf = (
   { externalHost = 'localhost' }: Pick<ServerAddress, 'externalHost'>,
   subdomain: string,

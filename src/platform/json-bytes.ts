@@ -1,8 +1,8 @@
 import { LongWork } from './yield-to-event-loop.ts';
 
-/** A value that is serialized JSON already. Long values that are kept need not be serialized each time they are sent. */
+/** A value as serialized JSON. Cached long values can be sent repeatedly without being serialized again. */
 export class JsonBytes {
-  /** Chunks of UTF-8, in their order. */
+  /** Chunks of UTF-8, in the order of the text. */
   readonly pieces: readonly Uint8Array[];
 
   constructor(...pieces: readonly Uint8Array[]) {
@@ -57,11 +57,11 @@ class Pieces {
 }
 
 /**
- * Serializes an object, some of whose fields can be serialized already. Yields to the event loop in between, so no part
- * of the object may change meanwhile.
+ * Serializes an object to JSON. Values that are `JsonBytes` are copied. Yields to the event loop between parts, so the object
+ * must not change until the promise resolves.
  *
- * @param isSplit Whether a value below the fields, or some items of a list, are serialized in parts. By default none is, which is
- *   faster if all items are short. `isLong` also serializes long texts anywhere in parts.
+ * @param isSplit Returns whether a nested value, or a group of list items, is serialized in parts. By default none is, which is
+ * faster if all items are short. `isLong` selects values with long strings.
  * @returns JSON in chunks of bounded length.
  */
 export async function writeJson(fields: Fields, isSplit: IsSplit = () => false): Promise<JsonBytes> {
@@ -81,14 +81,14 @@ type IsSplit = (value: unknown) => boolean;
 /** Total length of strings above which a value is serialized in parts, in UTF-16 units: about 3 ms of `JSON.stringify`. */
 const LONG = 256 * 1024;
 
-/** Whether the strings of a value are so long together that other work has to run while it is serialized. */
+/** Returns whether the strings of a value are longer than `LONG` in total, so that it should be serialized in parts. */
 export const isLong = (value: unknown): boolean => spaceAfter(value, LONG) < 0;
 
-/** Returns the rest of a number of UTF-16 units after the strings of a value. Stops reading as soon as it is negative. */
+/** Returns `space` minus the length of all strings in a value, in UTF-16 units. Stops as soon as the result is negative. */
 function spaceAfter(value: unknown, space: number): number {
   if (typeof value === 'string') return space - value.length;
   if (typeof value !== 'object' || value === null || value instanceof JsonBytes) return space;
-  // Lists of ids are the longest lists there are.
+  // Lists of ids can be very long, and contain no strings.
   if (Array.isArray(value) && typeof value[0] === 'number') return space;
   let left = space;
   for (const name in value) {
@@ -98,10 +98,10 @@ function spaceAfter(value: unknown, space: number): number {
   return left;
 }
 
-/** Largest number of list items that are serialized in one call. One call per item takes longer. */
+/** Largest number of list items that are serialized in one call. One call for each item would be slower. */
 const MAX_ITEMS_AT_ONCE = 16;
 
-/** Levels of fields that are serialized one by one even if they are short: the object, and its fields. */
+/** Number of nesting levels whose entries are always serialized separately: the object, and the values of its fields. */
 const DEPTH = 2;
 
 function* partsOf(value: unknown, depth: number, isSplit: IsSplit): Generator<string | JsonBytes> {
@@ -143,7 +143,7 @@ function* partsOfText(text: string): Generator<string> {
   yield '"';
   for (let at = 0; at < text.length; ) {
     let end = at + PIECE_LENGTH;
-    // Both halves of a surrogate pair are in one part.
+    // Keeps both halves of a surrogate pair in one part.
     if (isHighSurrogate(text.charCodeAt(end - 1))) end--;
     yield JSON.stringify(text.slice(at, end)).slice(1, -1);
     at = end;
@@ -153,7 +153,7 @@ function* partsOfText(text: string): Generator<string> {
 
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 
-/** Whether a value is a plain object, so that only its fields have to be serialized. */
+/** Returns whether a value is a plain object, not an instance of a class such as Date. */
 function isPlain(value: unknown): value is Fields {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

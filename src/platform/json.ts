@@ -1,8 +1,8 @@
 import { BadRequestError } from './errors.ts';
 
 /**
- * Deepest nesting: several times that of any valid input, and far below the depth at which recursive code (comparing,
- * hashing, serializing) overflows the stack.
+ * Maximum nesting depth of JSON input. It is several times that of any valid input, and far below the depth at which recursive
+ * code (comparing, hashing, serializing) overflows the stack.
  */
 const MAX_DEPTH = 64;
 
@@ -15,11 +15,11 @@ export class TooDeepError extends BadRequestError {
 }
 
 /**
- * Parses JSON text from a client. Every body, parameter and message passes through here, so no other code receives a
- * value that is nested too deep.
+ * Parses JSON text from a client. Every body, parameter and message passes through here, so no other code receives a value that
+ * is nested too deep.
  *
  * @param name Name of the text in the API, for the error message.
- * @param revive The parameter of `JSON.parse`.
+ * @param revive Reviver that is passed to `JSON.parse`.
  * @throws TooDeepError if the text has more than 64 levels of arrays and objects.
  * @throws SyntaxError if the text is not JSON.
  */

@@ -14,7 +14,7 @@ export interface JwtKey {
   readonly audience?: string | undefined;
   /** Required value of `typ` in the header. Absent: any. */
   readonly type?: string | undefined;
-  /** Whether each token is accepted only once. It then requires `jti` and `exp`. */
+  /** Whether each token is accepted only once. If true, tokens must have the claims `jti` and `exp`. */
   readonly once: boolean;
 }
 
@@ -24,7 +24,7 @@ export type JwtKeys = ReadonlyMap<string, JwtKey>;
 /** Requirements of an algorithm for its key. "none" is not supported. @see RFC 7518 3.1, RFC 8037 3.1 */
 interface Needs {
   readonly kind: 'secret' | 'rsa' | 'ec' | 'ed25519';
-  /** Minimum: bytes of a secret, bits of an RSA modulus. */
+  /** Minimum length: bytes of a secret, or bits of an RSA modulus. */
   readonly least?: number;
   readonly curve?: string;
 }
@@ -32,7 +32,7 @@ interface Needs {
 const MIN_RSA_BITS = 2048;
 
 const ALGORITHMS: Readonly<Record<string, Needs>> = {
-  // At least as many bytes as the hash. @see RFC 7518 3.2
+  // A secret must have at least as many bytes as the hash. @see RFC 7518 3.2
   HS256: { kind: 'secret', least: 32 },
   HS384: { kind: 'secret', least: 48 },
   HS512: { kind: 'secret', least: 64 },
@@ -101,10 +101,10 @@ function readKey(subdomain: string, text: string): KeyObject {
 }
 
 /**
- * Checks that a key suits an algorithm. A public key is never accepted as a secret, nor a secret as a public key:
- * attackers have the public key.
+ * Checks that a key suits an algorithm. A public key is never accepted as a shared secret: attackers know the public key, and
+ * could sign tokens with it. A secret is not accepted as a public key either.
  *
- * @throws Error if it does not.
+ * @throws Error if the key does not suit the algorithm, or the algorithm is not supported.
  */
 function requireFit(where: string, key: KeyObject, algorithm: string): void {
   const needs = Object.hasOwn(ALGORITHMS, algorithm) ? ALGORITHMS[algorithm] : undefined;

@@ -35,7 +35,7 @@ export function isSameSecret(shown: string, secret: string): boolean {
  */
 export class KeyVault {
   readonly #sealing: Uint8Array;
-  /** Made only once: importing a key takes four times as long as using it. */
+  /** Imported once, because importing a key takes four times as long as an HMAC with it. */
   readonly #marking: KeyObject;
   readonly #succession: KeyObject;
   readonly #derived: (purpose: string) => Uint8Array;
@@ -59,14 +59,14 @@ export class KeyVault {
   }
 
   /**
-   * Returns the HMAC-SHA-256 of a text. It shows whether two texts are equal. Without SECRET_KEY it reveals nothing
-   * else, even of short texts.
+   * Returns the HMAC-SHA-256 of a text, by which texts can be compared without storing them. Without SECRET_KEY, it reveals
+   * nothing about the text, even if the text is short.
    */
   fingerprint(text: string): Uint8Array<ArrayBuffer> {
     return new Uint8Array(createHmac('sha256', this.#marking).update(text).digest());
   }
 
-  /** Returns the token that follows another: 43 characters of [A-Za-z0-9_-]. It cannot be computed without SECRET_KEY. */
+  /** Returns the session token that replaces `token`: 43 characters of [A-Za-z0-9_-]. Computing it requires SECRET_KEY. */
   successor(token: string): string {
     return createHmac('sha256', this.#succession).update(token).digest('base64url');
   }
@@ -84,7 +84,7 @@ export class KeyVault {
     return new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), text]));
   }
 
-  /** Decrypts a sealed key. @throws Error if it was sealed with another SECRET_KEY, or changed since. */
+  /** Decrypts a sealed key. @throws Error if it was sealed with another SECRET_KEY, or was modified afterwards. */
   open(sealed: Uint8Array): string {
     const bytes = Buffer.from(sealed);
     const decipher = createDecipheriv('aes-256-gcm', this.#sealing, bytes.subarray(0, NONCE_BYTES));
@@ -107,7 +107,7 @@ export function loadSecretKey(config: Config): string {
 /**
  * Returns the key in DATA_DIR/secret-key. Undefined if the file does not exist.
  *
- * @throws ConfigError if it contains no key.
+ * @throws ConfigError if the file contains fewer than 32 characters, or is a directory.
  */
 export function keptSecretKey({ dataDir }: Pick<Config, 'dataDir'>): string | undefined {
   const path = join(dataDir, 'secret-key');
@@ -119,7 +119,7 @@ export function keptSecretKey({ dataDir }: Pick<Config, 'dataDir'>): string | un
 function makeSecretKey(dataDir: string, path: string): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const secret = randomBytes(48).toString('base64url');
-  // Written completely or not at all: an empty file left by a crash would prevent every later start.
+  // The file is renamed after it was written completely: an empty file left by a crash would prevent every later start.
   const draft = openSync(`${path}.new`, 'w', 0o600);
   writeSync(draft, `${secret}\n`);
   fsyncSync(draft);

@@ -10,9 +10,12 @@ export const MAX_BULK_NEW_SUBSCRIPTION_MESSAGES = 100;
 export const MAX_REALM_NAME_LENGTH = 40;
 export const MAX_REALM_DESCRIPTION_LENGTH = 1000;
 export const MAX_FULL_NAME_LENGTH = 100;
-/** Seconds that a client should wait for GET /events. Longer than the heartbeat interval. */
+/** Seconds that a client should wait for a response to GET /events. Longer than the heartbeat interval. */
 export const LONGPOLL_TIMEOUT_SECONDS = 90;
-/** Largest files, in MiB. Messages cannot have files: `upload` is 0, so that old clients offer no upload. */
+/**
+ * Maximum size of uploaded files by kind, in MiB. Messages cannot have files: `upload` is 0, so that old clients offer no
+ * upload.
+ */
 export const MAX_FILE_SIZES_MIB = { avatar: 5, emoji: 5, icon: 5, logo: 5, upload: 0 } as const;
 /** Number of guesses that clients should require a new password to withstand. */
 export const MIN_PASSWORD_GUESSES = 10_000;

@@ -3,9 +3,9 @@ import { hostname } from 'node:os';
 import { lostLogLines } from './metrics.ts';
 
 const WARN = 40;
-/** Pause between two attempts to write, while lines are lost. */
+/** Interval of the attempts to write again after lines were lost, in milliseconds. */
 const RETRY_MS = 1_000;
-/** Attempts to write to a full pipe, and the pause between two: together 100 ms, during which the process is blocked. */
+/** Number of attempts to write to a full pipe, and milliseconds between two attempts. The process is blocked meanwhile. */
 const [FULL_ATTEMPTS, FULL_PAUSE_MS] = [10, 10];
 
 /** Writes some or all of the bytes of a log. @returns The number of bytes that were written. */
@@ -34,8 +34,8 @@ function countLines(bytes: Uint8Array): number {
 }
 
 /**
- * The output of the log. If it cannot be written (full disk, pipe without a reader), lines are dropped and counted, and
- * the process continues. Once it can be written again, a line with their number comes first.
+ * The output of the log. If it cannot be written (full disk, pipe without a reader), lines are dropped and counted, and the
+ * process continues. When writing succeeds again, a line with the number of dropped lines is written first.
  */
 export class LogOutput {
   readonly #write: WriteBytes;
@@ -49,7 +49,7 @@ export class LogOutput {
     this.#write = write;
   }
 
-  /** Writes whole lines. */
+  /** Writes one or more whole lines. If that fails, counts them as lost. */
   write(text: string): void {
     const bytes = Buffer.from(text);
     if (this.#lost > 0 && !this.#report()) {
@@ -60,7 +60,7 @@ export class LogOutput {
     if (written < bytes.length) this.#lose(bytes.subarray(written));
   }
 
-  /** Writes the number of lost lines. @returns Whether the whole line was written. */
+  /** Writes a line with the number of lost lines. @returns Whether the whole line was written. */
   #report(): boolean {
     const fields = { pid: process.pid, hostname: hostname(), lost_lines: this.#lost, since: this.#lostSince };
     const line = JSON.stringify({ level: WARN, time: Date.now(), ...fields, msg: 'log lines were lost' });

@@ -6,12 +6,12 @@ import { currentRequest } from './request-note.ts';
 
 const WARN = 40;
 /**
- * Longest time and maximum number of characters for which lines below the level of warnings are held. If the process is
- * killed, they are lost.
+ * Bounds of the buffer for lines below the level of warnings: milliseconds and number of characters. Buffered lines are lost if
+ * the process is killed.
  */
 const HELD_MS = 100;
 const HELD_CHARACTERS = 16_384;
-/** Interval at which a lasting outage is logged. */
+/** Minimum interval between two log lines about the same outage, in milliseconds. */
 const QUIET_MS = 60_000;
 
 interface Sink {
@@ -40,7 +40,7 @@ export function openLog(level: string, to: Sink = new LogOutput(toDescriptor(2))
   );
 }
 
-/** Returns a destination that receives the level of each line, and writes lines below the level of warnings in batches. */
+/** Returns a pino destination that buffers lines below the level of warnings and writes them in batches. */
 function together(to: Sink) {
   let held = '';
   let timer: NodeJS.Timeout | undefined;
@@ -88,7 +88,7 @@ function thinning(): LogMethod {
 
 const UNREACHABLE = new Set(['ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT']);
 
-/** Returns whether something that the service uses is unavailable: such errors repeat until it is back. */
+/** Returns whether an error means that the database, Redis or another server is unavailable. It then repeats for some time. */
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return isBusy(error) || isRedisFault(error) || UNREACHABLE.has((error as NodeJS.ErrnoException).code ?? '');

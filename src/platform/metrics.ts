@@ -3,20 +3,20 @@ import { DATABASE_ERROR_KINDS, databaseErrorKind } from './db/errors.ts';
 import { ERROR_CODES } from './errors.ts';
 
 /**
- * Metrics of this process for GET /metrics. Labels contain no users, organizations or values from clients, with one
- * exception: the first operation names that authenticated clients use.
+ * Metrics of this process for GET /metrics. Labels contain no users, organizations or values from clients, with one exception:
+ * the first GraphQL operation names that authenticated clients use.
  */
 export const metrics = new Registry();
 
 collectDefaultMetrics({ register: metrics });
-// Gauges with the names of counters. The default metrics also have these values by type, which can be summed.
+// Removes gauges that have names of counters. Other default metrics contain the same values, separated by type.
 for (const kind of ['handles', 'requests', 'resources']) metrics.removeSingleMetric(`nodejs_active_${kind}_total`);
 
 const requestSeconds = new Histogram({
   name: 'http_request_duration_seconds',
   help: 'Time from the request head to the end of the response, in seconds, including the wait of long polls.',
   labelNames: ['method', 'route', 'status'] as const,
-  // From a cached read to the longest long poll.
+  // The buckets range from a cached read to the longest long poll.
   buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   registers: [metrics],
 });
@@ -45,18 +45,18 @@ const databaseErrors = new Counter({
 });
 for (const kind of DATABASE_ERROR_KINDS) databaseErrors.inc({ kind }, 0);
 
-/** Log lines that could not be written. */
+/** Counter of the log lines that could not be written. */
 export const lostLogLines = new Counter({
   name: 'log_lines_lost_total',
   help: 'Number of log lines that could not be written, for example because the disk of standard error was full.',
   registers: [metrics],
 });
 
-/** Durations of hashing passwords, the main cost of signing in. */
+/** Histogram of the durations of hashing passwords, the main cost of signing in. */
 export const passwordHashSeconds = new Histogram({
   name: 'password_hash_duration_seconds',
   help: 'Time to hash a password in seconds, without the wait in the queue.',
-  // From an idle core to two busy cores.
+  // The buckets range from a hash on an idle core to hashes on two busy cores.
   buckets: [0.1, 0.2, 0.4, 0.8, 1.6, 3.2],
   registers: [metrics],
 });
@@ -126,7 +126,7 @@ function labelOf(name: string, isKnown: boolean): string {
 }
 
 const counted = new WeakSet<object>();
-/** Codes that only refused GraphQL documents have. */
+/** Error codes that occur only for refused GraphQL documents. */
 const OF_DOCUMENTS = [
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
@@ -136,9 +136,9 @@ const OF_DOCUMENTS = [
 const CODES: ReadonlySet<unknown> = new Set([...ERROR_CODES, ...OF_DOCUMENTS, 'INTERNAL_SERVER_ERROR']);
 
 /**
- * Records an error that is sent to a client, once.
+ * Records an error that is sent to a client.
  *
- * @param error Identifies an error that is recorded more than once.
+ * @param error The error object, which is recorded only once. Undefined: the call always records an error.
  */
 export function observeRefusal(api: 'rest' | 'graphql', code: unknown, error?: object): void {
   if (error !== undefined && counted.has(error)) return;

@@ -1,7 +1,7 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import { BadRequestError } from './errors.ts';
 
-/** Scripts in which a joiner or non-joiner between letters changes how they are written. */
+/** Scripts in which a zero-width joiner or non-joiner between letters changes how they are written. */
 const JOINING = [
   ...['Arabic', 'Syriac', 'Mongolian', 'Nko', 'Mandaic', 'Devanagari', 'Bengali', 'Gurmukhi', 'Gujarati', 'Oriya'],
   ...['Tamil', 'Telugu', 'Kannada', 'Malayalam', 'Sinhala', 'Khmer', 'Myanmar', 'Tibetan'],
@@ -13,13 +13,13 @@ const JOINING = [
 const inTags = (letters: string): string =>
   letters.replace(/./g, (letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0)));
 
-/** Invisible characters, in the positions in which they have a meaning. */
+/** Patterns of invisible characters, in the positions in which they affect how a text is displayed. */
 const MEANINGFUL = [
   // Joiners in emoji sequences.
   /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}]\uFE0F?)\u200D(?=\p{Extended_Pictographic})/gu,
   // Flags of England, Scotland and Wales: the only tag sequences that are recommended for interchange.
   new RegExp(`(?<=\\u{1F3F4})(?:${['gbeng', 'gbsct', 'gbwls'].map(inTags).join('|')})\\u{E007F}`, 'gu'),
-  // Selectors of the presentation as emoji or as text.
+  // Variation selectors, which display a character as an emoji or as text.
   /(?<=\p{Extended_Pictographic})[\uFE0E\uFE0F]|(?<=[0-9#*])[\uFE0E\uFE0F](?=\u20E3)/gu,
   /(?<=\p{Script=Han})[\uFE00-\uFE02\u{E0100}-\u{E01EF}]/gu,
   /(?<=\p{Script=Mongolian})[\u180B-\u180F]/gu,
@@ -27,7 +27,7 @@ const MEANINGFUL = [
 ];
 
 /**
- * Characters that show nothing although their properties are those of visible ones: the blanks of Braille, music,
+ * Characters that are displayed as blanks although Unicode classifies them as visible: the blanks of Braille, music,
  * hieroglyphs and Khitan.
  */
 const BLANKS = '\\u2800\\u{1D159}\\u{13441}\\u{13442}\\u{16FE4}';
@@ -44,7 +44,7 @@ const FORBIDDEN = new RegExp(
 /** A combining mark without a letter: at the beginning, or after a space. */
 const LOOSE_MARK = /(?<=^|\p{Z})\p{M}/u;
 
-/** More marks on one letter than any script uses, or the same mark twice. Scripts of Asia have more marks of their own. */
+/** Too many marks on one letter: four inherited marks, eight marks of any script, or the same mark twice in succession. */
 const TOO_MANY_MARKS = /(?:(?=\p{M})\p{Script=Inherited}){4}|\p{M}{8}|([\p{Mn}\p{Me}])\1/u;
 
 /** A text with only invisible and blank characters. */
@@ -74,7 +74,7 @@ export function unreadableAt(name: string): number | undefined {
   return found.length === 0 ? undefined : Math.min(...found) + 1;
 }
 
-/** Returns whether a text is empty, or shows none of its characters. */
+/** Returns whether a text is empty, or has only invisible and blank characters. */
 export const showsNothing = (text: string): boolean => SHOWS_NOTHING.test(text);
 
 /**
@@ -88,7 +88,7 @@ export function requireReadable(what: string, name: string): void {
   if (position !== undefined) throw new BadRequestError(`Invalid character in ${what}, at position ${position}.`);
 }
 
-/** Control characters that set the direction of the text after them, or end it. */
+/** Control characters that begin or end a change of the text direction. */
 const DIRECTION_CONTROLS = /[\u202A-\u202E\u2066-\u2069]/u;
 
 /**
@@ -103,10 +103,10 @@ export function requireDirectionKept(what: string, text: string): void {
 }
 
 /**
- * Returns an SQL condition: the name in a column equals the given one, ignoring case and repeated spaces, or looks like
- * it in another script. Each of the three expressions has an index, together with the organization.
+ * Returns an SQL condition: the name in a column equals the given one, ignoring case and repeated spaces, or looks like it in
+ * another script. Each of the three expressions has an index, together with the organization.
  *
- * @param column The column as the indexes name it.
+ * @param column The column, written as in the definitions of the indexes.
  * @see prisma/migrations/20261127200000_name_skeletons
  */
 export function isAlike(column: Prisma.Sql, name: string): Prisma.Sql {

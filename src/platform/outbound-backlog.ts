@@ -33,7 +33,7 @@ export class OutboundBacklog {
 
   /** Counts the backlog of `outgoing` for an account, until it is closed. */
   hold(userId: number, outgoing: Outgoing): void {
-    // Closed while its account was looked up: it emits no further `close` event.
+    // A closed stream is ignored: the client disconnected while its account was looked up, and no `close` event follows.
     if (outgoing.destroyed) return;
     const held = this.#outgoing.get(userId) ?? new Set();
     if (held.has(outgoing)) return;

@@ -20,7 +20,7 @@ const FILES_PER_REQUEST = 20;
 /** The parts of a request that identify its source. */
 export type Origin = Pick<IncomingMessage, 'headers' | 'socket'>;
 
-/** Counter for one kind of caller. */
+/** Functions that count the requests of one kind of caller, such as accounts. Both reject if the budget is used up. */
 interface Count {
   /** Counts one request. */
   readonly one: (caller: string) => Promise<Budget>;
@@ -29,11 +29,11 @@ interface Count {
 }
 
 /**
- * Rate limits of accounts, and of addresses for requests without an account. Requests are counted in Redis for all
- * nodes. Without Redis, or while it does not respond, each node counts them in memory.
+ * Rate limits of accounts, and of addresses for requests without an account. Requests are counted in Redis for all nodes.
+ * Without Redis, or while it does not respond, each node counts them in memory.
  *
- * A window begins with the caller's first request; a minute later the budget is full again. Refused requests use
- * nothing of the next window.
+ * A window begins with the caller's first request; a minute later the budget is full again. Refused requests do not reduce the
+ * budget of the next window.
  */
 export class RateLimits {
   readonly #byUser: Count | undefined;
@@ -86,9 +86,9 @@ export class RateLimits {
   }
 
   /**
-   * Counts `requests` more for a request that was counted as one before its cost could be computed.
+   * Counts `requests` additional requests for a request that was counted as one before its cost could be computed.
    *
-   * @param userId Undefined without an account.
+   * @param userId Account of the request. Undefined: the requests are counted for the client's address.
    * @param left Remaining budget when the request was counted.
    * @throws RateLimitHitError if fewer than `requests` are left. The request then stays counted as one.
    */
@@ -103,7 +103,7 @@ export class RateLimits {
       : this.#byUser?.more(String(userId), requests, left);
   }
 
-  /** Makes a counter of failures. Nodes share it as they share the counts of requests. */
+  /** Returns a counter of failures. All nodes share it if they share Redis. @param name Prefix of its keys in Redis. */
   failureCounter(name: string, limit: FailureLimit): FailureCounter {
     return new FailureCounter({ ...limit, keyPrefix: `${this.#prefix}${name}` }, this.#store);
   }
@@ -121,7 +121,7 @@ export class RateLimits {
 /** Number of allowed failures in a period. */
 export interface FailureLimit {
   readonly points: number;
-  /** Seconds, from the first failure on. */
+  /** Length of the period in seconds. It begins with the first failure. */
   readonly duration: number;
 }
 
@@ -202,7 +202,7 @@ function counting(keyPrefix: string, points: number | undefined, store: Store | 
   return {
     one: (caller) => take(caller, 1),
     more: async (caller, requests, left) => {
-      // Checked before it is counted: a request refused for its size leaves the budget to smaller ones.
+      // Checks before counting, so that a refused expensive request does not use up the budget for cheaper requests.
       if (left.remaining < requests) throw tooManyAtOnce(requests + 1, left);
       return take(caller, requests);
     },
@@ -211,7 +211,7 @@ function counting(keyPrefix: string, points: number | undefined, store: Store | 
 
 type Consume = (caller: string, requests: number) => Promise<RateLimiterRes>;
 
-/** Returns a function that uses the budget that all nodes share, or the one of this node if Redis is unavailable. */
+/** Returns a function that reduces the budget that all nodes share, or the budget of this node if Redis is unavailable. */
 function consuming(
   options: { keyPrefix: string; points: number; duration: number },
   store: Store | undefined,
@@ -243,8 +243,8 @@ export function budgetOf(limit: number, { remainingPoints, msBeforeNext }: RateL
 }
 
 /**
- * Returns the address of a client. X-Forwarded-For is trusted only as far as the operator's proxies wrote it. Each of
- * them appends the address of its peer; the part before can be forged.
+ * Returns the address of a client. In X-Forwarded-For, only the entries of the operator's proxies are trusted. Each proxy
+ * appends the address of its peer; the client can forge the entries before them.
  *
  * @param trustedProxies Number of the operator's proxies that every request passes.
  */

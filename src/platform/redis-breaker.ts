@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 
-/** Longest response time. If Redis takes longer, it counts as unavailable. */
+/** Maximum response time of Redis in milliseconds. If it takes longer, Redis counts as unavailable. */
 export const REDIS_PATIENCE_MS = 500;
 /** Number of consecutive timeouts that open the breaker. One or two can be caused by a short load peak. */
 const LATE_IN_A_ROW = 3;
@@ -13,7 +13,7 @@ const TIMED_OUT = 'Command timed out';
 const CLOSED = 'Connection is closed.';
 /** Messages of ioredis and the limiter while Redis is not ready for commands. */
 const NOT_READY = /^(Stream isn't writeable|Redis connection is not ready)/;
-/** Names of the errors for commands that Redis refused, for example because of a password, or that ioredis gave up. */
+/** Names of errors for commands that Redis refused, for example because of a password, or that ioredis aborted. */
 const REFUSED = new Set(['ReplyError', 'AbortError', 'MaxRetriesPerRequestError']);
 
 /**
@@ -24,15 +24,15 @@ export const isRedisFault = (error: Error): boolean =>
   !('code' in error) &&
   (error.message === TIMED_OUT || error.message === CLOSED || NOT_READY.test(error.message) || REFUSED.has(error.name));
 
-/** Thrown while the breaker is open. */
+/** Thrown instead of sending a command while the circuit breaker is open. */
 export class RedisRestsError extends Error {
   override name = 'RedisRestsError';
 }
 
 /**
- * A circuit breaker for Redis. Commands to an unreachable Redis fail immediately. If Redis is paused, or the network
- * drops all packets, each command takes `REDIS_PATIENCE_MS`. After some consecutive timeouts no command is sent until
- * Redis has answered a ping. Pings are sent in the background, one at a time, so no request waits for one.
+ * A circuit breaker for Redis. Commands to an unreachable Redis fail immediately. But if Redis is paused, or the network drops
+ * all packets, each command fails only after `REDIS_PATIENCE_MS`. After some consecutive timeouts no command is sent until
+ * Redis has answered a ping. Pings are sent in the background, one at a time, so no request waits for them.
  */
 export class RedisBreaker {
   readonly #redis: Redis;

@@ -1,8 +1,8 @@
 import { Redis, type RedisOptions } from 'ioredis';
 
 /**
- * A connection to Redis. Errors are reported until it is closed: the command line closes some connections before they
- * are established.
+ * A connection to Redis. Errors are reported until the connection is closed, and ignored after that: the command line closes
+ * some connections before they are established.
  */
 export class RedisConnection {
   readonly redis: Redis;

@@ -7,7 +7,7 @@ export interface RequestNote {
   readonly id: string;
   /** Time of arrival, on the clock of `performance.now()`. */
   readonly startedAt: number;
-  /** The path with its parameters in braces: their values can be secrets. */
+  /** Path of the endpoint, with its parameters in braces. It omits their values, which can be secrets. */
   route?: string;
   userId?: number;
 }
@@ -21,11 +21,11 @@ export const currentRequest = (): RequestNote | undefined => notes.getStore();
 export const answering = <T>(note: RequestNote, answer: () => T): T => notes.run(note, answer);
 
 const TAKEN = /^[\w.:@/+=-]{1,128}$/;
-/** Prefix that is unique to this process. Appending a counter to it costs nothing. */
+/** Prefix of request ids, unique to this process. A counter is appended to it, which is cheaper than a random id. */
 const OF_PROCESS = randomBytes(6).toString('base64url');
 let count = 0;
 
-/** Makes the log fields of a request that has just arrived. @param id Default: a new id. */
+/** Returns the log fields of a request that has just arrived. @param id Id of the request. Default: a new id. */
 export const newRequest = (id = `${OF_PROCESS}-${(++count).toString(36)}`): RequestNote => ({
   id,
   startedAt: performance.now(),
@@ -37,7 +37,7 @@ export function requestIdIn(headers: IncomingHttpHeaders, trustedProxies: number
   return typeof given === 'string' && TAKEN.test(given) ? given : undefined;
 }
 
-/** Records the sender of the request that is being answered. */
+/** Records the user who sent the current request in its log fields. Does nothing outside a request. */
 export function noteUser(userId: number): void {
   const note = currentRequest();
   if (note !== undefined) note.userId = userId;

@@ -7,7 +7,7 @@ import { problemOf } from './validation.ts';
 /** Value of a setting of an organization or a user. */
 export type SettingValue = boolean | number | string | null;
 
-/** Projection of an event: the setting that changed. */
+/** Event projection of a changed setting. */
 export interface KnownSetting {
   /** Id of the object that has the setting. */
   readonly id: number;
@@ -20,7 +20,7 @@ export interface ClosedSet<T extends number | string = number | string> {
   /** Name of the enum. */
   readonly name: string;
   readonly description: string;
-  /** By name in the enum: the value on the wire, and its description, a sentence. */
+  /** Values by their names in the enum: the value over REST and a sentence that describes it. */
   readonly values: Readonly<Record<string, readonly [value: T, description: string]>>;
 }
 
@@ -37,7 +37,7 @@ export const valuesOf = <T extends number | string>({ values }: ClosedSet<T>): r
 /** A flag, number or text that an organization or user can set. */
 export interface Setting<T> {
   readonly type: z.ZodType<T>;
-  /** Initial value. Its type is that of the setting: flag, number or text. Null is a number that is not set. */
+  /** Initial value, of the setting's type: flag, number or text. Null: a number that is not set. */
   readonly initial: T;
   /** For texts: maximum length in code points. */
   readonly max?: number;
@@ -45,7 +45,7 @@ export interface Setting<T> {
   readonly isKnown?: (value: string) => boolean;
   /** For limits: the stored value of "unlimited". All other values are positive integers. */
   readonly unlimited?: null | -1;
-  /** For ids of rows: the type of the row. -1 is none. */
+  /** For settings that contain the id of a row: the type of the row. The value -1 means no row. */
   readonly names?: 'Channel';
   /** Set of the possible values. The setting can exclude some of them. */
   readonly choices?: ClosedSet;
@@ -97,7 +97,7 @@ export const days = (initial: number, meaning: string): Setting<number> & { read
   unlimited: -1,
 });
 
-/** Marks a setting that nothing reads yet. */
+/** Returns a copy of a setting that is marked as stored, but not read yet. */
 export const withoutEffect = <S extends Setting<unknown>>(stored: S): S & { readonly hasNoEffect: true } => ({
   ...stored,
   hasNoEffect: true,
@@ -109,7 +109,7 @@ export const NO_EFFECT = 'stored, but has no effect yet';
 /** All settings of one kind, by their names on the wire. */
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
 
-/** Returns the settings or permissions that have an effect. */
+/** Returns the settings or permissions that are not marked with `hasNoEffect`. */
 export const withEffect = <T extends Readonly<Record<string, object>>>(all: T): T =>
   Object.fromEntries(
     Object.entries(all).filter(([, one]) => !('hasNoEffect' in one && one.hasNoEffect === true)),

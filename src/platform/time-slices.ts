@@ -1,6 +1,6 @@
 /** Length of a time slice while other work is waiting. There is one slice per iteration of the event loop. */
 const SLICE_MS = 2;
-/** Length of a time slice while no other work is waiting. Writing takes a tenth less time with it. */
+/** Length of a time slice while no other work is waiting. Longer slices make writing to sockets a tenth faster. */
 const SLICE_WHEN_IDLE_MS = 4;
 /** Length of a time slice while sliced work arrives faster than it is done. */
 const LONG_SLICE_MS = 50;
@@ -52,7 +52,7 @@ function takeTurn(): void {
   isNextTurnTaken = false;
   const until = performance.now() + sliceMs();
   for (let work = next(); work !== undefined && performance.now() < until; work = next()) {
-    // Removed before its steps, which can add it again.
+    // A step can add its own work again, so the work is removed before.
     works.delete(work);
     let isMore = true;
     while (isMore && performance.now() < until) isMore = work.step();

@@ -9,7 +9,7 @@ interface Total {
   readonly refusal: string;
 }
 
-/** @param which Objects of the user that count, if not all do: "that you created". */
+/** @param which Condition for the objects that count: "that you created". Undefined: all objects of the user count. */
 const ofUser = (max: number, things: string, which?: { readonly you: string; readonly they: string }): Total => ({
   max,
   description: `Maximum number of ${things}${which === undefined ? '' : ` ${which.they}`} per user`,
@@ -34,20 +34,20 @@ const ofEach = (max: number, owner: string, things: string, can = 'have'): Total
 const CREATED = { you: 'that you created', they: 'created' };
 
 /**
- * Limits for everything that users can accumulate. Normal use does not reach them. In the worst case they keep every list without
- * pages at a few megabytes. `drafts` is the number that a registration returns. Lengths are in Unicode code points.
+ * Limits for everything that users can accumulate. Normal use does not reach them. In the worst case, a list that is not
+ * paginated has a few megabytes. A registration response contains at most `drafts` drafts. Lengths are in Unicode code points.
  *
- * Declared only here: clients receive each limit as `max_<name>`, errors name it, and src/api/README.md lists them.
- * Users already over a limit, because it was lowered or is new, can edit and delete, but not add.
+ * The limits are declared only here: clients receive each limit as `max_<name>`, errors name it, and src/api/README.md lists
+ * them. Users already over a limit, because it was lowered or is new, can edit and delete, but not add.
  */
 export const TOTALS = {
   drafts: ofUser(1_000, 'drafts'),
   drafts_total_length: lengthOf(500_000, 'drafts'),
   saved_snippets: ofUser(1_000, 'saved snippets'),
   saved_snippets_total_length: lengthOf(500_000, 'saved snippets'),
-  /** Sent messages do not count. */
+  /** Messages that were already sent do not count. */
   scheduled_messages: ofUser(1_000, 'scheduled messages'),
-  /** Includes the rendered HTML, which is listed too. */
+  /** Includes the rendered HTML, because lists of scheduled messages contain it. */
   scheduled_messages_total_length: lengthOf(2_000_000, 'scheduled messages'),
   reminders: ofUser(1_000, 'reminders'),
   /** Includes the quoted messages and their HTML. */
@@ -58,17 +58,20 @@ export const TOTALS = {
   user_topics: ofUser(10_000, 'topics with a visibility policy'),
   starred_messages: ofUser(100_000, 'starred messages'),
   /**
-   * Default, which the operator can change. If it is exceeded, the least recently used queue is deleted: a client that
-   * crashes a hundred times must not lock its user out for a week.
+   * Default of the limit, which the operator can change. If it is exceeded, the least recently used queue is deleted: a client
+   * that crashes a hundred times must not lock its user out for a week.
    */
   event_queues: ofUser(100, 'event queues'),
-  /** If it is exceeded, the session with the oldest activity is deleted: no sign-in is refused. */
+  /** If the limit is exceeded, the session with the oldest activity is deleted. Sign-in is never refused. */
   sessions: ofUser(100, 'signed-in browsers'),
-  /** Keys are kept for two days. */
+  /** An idempotency key is in use for two days. */
   idempotency_keys: ofUser(100_000, 'idempotency keys in use'),
-  /** Includes deactivated bots, which are listed too and can be reactivated. The same holds for the next three limits. */
+  /**
+   * Includes deactivated bots, because they are listed and can be reactivated. Deactivated objects also count below, up to
+   * `custom_emoji_per_user`.
+   */
   bots_per_user: ofUser(200, 'bots'),
-  /** This limit and the next two do not apply to administrators: only the organization's limits do. */
+  /** Administrators are exempt from this limit and the next two, but not from the limits of the organization. */
   user_groups_per_user: ofUser(200, 'user groups', CREATED),
   channels_per_user: ofUser(1_000, 'channels', CREATED),
   custom_emoji_per_user: ofUser(500, 'custom emoji', { you: 'that you added', they: 'added' }),
@@ -80,7 +83,7 @@ export const TOTALS = {
     description: 'Maximum number of different emoji in the reactions of a message',
     refusal: 'A message cannot have reactions with more than 100 different emoji',
   },
-  /** Users and groups together. Registration lists the permissions of every channel and group. */
+  /** Counts users and groups together, because a registration response lists the permissions of every channel and group. */
   holders_per_permission: ofEach(1_000, 'permission', 'users and groups', 'name'),
   /** Edits of the content within a minute are stored as one version. Moves are never refused. */
   versions_per_message: ofEach(1_000, 'message', 'earlier versions'),
@@ -116,10 +119,10 @@ export function publishedTotals({ queuesPerUser }: { readonly queuesPerUser: num
 }
 
 /**
- * Checks a limit. Call it inside the transaction that adds, under a lock that every such transaction takes (for the
- * things of one user, the lock of the user's row). Concurrent transactions then cannot exceed the limit.
+ * Checks a limit. Call it inside the transaction that adds, under a lock that every such transaction takes (for objects of one
+ * user, the lock of the user's row). Concurrent transactions then cannot exceed the limit.
  *
- * @param held Amount, including what is being added.
+ * @param held Number or total length after the addition.
  * @throws TotalReachedError if `held` is over the limit.
  */
 export function requireWithin(name: TotalName, held: number): void {

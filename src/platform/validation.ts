@@ -58,7 +58,7 @@ function shown(key: string): string {
   return key.length > SHOWN_KEY_LENGTH ? `${key.slice(0, SHOWN_KEY_LENGTH)}…` : key;
 }
 
-/** Returns whether the key was not sent: JSON has no `undefined`. */
+/** Returns whether a key was not sent. Its value is then undefined, which JSON cannot contain. */
 function isMissing(issue: Issue): boolean {
   return issue.path.length > 0 && issue.input === undefined;
 }

@@ -1,13 +1,13 @@
 import type { Writable } from 'node:stream';
 import { inTimeSlices, type SlicedWork } from './time-slices.ts';
 
-/** Up to this number, connections are flushed immediately. */
+/** Maximum number of connections that are flushed immediately, without the queue. */
 const FEW = 64;
 /** Number of flushes between two readings of the clock. A reading takes as long as a tenth of a flush. */
 const WRITES_PER_STEP = 16;
 /**
- * Bounds of the queue: connections, bytes and time. If a bound is reached, connections are flushed before further events are
- * delivered.
+ * Bounds of the queue: number of connections, bytes, and milliseconds. If a bound is reached, the queued connections are
+ * flushed before further events are delivered.
  */
 const MANY = 8_192;
 const MANY_BYTES = 8 * 1024 * 1024;
@@ -25,7 +25,7 @@ class Held implements SlicedWork {
   /** Callbacks that run when the connection is flushed. */
   readonly #afterwards = new Map<Writable, (() => void)[]>();
   #last: Writable | undefined;
-  /** Approximate: without the bytes that are added to connections already in the queue. */
+  /** Approximate number of queued bytes. Bytes that are added to connections already in the queue are not counted. */
   #bytes = 0;
   /** Whether a bound was reached. Stays true until the queue is empty. */
   #isFull = false;
@@ -77,13 +77,13 @@ class Held implements SlicedWork {
 const held = new Held();
 
 /**
- * Holds the bytes that are written to a connection during the current task of the event loop, and flushes them as one
- * write after it. If there are many connections, they are flushed in time slices, after the frames for all of them are
- * encoded. Bytes that are added to a waiting connection are flushed with the rest.
+ * Holds the bytes that are written to a connection during the current task of the event loop, and flushes them as one write
+ * after it. If there are many connections, they are flushed in time slices, after the frames for all of them are encoded. Bytes
+ * that are added to a waiting connection are flushed with the rest.
  *
- * One event for a thousand connections then becomes a thousand consecutive writes. This is faster than encoding the
- * next frame between two writes: twice as fast with two cores, where reading processes would fall asleep in between.
- * Order is kept: later bytes for the connection follow the held ones.
+ * One event for a thousand connections then becomes a thousand consecutive writes. This is faster than encoding the next frame
+ * between two writes: twice as fast with two cores, where reading processes would sleep in between. The bytes of a connection
+ * keep their order.
  */
 export function writeTogether(connection: Writable): void {
   if (written.has(connection) || held.has(connection)) return;
@@ -101,7 +101,10 @@ export function whenWritten(call: () => void): void {
   setImmediate(() => held.whenWritten(call));
 }
 
-/** Flushes a few connections immediately, so that they do not wait for a large fan-out; more are queued. */
+/**
+ * Flushes the connections of the current task. Up to `FEW` are flushed immediately, and do not wait for a large fan-out; more
+ * are queued.
+ */
 function settle(): void {
   if (written.size <= FEW) for (const connection of written.keys()) letGo(connection);
   else {

@@ -26,7 +26,7 @@ export const GROUP_PERMISSION_NAMES = Object.keys(GROUP_PERMISSIONS) as readonly
 /** The fields of a group that determine its permissions. */
 export type Governed = Pick<UserGroup, 'permissions' | 'creatorId' | 'isSystem'>;
 
-/** Returns the holders of the permission in the group: the stored value, or the default. There are none for a role group. */
+/** Returns the holders of the permission in the group: the stored value, or the default. Role groups have no holders. */
 export function groupPermission(groups: SystemGroups, group: Governed, name: GroupPermissionName): GroupSetting {
   if (group.isSystem) return roleGroup(groups, 'role:nobody');
   // The database holds an object in this column.
@@ -49,7 +49,7 @@ export function wirePermissions(groups: SystemGroups, group: Governed): Record<G
   return Object.fromEntries(entries) as Record<GroupPermissionName, WireGroupSetting>;
 }
 
-/** Returns the value of the column after `settings` are set in a group: only the differences from the defaults. */
+/** Returns the permissions to store after `settings` are applied to a group: only those that differ from the defaults. */
 export function toStoredPermissions(
   groups: SystemGroups,
   group: Governed,
@@ -63,7 +63,7 @@ export function toStoredPermissions(
   return Object.fromEntries(stored);
 }
 
-/** Whether the user holds the permission in the group. */
+/** Returns whether the user holds the permission in the group. */
 export function holdsInGroup(
   { person, groups, now }: ChannelActor,
   group: Governed,
@@ -73,6 +73,6 @@ export function holdsInGroup(
   return isInGroup(groups, person, groupPermission(groups, group, name), now, { guests });
 }
 
-/** Whether the user can change everything about the group. */
+/** Returns whether the user can change everything about the group. False for role groups. */
 export const managesGroup = (actor: ChannelActor, group: Governed): boolean =>
   !group.isSystem && (mayInRealm(actor, 'can_manage_all_groups') || holdsInGroup(actor, group, 'can_manage_group'));

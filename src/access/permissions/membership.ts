@@ -4,7 +4,7 @@ import type { Viewer } from '../context.ts';
 import { realmSetting } from '../realm-settings.ts';
 import type { GroupSetting, SystemGroupName, SystemGroups } from './system-groups.ts';
 
-/** The groups other than role groups that a user is in, as stored in the user's row. */
+/** The groups of a user that are not role groups, as stored in the user's row. */
 export type Memberships = Pick<User, 'groupIds' | 'fullMemberGroupIds'>;
 
 /** The data that membership depends on. A `Viewer` contains it. */
@@ -13,11 +13,11 @@ export type Person = Pick<Viewer, 'id' | 'role' | 'realm'> & {
 };
 
 /**
- * Whether the user holds the permission, either directly or as a member of one of its groups at any depth.
+ * Returns whether the user holds the permission, either directly or as a member of one of its groups at any depth.
  *
  * @param now The current time, for the waiting period of full members.
- * @param guests Whether everyone can hold the permission. Only then can a guest hold it by name or by a group. Otherwise a
- *   guest holds it only if everyone does.
+ * @param guests Whether the permission can be given to everyone. If so, a guest can also hold it directly or by another group.
+ * Otherwise a guest holds it only if it is given to everyone.
  */
 export function isInGroup(
   groups: SystemGroups,
@@ -32,7 +32,7 @@ export function isInGroup(
 
 const isEveryone = (name: SystemGroupName | undefined) => name === 'role:everyone' || name === 'role:internet';
 
-/** Whether the user is in a group. The only place that decides this. */
+/** Returns whether the user is in a group, at any depth. */
 function isMember(groups: SystemGroups, person: Person, groupId: number, now: Date): boolean {
   const name = groups.name(groupId);
   if (name !== undefined) return isInSystemGroup(person, name, now);
@@ -50,7 +50,7 @@ export function groupIdsOf(person: Person, now: Date): readonly number[] {
   return [...groupIds, ...fullMemberGroupIds];
 }
 
-/** Whether the user's role puts them into the group, directly or through groups within it. */
+/** Returns whether the user's role makes them a member of a role group, directly or through groups within it. */
 export function isInSystemGroup(person: Person, name: SystemGroupName, now: Date): boolean {
   switch (name) {
     case 'role:internet':
@@ -74,7 +74,7 @@ export function isInSystemGroup(person: Person, name: SystemGroupName, now: Date
 const isPastWaitingPeriod = ({ realm, user }: Person, now: Date): boolean =>
   user.joinedAt.getTime() <= fullMemberSince(realm, now).getTime();
 
-/** Returns the latest time at which a full member (as of `now`) can have joined. */
+/** Returns the time until which a member must have joined to be a full member at `now`. */
 export function fullMemberSince(realm: Pick<Realm, 'settings'>, now: Date): Date {
   return new Date(now.getTime() - realmSetting(realm, 'waiting_period_threshold') * 86_400_000);
 }

@@ -18,16 +18,16 @@ interface RegroupedRow extends Memberships, Pick<Regrouped, 'id' | 'role' | 'joi
   readonly oldFullMemberGroupIds: number[];
 }
 
-/** The role groups whose members follow from the role, with the lowest role in each. */
+/** SQL rows of the role groups that have members, each with the lowest role in the group. */
 const REACH = Prisma.raw([...ROLE_REACH].map(([name, role]) => `('${name}', ${role})`).join(', '));
 
 /**
  * Updates the groups that each user's row stores to match members, subgroups and roles.
  *
- * Must be called inside a change of any of these that locks the organization's row, after the change. Deactivated groups and
- * users are included, so that they are unchanged when reactivated.
+ * Call it after a change of members, subgroups or roles, in the same transaction, which must hold the lock of the
+ * organization's row. Deactivated groups and users are included, so that they are up to date when reactivated.
  *
- * @param userIds The users that the change can affect; absent: all users.
+ * @param userIds The users that the change can affect. Null: all users.
  * @returns The users whose groups have changed.
  */
 export async function refreshMemberships(

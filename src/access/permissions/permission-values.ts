@@ -12,7 +12,7 @@ import {
   type WireGroupSetting,
 } from './system-groups.ts';
 
-/** The role groups that can hold a permission. No permission can be given to the whole Internet. */
+/** Rule for the groups that can hold a permission. `role:internet` cannot hold any permission. */
 export interface GroupRule {
   /** Whether the role group of all users, including guests, can hold the permission. */
   readonly everyone: boolean;
@@ -37,7 +37,8 @@ export interface GroupSettingEdit {
 export type GroupSettingEdits<N extends string> = Partial<Record<N, GroupSettingEdit>>;
 
 /**
- * Returns permissions that a client sent, in the stored form: in order, each id once, an empty set as the empty role group.
+ * Returns permissions that a client sent, in the stored form: ids ascending, each id once, an empty set as the empty role
+ * group.
  *
  * @param rules The rule of each permission, by its name on the wire.
  * @throws BadRequestError if a user or group does not exist or is deactivated, or if a role group cannot hold the permission.
@@ -89,9 +90,9 @@ export async function changedGroupSettings<N extends string>(
 }
 
 /**
- * Returns the value that a client gave, in the stored form.
+ * Converts a value from a client to the stored form.
  *
- * @throws TotalReachedError for more users and groups than a permission can name.
+ * @throws TotalReachedError if the value has more users and groups than a permission can have.
  */
 function canonical(groups: SystemGroups, value: WireGroupSetting): GroupSetting {
   const { direct_members: members, direct_subgroups: ids } =
@@ -114,9 +115,9 @@ async function requireUsers(tx: Tx, realmId: number, ids: ReadonlySet<number>): 
 }
 
 /**
- * Requires that all groups exist in the organization and are active.
+ * Checks that all groups exist in the organization and are active.
  *
- * @throws BadRequestError if one does not, or is deactivated.
+ * @throws BadRequestError if a group does not exist or is deactivated.
  */
 export async function requireGroups(tx: Tx, realmId: number, ids: ReadonlySet<number>): Promise<void> {
   if (ids.size === 0) return;
@@ -147,7 +148,7 @@ function requireAllowed(
   if (refused !== undefined) throw new BadRequestError(`'${name}' setting cannot be set to '${refused}' group.`);
 }
 
-/** Whether both values name the same users and groups. Both must be in the stored form. */
+/** Returns whether two values have the same users and groups. Both must be in the stored form. */
 export function isSameSetting(a: GroupSetting, b: GroupSetting): boolean {
   return a.members.join() === b.members.join() && a.groups.join() === b.groups.join();
 }

@@ -4,7 +4,7 @@ import { isInGroup, type Person } from './membership.ts';
 import type { GroupReader } from './system-groups.ts';
 import { type SystemGroups, systemGroups } from './system-groups.ts';
 
-/** The acting user, with the data that decides permissions besides the channel itself. */
+/** The acting user, with the role groups and the current time, on which every check of a permission depends. */
 export interface ChannelActor {
   readonly person: Person;
   readonly groups: SystemGroups;
@@ -18,13 +18,13 @@ export async function channelActor(db: GroupReader, person: Person, now: Date): 
 
 export const insufficientPermission = (): BadRequestError => new BadRequestError('Insufficient permission');
 
-/** Whether the user holds one of the organization's permissions. */
+/** Returns whether the user holds a permission of the organization. */
 export function mayInRealm({ person, groups, now }: ChannelActor, name: RealmGroupSettingName): boolean {
   const { everyone: guests } = REALM_GROUP_SETTINGS[name];
   return isInGroup(groups, person, realmGroupSetting(groups, person.realm, name), now, { guests });
 }
 
-/** @throws BadRequestError unless the user holds the organization's permission. */
+/** Checks that the user holds a permission of the organization. @throws BadRequestError if the user does not. */
 export function requireInRealm(channelActor: ChannelActor, name: RealmGroupSettingName): void {
   if (!mayInRealm(channelActor, name)) throw insufficientPermission();
 }

@@ -12,7 +12,7 @@ export type SystemGroupName =
   | 'role:owners'
   | 'role:nobody';
 
-/** The role groups and their descriptions. Every group except the last is part of the one before it. */
+/** The role groups and their descriptions, widest first. Each group contains the next one, except the empty `role:nobody`. */
 export const SYSTEM_GROUPS: readonly { readonly name: SystemGroupName; readonly description: string }[] = [
   { name: 'role:internet', description: 'Everyone on the Internet' },
   { name: 'role:everyone', description: 'Everyone in this organization, including guests' },
@@ -25,7 +25,8 @@ export const SYSTEM_GROUPS: readonly { readonly name: SystemGroupName; readonly 
 ];
 
 /**
- * The role groups that have members, with the lowest role in each. All users with that role or more rights are in the group.
+ * The role groups that have members, with the lowest role in each. All users with that role, or with a role with more rights,
+ * are in the group.
  */
 export const ROLE_REACH: ReadonlyMap<SystemGroupName, number> = new Map<SystemGroupName, number>([
   ['role:internet', GUEST],
@@ -38,7 +39,7 @@ export const ROLE_REACH: ReadonlyMap<SystemGroupName, number> = new Map<SystemGr
   ['role:owners', OWNER],
 ]);
 
-/** The role group of each role. */
+/** The role group that belongs to each role. */
 export const GROUP_OF_ROLE: ReadonlyMap<number, SystemGroupName> = new Map<number, SystemGroupName>([
   [OWNER, 'role:owners'],
   [ADMINISTRATOR, 'role:administrators'],
@@ -67,7 +68,7 @@ export interface GroupReader {
   readonly userGroup: Pick<Prisma.TransactionClient['userGroup'], 'findMany'>;
 }
 
-/** By client, so that two services in one process never share ids. The entries of a transaction live as long as its client. */
+/** Cached role groups by client, so that two services in one process never share ids. Transactions have their own clients. */
 const known = new WeakMap<GroupReader, Map<number, Promise<SystemGroups>>>();
 
 /** Returns the organization's role groups. Reads them once per client, that is, once per process or transaction. */
@@ -120,15 +121,15 @@ export type WireGroupSetting =
   | number
   | { readonly direct_members: readonly number[]; readonly direct_subgroups: readonly number[] };
 
-/** Returns the setting that names one role group. */
+/** Returns the stored form of a permission whose only holder is a role group. */
 export const roleGroup = (groups: SystemGroups, name: SystemGroupName): GroupSetting => ({
   members: [],
   groups: [groups.id(name)],
 });
 
 /**
- * Returns the wire format: an integer for one group, an object for any other set, the id of the empty role group for no
- * holders.
+ * Converts the holders of a permission to the wire format: the group's id for a single group, the id of `role:nobody` for no
+ * holders, an object otherwise.
  */
 export function toWireGroupSetting(groups: SystemGroups, { members, groups: ids }: GroupSetting): WireGroupSetting {
   const [only] = ids;

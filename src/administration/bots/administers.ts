@@ -1,7 +1,7 @@
 import type { User } from '../../generated/prisma/client.ts';
 import { isAdministrator, isGuest, isOwner } from '../../platform/roles.ts';
 
-/** Whether a user can administer the bot, by the rules of `accessBot`. */
+/** Returns whether a user can administer the bot, by the rules of `accessBot`. */
 export function administersBot(
   { id, role }: { readonly id: number; readonly role: number },
   bot: Pick<User, 'role' | 'botOwnerId'>,

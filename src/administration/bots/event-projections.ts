@@ -17,7 +17,7 @@ const administered = new EventProjection<KnownBot>('User', identity, {
   databaseId,
   bot: { facts: botFacts, of: (bot) => (bot.isAdministered === true ? bot : null) },
 });
-/** Event projection for an event in which another setting of the bot changed. */
+/** Event projection for a change of a bot setting other than `hearsAllPublicChannels`. */
 const administeredReference = new EventProjection<KnownBot>('User', identity, {
   databaseId,
   bot: { facts: botReference, of: (bot) => (bot.isAdministered === true ? bot.id : null) },

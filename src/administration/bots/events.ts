@@ -15,17 +15,17 @@ type Subject = Pick<User, 'id' | 'role' | 'botOwnerId'>;
 
 interface Payload {
   readonly bot: { readonly user_id: number } & Partial<WireDefaults>;
-  /** Absent in events of previous versions. */
+  /** Role and owner of the bot. Absent in events of previous versions. */
   readonly subject?: Pick<User, 'role' | 'botOwnerId'>;
 }
 
-/** A bot in an event projection, with whether the recipient can administer it. */
+/** Event projection of a bot: its id, the changed value, and whether the recipient can administer the bot. */
 export interface KnownBot {
   readonly id: number;
   readonly hearsAllPublicChannels: boolean | undefined;
   /**
-   * Undefined if the event does not contain it. Administrators also receive events of bots that only owners can
-   * administer.
+   * Undefined if the event does not contain the role and owner of the bot. Administrators also receive events of bots that only
+   * owners can administer.
    */
   readonly isAdministered: boolean | undefined;
 }

@@ -46,7 +46,7 @@ const Bot = builder.objectRef<BotRow>('Bot');
 
 builder.node(Bot, {
   description: 'Properties of a bot that only users who can administer it can see.',
-  // The id of the bot's user.
+  // A `Bot` has the same number as its user.
   id: { resolve: ({ id }) => id },
   fields: (t) => ({
     apiKey: t.string({

@@ -21,27 +21,27 @@ import { readWireBots } from './wire.ts';
 export const administratorsOf = ({ botOwnerId }: Pick<User, 'botOwnerId'>): Audience =>
   either(roleAtMost(ADMINISTRATOR), users(botOwnerId === null ? [] : [botOwnerId]));
 
-/** Sends the data of a new bot that only its administrators can see. */
+/** Emits the event with the data of a new bot that only its owner and administrators can see. */
 export async function introduceBot(tx: Tx, emit: Emit, bot: User): Promise<void> {
   for (const wire of await readWireBots(tx, bot.realmId, [bot])) emit(botAdded(wire, bot), administratorsOf(bot));
 }
 
 /**
- * Whether the viewer can create generic bots, the only type.
+ * Returns whether the viewer can create bots. Bots themselves cannot.
  *
- * @param actor The viewer.
+ * @param actor The viewer, as an actor for checks of permissions.
  */
 export const mayCreateBots = (actor: ChannelActor, { user }: Ctx['viewer']): boolean =>
   mayInRealm(actor, 'can_create_bots_group') && user.botType === null;
 
-/** @throws BadRequestError unless the viewer can create generic bots, the only type. */
+/** Checks that the viewer can create bots. @throws BadRequestError if the viewer cannot. */
 export async function requireMayCreateBots(tx: Pick<Tx, 'channel' | 'userGroup'>, ctx: Ctx): Promise<void> {
   const { viewer } = ctx;
   if (!mayCreateBots(await channelActor(tx, viewer, ctx.app.now()), viewer)) throw insufficientPermission();
 }
 
 /**
- * Checks that a user can own one more bot. Deactivated bots count, because their owners still receive them. The caller
+ * Checks that a user can own one more bot. Deactivated bots count, because their owners still receive their data. The caller
  * must hold the lock of the organization's row.
  *
  * @throws TotalReachedError if the user would own too many bots.
@@ -68,10 +68,7 @@ export async function requireMayReactivateBot(tx: Tx, ctx: Ctx, bot: User): Prom
   }
 }
 
-/**
- * Gives a bot another owner, and notifies all users concerned. The transaction must hold the lock of the organization's
- * row.
- */
+/** Changes the owner of a bot, and notifies all users. The transaction must hold the lock of the organization's row. */
 export async function giveBotTo(tx: Tx, emit: Emit, bot: User, owner: Pick<User, 'id' | 'role'>): Promise<void> {
   const { id, realmId, botOwnerId } = bot;
   const former =
@@ -85,8 +82,8 @@ export async function giveBotTo(tx: Tx, emit: Emit, bot: User, owner: Pick<User,
 }
 
 /**
- * Sends a user who becomes an administrator the bots of other owners. If the user is no longer an administrator, removes these
- * bots.
+ * Notifies a user whose role changed about the bots of other owners. A new administrator receives `botAdded` for each bot, a
+ * former administrator `botLost`.
  */
 export async function botsAfterRoleChange(
   tx: Tx,

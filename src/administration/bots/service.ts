@@ -26,12 +26,12 @@ export interface NewBot {
   readonly fullName: string;
   /** First part of the bot's address: "<shortName>-bot@<domain>". */
   readonly shortName: string;
-  /** If absent, 1 (generic). */
+  /** Type of the bot. Absent: 1 (generic), the only supported type. */
   readonly type?: number | undefined;
   readonly defaults?: DefaultsEdit | undefined;
-  /** PNG, JPEG, WebP or GIF, at most 5 MiB. */
+  /** Avatar: a PNG, JPEG, WebP or GIF file of at most 5 MiB. */
   readonly avatar?: Uint8Array | undefined;
-  /** The viewer's own password. */
+  /** The viewer's own password, as proof of identity. */
   readonly currentPassword?: string | undefined;
 }
 
@@ -120,7 +120,7 @@ async function surroundingsOf(tx: Tx, bot: User): Promise<BotSurroundings> {
 /** Fields of a bot to change. Absent fields stay unchanged. */
 export interface BotEdit {
   readonly fullName?: string | undefined;
-  /** One of `ROLES`. */
+  /** New role of the bot, one of `ROLES`. */
   readonly role?: number | undefined;
   readonly ownerId?: number | undefined;
   readonly defaults?: DefaultsEdit | undefined;
@@ -186,7 +186,7 @@ async function requireOwnerToBe(tx: Tx, { realmId }: Ctx, ownerId: number): Prom
 }
 
 /**
- * Deactivates a bot. A deactivated bot stays unchanged.
+ * Deactivates a bot, and returns it. Does nothing if the bot is already deactivated.
  *
  * @throws BadRequestError, UnauthorizedPrincipalError as in `accessBot`.
  */

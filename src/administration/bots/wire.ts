@@ -20,7 +20,7 @@ export interface WireBot extends WireDefaults {
 
 export type BotDefaults = Pick<User, 'defaultSendingChannelId' | 'defaultEventsChannelId' | 'defaultAllPublicChannels'>;
 
-/** Reads the names of the bots' default channels. Runs one query, regardless of the number of bots. */
+/** Returns a function that maps the id of a default channel of the bots to its name. Reads all names with one query. */
 export async function channelNames(
   db: Pick<Tx, 'channel'>,
   realmId: number,

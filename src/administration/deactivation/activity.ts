@@ -43,9 +43,7 @@ export async function deactivate(
   emit(accessRevoked(id), noRecipients());
 }
 
-/**
- * Reactivates a deactivated user, and notifies all users. The transaction must hold the lock of the organization's row.
- */
+/** Reactivates a deactivated user, and notifies all users. The transaction must hold the lock of the organization's row. */
 export async function reactivate(
   tx: Tx,
   emit: Emit,

@@ -19,7 +19,7 @@ import { ERASED_NAME } from './scrub-log.ts';
 
 /** Data of a deactivated user to delete. */
 export interface Erasure {
-  /** Name, address, image, status, profile and settings, and everything that only the user could read. */
+  /** Whether to erase name, address, image, status, profile and settings, and everything that only the user could read. */
   readonly profile?: boolean | undefined;
   readonly publicChannelMessages?: boolean | undefined;
   readonly privateChannelMessages?: boolean | undefined;
@@ -65,7 +65,8 @@ export async function eraseProfile(
 }
 
 /**
- * Deletes everything that only the user could read, also from the event log. The deactivation ends the user's clients.
+ * Deletes everything that only the user could read, also from the event log. No events are emitted for the deleted rows,
+ * because the deactivation disconnects the user's clients.
  */
 async function eraseOwnRows(
   tx: Tx,
@@ -97,7 +98,7 @@ async function eraseOwnRows(
 /** A message that is pending deletion. */
 export interface Doomed {
   readonly id: number;
-  /** Null for a direct message. */
+  /** Channel of the message. Null for a direct message. */
   readonly channelId: number | null;
 }
 
@@ -133,7 +134,7 @@ export async function eraseDeletedMessages(
   await eraseCopies(tx, emit, realmId, copies);
 }
 
-/** Returns the conditions on the channel `c` of a message, any of which selects it. */
+/** Returns SQL conditions on the channel `c` of a message. A message is to be erased if any of them is true. */
 const classesOf = (
   { publicChannelMessages, privateChannelMessages, directMessages }: Erasure,
   channelId: Prisma.Sql,

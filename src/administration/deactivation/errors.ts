@@ -1,6 +1,8 @@
 import { defineError } from '../../platform/errors.ts';
 
-/** The viewer cannot be deactivated as the last user or the only owner. `entity` states which of the two applies. */
+/**
+ * The error if the viewer cannot be deactivated: `entity` is "user" for the last user, "organization owner" for the last owner.
+ */
 export class CannotDeactivateLastUserError extends defineError(
   'CANNOT_DEACTIVATE_LAST_USER',
   (entity: 'organization owner' | 'user') => ({

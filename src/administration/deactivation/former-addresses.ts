@@ -31,8 +31,8 @@ export async function readFormerAddresses(
 }
 
 /**
- * Returns the addresses in the event log. User events are sent to all users, so the index by role excludes most of the
- * log.
+ * Returns the user's addresses in the event log. Events about users have a `max_role`, so the index by role excludes most of
+ * the log.
  */
 async function loggedAddresses(db: SqlClient, realmId: number, userId: number): Promise<string[]> {
   const rows = await db.$queryRaw<{ address: string }[]>`
@@ -52,7 +52,8 @@ async function wantedAddresses(db: SqlClient, realmId: number, userId: number): 
 }
 
 /**
- * Adds the addresses at which users were notified of a change to one of `addresses`. Emails are kept longer than events.
+ * Adds earlier addresses: those to which an email about a change to one of `addresses` was sent. Repeats this for each added
+ * address. Emails are stored longer than events.
  */
 async function addPredecessors(db: SqlClient, realmId: number, addresses: Set<string>): Promise<void> {
   for (let added = [...addresses]; added.length > 0; ) {

@@ -95,7 +95,7 @@ const aboutAny = (users: readonly Scrubbed[]): string =>
 
 const addressesOf = ({ email, formerAddresses }: Scrubbed): string[] => [email.toLowerCase(), ...formerAddresses];
 
-/** Returns a payload that contains only the ids of the users. */
+/** Returns a copy of a payload without the names, addresses and other data of the users. Their ids stay. */
 export function withoutPersons(payload: unknown, users: readonly Scrubbed[]): unknown {
   if (typeof payload === 'string') return withoutAddress(payload, users);
   if (Array.isArray(payload)) return payload.map((item) => withoutPersons(item, users));

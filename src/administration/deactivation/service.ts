@@ -26,14 +26,15 @@ import { type Scrubbed, scrubLog, scrubRest } from './scrub-log.ts';
 const MAX_COMMENT_LENGTH = 2000;
 
 /**
- * Messages deleted per transaction. Some users have sent hundreds of thousands, and other changes must not wait for all.
+ * Maximum number of messages that are deleted in one transaction. Some users have sent hundreds of thousands, and other changes
+ * must not wait for all of them.
  */
 const BATCH = 200;
 
 /** Options of a deactivation. */
 export interface Deactivation {
   readonly erasure?: Erasure | undefined;
-  /** If given, the user is notified by email, with this text unless it is empty. Null or absent: no email. */
+  /** Text of the email that notifies the user. If empty, the email has no comment. Null or absent: no email is sent. */
   readonly comment?: string | null | undefined;
 }
 
@@ -79,9 +80,9 @@ export async function deactivateViewer(ctx: Ctx): Promise<User> {
 }
 
 /**
- * Deactivates one bot. A deactivated bot stays unchanged.
+ * Deactivates one bot, and returns it. Does nothing if the bot is already deactivated.
  *
- * @param access Returns the bot, or throws.
+ * @param access Returns the bot, or throws if the viewer cannot deactivate it.
  */
 export function deactivateBotOf(ctx: Ctx, access: Access): Promise<User> {
   return leave(ctx, {}, access);
@@ -97,7 +98,7 @@ async function requireDeactivatable(tx: Tx, { realmId, viewer }: Ctx, userId: nu
 }
 
 /**
- * Returns the error if the viewer cannot deactivate a person. Undefined if they can.
+ * Returns the error if the viewer cannot deactivate a person. Undefined if the viewer can.
  *
  * @param otherOwners Number of other active owners. Used only if the person is an owner.
  */
@@ -128,13 +129,14 @@ const countOthers = (tx: Tx, { id, realmId }: User, role?: number): Promise<numb
 export const countOwners = ({ app, realmId }: Ctx): Promise<number> =>
   app.db.user.count({ where: active(realmId, OWNER) });
 
-/** Returns the user to deactivate, or throws. Called in the transaction, with the current organization and viewer. */
+/** A function that returns the user to deactivate, or throws. Called in the transaction, with the current viewer. */
 type Access = (tx: Tx, now: Ctx) => Promise<User>;
 
 /**
  * Deactivates the user that `access` returns, and their bots.
  *
- * @param comment Null if no email is to be sent.
+ * @param comment Text of the email that notifies the user. Null: no email is sent.
+ * @returns The user after the change.
  */
 const leave = (ctx: Ctx, erasure: Erasure, access: Access, comment: string | null = null): Promise<User> =>
   changing(() => leaveInSteps(ctx, erasure, access, comment));
@@ -172,7 +174,7 @@ async function leaveInSteps(ctx: Ctx, erasure: Erasure, access: Access, comment:
     if (left.length === 0) return user;
     if (scrubsBefore && former === undefined) {
       const addresses = await readFormerAddresses(app.db, realmId, left);
-      // If this is interrupted after the log is scrubbed, a repetition no longer finds these addresses there.
+      // Emails are erased first: after the log is scrubbed, a repeated request no longer finds these addresses in it.
       await transact(ctx, (tx) => eraseMail(tx, realmId, [...addresses.values()].flat()));
       former = addresses;
     }
@@ -187,7 +189,7 @@ const toScrub = (users: readonly User[], former: FormerAddresses): Scrubbed[] =>
 const botsOf = (tx: Tx, { id, realmId }: User): Promise<User[]> =>
   tx.user.findMany({ where: { realmId, botOwnerId: id, isActive: true }, orderBy: { id: 'asc' } });
 
-/** Returns at most one message more than a batch, which is enough to detect that there are too many. */
+/** Returns messages that are pending deletion, at most `BATCH + 1`: enough to detect that there are too many. */
 async function messagesOfAll(tx: Tx, leaving: readonly User[], erasure: Erasure) {
   const doomed: Awaited<ReturnType<typeof messagesToErase>> = [];
   for (const one of leaving) {

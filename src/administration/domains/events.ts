@@ -22,7 +22,7 @@ export const realmDomainChanged = domainEvent('change');
 
 interface RemovedPayload {
   readonly domain: string;
-  /** Absent in events of previous versions. */
+  /** Id of the domain. Absent in events of previous versions. */
   readonly id?: number;
 }
 

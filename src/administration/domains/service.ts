@@ -121,7 +121,10 @@ async function findDomain(tx: Tx, { realmId }: Ctx, domain: string): Promise<Rea
   return found;
 }
 
-/** @throws BadRequestError if the organization accepts only addresses of its domains, and the address is of another domain. */
+/**
+ * Checks that the organization accepts an email address. @throws BadRequestError if it accepts only addresses of its domains,
+ * and the address is of another domain or contains "+".
+ */
 export async function requireAllowedAddress(
   db: Pick<Tx, 'realmDomain'>,
   realm: Pick<Realm, 'id' | 'settings'>,

@@ -13,7 +13,7 @@ export function toWire({ domain, allowSubdomains }: RealmDomain): WireRealmDomai
 
 /** A domain in the payload of its events. */
 export interface DomainSnapshot extends WireRealmDomain {
-  /** Absent in events of previous versions. */
+  /** Id of the domain. Absent in events of previous versions. */
   readonly id?: number;
 }
 

@@ -27,10 +27,10 @@ export async function changeAddress(tx: Tx, emit: Emit, user: User, newEmail: st
 }
 
 /**
- * Validates the new email address that the viewer assigns to another user.
+ * Validates the new email address that the viewer assigns to another user, and returns it without surrounding spaces.
  *
  * @throws BadRequestError if the viewer is not allowed to change the addresses of users, or if email cannot be sent to the
- *   address.
+ * address.
  */
 export function requireNewEmail({ viewer }: Ctx, newEmail: string): string {
   if (!viewer.user.canChangeUserEmails) throw new BadRequestError('User not authorized to change user emails');
@@ -63,7 +63,7 @@ export const tellOldAddress = (tx: Tx, realm: Realm, user: User, newEmail: strin
     happened: addressChanged(newEmail),
   });
 
-/** Returns the sentence that names the new address in the email to the previous one. */
+/** Returns the sentence with the new address, in the email to the previous address. */
 export const addressChanged = (newEmail: string): string => `your email address was changed to ${newEmail}.`;
 
 /**

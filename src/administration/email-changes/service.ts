@@ -24,22 +24,22 @@ const LINK_MS = 86_400_000;
 /** Path of the page to which a confirmation link leads. */
 export const CONFIRMATION_PATH = '/confirm-email';
 
-/** An address that the viewer can use after they have shown that they receive its email. */
+/** An address that the viewer has requested, and must confirm by a link in an email to the address. */
 export interface WantedAddress {
   readonly newEmail: string;
-  /** 256 random bits as base64url. The email contains them; the database stores only a hash. */
+  /** Token in the link: 256 random bits as base64url. The email contains the token; the database stores only a hash. */
   readonly token: string;
-  /** Whether a user who hides their address from the viewer has it. Only that user may be notified of this. */
+  /** Whether another user, who hides their address from the viewer, has this address. Only that user may be notified. */
   readonly isTaken: boolean;
 }
 
 /**
- * Checks the address that the viewer requests. An address that its user hides from the viewer is treated as unused. Only the
- * email to this address says that it is in use.
+ * Checks the address that the viewer requests. An address that another user hides from the viewer is treated as unused. Only
+ * the email to this address says that it is in use.
  *
  * @returns Undefined if the viewer already has the address.
- * @throws BadRequestError if only administrators can change addresses, or the organization does not accept this one.
- * @throws BadRequestError if a user whose address the viewer can see has it.
+ * @throws BadRequestError if only administrators can change addresses, or the organization does not accept the address.
+ * @throws BadRequestError if the address belongs to a user whose address the viewer can see.
  * @throws RateLimitHitError after 2 attempts within an hour, or 5 within a day.
  */
 export async function requireWantedAddress(ctx: Ctx, email: string): Promise<WantedAddress | undefined> {
@@ -48,7 +48,7 @@ export async function requireWantedAddress(ctx: Ctx, email: string): Promise<Wan
   if (newEmail === viewer.user.email) return undefined;
   requireMayChange(viewer.realm, viewer);
   await requireAllowedAddress(app.db, viewer.realm, newEmail);
-  // Counted first, because the next check shows whether an address is in use.
+  // The attempt is counted first, because the next check reveals whether an address is in use.
   await countAttempt(app, viewer.id);
   const holder = await findUserByEmail(app.db, realmId, newEmail);
   const isTaken = holder !== null && holder.id !== viewer.id;
@@ -63,8 +63,8 @@ function requireMayChange(realm: Realm, { role }: Pick<User, 'role'>): void {
 }
 
 /**
- * Sends the link to the new address, or an email without a link if another user has it. Earlier links become invalid. The
- * transaction must hold the lock of the viewer's row.
+ * Sends the link to the new address, or an email without a link if another user has the address. Earlier links become invalid.
+ * The transaction must hold the lock of the viewer's row.
  */
 export async function sendConfirmation(tx: Tx, ctx: Ctx, { newEmail, token, isTaken }: WantedAddress): Promise<void> {
   const { app, realmId, viewer } = ctx;
@@ -106,14 +106,14 @@ If you did not request this, ignore this email. The address is then not used.
 }
 
 /**
- * Changes a user's address to the one that a confirmation link was sent to. A link can be used once, while the address is
- * free. Notifies the user at the previous address.
+ * Changes a user's address to the one that a confirmation link was sent to. A link can be used once, while no other user has
+ * the address. Notifies the user at the previous address.
  *
- * @param token From the link.
+ * @param token Token in the link.
  * @returns The user after the change.
  * @throws NonexistentSubdomainError at the server's own domain, if it has no organization.
  * @throws BadRequestError if the link was used, has expired or is invalid.
- * @throws BadRequestError if the address is taken or no longer allowed.
+ * @throws BadRequestError if the address is in use or no longer allowed.
  * @throws RealmDeactivatedError, UserDeactivatedError if the user can no longer sign in.
  */
 export async function confirmEmailChange({ app, realm }: RequestCtx, token: string): Promise<User> {

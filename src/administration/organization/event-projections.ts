@@ -9,7 +9,7 @@ export interface KnownOrganization {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The values that event projections contain. Permissions and channels are not visible to all users, so they are read. */
+/** Names of the values in event projections. Not all users can see permissions and channels, so these are read on delivery. */
 const SHOWN = new Set<string>([
   ...['name', 'description', 'rendered_description'],
   ...Object.entries<Setting<unknown>>(withEffect(REALM_SETTINGS)).flatMap(([name, { names }]) => (names ? [] : [name])),
@@ -32,8 +32,8 @@ const byNames = new Map<string, EventProjection<KnownOrganization>>([['', nothin
 const MAX_KEPT = 1000;
 
 /**
- * Returns the event projection of the organization with the changed values. It is empty if the event does not contain the
- * id.
+ * Returns the event projection of the organization with the changed values. The projection has no values if the event does not
+ * contain the organization's id.
  */
 export function projectionOf({ facts: { known } }: { readonly facts: { readonly known: KnownOrganization | null } }) {
   const names = Object.keys(known?.data ?? {}).filter((name) => SHOWN.has(name));

@@ -10,9 +10,9 @@ interface WirePermissionRule {
   readonly allow_internet_group: boolean;
   readonly allow_nobody_group: boolean;
   readonly allow_everyone_group: boolean;
-  /** A role group, or a word for the creator of the object. */
+  /** Initial holder: the name of a role group, or a word for the creator of the object. */
   readonly default_group_name: string;
-  /** Default for role groups. Null unless it is a permission of groups. */
+  /** Holder of the permission in role groups. Null for permissions of channels and of the organization. */
   readonly default_for_system_groups: SystemGroupName | null;
   /** Role groups allowed to hold the permission. Empty: any that the flags permit. */
   readonly allowed_system_groups: readonly SystemGroupName[];
@@ -36,7 +36,7 @@ const toWire = (rules: Rules, creator: string, forRoles: SystemGroupName | null)
     ]),
   );
 
-/** `server_supported_permission_settings`: the permission rules of the organization, channels and groups. */
+/** Value of `server_supported_permission_settings`: the permission rules of the organization, channels and groups. */
 export const PERMISSION_RULES = {
   realm: toWire(REALM_GROUP_SETTINGS, 'creator', null),
   stream: toWire(CHANNEL_PERMISSIONS, 'channel_creator', null),

@@ -76,8 +76,7 @@ export const getServerSettings = endpoint({
 });
 
 /**
- * Returns the response field of a setting. The values of group settings are integers or objects, a changed text is returned as
- * "updated", and a limit can be null.
+ * Returns the schema of a setting in the response. A changed text is returned as "updated", any other setting with its value.
  */
 const settingReply = ({ type, initial }: Setting<unknown>) =>
   (typeof initial === 'string' ? z.literal('updated') : type).optional();

@@ -34,12 +34,12 @@ export interface ServerSettings {
   readonly isIncompatible: boolean;
   /** Limits on the numbers of objects that users can create. */
   readonly totals: WireTotals;
-  /** Null at the server's own domain, if it has no organization. */
+  /** Public data of the organization. Null at the server's own domain, if no organization uses that domain. */
   readonly realm: {
     readonly url: string;
     readonly name: string;
     readonly icon: string;
-    /** HTML. */
+    /** Description of the organization, as HTML. */
     readonly description: string;
     readonly webPublicAccessEnabled: boolean;
   } | null;
@@ -67,7 +67,7 @@ interface ChannelCounter {
   readonly channel: { count(query: { where: object }): Promise<number> };
 }
 
-/** Whether visitors can read without signing in, and at least one channel is open to them. */
+/** Returns whether the organization permits reading without signing in, and has at least one channel for it. */
 async function hasWebPublicAccess(db: ChannelCounter, realm: Realm): Promise<boolean> {
   if (!realmSetting(realm, 'enable_spectator_access')) return false;
   return (await db.channel.count({ where: { realmId: realm.id, isWebPublic: true, isArchived: false } })) > 0;

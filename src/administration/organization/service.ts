@@ -14,9 +14,9 @@ import { checkNewUser, insertUser, insertUsers, type MadeUser, type NewUser } fr
 
 /** Properties of a new organization. */
 export interface NewRealm {
-  /** Lower-case letters, digits and hyphens; "" for the server's own domain. */
+  /** Subdomain of lower-case letters, digits and hyphens; "" for the server's own domain. */
   readonly subdomain: string;
-  /** 1 to 40 characters. */
+  /** Name of the organization, 1 to 40 characters. */
   readonly name: string;
   readonly owner: Omit<NewUser, 'role' | 'canCreateUsers'>;
   /** Other users that are created with the organization. Bots without an owner belong to `owner`. */

@@ -38,9 +38,9 @@ import { realmFields } from './state.ts';
 
 /** Fields of an organization to change. Absent fields stay unchanged. */
 export interface RealmEdit {
-  /** 1 to 40 code points. */
+  /** New name, 1 to 40 code points. */
   readonly name?: string | undefined;
-  /** Flavored Markdown, at most 1,000 code points. */
+  /** New description in Flavored Markdown, at most 1,000 code points. */
   readonly description?: string | undefined;
   /** Settings as sent by the client. The value "unlimited" removes a limit. */
   readonly settings?: Partial<Record<EditableRealmSettingName, unknown>> | undefined;
@@ -116,8 +116,8 @@ function requireRights(ctx: Ctx, { settings, permissions }: RealmEdit): void {
 }
 
 /**
- * Sets settings of the organization as the consequence of another change, and sends the ones that differ to all users.
- * The transaction must hold the lock of the organization's row.
+ * Sets settings of the organization as the consequence of another change, and sends the changed settings to all users. The
+ * transaction must hold the lock of the organization's row.
  */
 export async function setRealmSettings(
   tx: Tx,
@@ -131,9 +131,9 @@ export async function setRealmSettings(
 }
 
 /**
- * Writes the organization, and emits the differences.
+ * Writes the organization, and emits an event with the changed values.
  *
- * @returns The differences, by the names of registration's fields without `realm_`.
+ * @returns The changed values, by the names of registration's fields without `realm_`.
  */
 async function write(
   tx: Tx,

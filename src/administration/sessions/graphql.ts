@@ -55,9 +55,7 @@ const SessionNode = builder.prismaNode('Session', {
 });
 nodeModel('Session', 'Session', visibleTo);
 
-/**
- * Loads the viewer's sessions, of which there are at most 100. One read serves all fields of a document that show the sessions.
- */
+/** Loads the viewer's sessions, at most 100, with one query for all fields of an operation that need them. */
 const ownSessions = perOperation(
   (ctx) =>
     new DataLoader<'own', Session[]>(

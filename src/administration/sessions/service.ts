@@ -23,7 +23,7 @@ export const visibleTo = ({ app, viewer }: Ctx): Prisma.SessionWhereInput => ({
   idleExpiresAt: { gt: app.now() },
 });
 
-/** Whether the viewer is signed in by this session. */
+/** Returns whether the viewer is signed in by this session. */
 export const isCurrent = ({ credential }: Viewer, { id }: Session): boolean =>
   credential?.kind === 'session' && credential.id === id;
 
@@ -31,8 +31,8 @@ export const isCurrent = ({ credential }: Viewer, { id }: Session): boolean =>
  * Signs a browser in with a password. Sets a cookie, which scripts cannot read. Ends the browser's previous session.
  *
  * @param browser Undefined if the transport cannot set cookies.
- * @throws BadRequestError without a browser.
- * @throws CsrfFailedError for a request of another site's page.
+ * @throws BadRequestError if `browser` is undefined.
+ * @throws CsrfFailedError if the request comes from a page of another site.
  * @throws AuthenticationFailedError, RateLimitHitError and others as in `fetchApiKey`.
  */
 export async function signInBrowser(
@@ -47,7 +47,7 @@ export async function signInBrowser(
 }
 
 /**
- * Begins a session of a user who has proved their identity.
+ * Begins a session of a user who has proved their identity. Sets its cookie, and ends the browser's previous session.
  *
  * @throws RealmDeactivatedError, UserDeactivatedError if the account cannot sign in.
  */

@@ -10,7 +10,7 @@ import { type Login, logIn } from './login.ts';
 /** Longest token that is parsed, in bytes. Tokens of identity providers have one or two kilobytes. */
 export const MAX_TOKEN_BYTES = 8 * 1024;
 /**
- * Three parts of base64url and nothing else. Decoders would ignore padding and white space.
+ * Form of a token: three parts of base64url and nothing else. Decoders would ignore padding and white space.
  *
  * @see RFC 7515 2, 3.1
  */
@@ -21,7 +21,7 @@ const CLOCK_SKEW = 60;
 const LAST_DATE = Date.UTC(9999, 0);
 
 /**
- * Returns the API key of the person whose email address a web token contains. Counts as a login.
+ * Returns the API key of the person whose email address a web token contains. Records the first login of an imported user.
  *
  * Key fields in the header (`kid`, `jku`, `x5u`, `jwk`) are ignored: the organization has one key.
  *
@@ -89,12 +89,12 @@ async function verify(app: App, { key, algorithms, issuer, audience, type, once 
   }
 }
 
-/** Returns the signed text. It is valid UTF-8, because it was already parsed. */
+/** Returns the claims of a token as JSON text. The text is valid UTF-8, because it was already parsed. */
 const payloadText = (token: string): string => Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8');
 
 /**
- * Whether an object has two members of the same name. Parsers differ in which one they use, so the issuer may have meant
- * the other one.
+ * Returns whether an object has two members of the same name. Parsers differ in which member they use, so the issuer may have
+ * meant the one that is ignored here.
  *
  * @param json Valid JSON.
  * @see RFC 7519 4

@@ -25,11 +25,11 @@ interface Attempts {
 const attemptsOf = new WeakMap<App['database'], Attempts>();
 
 /**
- * Returns the API key of the person with this address and password. Counts as a login.
+ * Returns the API key of the person with this address and password. Records the first login of an imported user.
  *
- * @throws BadRequestError if one of them contains a null byte.
+ * @throws BadRequestError if the address or the password contains a null byte.
  * @throws AuthenticationFailedError if they match no account with a password. The check takes as long as for an existing
- *   account.
+ * account.
  * @throws RealmDeactivatedError, UserDeactivatedError if they match, but the account cannot sign in.
  * @throws RateLimitHitError after 5 failures for the address within 30 minutes, or if too many requests wait to sign in.
  * @throws NonexistentSubdomainError at the server's own domain, if it has no organization.
@@ -46,7 +46,7 @@ export interface PasswordLogin {
 }
 
 /**
- * Returns the account with this address and password. The account may still be unable to sign in.
+ * Returns the account with this address and password, even if the account is deactivated.
  *
  * @throws The errors of `fetchApiKey`, except those about the state of the account.
  */
@@ -84,7 +84,7 @@ export async function logIn(app: App, account: Account): Promise<Login> {
 }
 
 /**
- * Admits a user who has proved their identity. Records the first login of an imported user.
+ * Checks that a user who has proved their identity can sign in. Records the first login of an imported user.
  *
  * @returns The user after the change.
  * @throws RealmDeactivatedError, UserDeactivatedError if the account cannot sign in.
@@ -99,8 +99,8 @@ export async function letIn(app: App, { user, realm }: Account): Promise<User> {
 /**
  * Makes one attempt with a password. All attempts for one address count together, regardless of their purpose.
  *
- * @param address As returned by `normalAddress`.
- * @returns Undefined if they match no account with a password.
+ * @param attempt Its `address` must be in the form of `normalAddress`.
+ * @returns The user. Undefined if the address and the password match no account with a password.
  * @throws RateLimitHitError after 5 failures for the address within 30 minutes, or if too many requests wait to sign in.
  * @throws AbandonedError if the caller disconnected before the attempt started. This does not count as an attempt.
  */
@@ -125,7 +125,7 @@ interface PasswordAttempt {
 }
 
 /**
- * Returns the user if the password is correct. Bots have no passwords.
+ * Returns the user with the address if the password is correct, otherwise undefined. Bots have no passwords.
  *
  * @throws AbandonedError if the caller has disconnected.
  */
@@ -142,14 +142,14 @@ async function checkPassword(
 }
 
 /**
- * Makes one attempt, unless too many have failed.
+ * Makes one attempt, unless too many attempts have failed.
  *
- * Attempts for one address run one after the other. Of a thousand concurrent attempts only five are made. A user who
+ * Attempts for one address run one after the other. Of a thousand concurrent wrong attempts, only five are made. A user who
  * signs in from several clients at the same time is not treated as guessing.
  */
 async function limited(app: App, name: string, attempt: () => Promise<User | undefined>): Promise<User | undefined> {
   const { failures, last } = attemptsFor(app);
-  // The hash has a fixed length, regardless of the client's input.
+  // A hash, so that the key has a fixed length, regardless of the client's input.
   const key = createHash('sha256').update(name).digest('base64');
   const turn = (last.get(key) ?? Promise.resolve()).then(async () => {
     const waitMs = await failures.waitMs(key);

@@ -12,7 +12,7 @@ import { tryPassword } from './login.ts';
 import { wrongPassword } from './proof.ts';
 import { queueSecurityMail } from './security-mail.ts';
 
-/** A change of a password. Both passwords are hashed, as stored. */
+/** A change of a password: the stored hashes of the old and the new password. */
 export interface PasswordChange {
   readonly oldHash: string | null;
   readonly newHash: string;
@@ -31,7 +31,7 @@ export async function requirePasswordChange(
   { oldPassword, newPassword }: { oldPassword: string; newPassword: string },
 ): Promise<PasswordChange> {
   const address = normalAddress(viewer.user.email);
-  // A password with null bytes is wrong: scrypt would treat it like the one without them.
+  // A password with null bytes is wrong: scrypt would treat it like the same password without them.
   const tried = oldPassword.includes('\0')
     ? undefined
     : await tryPassword(app, viewer.realm, { address, password: oldPassword, caller });
@@ -74,7 +74,7 @@ async function passwordChanged(tx: Tx, realm: Realm, user: User): Promise<void> 
 /**
  * Writes the new password. The transaction must hold the lock of the user's row. Ends the user's other sessions and cancels a
  * pending change of email address: a person with the old password may have started them. In a session, the API key is replaced
- * too, unless it is to be kept. In a request by API key, it stays.
+ * too, unless `keepsApiKey` is true. In a request by API key, the key stays.
  *
  * @throws BadRequestError if the password has changed in the meantime.
  */

@@ -23,9 +23,9 @@ const proved = new WeakSet<Credential>();
 export const wrongPassword = () => new BadRequestError('Wrong password!');
 
 /**
- * Requires proof that the user acts, and not only a browser that has their cookie. For changes that give access beyond
- * the session: keys, addresses, passwords, accounts. An API key is proof, and so are a sign-in within the last ten
- * minutes and the current password.
+ * Checks that the user acts, and not only a browser that has their cookie. Required for changes that give access beyond the
+ * session: keys, addresses, passwords, accounts. An API key is proof, and so are a sign-in within the last ten minutes and the
+ * current password.
  *
  * Checking a password is slow, so this must not run in a transaction. Failed checks count towards the limit of failed sign-ins.
  *
@@ -44,7 +44,8 @@ export async function requireProof(ctx: Ctx, currentPassword: string | undefined
 }
 
 /**
- * Requires a recent sign-in or an API key, for requests without a password parameter, such as reads.
+ * Checks that the sign-in was recent, or that the viewer uses an API key. For requests without a password parameter, such as
+ * reads.
  *
  * @throws PasswordRequiredError if the sign-in was more than ten minutes ago.
  */
@@ -53,7 +54,7 @@ export function requireRecentSignIn({ app, viewer: { credential } }: Ctx): void 
   if (credential.signedInAt.getTime() + RECENT_MS < app.now().getTime()) throw new PasswordRequiredError();
 }
 
-/** Whether this is the viewer's password. A null byte makes it wrong, because scrypt would ignore it. */
+/** Returns whether `password` is the viewer's. A null byte makes it wrong, because scrypt would ignore the null byte. */
 export async function isPassword({ app, viewer, caller }: Ctx, password: string): Promise<boolean> {
   if (password.includes('\0')) return false;
   const address = normalAddress(viewer.user.email);

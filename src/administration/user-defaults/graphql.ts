@@ -25,13 +25,13 @@ const UserSettingsDefaults = builder.objectRef<Source>('UserSettingsDefaults');
 
 builder.node(UserSettingsDefaults, {
   description: 'Default settings of new users of the organization.',
-  // The id of the organization, which has exactly one such object.
+  // The object has the id of the organization: each organization has exactly one such object.
   id: { resolve: ({ id }) => id },
   fields: (t) => settingFields<Source>(t, USER_DEFAULTS, (realm, name) => userDefault(realm, name as UserDefaultName)),
 });
 
 nodeType('UserSettingsDefaults', async ({ viewer: { realm } }, ids) =>
-  // A copy, so that it is not confused with other objects that are created from the same row.
+  // A copy, because the node `Organization` is also made from the organization's row.
   ids.includes(realm.id) ? [{ ...realm }] : [],
 );
 

@@ -15,7 +15,7 @@ import {
 } from './settings.ts';
 
 /**
- * Changes the default settings of new users, and sends each changed setting to all users. Existing users keep theirs.
+ * Changes the default settings of new users, and sends each changed setting to all users. Existing users keep their settings.
  *
  * @param given Values as sent by the client, by name on the wire.
  * @returns The organization after the change.

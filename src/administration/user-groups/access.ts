@@ -41,12 +41,12 @@ async function findGroup(db: Pick<Db, 'userGroup'>, ctx: Ctx, groupId: number): 
   return group;
 }
 
-/** @throws BadRequestError if the group is deactivated. */
+/** Checks that the group is active. @throws BadRequestError if the group is deactivated. */
 export function requireActiveGroup({ deactivatedAt }: Pick<UserGroup, 'deactivatedAt'>): void {
   if (deactivatedAt !== null) throw new BadRequestError('User group is deactivated.');
 }
 
-/** The user who changes groups, as of the change. */
+/** The user who changes groups, as read in the transaction of the change. */
 export interface Actor extends ChannelActor {
   readonly person: ChannelActor['person'] & { readonly realm: Realm };
 }
@@ -86,7 +86,8 @@ export async function lockGroup(tx: Tx, ctx: Ctx, groupId: number): Promise<Held
 /**
  * Locks a group like `lockGroup`, for a viewer who can change all of it.
  *
- * @throws BadRequestError if the viewer cannot. No user can change a role group.
+ * @throws The errors of `lockGroup`.
+ * @throws BadRequestError if the viewer cannot manage the group. No user can manage a role group.
  */
 export async function lockManagedGroup(tx: Tx, ctx: Ctx, groupId: number): Promise<HeldGroup> {
   const held = await lockGroup(tx, ctx, groupId);

@@ -7,7 +7,7 @@ export type GroupObjection =
   | { readonly type: 'user_group'; readonly group_id: number; readonly settings: readonly string[] }
   | { readonly type: 'realm'; readonly settings: readonly string[] };
 
-/** The group is a subgroup of other groups, or holds permissions. */
+/** The error for a group that cannot be deactivated, because it is a subgroup of other groups or holds permissions. */
 export class CannotDeactivateGroupInUseError extends defineError(
   'CANNOT_DEACTIVATE_GROUP_IN_USE',
   (objections: readonly GroupObjection[]) => ({

@@ -23,7 +23,7 @@ const hides = ({ is_deactivated }: { readonly is_deactivated: boolean }, { optio
 
 /** A group in the payload of its events, without members and subgroups. */
 export interface GroupSnapshot extends Omit<WireUserGroup, 'members' | 'direct_subgroup_ids' | 'date_created'> {
-  /** ISO 8601 with milliseconds. Null for a role group. */
+  /** Creation time in ISO 8601 with milliseconds. Null for a role group. */
   readonly createdAt: string | null;
 }
 
@@ -34,7 +34,7 @@ export const toSnapshot = (groups: SystemGroups, group: UserGroup): GroupSnapsho
 
 const NOBODY = { memberIds: [], subgroupIds: [] };
 
-/** The group of an event, as far as the event contains it. Null for guests, who cannot see groups. */
+/** Event projection of a group: its data, or only its id, as in the event. Null for guests, who cannot see groups. */
 export interface KnownGroup {
   readonly group: GroupSnapshot | { readonly id: number } | null;
 }
@@ -46,7 +46,7 @@ const known = (id: number, group: GroupSnapshot | undefined, { role }: EventView
 interface AddedPayload {
   readonly group: WireUserGroup;
   readonly comes_back: boolean;
-  /** Absent in events of previous versions. */
+  /** The group, for event projections. Absent in events of previous versions. */
   readonly facts?: GroupSnapshot;
 }
 

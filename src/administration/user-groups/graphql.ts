@@ -133,11 +133,11 @@ const UserGroupConnection = builder.connectionObject(
   { name: 'UserGroupEdge' },
 );
 
-/** Whether the viewer, who must not be a guest, is a direct member of the group. */
+/** Returns whether the viewer, who must not be a guest, is a direct member of the group. */
 const isDirectMember = (ctx: GraphQLContext, groupId: number) =>
   memberships(ctx).load({ groupId, userId: signedIn(ctx).viewer.id, direct: true });
 
-/** An id that no user has. It stands for any user other than the viewer. */
+/** An id that no user has. It represents any user other than the viewer. */
 const NOBODY = 0;
 
 builder.prismaObjectFields(UserGroup, (t) => ({

@@ -28,13 +28,13 @@ export interface MembersEdit {
 }
 
 /**
- * Adds users and groups to a group, and removes others. If one change is refused, none is made. Users are added and
- * removed first, then groups. Notifies all users, and the affected people by direct message.
+ * Adds users and groups to a group, and removes users and groups from it. If one change is refused, none is made. Users are
+ * added and removed first, then groups. Notifies all users, and the affected people by direct message.
  *
  * @throws UnauthorizedPrincipalError if the viewer is a guest.
  * @throws BadRequestError if nothing is given, the group does not exist, or the viewer lacks permission.
- * @throws BadRequestError if a user or group does not exist, is already in the group, is not in it, or would close a
- *   cycle.
+ * @throws BadRequestError if a user or group does not exist, if one to add is already in the group or would close a cycle, or
+ * if one to remove is not in the group.
  */
 export function updateGroupMembers(ctx: Ctx, groupId: number, edit: MembersEdit): Promise<UserGroup> {
   if (Object.values(edit).every((ids: readonly number[] | undefined) => ids === undefined || ids.length === 0)) {
@@ -46,7 +46,7 @@ export function updateGroupMembers(ctx: Ctx, groupId: number, edit: MembersEdit)
 }
 
 /**
- * Adds groups to a group, and removes others. If one change is refused, none is made.
+ * Adds subgroups to a group, and removes subgroups from it. If one change is refused, none is made.
  *
  * @throws The errors of `updateGroupMembers`.
  */
@@ -88,7 +88,7 @@ function requirePermission(held: HeldGroup, edit: MemberEdit): void {
   if (!mayChangeMembers(held, edit)) throw insufficientPermission();
 }
 
-/** Whether a user, who must not be a guest, can make the change, regardless of the current members. */
+/** Returns whether a user, who must not be a guest, can make the change. Ignores which users are members now. */
 export function mayChangeMembers(
   { actor, group }: { readonly actor: ChannelActor; readonly group: Governed },
   { add = [], remove = [], addSubgroups = [], removeSubgroups = [] }: Partial<MemberEdit>,
@@ -159,7 +159,7 @@ async function directSubgroupIds(tx: Tx, { realmId, id }: UserGroup): Promise<Se
 }
 
 /**
- * Returns the users to add to a group or to remove from it, each once.
+ * Returns the users to add to a group or to remove from it, each once, ascending by id.
  *
  * @throws BadRequestError if a user does not exist or is deactivated.
  */

@@ -25,7 +25,7 @@ export async function listMemberIds(ctx: Ctx, groupId: number, { direct }: Depth
 }
 
 /**
- * Whether a user is a member of the group. A deactivated user is a member of none.
+ * Returns whether a user is a member of the group. False for a deactivated user.
  *
  * @throws UnauthorizedPrincipalError if the viewer is a guest.
  * @throws BadRequestError if the group or user does not exist, or the group is deactivated.

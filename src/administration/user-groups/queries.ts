@@ -2,7 +2,7 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { isAlike } from '../../platform/names.ts';
 
-/** Whether a group of the organization, other than `exceptId`, has the name or a look-alike, ignoring case. */
+/** Returns whether a group other than `exceptId` has the name, ignoring case, or a name that looks like it. */
 export async function isGroupNameTaken(
   db: SqlClient,
   realmId: number,
@@ -14,27 +14,27 @@ export async function isGroupNameTaken(
   return taken.length > 0;
 }
 
-/** An object whose permissions name a group, with the names of these permissions. */
+/** An object in which a group holds permissions, with the names of these permissions. */
 export interface GroupUse {
   readonly id: number;
   readonly settings: string[];
 }
 
-/** Returns the channels whose permissions name the group. */
+/** Returns the channels in which the group holds permissions. */
 export const channelsNamingGroup = (db: SqlClient, realmId: number, id: number): Promise<GroupUse[]> =>
   db.$queryRaw`
     SELECT c.id, array_agg(p.name ORDER BY p.name) AS settings
     FROM channel c CROSS JOIN jsonb_each(c.permissions) AS p (name, setting)
     WHERE c.realm_id = ${realmId} AND p.setting->'groups' @> to_jsonb(${id}::int) GROUP BY c.id ORDER BY c.id`;
 
-/** Returns the groups whose permissions name the group. */
+/** Returns the groups on which the group holds permissions. */
 export const groupsNamingGroup = (db: SqlClient, realmId: number, id: number): Promise<GroupUse[]> =>
   db.$queryRaw`
     SELECT g.id, array_agg(p.name ORDER BY p.name) AS settings
     FROM user_group g CROSS JOIN jsonb_each(g.permissions) AS p (name, setting)
     WHERE g.realm_id = ${realmId} AND p.setting->'groups' @> to_jsonb(${id}::int) GROUP BY g.id ORDER BY g.id`;
 
-/** Returns the organization if its permissions name the group. */
+/** Returns the organization if the group holds permissions in it. */
 export const realmNamingGroup = (db: SqlClient, realmId: number, id: number): Promise<GroupUse[]> =>
   db.$queryRaw`
     SELECT r.id, array_agg(p.name ORDER BY p.name) AS settings

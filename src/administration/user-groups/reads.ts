@@ -14,7 +14,7 @@ import { MEMBER } from '../../platform/roles.ts';
 
 type RealmSettingsOf = Pick<Realm, 'id' | 'settings'>;
 
-/** Selects the members of a group to read. */
+/** Selection of the members of groups that a query reads. */
 export interface MemberPage {
   /** Whether to return only direct members, and not members of nested groups. */
   readonly direct: boolean;
@@ -29,9 +29,10 @@ const OWN_ROLE = values([...GROUP_OF_ROLE].map(([role, name]) => [name, role] as
 const REACH = values(ROLE_REACH);
 
 /**
- * Reads the ids of each group's active members, ascending. Runs one query, regardless of the number of groups.
+ * Reads the active members of groups. Runs one query, regardless of the number of groups.
  *
  * @param page The selection, the same for each group.
+ * @returns A function that returns the ids of a group's members, ascending.
  */
 export async function readMemberIds(
   db: SqlClient,
@@ -50,7 +51,7 @@ export async function readMemberIds(
   return (groupId) => lists.get(groupId) ?? [];
 }
 
-/** Reads the same page of each group's active members, in the order of the page. Runs one query for all groups. */
+/** Reads the same page of each group's active members with one query. Returns a function that returns the page of a group. */
 export async function readMemberPages(
   db: SqlClient,
   realm: RealmSettingsOf,
@@ -71,7 +72,7 @@ export async function readMemberPages(
   return (groupId) => (pages.get(groupId) ?? []).map(placeOf);
 }
 
-/** Counts the active members of each group, as `readMemberPages` selects them. Runs one query for all groups. */
+/** Counts the active members of groups with one query. Returns a function that returns the number of a group's members. */
 export async function countMembers(
   db: SqlClient,
   realm: RealmSettingsOf,
@@ -117,7 +118,7 @@ const membersHoweverDeep = (realmId: number, ids: number[], joined: Date) => Pri
     AND (g.name <> 'role:fullmembers' OR u.role < ${MEMBER}::int OR u.joined_at <= ${joined})
   WHERE g.realm_id = ${realmId} AND g.id = ANY(${ids}) AND g.is_system`;
 
-/** Reads the ids of each group's subgroups, ascending. Runs one query, regardless of the number of groups. */
+/** Reads the subgroups of groups with one query. Returns a function that returns the ids of a group's subgroups, ascending. */
 export async function readSubgroupIds(
   db: SqlClient,
   groups: SystemGroups,

@@ -17,7 +17,7 @@ const NAME = {
 };
 const DESCRIPTION = { description: 'Description of the group, at most 1,024 characters.', example: 'Who sails' };
 
-/** Returns the given permissions, each converted by `read`. */
+/** Returns the permissions that the client sent, each converted by `read`. */
 function permissionsIn<V, R>(
   values: Partial<Record<GroupPermissionName, V>>,
   read: (value: V) => R,

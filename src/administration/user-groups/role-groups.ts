@@ -62,7 +62,7 @@ export async function roleGroupsChanged(
   }
 }
 
-/** Sends a user's direct groups to all users, after clients removed the user from all groups. */
+/** Sends the direct groups of a reactivated user to all users, because clients removed deactivated users from all groups. */
 export async function rejoinGroups(tx: Tx, emit: Emit, user: User, context: RoleChangeContext): Promise<void> {
   const groups = await systemGroups(tx, user.realmId);
   const rows = await tx.userGroup.findMany({

@@ -40,9 +40,9 @@ const RESERVED_PREFIXES = ['@', 'role:', 'user:', 'stream:', 'channel:'];
 
 /** Properties of a new group. */
 export interface NewUserGroup {
-  /** 1 to 100 code points; unique in the organization, ignoring case. */
+  /** Name of 1 to 100 code points; unique in the organization, ignoring case. */
   readonly name: string;
-  /** At most 1,024 code points. */
+  /** Description of at most 1,024 code points. */
   readonly description: string;
   readonly memberIds: readonly number[];
   readonly subgroupIds: readonly number[];
@@ -65,7 +65,7 @@ export async function listUserGroups(
   return toWireGroups(app.db, groups, { realm: viewer.realm, now: app.now() }, rows);
 }
 
-/** Whether the user can create groups. */
+/** Returns whether the user can create groups. */
 export const mayCreateGroups = (actor: ChannelActor): boolean => mayInRealm(actor, 'can_create_groups');
 
 /**
@@ -75,7 +75,7 @@ export const mayCreateGroups = (actor: ChannelActor): boolean => mayInRealm(acto
  * @throws BadRequestError if the viewer is not allowed to create groups.
  * @throws BadRequestError if the name, the description, a user, a group or a permission is invalid.
  * @throws TotalReachedError if there would be more than 2,500 groups, deactivated ones included.
- * @throws TotalReachedError if the viewer is not an administrator and would have created more than 200.
+ * @throws TotalReachedError if the viewer is not an administrator and would have created more than 200 groups.
  */
 export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGroup> {
   requireMember(ctx);
@@ -221,7 +221,8 @@ function requireGroupName(given: string): string {
 }
 
 /**
- * Checks that a new name is readable and free. The organization's row is locked, so no other change can take the name.
+ * Checks that a new name is readable and not in use. The organization's row is locked, so no concurrent change can use the
+ * name.
  */
 async function requireFreeName(tx: Tx, realmId: number, name: string, exceptId = 0): Promise<void> {
   requireReadable('user group name', name);

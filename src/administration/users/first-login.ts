@@ -5,7 +5,7 @@ import { stubLoggedIn } from '../../people/events.ts';
 import { lockRealm } from '../../people/locks.ts';
 import { roleGroupsChanged } from '../user-groups/role-groups.ts';
 
-/** Records the first login of a user who was imported or created over the API. It becomes their join date. */
+/** Records the first login of a user who was imported or created over the API. Its time becomes the user's join date. */
 export async function recordFirstLogin(scope: Scope, userId: number): Promise<void> {
   const joinedAt = scope.app.now();
   await transact(scope, async (tx, emit) => {

@@ -16,11 +16,11 @@ import { MEMBER, ROLES } from '../../platform/roles.ts';
 export interface NewUser {
   readonly email: string;
   readonly fullName: string;
-  /** If absent, 400 (member). */
+  /** One of `ROLES`. Absent: 400 (member). */
   readonly role?: number;
-  /** Absent for a user who signs in only with the API key. */
+  /** Initial password. Absent for a user who signs in only with the API key. */
   readonly password?: string;
-  /** Absent for a person; 1 to 4 for a bot. */
+  /** Type of a bot, 1 to 4. Absent for a person. */
   readonly botType?: number;
   readonly botOwnerId?: number;
   /** True until the first login, for a user whom another user created over the API. */
@@ -44,13 +44,13 @@ type NewRow = Omit<Prisma.UserCreateManyInput, 'realmId' | 'joinedAt'>;
 type Home = Pick<Realm, 'id' | 'settings' | 'userDefaults'>;
 
 /**
- * Validates a new user, and returns their row without reading the database. Hashing a password is slow, so this must not run in a
- * transaction.
+ * Validates a new user, and returns their row without reading the database. Hashing a password is slow, so this must not run in
+ * a transaction.
  *
  * @param organization The organization that the user will belong to.
  * @param caller The caller who creates the user. Absent for the server's operator.
  * @throws BadRequestError if address, name, role or password is invalid.
- * @throws RateLimitHitError if there is a password, and too many requests wait for one to be hashed.
+ * @throws RateLimitHitError if the user has a password, and too many passwords wait to be hashed.
  */
 export async function checkNewUser(
   { config }: Pick<App, 'config'>,
@@ -69,7 +69,7 @@ export async function checkNewUser(
 /**
  * Inserts a validated user, with an API key. People begin with the organization's default settings.
  *
- * @throws BadRequestError if the organization requires unique names and an active user has this one.
+ * @throws BadRequestError if the organization requires unique names and an active user has the same name.
  */
 export async function insertUser(tx: Tx, app: App, realm: Home, row: NewRow): Promise<MadeUser> {
   await requireUniqueName(tx, realm, row.fullName);
@@ -110,8 +110,8 @@ export async function insertUsers(tx: Tx, app: App, realm: Home, rows: readonly 
 }
 
 /**
- * Whether an active user other than `exceptId` has the name or a look-alike, ignoring case. Takes a lock, so that the
- * result stays valid until the transaction ends.
+ * Returns whether an active user other than `exceptId` has the name, ignoring case, or a name that looks like it. Locks the
+ * organization's row, so that the result stays valid until the transaction ends.
  */
 export async function isNameTaken(tx: Tx, realmId: number, fullName: string, exceptId = 0): Promise<boolean> {
   await lockRealm(tx, realmId);
@@ -121,7 +121,9 @@ export async function isNameTaken(tx: Tx, realmId: number, fullName: string, exc
   return taken.length > 0;
 }
 
-/** @throws BadRequestError if the organization requires unique names and another active user has this one. */
+/**
+ * Checks that a name is unique if the organization requires it. @throws BadRequestError if another active user has the name.
+ */
 export async function requireUniqueName(
   tx: Tx,
   realm: Pick<Realm, 'id' | 'settings'>,

@@ -32,7 +32,7 @@ interface HowShown {
   readonly include_custom_profile_fields: boolean;
 }
 
-/** Returns a function that converts these users to wire format for the viewer, with profile data if requested. */
+/** Returns a function that converts `users` to wire format for the viewer, with profile data if requested. */
 async function showing(ctx: Ctx, users: readonly User[], how: HowShown): Promise<(user: User) => WireUser> {
   const ids = users.map(({ id }) => id);
   const data = how.include_custom_profile_fields ? await profileDataOf(ctx.app.db, ctx.realmId, ids) : undefined;

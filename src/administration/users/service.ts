@@ -38,9 +38,9 @@ import {
 interface NewMember {
   readonly email: string;
   readonly fullName: string;
-  /** 8 to 100 characters. */
+  /** Initial password of 8 to 100 characters. */
   readonly password: string;
-  /** The viewer's own password. */
+  /** The viewer's own password, as proof of identity. */
   readonly currentPassword?: string | undefined;
 }
 
@@ -68,7 +68,7 @@ export async function createUser(ctx: Ctx, { email, fullName, password, currentP
   );
 }
 
-/** Whether the viewer can create users: an administrator to whom the server's operator gave this right. */
+/** Returns whether the viewer can create users: an administrator to whom the server's operator gave this right. */
 export const mayCreateUsers = (ctx: Ctx): boolean => administersOrganization(ctx) && ctx.viewer.user.canCreateUsers;
 
 function requireMayCreateUsers(ctx: Ctx): void {
@@ -107,18 +107,18 @@ export async function introduceUser(
   return made;
 }
 
-/** @throws BadRequestError if the number is not a role. */
+/** Checks that a number is one of `ROLES`. @throws BadRequestError if it is not. */
 export function requireRole(role: number): void {
   if (!ROLES.some((known) => known === role)) throw new BadRequestError('Invalid role');
 }
 
 /** Fields of another user to change. Absent fields stay unchanged. */
 export interface UserEdit {
-  /** A blank name is ignored. */
+  /** Full name. A blank name is ignored. */
   readonly fullName?: string;
-  /** One of `ROLES`. */
+  /** New role, one of `ROLES`. */
   readonly role?: number;
-  /** Requires a right of the viewer that the server's operator gives. */
+  /** New email address. Requires a right of the viewer that the server's operator gives. */
   readonly newEmail?: string;
   /** The viewer's own password, for `newEmail`. */
   readonly currentPassword?: string;
@@ -129,11 +129,11 @@ export interface UserEdit {
 /**
  * Updates a user's name, role, address and profile data. Values that do not differ produce no event.
  *
- * @param who Id or address.
+ * @param who Id or email address of the user.
  * @returns The user after the change.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws UnauthorizedPrincipalError unless the viewer is an owner, if the user becomes an owner, or is an owner and gets
- *   another role or address.
+ * another role or address.
  * @throws BadRequestError if the user does not exist, or name, role, address or profile data is invalid.
  * @throws BadRequestError if the viewer is not allowed to change addresses, or profile data is given for a bot.
  * @throws BadRequestError if the user is the only owner and would lose the role.
@@ -174,7 +174,8 @@ export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit)
 /**
  * Renames a user, and notifies all users. The transaction must hold the lock of the organization's row.
  *
- * @throws BadRequestError if the organization requires unique names and another active user has this one.
+ * @throws BadRequestError if the name is not readable.
+ * @throws BadRequestError if the organization requires unique names and another active user has the name.
  */
 export async function rename(tx: Tx, emit: Emit, { viewer }: Ctx, { id }: User, fullName: string): Promise<void> {
   requireReadableName(fullName);
@@ -186,7 +187,7 @@ export async function rename(tx: Tx, emit: Emit, { viewer }: Ctx, { id }: User, 
 /**
  * Checks that the viewer can change a user's role.
  *
- * @throws UnauthorizedPrincipalError if the owner role is given or taken and the viewer is not an owner.
+ * @throws UnauthorizedPrincipalError if the owner role is given or removed and the viewer is not an owner.
  * @throws BadRequestError if the organization would have no owner.
  */
 export async function requireRoleChange(tx: Tx, { viewer }: Ctx, user: User, newRole: number): Promise<void> {

@@ -39,9 +39,9 @@ export interface SettingsTargets {
  * Changes settings of other people, and notifies each of them. If one change is refused, none is made.
  *
  * @param given Values as sent by the client, by name on the wire.
- * @returns The ids of all selected people, including those for whom nothing differs.
+ * @returns The ids of all selected people, including those whose settings did not change.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError for a bot, or if a value is invalid.
+ * @throws BadRequestError if the viewer is a bot, or if a value is invalid.
  * @throws BadRequestError if a user is not an active person of the organization, or a group does not exist.
  * @throws BadRequestError if there are too many people.
  */
@@ -67,7 +67,9 @@ export async function updateSettingsOf(
   });
 }
 
-/** Locks and returns the people, in ascending order of ids, as every change that locks several users does. */
+/**
+ * Locks the rows of the selected people and returns them, ascending by id: every change of several users locks in this order.
+ */
 async function lockTargets(
   tx: Tx,
   { app, realmId, viewer: { realm } }: Ctx,

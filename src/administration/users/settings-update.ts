@@ -19,28 +19,27 @@ import { rename } from './service.ts';
 export interface SettingsEdit {
   /** Ignored if the organization allows only administrators to change names. */
   readonly fullName?: string | undefined;
-  /** Used only after the viewer followed the link in the email sent to it. */
+  /** New email address. It takes effect when the viewer follows the link in the email that is sent to it. */
   readonly email?: string | undefined;
   /**
-   * The viewer's current password. Needed for a new password and, in a session without a recent sign-in, for a new
-   * address.
+   * The viewer's current password. Required for a new password and, in a session without a recent sign-in, for a new address.
    */
   readonly oldPassword?: string | undefined;
-  /** 8 to 100 characters. */
+  /** New password of 8 to 100 characters. */
   readonly newPassword?: string | undefined;
-  /** Whether the API key stays when the password is changed in a session. */
+  /** Whether the API key stays valid when the password is changed in a session. */
   readonly keepsApiKey?: boolean | undefined;
   /** Settings as sent by the client. */
   readonly settings?: Partial<Record<UserSettingName, unknown>> | undefined;
 }
 
 /**
- * Changes the viewer's own settings, name and password. Sends each changed setting to the viewer's clients, or to all
- * users if they can see it. Values that do not differ are ignored. A new address is used only after the link sent to it
- * was followed.
+ * Changes the viewer's own settings, name and password. Sends each changed setting to the viewer's clients, or to all users if
+ * they can see it. Values that do not differ are ignored. A new address takes effect only after the viewer follows the link
+ * that is sent to it.
  *
  * @returns The user after the change.
- * @throws BadRequestError for a bot, or if a value is invalid or the old password is wrong.
+ * @throws BadRequestError if the viewer is a bot, if a value is invalid, or if the old password is wrong.
  * @throws BadRequestError if the organization requires unique names and the name is in use.
  * @throws PasswordRequiredError for a new address without the password, in a session whose sign-in is not recent.
  * @throws RateLimitHitError after too many wrong passwords or new addresses.

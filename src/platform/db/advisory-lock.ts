@@ -7,33 +7,36 @@ import { withSession } from './sessions.ts';
  * of one number never conflicts with a lock of a number and an id.
  */
 export const ADVISORY_LOCKS = {
-  /** Held by one node at a time, for the whole database. */
+  /** Locks that one node holds at a time, for the whole database. */
   ofAll: { migrations: 7_340_164, demo: 7_340_165 },
-  /** Held by one change at a time, per organization or user. */
+  /** Locks that one change holds at a time, for one organization or user. */
   ofOne: {
-    /** Per organization. */
+    /** One lock for each organization. */
     default_channels: 7_340_165,
-    /** Per organization. */
+    /** One lock for each organization. */
     new_channels: 7_340_166,
-    /** Per user. */
+    /** One lock for each user. */
     idempotency_keys: 7_340_167,
-    /** Per organization. */
+    /** One lock for each organization. */
     muted_topics: 7_340_168,
-    /** Per organization. */
+    /** One lock for each organization. */
     message_retention: 7_340_173,
   },
-  /** Acquired by SQL functions that migrations create. Their text cannot change, so the numbers cannot. */
+  /**
+   * Locks that SQL functions acquire. The functions are created by migrations, which cannot change, so the numbers cannot
+   * either.
+   */
   inMigrations: {
-    /** Per user. */
+    /** One lock for each user. */
     make_event_queue: 7_340_169,
-    /** Per idempotency key, by its hash. */
+    /** One lock for each idempotency key, identified by its hash. */
     send_messages: 7_340_170,
   },
 } as const;
 
 /**
- * Runs `work` while no other node runs work under the same lock. The embedded database has no other node. The lock is
- * released with its connection, so also when the process ends in any way.
+ * Runs `work` while no other node runs work under the same lock, and returns its result. The embedded database has no other
+ * node. The lock is released when its connection is closed, even if the process is killed.
  */
 export async function holdingLock<T>(
   { databaseUrl }: Pick<Config, 'databaseUrl'>,
@@ -48,8 +51,8 @@ export async function holdingLock<T>(
 }
 
 /**
- * Serializes changes of one kind: waits until the previous change ends, and blocks the next one until this one ends.
- * Like every lock, it must be acquired before the one of the event counter.
+ * Serializes changes of one kind: waits until the previous change ends, and blocks the next change until this transaction ends.
+ * Like every lock, it must be acquired before the lock of the event counter.
  *
  * @param id Id of the organization or user, depending on the kind.
  */

@@ -45,18 +45,18 @@ export type SqlClient = Pick<Tx, '$queryRaw'>;
 export interface Database {
   readonly kind: 'embedded' | 'postgresql';
   /**
-   * Identity of this copy of the database files; restored files have another one. Null if only the server can access
-   * its files.
+   * Identity of this copy of the database files, which a restored copy does not share. Null for PostgreSQL, because only its
+   * server can access the files.
    */
   readonly copy: string | null;
-  /** The schema of the tables. Null until the first statement. */
+  /** Returns the name of the schema of the service's tables. Null until the first statement. */
   schema(): string | null;
   readonly db: Db;
   /** Limiter of the connections for changes. */
   readonly permits: FairPermits;
   /** Limiter of the connections for snapshots, which hold a connection for several statements. */
   readonly snapshots: FairPermits;
-  /** Limiter of the connections for reads of the log before its in-memory tail. */
+  /** Limiter of the connections for reads of events that are older than the in-memory tail of the log. */
   readonly catchUps: FairPermits;
   /** Driver for the schema engine, which applies and compares migrations. */
   readonly factory: SqlMigrationAwareDriverAdapterFactory;
@@ -75,7 +75,7 @@ export interface Database {
   onError(heard: (error: unknown) => void): void;
   /** State of the database's disk space. */
   readonly diskSpace: DiskSpace;
-  /** Maintains the tables, if the server does not do so by itself. */
+  /** Vacuums and analyzes the tables of the embedded database. Does nothing for PostgreSQL, which has autovacuum. */
   lookAfter(): Promise<void>;
   close(): Promise<void>;
 }
@@ -94,10 +94,10 @@ export function withinTransaction<T>(run: () => Promise<T>): Promise<T> {
  */
 const PATIENCE = { keepAlive: true, connectionTimeoutMillis: 10_000, query_timeout: 20_000 };
 
-/** The driver's types permit only a client class whose constructor has no parameters. */
+/** The client class of the pool. It is cast, because the driver's types require a constructor without parameters. */
 const SESSIONS = Session as unknown as NonNullable<pg.PoolConfig['Client']>;
 
-/** Maximum number of prepared statements: all of the service's own, and some lists of ids of each length. */
+/** Maximum number of prepared statements: all statements of the service, and some with lists of ids of different lengths. */
 const MAX_PREPARED = 500;
 const statementNames = new Map<string, string>();
 
@@ -176,7 +176,7 @@ export async function openDatabase(config: Config): Promise<Database> {
   });
 }
 
-/** Takes disk space with `TAKE_DISK_SPACE`, with the smallest `work_mem`, so that the rows do not fit into memory. */
+/** Runs `TAKE_DISK_SPACE` with the smallest `work_mem`, so that PostgreSQL sorts the rows on disk. */
 async function takeDiskSpace(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {
@@ -210,7 +210,7 @@ function connect(
     ...driver
   }: Pick<Database, 'copy' | 'schema' | 'runScript' | 'lookAfter' | 'diskSpace' | 'pool' | 'close'> & {
     readonly config: Config;
-    /** Undefined if all reads go through the adapter. */
+    /** Reader of rows without the ORM. Undefined if all reads go through the adapter. */
     readonly reader?: RowReader;
   },
 ): Database {
@@ -260,7 +260,7 @@ function connect(
     onError: (heard) => void errors.push(heard),
     diskSpace: driver.diskSpace,
     permits: new FairPermits(permitsOf(poolSize), (realmId) => isOrganizationHeld(db, realmId)),
-    // Snapshots and reads of the log wait for no locks.
+    // Snapshots and reads of the log wait for no locks, so their organizations are never stuck.
     snapshots: new FairPermits(isEmbedded ? SINGLE_PERMIT : snapshotPermitsOf(poolSize), isNeverHeld, SNAPSHOT_QUEUE),
     catchUps: new FairPermits(isEmbedded ? SINGLE_PERMIT : readerPermitsOf(poolSize), isNeverHeld, READER_QUEUE),
     runScript: driver.runScript,
@@ -295,10 +295,10 @@ const tellingReader =
     read<never>(text, values).catch(failed);
 
 /**
- * Makes queries on the client itself fail while a change runs. On the embedded database (one connection) such a query
- * waits for the change's transaction forever; on PostgreSQL it does not see the change's uncommitted rows. For tests
- * only: the client batches look-ups of one iteration of the event loop in the context of the first. Under load this can
- * report a query of another request.
+ * Makes queries on the client itself fail while a change runs. On the embedded database (one connection) such a query waits for
+ * the change's transaction forever; on PostgreSQL it does not see the change's uncommitted rows. For tests only: the client
+ * batches look-ups of one iteration of the event loop in the context of the first look-up. Under load this can report a query
+ * of another request.
  */
 const guarded = (factory: SqlMigrationAwareDriverAdapterFactory) =>
   adapting(factory, (adapter) =>
@@ -348,7 +348,7 @@ class TablesOf {
     this.#asked = askedSchema(connectionString);
   }
 
-  /** Undefined until a session is connected. */
+  /** Name of the schema. Undefined until a session is connected. */
   get schema(): string | undefined {
     return this.#schema;
   }
@@ -368,13 +368,13 @@ class TablesOf {
   }
 }
 
-/** Makes the ORM, which qualifies the names of tables, use the schema of the session's own statements. */
+/** Makes the ORM use the schema that `tables` found, because the ORM qualifies the names of tables with a schema. */
 const inSchema = (factory: SqlMigrationAwareDriverAdapterFactory, pool: pg.Pool, tables: TablesOf) =>
   adapting(factory, async (adapter) => {
     try {
       (await pool.connect()).release();
     } catch (error) {
-      // All other connection errors are in the error of the ORM's first statement.
+      // The ORM reports all other connection errors with its first statement.
       if (error instanceof UnusableSchemaError) throw error;
     }
     const { schema: schemaName } = tables;
@@ -401,7 +401,7 @@ function adapting(
   });
 }
 
-/** Runs each statement through `around`. */
+/** Makes a connection call `around` for each statement. `run` executes the statement. */
 function running(where: SqlQueryable, around: <T>(run: () => Promise<T>, query: SqlQuery) => Promise<T>): void {
   for (const method of ['queryRaw', 'executeRaw'] as const) {
     const run = where[method].bind(where) as (query: SqlQuery) => Promise<never>;

@@ -8,15 +8,15 @@ export interface Clocked {
 }
 
 /**
- * Returns the current time as SQL, for values that one node writes and another compares. The clocks of nodes differ, so
- * it is the clock of the database; the embedded database uses the one of this process. It is constant within a
- * statement.
+ * Returns the current time as SQL, for values that one node writes and another compares. The clocks of nodes differ, so the
+ * time comes from the PostgreSQL server. The embedded database has one node, and uses the clock of this process. The time is
+ * constant within a statement.
  */
 export function databaseClock({ database, now }: Clocked): Prisma.Sql {
   return database.kind === 'postgresql' ? Prisma.sql`statement_timestamp()` : Prisma.sql`${now()}::timestamptz`;
 }
 
-/** Returns the current time of the clock that all nodes share. */
+/** Returns the current time of the clock that all nodes share: that of the PostgreSQL server, or of the only process. */
 export async function databaseNow(app: Clocked & { readonly db: SqlClient }): Promise<Date> {
   if (app.database.kind !== 'postgresql') return app.now();
   const [row] = await app.db.$queryRaw<{ now: Date }[]>`SELECT statement_timestamp() AS now`;

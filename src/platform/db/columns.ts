@@ -12,8 +12,8 @@ import {
   type User,
 } from '../../generated/prisma/client.ts';
 
-// Columns of the tables whose whole rows are read with SQL. The type checker compares them with the model, so that a
-// new field cannot be omitted.
+// Columns of the tables whose whole rows are read with SQL. The type checker compares them with the Prisma model, so that a new
+// field cannot be omitted.
 
 export const USER_COLUMNS = {
   id: 'id',
@@ -200,7 +200,7 @@ export function fieldsOf(alias: string, columns: Readonly<Record<string, string>
   );
 }
 
-/** Names of fields and of their columns in a result, by list of columns and by alias. */
+/** Cached pairs of a field and its column name in a result, by list of columns and by alias. */
 const names = new WeakMap<object, Map<string, readonly (readonly [field: string, selected: string])[]>>();
 
 function namesOf(alias: string, columns: object): readonly (readonly [field: string, selected: string])[] {

@@ -1,4 +1,4 @@
-/** Interval of the checks whether a full disk has space again. */
+/** Interval of the checks whether a full disk has space again, in milliseconds. */
 const LOOK_MS = 5_000;
 
 /**
@@ -40,7 +40,7 @@ export class DiskSpace {
     clearTimeout(this.#timer);
   }
 
-  /** Schedules one check after another: each can wait for a connection for longer than the interval. */
+  /** Schedules the next check when the last one has ended: a check can wait for a connection longer than the interval. */
   #lookLater(): void {
     this.#timer = setTimeout(() => void this.#look(), LOOK_MS).unref();
   }

@@ -46,21 +46,21 @@ class PrivateFolder extends NodeFS {
 /** A prepared statement. */
 interface Prepared {
   readonly name: string;
-  /** Types of its parameters, as type ids of the database. */
+  /** Types of the statement's parameters, as type ids of the database. */
   readonly parameterTypes: readonly number[];
-  /** Description of its rows. Empty if it returns none. */
+  /** Description of the rows that the statement returns. Empty if it returns none. */
   readonly rows: readonly Message[];
 }
 
-/** Maximum number of prepared statements: all of the service's own, and some lists of ids of each length. */
+/** Maximum number of prepared statements: all statements of the service, and some with lists of ids of different lengths. */
 const MAX_PREPARED = 500;
 
 /** Time in ms for which statements run one after another before the process yields to the event loop. */
 const UNLOOKED_MS = 5;
 
 /**
- * Most of the default 128 MB would stay empty for the data of an embedded database. The operating system already caches
- * what it reads.
+ * Size of the database's own page cache. Most of the default 128 MB would stay empty for the data of an embedded database, and
+ * the operating system caches the files as well.
  */
 const SHARED_BUFFERS = '16MB';
 
@@ -84,16 +84,16 @@ export class DamagedDatabaseError extends Error {
 const ROOM_BYTES = 32 * 2 ** 20;
 /** Additional free disk space, in bytes, that is required to create a database. */
 const NEW_BYTES = 48 * 2 ** 20;
-/** Interval of the disk checks. The database cannot fill the reserved space within this time. */
+/** Interval of the disk checks, in milliseconds. The database cannot fill the reserved space within this time. */
 const LOOK_MS = 200;
 /** SQLSTATE of a statement that writes to a read-only database. */
 const READ_ONLY = '25006';
 
-/** Returns why the database in a folder is not opened. Undefined if it looks complete, or does not exist. */
+/** Returns a description of the damage to a database folder. Undefined if the folder looks complete, or does not exist. */
 function damageOf(dataDir: string): string | undefined {
   const version = join(dataDir, 'PG_VERSION');
   const control = join(dataDir, 'global', 'pg_control');
-  // A new database would overwrite the existing one.
+  // Without `PG_VERSION`, PGlite would create a new database over the existing one.
   if (!existsSync(version)) return existsSync(control) ? `${version} is missing` : undefined;
   if (!/^\d+\s*$/.test(readFileSync(version, 'utf8'))) return `${version} does not contain a version`;
   return existsSync(control) ? undefined : `${control} is missing`;
@@ -128,7 +128,7 @@ function freeBytes(dataDir: string): number {
   return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
 }
 
-/** Checks that the disk has space to open or make a database in a folder. @throws NoRoomForDatabaseError if it has not. */
+/** Checks that the disk has space to open or create a database in a folder. @throws NoRoomForDatabaseError if it is full. */
 export function requireRoomFor(dataDir: string): void {
   const needed = existsSync(join(dataDir, 'PG_VERSION')) ? ROOM_BYTES : ROOM_BYTES + NEW_BYTES;
   const free = freeBytes(dataDir);
@@ -142,18 +142,20 @@ export function requireRoomFor(dataDir: string): void {
 /**
  * The embedded database, with prepared statements: each statement is parsed and planned only once.
  *
- * The inherited `query` would parse, plan and describe each statement again, in six calls. For most statements of the
- * service that is more work than executing them. With prepared statements a registration takes half the time.
+ * The inherited `query` would parse, plan and describe each statement again, in six calls. For most statements of the service
+ * that is more work than executing them. With prepared statements a registration takes half the time.
  *
- * Statements are kept while the database is open, so the columns of their results must not change: tables are migrated
+ * Prepared statements exist while the database is open, so the columns of their results must not change: tables are migrated
  * before the first of these statements is sent.
  */
 export class EmbeddedDatabase extends PGlite {
   readonly #prepared = new Map<string, Prepared>();
-  /** PGlite's parsers merged with those of a caller, by the caller's object, which is the same each time. */
+  /**
+   * Cache of PGlite's parsers merged with those of a caller, by the caller's object. Callers pass the same object each time.
+   */
   readonly #parsers = new WeakMap<object, Parsers>();
   #lookedAt = 0;
-  /** Undefined for a database in memory. */
+  /** Folder of the database. Undefined for a database in memory. */
   #folder: string | undefined;
   #roomLookedAt = 0;
   #isReadOnly = false;
@@ -215,7 +217,7 @@ export class EmbeddedDatabase extends PGlite {
     if (isReadOnly === this.#isReadOnly) return;
     this.#isReadOnly = true;
     const setting = `SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`;
-    // Waits until all transactions that began while the database was read-only have ended.
+    // Waits for transactions in progress. `#isReadOnly` is true until then, because their writes can still be refused.
     await this._runExclusiveTransaction(() => this.#run(setting));
     this.#isReadOnly = isReadOnly;
   }

@@ -70,8 +70,8 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
- * Message of a server that cannot store its list of tables for lack of disk space. It accepts no new connection,
- * without a code.
+ * Message, without a code, of a PostgreSQL server that refuses new connections because it has no disk space for a file with its
+ * list of tables.
  */
 const NO_ROOM_TO_CONNECT = 'could not write init file';
 
@@ -81,7 +81,7 @@ export function isDiskFull(error: unknown): boolean {
   return codesOf(error).includes(DISK_FULL);
 }
 
-/** Returns the error for the client, for an error that `isBusy`. It says that nothing was changed. */
+/** Returns the error for the client, for an error for which `isBusy` is true. Its message says that nothing was changed. */
 export const refusalOf = (error: unknown): RequestTimeoutError =>
   isDiskFull(error) ? new StorageFullError() : new RequestTimeoutError();
 
@@ -101,8 +101,8 @@ export function isPrivilegeMissing(error: unknown): boolean {
 }
 
 /**
- * Codes for: no lock or connection in time, no connection possible, not the primary, no memory, no disk space. The
- * statement was not executed, or had no effect.
+ * Codes of errors after which the statement certainly had no effect: no lock or connection in time, no connection possible, not
+ * the primary, no memory, no disk space.
  */
 const NOT_DONE = new Set([
   LOCK_TIMEOUT,
@@ -121,18 +121,18 @@ const NOT_DONE = new Set([
 /** Messages of the driver for a connection that could not be made in time. */
 const NOT_CONNECTED = /^(timeout e(xceeded when trying|xpired)|Connection terminated due to connection timeout)/;
 
-/** Returns whether the statement certainly had no effect, for an error that `isBusy`. */
+/** Returns whether the statement certainly had no effect, for an error for which `isBusy` is true. */
 export function isCertainlyNotDone(error: unknown): boolean {
   if (error instanceof Error && NOT_CONNECTED.test(error.message)) return true;
   return codesOf(error).some((code) => NOT_DONE.has(code)) || isDiskFull(error);
 }
 
-/** Returns whether the database has not yet assigned the transaction id. */
+/** Returns whether a statement failed because it used a transaction id that the database has not assigned yet. */
 export function isUnknownTransaction(error: unknown): boolean {
   return codesOf(error).includes('22023');
 }
 
-/** Kinds of failures, with their codes. The first match counts. */
+/** Kinds of failures, with patterns of their codes. An error has the first kind whose pattern matches. */
 const KINDS = [
   ['disk_full', /^53100$/],
   ['lock_timeout', /^55P03$/],

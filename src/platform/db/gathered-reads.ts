@@ -11,7 +11,7 @@ type Read<T, V> = (place: ReadPlace, items: readonly T[]) => Promise<readonly V[
  * share it.
  */
 const MAX_WEIGHT = 2_000;
-/** Longest time that a batch waits for the statement in progress: several times the duration of one. */
+/** Longest time that a batch waits for the statement in progress, in milliseconds. Most statements take a fraction of it. */
 const PATIENCE_MS = 20;
 
 /** A batch: the requests that wait for the same statement. */
@@ -35,7 +35,7 @@ export interface ReadPlace {
   /** The client, or the client of a transaction. */
   readonly db: SqlClient;
   readonly realmId: number;
-  /** Key of the statement, if items need different ones. */
+  /** Identifies the statement, if different requests need different statements. */
   readonly statement?: string;
 }
 
@@ -53,7 +53,7 @@ export class GatheredReads<T, V> {
 
   /**
    * @param read Reads a batch. Its cost depends on the number of items, not of requests.
-   * @param weightOf Returns the number of rows that an item can have.
+   * @param weightOf Returns the maximum number of rows that the statement reads for an item. Default: 1.
    */
   constructor(read: Read<T, V>, weightOf: (item: T) => number = () => 1) {
     this.#read = read;

@@ -11,16 +11,16 @@ export interface Place {
 
 /** Part of a sorted list that a query reads, and its order. */
 export interface Keyset {
-  /** Rows above this position. Undefined: no bound. */
+  /** Lower bound: only rows above this position are read. Undefined: no bound. */
   readonly above: Place | undefined;
-  /** Rows below this position. Undefined: no bound. */
+  /** Upper bound: only rows below this position are read. Undefined: no bound. */
   readonly below: Place | undefined;
   readonly limit: number;
   /** Whether the highest row comes first. */
   readonly descending: boolean;
 }
 
-/** Returns the condition that a row is within a keyset. @param key Of type text or bigint, never null. */
+/** Returns the SQL condition that a row is within a keyset. @param key Column of type text or bigint, never null. */
 export function isWithin({ above, below }: Keyset, key: Prisma.Sql, id: Prisma.Sql): Prisma.Sql {
   const isAbove = above === undefined ? Prisma.sql`true` : Prisma.sql`(${key}, ${id}) > (${valuesOf(above)})`;
   const isBelow = below === undefined ? Prisma.sql`true` : Prisma.sql`(${key}, ${id}) < (${valuesOf(below)})`;

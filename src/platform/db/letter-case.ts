@@ -1,16 +1,16 @@
 /**
- * Bound of the code points with case: the planes above contain ideographs, tags and private use. Scanned once, in a few
- * milliseconds.
+ * Exclusive upper bound of the code points that have an upper and a lower case. Higher planes contain ideographs, tags and
+ * private use. All code points below are scanned once, in a few milliseconds.
  */
 const CASED_BELOW = 0x2_00_00;
 /** The two lower-case forms of sigma. `toLowerCase` selects one by the surrounding letters. */
 const [SIGMA, FINAL_SIGMA] = ['σ', 'ς'];
-/** The only letter that becomes two characters, and the second one of these. */
+/** The only letter whose lower case is two characters, and the second of these characters. */
 const [DOTTED_I, DOT] = ['İ', '\u0307'];
 
 let uppers: ReadonlyMap<string, string> | undefined;
 
-/** Returns, by lower-case letter, all letters from which `toLowerCase` makes it. */
+/** Returns a map from each lower-case letter to all letters that `toLowerCase` converts to it. */
 function findUppers(): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (let code = 0; code < CASED_BELOW; code++) {

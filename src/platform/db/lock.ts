@@ -15,11 +15,11 @@ export class ReadOnlyDataDirectoryError extends Error {
 const SQLITE_BUSY = 5;
 
 /**
- * Locks the data directory for this process, until `release` or the end of the process in any way.
+ * Locks the data directory for this process, until `release` is called or the process ends, even by a crash.
  *
- * The embedded database does not prevent a second process from opening the same files and destroying the rows of the
- * first. The lock is a file lock of the kernel, held by an exclusive SQLite transaction. It needs no clean-up after a
- * crash, and works on every platform of Node.
+ * The embedded database does not prevent a second process from opening the same files and destroying the rows of the first. The
+ * lock is a file lock of the kernel, held by an exclusive SQLite transaction. It needs no clean-up after a crash, and works on
+ * every platform of Node.
  *
  * @throws DataDirectoryInUseError if another process holds the lock.
  * @throws ReadOnlyDataDirectoryError if the lock file cannot be used.

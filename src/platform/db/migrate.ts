@@ -48,8 +48,8 @@ export function readMigrations(): Migration[] {
  * If several nodes start at the same time, they migrate one after another. If no migration is missing, only small queries run.
  *
  * @returns Names of the applied migrations, oldest first.
- * @throws IncompatibleDatabaseError if the database is newer than this version, or has other migrations of the same
- *   name. Also if it contains tables of another program, or its role may not make tables.
+ * @throws IncompatibleDatabaseError if the database is newer than this version, has other migrations of the same name, or
+ * contains tables of another program. Also thrown if the database role cannot create tables.
  */
 export async function migrate(config: Config, database: Database): Promise<string[]> {
   const migrations = readMigrations();
@@ -75,11 +75,11 @@ export async function migrate(config: Config, database: Database): Promise<strin
 }
 
 /**
- * Compares the database with this version, and changes nothing.
+ * Compares the migrations of the database with those of this version, and changes nothing.
  *
  * @returns The number of migrations that both have.
  * @throws OutdatedDatabaseError if the database lacks migrations of this version, or has some that are not complete.
- * @throws IncompatibleDatabaseError if the database has migrations that this version does not have.
+ * @throws IncompatibleDatabaseError if the database has migrations that this version does not have, or has in another form.
  */
 export async function requireMigrated(database: Database): Promise<number> {
   const migrations = readMigrations();
@@ -106,7 +106,7 @@ export async function requireMigrated(database: Database): Promise<number> {
   );
 }
 
-/** Returns an error that an operator can fix. Undefined for all others. */
+/** Returns the error for a failed migration whose cause an operator can fix. Undefined for all other causes. */
 function refusedBy(error: unknown): IncompatibleDatabaseError | undefined {
   const said = error instanceof Error ? error.message : '';
   if (said.includes('schema is not empty')) {
@@ -173,9 +173,9 @@ const withoutLock = (query: SqlQuery): SqlQuery =>
   ENGINE_LOCK.test(query.sql) ? { ...query, sql: 'SELECT 1' } : query;
 
 /**
- * Returns the database as the engine may use it. The drivers would run a script statement by statement, split at every
- * semicolon, even in functions and comments, or would not wait for its end. The engine's own lock is skipped, because
- * it would stay on a connection; the caller holds the service's lock.
+ * Returns a driver for the schema engine that executes scripts with `runScript`. The original drivers would run a script
+ * statement by statement, split at every semicolon, even in functions and comments, or would not wait for its end. The driver
+ * skips the engine's own lock, which would stay on a connection; the caller holds the service's lock.
  */
 function engineDriver({ factory, runScript }: Database): EngineDriver {
   const connections: SqlDriverAdapter[] = [];

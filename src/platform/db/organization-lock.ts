@@ -1,11 +1,10 @@
 import type { Prisma } from '../../generated/prisma/client.ts';
 
 /**
- * Returns whether another transaction holds a lock on the organization's event counter or its own row. All changes of
- * the organization need these locks sooner or later. A separate query is needed, because a lock timeout does not name
- * the row.
+ * Returns whether another transaction holds a lock on the organization's event counter or its own row. All changes of the
+ * organization need these locks sooner or later. A separate query is needed, because a lock timeout does not name the row.
  *
- * The holder can be a change that is about to end: the result is then wrong for a moment.
+ * The holder can be a change that is about to end: the result is then outdated. If the query fails, the result is true.
  */
 export async function isOrganizationHeld(
   db: Pick<Prisma.TransactionClient, '$queryRaw'>,
@@ -17,7 +16,7 @@ export async function isOrganizationHeld(
       FOR SHARE OF r, c SKIP LOCKED`;
     return free.length === 0;
   } catch {
-    // If the database cannot answer, another query would only add to its load.
+    // If the database is unavailable, another query would only add to its load.
     return true;
   }
 }

@@ -1,9 +1,9 @@
 import { RequestTimeoutError } from '../errors.ts';
 import { isLockTimeout } from './errors.ts';
 
-/** Limits of a queue. */
+/** Limits of the queue of waiting changes. */
 interface QueueLimits {
-  /** Maximum length for one organization. */
+  /** Maximum number of waiting changes of one organization. */
   readonly longest: number;
   /** Longest wait, in milliseconds. */
   readonly patienceMs: number;
@@ -16,8 +16,8 @@ const DEFAULT_QUEUE: QueueLimits = {
   patienceMs: 6_000,
 };
 /**
- * Queue for snapshots. Snapshots wait for no locks, so the queue always moves. A refused client would have to start
- * again at its end, and its wait would be wasted. Clients wait half a minute for a registration.
+ * Queue for snapshots, with a long wait: snapshots need no locks, so each of them starts sooner or later. If a waiting client
+ * were refused, its next request would start at the end of the queue. Clients wait half a minute for a registration.
  */
 export const SNAPSHOT_QUEUE: QueueLimits = { ...DEFAULT_QUEUE, patienceMs: 20_000 };
 /**
@@ -25,7 +25,7 @@ export const SNAPSHOT_QUEUE: QueueLimits = { ...DEFAULT_QUEUE, patienceMs: 20_00
  * progress. A reader that has waited for 60 s waits for a database that does not respond; its client tries again later.
  */
 export const READER_QUEUE: QueueLimits = { longest: Number.POSITIVE_INFINITY, patienceMs: 60_000 };
-/** Maximum length while the organization is stuck: enough to detect that it no longer is. */
+/** Maximum number of waiting changes while the organization is stuck: enough to detect when its locks are free again. */
 const MAX_WAITING_WHEN_STUCK = 4;
 
 /** Number of permits (connections) for changes. */
@@ -48,18 +48,18 @@ export function permitsOf(poolSize: number): PermitLimits {
 }
 
 /**
- * Returns the permits for reads far back in the log, whose statements each keep the database busy for a while: at most
- * two for one organization, and one more for another.
+ * Returns the permits for reads of old events in the log, whose statements each occupy the database for a while: at most two
+ * for one organization, and one that is reserved for other organizations.
  */
 export function readerPermitsOf(poolSize: number): PermitLimits {
   const total = Math.max(1, Math.floor(poolSize / 3));
   return { total, each: Math.min(2, total), spare: total > 1 ? 1 : 0 };
 }
 
-/** Returns the permits for snapshots: as many in total, but one per organization, because two kept two cores busy. */
+/** Returns the permits for snapshots: as many as for readers, but one per organization, because two would occupy two cores. */
 export const snapshotPermitsOf = (poolSize: number): PermitLimits => ({ ...readerPermitsOf(poolSize), each: 1 });
 
-/** A single permit for all organizations: all other work waits for the one connection while it is used. */
+/** A single permit for all organizations, for the embedded database, which has only one connection. */
 export const SINGLE_PERMIT: PermitLimits = { total: 1, each: 1, spare: 0 };
 
 interface Waiting {
@@ -96,8 +96,8 @@ export class FairPermits {
   #inside = 0;
 
   /**
-   * @param isHeld Returns whether another transaction holds a lock that all changes of the organization need. Called
-   *   after a lock timeout: many changes wait only for the lock of a user or channel, which does not affect the others.
+   * @param isHeld Returns whether another transaction holds a lock that all changes of the organization need. Called after a
+   * lock timeout, because many changes wait only for the lock of a user or channel, which does not block other changes.
    */
   constructor(places: PermitLimits, isHeld: (realmId: number) => Promise<boolean>, line = DEFAULT_QUEUE) {
     this.#limits = places;
@@ -106,10 +106,10 @@ export class FairPermits {
   }
 
   /**
-   * Runs a change as soon as a permit is free and it is the organization's turn.
+   * Runs a change as soon as a permit is free and it is the organization's turn. Resolves to the result of `change`.
    *
-   * @param change One transaction. Must not wait for another permit.
-   * @throws RequestTimeoutError if too many changes are waiting, or this one has waited too long. It was not started.
+   * @param change Runs one transaction. Must not wait for another permit.
+   * @throws RequestTimeoutError if too many changes are waiting, or this change has waited too long. `change` is not called.
    */
   async take<T>(realmId: number, change: () => Promise<T>): Promise<T> {
     const line = this.#queueOf(realmId);
@@ -203,7 +203,7 @@ export class FairPermits {
     }
   }
 
-  /** Removes an idle organization. So `isStuck` is kept only while a change of it is in progress or waiting. */
+  /** Removes an organization without changes in progress or waiting, and so its `isStuck`. */
   #forget(realmId: number, { inside, waiting }: OrganizationQueue): void {
     if (inside === 0 && waiting.size === 0) this.#queues.delete(realmId);
   }

@@ -15,7 +15,7 @@ const otherDate = parserOf(builtins.TIMESTAMPTZ);
 const texts = parserOf(INT8_ARRAY) as (text: string) => (string | null)[];
 const bytes = parserOf(builtins.BYTEA) as (text: string) => Buffer;
 
-/** Parses `2026-11-23 14:11:16.599+00`, the form in a session with UTC. The driver parses years of five digits. */
+/** Parses `2026-11-23 14:11:16.599+00`, the form in a session with UTC. The driver parses other forms. */
 const date: Parse = (text) =>
   text.endsWith('+00') && text[10] === ' ' ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : otherDate(text);
 
@@ -39,7 +39,7 @@ const TYPES = { getTypeParser: ((oid: number) => PARSERS.get(oid) ?? parserOf(oi
 
 /** Properties of a statement that was read before. */
 interface StatementProperties {
-  /** Undefined if its rows cannot be read by columns. */
+  /** Statement that reads the same rows by columns. Undefined if that is not possible. */
   readonly byColumns: ByColumns | undefined;
   /** Whether its last result had many rows, which is expected of the next one too. */
   isLong: boolean;
@@ -48,8 +48,8 @@ interface StatementProperties {
 /** Number of rows from which a statement is read by columns, and number below which it no longer is. From measurements. */
 const [LEAST, LEAST_STILL] = [64, 32];
 /**
- * Maximum number of rows that are read by columns: decoding them takes about 4 ms without a break. The driver decodes
- * more rows as they arrive, which takes longer in total, but yields to the event loop.
+ * Maximum number of rows that are read by columns: decoding them blocks the event loop for about 4 ms. The driver decodes
+ * larger results as they arrive, which takes longer in total, but yields to the event loop.
  */
 const MOST = 4_000;
 
@@ -58,10 +58,10 @@ const isLong = ({ length }: readonly unknown[]): boolean => length >= LEAST && l
 const AS_TEXT = { getTypeParser: (() => (text: string) => text) as typeof pg.types.getTypeParser };
 
 /**
- * Returns a reader that uses the pool directly: the ORM's adapter processes every value three times. If a statement
- * returned many rows, it is read by columns the next time (`by-columns.ts`).
+ * Returns a reader that uses the pool directly: the ORM's adapter processes every value three times. If a statement returned
+ * many rows, it is read by columns the next time (`by-columns.ts`).
  *
- * @param nameOf Returns the name of a prepared statement; '' if it is not kept.
+ * @param nameOf Returns the name of a prepared statement. '' if the statement is not prepared.
  */
 export function rowReader(pool: pg.Pool, nameOf: (text: string) => string): RowReader {
   const known = new Map<string, StatementProperties>();

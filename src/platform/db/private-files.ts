@@ -35,7 +35,7 @@ function makeDirectory(path: string): void {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Follows links, so a link to a directory counts as one.
+    // The suffix `/.` follows links, so a link to a directory counts as a directory.
     if (existsSync(`${path}/.`)) return;
     if (code !== 'ENOENT' || existsSync(dirname(path))) throw error;
     makeDirectory(dirname(path));
@@ -44,14 +44,14 @@ function makeDirectory(path: string): void {
 }
 
 /**
- * Restricts the data directory to the user of this process. New files of the process are private, and the service's
- * files that an earlier start left open to others are closed. An existing directory stays readable as it was, because
- * other users may maintain other files in it. Writing to it is restricted: users who can rename files can replace them.
+ * Restricts the data directory to the user of this process. New files of the process are private, and the service's existing
+ * files become inaccessible to other users. An existing directory stays readable as it was, because other users may maintain
+ * other files in it. Writing to it is restricted: users who can rename files can replace them.
  *
  * Call this before opening anything in the directory. It sets the umask of the process.
  *
  * @throws UnsafeDataDirectoryError if the directory, or an entry of the service in it, cannot be made inaccessible to other
- *   users.
+ * users.
  */
 export function keepPrivate(dataDir: string): void {
   // On Windows the mode of a file does not control access.
@@ -71,8 +71,8 @@ export function keepPrivate(dataDir: string): void {
 }
 
 /**
- * Closes an entry and everything below it to other users. Links are skipped: their own modes have no effect, and their
- * targets are stored elsewhere.
+ * Makes an entry and everything below it inaccessible to other users. Links are skipped: their own modes have no effect, and
+ * their targets are stored elsewhere.
  */
 function closeAll(entry: Dirent): void {
   const path = join(entry.parentPath, entry.name);

@@ -25,7 +25,7 @@ export async function requireUsableSettings({ db }: Pick<Database, 'db'>): Promi
         "with ENCODING 'UTF8' TEMPLATE template0.",
     );
   }
-  // `I`, and `Ì` (204), which a locale with only ASCII letters leaves unchanged.
+  // Tests the letters `I` and `Ì` (code point 204). A locale that maps only ASCII letters leaves `Ì` unchanged.
   const [{ isUsual } = { isUsual: true }] = await db.$queryRaw<{ isUsual: boolean }[]>`
     SELECT lower('I') = 'i' AND lower(chr(204)) IN (chr(204), chr(236)) AS "isUsual"`;
   if (!isUsual) {
@@ -49,8 +49,9 @@ export class NoRightsError extends Error {
 }
 
 /**
- * Checks that the service can write to its tables, once they exist. Otherwise it would report that it is ready, and
- * refuse every change. Its own tables have the owner of `_prisma_migrations`: the schema can contain tables of others.
+ * Checks that the service can write to its tables, once they exist. Otherwise it would report that it is ready, and refuse
+ * every change. Only tables with the owner of `_prisma_migrations` are checked, because the schema can contain tables of other
+ * applications.
  *
  * @throws NoRightsError if the service cannot write.
  */

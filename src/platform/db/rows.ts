@@ -15,7 +15,7 @@ type Client = Pick<Prisma.TransactionClient, '$queryRaw'>;
 const drivers = new WeakMap<object, Driver>();
 
 export interface Driver {
-  /** Undefined until the client is connected. */
+  /** Returns the reader of rows. Undefined until the client is connected. */
   readonly reader: () => RowReader | undefined;
   /** Called with each statement. */
   readonly onStatement: (sql: string) => void;
@@ -67,8 +67,8 @@ export function adapterReader(adapter: SqlQueryable): RowReader {
 }
 
 /**
- * Type of all parameters. The driver needs another one only for strings that stand for other values, and there are
- * none.
+ * Type of all parameters. The driver needs a specific type only for strings that represent values of other types, and no
+ * statement has such parameters.
  */
 const ANY = { scalarType: 'unknown', arity: 'scalar' } as const;
 

@@ -18,12 +18,13 @@ export function askedSchema(connectionString: string): string | undefined {
 export const searchPath = (schema: string): string => `"${schema.replaceAll('"', '""')}"`;
 
 /**
- * Finds the schema of the service's tables: the one that the connection string names by `?schema=`. Without it, the
- * first schema of the session's `search_path` that has the tables. If none has them, the first that exists.
+ * Finds the schema of the service's tables. If the connection string has `?schema=`, that is the schema. Otherwise it is the
+ * first schema of the session's `search_path` that has the tables. If none has them, it is the first existing schema of
+ * `search_path`.
  *
  * @param session A session whose `search_path` is still that of the role, the database or the server.
- * @throws UnusableSchemaError if there is none, or if `?schema=` names one without tables although another one has
- *   them: previous versions ignored `?schema=`.
+ * @throws UnusableSchemaError if no schema can be used, or if `?schema=` names a schema without tables although `search_path`
+ * has one with them: previous versions ignored `?schema=`.
  */
 export async function findSchema(session: Session, asked: string | undefined): Promise<string> {
   const { rows } = await session.query<{ name: string }>(

@@ -2,11 +2,11 @@ import type pg from 'pg';
 import { isStatementTimeout } from './errors.ts';
 
 /**
- * Settings that every session to PostgreSQL has, independent of the server, the database, the role and the connection
- * string. They change the meaning of statements, the form of results, or when a statement fails.
+ * Settings that every session to PostgreSQL has, independent of the server, the database, the role and the connection string.
+ * They change the meaning of statements, the form of results, or when a statement fails.
  *
- * Set by a statement: poolers do not pass on settings of the connection request. `session-settings.test.ts` requires
- * that every setting of the server is here, in `CHECKED_SETTINGS`, or in the test's list of those that change no
+ * A statement applies them, because poolers do not pass on settings of the connection request. `session-settings.test.ts`
+ * requires that every setting of the server is here, in `CHECKED_SETTINGS`, or in the test's list of those that change no
  * result.
  */
 export const SESSION_SETTINGS = {
@@ -62,8 +62,8 @@ export const SESSION_SETTINGS = {
 export const POOL_SETTINGS = { lock_timeout: '4000', idle_in_transaction_session_timeout: '5000' } as const;
 
 /**
- * Settings with which the service does not start. `search_path` selects the schema of the tables (`schema.ts`);
- * `requireUsableSettings` and `requireRights` read the others.
+ * Settings that can prevent the service from starting. `search_path` selects the schema of the tables (`schema.ts`);
+ * `requireUsableSettings` and `requireRights` check the other settings.
  */
 export const CHECKED_SETTINGS = [
   'search_path',
@@ -73,8 +73,8 @@ export const CHECKED_SETTINGS = [
 ] as const;
 
 /**
- * Statement that applies settings. Omits settings that the server does not have. `synchronous_commit` changes only if it is
- * `off`: a server that crashes then loses acknowledged changes.
+ * Statement that applies settings. Omits settings that the server does not have. Turns `synchronous_commit` on only if it is
+ * `off`, because a server that crashes would then lose acknowledged changes.
  */
 const APPLY = `
   SELECT set_config(s.name, s.value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)

@@ -4,10 +4,10 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import { applySettings, SESSION_SETTINGS } from './session-settings.ts';
 
-/** Thrown if the address leads to a server that accepts no changes: a standby, which can be promoted at any time. */
+/** Thrown if the server accepts no changes: it is a standby, which can be promoted at any time. */
 export class StandbyError extends Error {
   override name = 'StandbyError';
-  /** SQLSTATE of a server that is starting. The ORM passes on the server's message. */
+  /** SQLSTATE of a server that is starting. The ORM passes on the message of an error with this code. */
   readonly code = '57P03';
   readonly severity = 'FATAL';
 
@@ -18,9 +18,9 @@ export class StandbyError extends Error {
   }
 }
 
-/** Longest time for connecting: more than it takes on a machine under load. */
+/** Longest time for connecting, in milliseconds: more than it takes on a machine under load. */
 const CONNECT_WITHIN_MS = 5_000;
-/** Time without a reply to a statement after which the server is asked whether the connection still exists. */
+/** Milliseconds without a reply to a statement after which the server is queried whether the connection still exists. */
 const SILENCE_MS = 3_000;
 
 /** Members of the driver that its types do not declare. */
@@ -37,13 +37,11 @@ interface ParameterStatus {
 }
 
 /**
- * A connection to a PostgreSQL server that accepts changes. A standby is not even read: it may lack acknowledged
- * changes.
+ * A connection to a PostgreSQL server that accepts changes. A standby is not even read: it may lack acknowledged changes.
  *
- * If the database moves to another server, the client may not be notified: statements sent to the old server get no
- * reply, and the network reports that only after a quarter of an hour. So if a statement is silent for `SILENCE_MS`,
- * the server at the address is queried for the connection by its name. If that server does not have the connection, it
- * is closed.
+ * If the database moves to another server, the client may not be notified: statements sent to the old server get no reply, and
+ * the network reports that only after a quarter of an hour. So if a statement is silent for `SILENCE_MS`, the server at the
+ * address is queried for the connection by its name. If the server does not list the connection, the connection is closed.
  */
 export class Session extends pg.Client {
   readonly #name = `chat-${randomBytes(12).toString('hex')}`;
@@ -56,9 +54,9 @@ export class Session extends pg.Client {
     const { connection, connectionParameters: parameters } = this.#inside;
     // The server truncates long names, and keeps the beginning.
     parameters.application_name = `${this.#name} ${parameters.application_name ?? ''}`.trim();
-    // The driver prefers the parameter of the connection string.
+    // The driver prefers `query_timeout` of the connection string, so its own field is set here.
     parameters.query_timeout = config.query_timeout;
-    // The statement in progress is rejected with the error.
+    // Ignores errors here: the driver rejects the statement in progress with the same error.
     this.on('error', () => {});
     connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
       if (parameterName === 'in_hot_standby') this.#isStandby = parameterValue === 'on';
@@ -111,7 +109,10 @@ async function knows({ connectionString }: pg.ClientConfig, name: string): Promi
   }
 }
 
-/** Runs `work` with a connection outside the pool, to which the service's settings and `settings` are applied. */
+/**
+ * Runs `work` with a connection outside the pool, to which the service's settings and `settings` are applied. Resolves to the
+ * result of `work`.
+ */
 export async function withSession<T>(
   connectionString: string,
   work: (session: Session) => Promise<T>,
@@ -144,10 +145,10 @@ export class PooledDatabaseError extends Error {
 const LOOKS = 3;
 
 /**
- * Checks that a connection is a session: one server process runs all its statements, and another one those of another
- * connection.
+ * Checks that each connection is a session of its own: one server process runs all its statements, and a different process runs
+ * those of another connection.
  *
- * @throws PooledDatabaseError if it is not.
+ * @throws PooledDatabaseError if a connection pooler shares sessions between connections.
  */
 export async function requireSessions(connectionString: string): Promise<void> {
   await withSession(connectionString, (one) =>

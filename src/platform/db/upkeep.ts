@@ -1,12 +1,12 @@
 import type { PGlite } from '@electric-sql/pglite';
 import type { Logger } from 'pino';
 
-/** Interval of the checks. Statements are planned for the content of a new organization minutes after it is created. */
+/** Interval of the checks, in milliseconds. After an organization is created, plans match its rows within minutes. */
 const LOOK_MS = 30_000;
 
 /**
- * Query for the tables that need maintenance, with the defaults of autovacuum: 50 rows and a part of the table. The
- * part is a fifth for rows with an old version, and a tenth for rows changed since the last ANALYZE.
+ * Query for the tables that need maintenance, with the defaults of autovacuum. `swept` is whether dead row versions exceed 50
+ * and a fifth of the rows. A table is analyzed if the rows changed since the last ANALYZE exceed 50 and a tenth of the rows.
  */
 const DUE = `
   SELECT relname AS name, n_dead_tup > 50 + 0.2 * n_live_tup AS swept

@@ -8,13 +8,13 @@ import { isUploadFormat, sharp } from './formats.ts';
 export interface PreparedImage {
   readonly mediaType: 'image/webp';
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** A smaller or still version in the same format. Null if there is none. */
+  /** A second version in the same format: a smaller avatar, or the first frame of an animated emoji. Null if there is none. */
   readonly reduced: Uint8Array<ArrayBuffer> | null;
 }
 
 /** Limits of an upload, and the account that its processing is counted for. */
 interface Upload {
-  /** Id of the user who uploads the file, or of the owner of a bot that does. */
+  /** Id of the user who uploads the file. If a bot uploads it, the id of the bot's owner. */
   readonly account: number;
   /** Largest accepted file, in MiB. */
   readonly limitMib: number;
@@ -22,7 +22,7 @@ interface Upload {
 
 /** Width and height of an avatar in pixels, in its two sizes. */
 const AVATAR = { medium: 500, small: 100 } as const;
-/** Width and height in pixels. */
+/** Width and height of a custom emoji in pixels. */
 const EMOJI = 64;
 
 /**
@@ -30,9 +30,9 @@ const EMOJI = 64;
  * during decoding.
  */
 const MAX_PIXELS = 25_000_000;
-/** Maximum number of frames: ten seconds of film. All of them are kept. */
+/** Maximum number of frames of an animation: ten seconds of film. The stored emoji has as many as the uploaded file. */
 const MAX_FRAMES = 250;
-/** Longest decoding time: a hundred times that of a photograph. */
+/** Longest decoding time in seconds: a hundred times that of a photograph. */
 const MAX_SECONDS = 10;
 /**
  * Options of WebP, which all clients can read. WebP is smaller than the other formats and supports transparency and animation.

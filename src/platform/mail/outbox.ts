@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Db, Tx } from '../db/client.ts';
 
-// The table is the queue, which any number of nodes read. The node that postpones a row's next attempt makes the
-// current one.
+// The table `outgoing_mail` is the queue, which any number of nodes read. A node claims an email by postponing the email's next
+// attempt, and then makes the current attempt.
 
 /** Parts of a running service that are needed to send emails. */
 export interface MailContext {
@@ -35,7 +35,7 @@ export interface ClaimedMail {
   readonly attempts: number;
 }
 
-/** Code units kept of a mail server's error message. */
+/** Maximum length of a stored error message of a mail server, in UTF-16 code units. */
 const MAX_ERROR_LENGTH = 10_000;
 
 /** Characters that would end a header and begin another, or turn one address into two. */
@@ -127,7 +127,7 @@ export async function purgeMail({ db, now }: MailContext): Promise<void> {
     DELETE FROM outgoing_mail WHERE next_attempt_at IS NULL AND COALESCE(sent_at, created_at) < ${limit}`;
 }
 
-/** Deletes emails to one of the addresses and emails that mention one, sent or not. */
+/** Deletes emails, sent or not, that are addressed to one of the addresses or mention it. */
 export async function eraseMail(tx: Tx, realmId: number, addresses: readonly string[]): Promise<void> {
   const needles = addresses.map((address) => address.toLowerCase());
   const found = await tx.$queryRaw<{ id: bigint; recipient: string; subject: string; body: string }[]>`

@@ -52,7 +52,7 @@ export class MailWorker {
     this.#timer ??= setInterval(() => void this.sendDue(), POLL_MS).unref();
   }
 
-  /** Starts no further attempt, and gives the current one `GRACE_MS` to end. */
+  /** Stops the worker. No further attempt starts, and the current attempt is aborted after `GRACE_MS`. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
@@ -103,7 +103,7 @@ export class MailWorker {
     const facts = { mail: String(mail.id), reason: message, attempts: mail.attempts };
     if (next === null) this.#app.log.error(facts, 'email delivery failed permanently');
     else this.#app.log.warn(facts, 'email delivery failed, retrying');
-    // If the mail server is unreachable for one email, it is for the others too.
+    // If the mail server is unreachable, the other emails have to wait too.
     return isRefusal;
   }
 
@@ -157,7 +157,7 @@ interface SendError {
 }
 
 /**
- * Makes a transport to a mail server.
+ * Creates a transport to a mail server.
  *
  * @param silenceMs Timeout in milliseconds for DNS, connecting, the greeting and a silent connection.
  */
