@@ -24,7 +24,7 @@ export type Guarded = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'permissions'
 
 export type ChannelAccessDb = Pick<Tx, 'channel' | 'userGroup'>;
 
-/** Whether any user, regardless of role and groups, can read the channel: it is web-public or the user is subscribed. */
+/** Whether a user can read the channel regardless of role and groups: the channel is web-public, or the user is subscribed. */
 export const isOpenTo = ({ isWebPublic }: Pick<Channel, 'isWebPublic'>, isSubscribed: boolean): boolean =>
   isWebPublic || isSubscribed;
 
@@ -157,7 +157,7 @@ interface ChannelPlace {
   readonly channelId: number;
 }
 
-/** A channel, without any access check. */
+/** A channel that was read without an access check. */
 interface PlacedChannel {
   readonly channel: Channel;
   /** Whether the user of the `ChannelPlace` is subscribed. */

@@ -27,6 +27,8 @@ type Aged = Pick<Channel, 'id' | 'createdAt'>;
 /**
  * Reads the activity of channels of an organization. Runs one query, and a second one if weekly traffic is not cached,
  * regardless of the number of channels and messages.
+ *
+ * @returns A function that returns the activity of a channel by its id.
  */
 export async function readActivity(
   db: SqlClient,
@@ -52,7 +54,7 @@ export async function readActivity(
 interface Ends {
   readonly channel_id: number;
   readonly first_id: bigint | null;
-  /** Null also if the channel was created recently enough to count as active. */
+  /** Time of the last message. Null if there is none, or if the channel was created recently enough to count as active. */
   readonly last_sent_at: Date | null;
 }
 
@@ -82,8 +84,8 @@ async function readEnds(
 }
 
 /**
- * Largest number of messages of a channel that are counted one by one. In a busier channel, the density of these newest messages
- * serves as an estimate: two digits are not worth counting a million messages.
+ * Maximum number of messages that are counted one by one in each channel. In a busier channel, the density of these newest
+ * messages serves as an estimate. A full count would hardly change the two digits that are shown.
  */
 const MAX_COUNTED = 500;
 /**
@@ -132,10 +134,10 @@ async function readTraffic(
 
 interface TrafficRow {
   readonly channel_id: number;
-  /** Number of messages counted, newest first, and the lowest id among them. */
+  /** Number of messages that were counted, newest first. `counted_from` is the lowest id of these messages. */
   readonly count: number;
   readonly counted_from: bigint;
-  /** Last id before the counted period, and last id of the organization. */
+  /** Last message id before the period of 28 days. `newest_id` is the last message id of the organization. */
   readonly old_id: bigint;
   readonly newest_id: bigint;
 }
@@ -181,7 +183,10 @@ async function countRecent(
   return (id) => counts.get(id) ?? 0;
 }
 
-/** Estimates the messages of the period. Assumes the channel's share of the counted id range for the whole period. */
+/**
+ * Estimates the number of messages of a channel in the period. If `MAX_COUNTED` stopped the count, the channel's share of the
+ * ids since `counted_from` is assumed for the whole period.
+ */
 function estimate({ count, counted_from, old_id, newest_id }: TrafficRow): number {
   if (count < MAX_COUNTED) return count;
   return (count * Number(newest_id - old_id)) / Number(newest_id - counted_from + 1n);

@@ -48,9 +48,10 @@ export async function unarchiveChannel(ctx: Ctx, channelId: number): Promise<voi
 /**
  * Restores a locked channel within a transaction.
  *
- * Clients without the capability `archived_channels` receive it as a new channel, with its subscribers. Its subscribers
- * receive their subscription again.
+ * For clients without the capability `archived_channels`, the channel does not exist while it is archived. They receive it as a
+ * new channel with its subscribers, and its subscribers receive their subscription again.
  *
+ * @returns The channel after the change.
  * @throws BadRequestError if the channel is not archived.
  */
 export async function bringBack(

@@ -23,7 +23,10 @@ export async function channelAudience(tx: Tx, realm: RealmSettingsOf, channel: C
   return either(either(roleAtMost(maxRole), subscribers), users(userIds));
 }
 
-/** Returns the users to whom permissions show a private channel: all from a role upwards, and some listed by id. */
+/**
+ * Returns the users who can see a private channel by its permissions: users with the role number `maxRole` or a lower one, and
+ * the users in `userIds`.
+ */
 async function grantedVisibility(tx: Tx, realm: RealmSettingsOf, channel: Channel, now: Date) {
   const groups = await systemGroups(tx, realm.id);
   const granted = METADATA_PERMISSIONS.map((name) => channelPermission(groups, channel, name));
@@ -56,8 +59,8 @@ async function grantedVisibility(tx: Tx, realm: RealmSettingsOf, channel: Channe
 }
 
 /**
- * Returns the lowest role whose users all belong to the group. If there is a waiting period, full members are also listed
- * by id.
+ * Returns the largest role number up to which all users belong to the group. It is at least `ADMINISTRATOR`, because
+ * administrators see every channel. If there is a waiting period, the caller lists full members by id.
  */
 function reachOf(name: SystemGroupName | undefined, waitingDays: number): number {
   if (name === 'role:members') return MEMBER;

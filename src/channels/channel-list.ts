@@ -25,7 +25,7 @@ export interface ListedChannel {
   readonly createdAt: Date;
 }
 
-/** A channel of a list, with those of the requesting users who are subscribed to it. */
+/** A channel of a list. `subscribers` contains the ids of the requesting users who are subscribed to it. */
 type Row = ListedChannel & Guarded & { readonly subscribers: readonly number[] };
 
 /**
@@ -56,7 +56,9 @@ interface ListRequest {
   readonly ofChannel: OfChannel;
 }
 
-/** Weight of one caller in a batch. Each adds a user's subscriptions to all channels, so that about 50 fill a batch. */
+/**
+ * Weight of one caller in a batch. Each caller adds a user's subscriptions to all channels, and about 50 callers fill a batch.
+ */
 const WEIGHT = 40;
 
 const gathered = new GatheredReads<ListRequest, readonly Row[]>(
@@ -97,7 +99,7 @@ function conditionOf(filter: OfChannel): Prisma.Sql {
     ...(isPrivate == null ? [] : [Prisma.sql`c.invite_only = ${isPrivate}::boolean`]),
     ...(isWebPublic == null ? [] : [Prisma.sql`c.is_web_public = ${isWebPublic}::boolean`]),
     ...(isDefault == null ? [] : [Prisma.sql`c.is_default = ${isDefault}::boolean`]),
-    // An id that no row can have matches no folder.
+    // An invalid folder id is replaced by -1, which matches no channel.
     ...(folderId == null ? [] : [Prisma.sql`c.folder_id = ${isRowId(folderId) ? folderId : -1}::int`]),
     ...(includeArchived === true ? [] : [Prisma.sql`NOT c.is_archived`]),
   ];

@@ -31,11 +31,11 @@ import { announceDefaultChannels } from './subscriptions/default-channels.ts';
 import { announceChannel, join } from './subscriptions/membership.ts';
 import { accessUsers, type Subject } from './subscriptions/principals.ts';
 
-/** Properties of a new channel. Absent ones take their defaults. */
+/** Properties of a new channel. Absent properties take their defaults. */
 export interface ChannelOptions {
   readonly isPrivate?: boolean | undefined;
   readonly isWebPublic?: boolean | undefined;
-  /** For private channels: whether new subscribers can read earlier messages. Public channels always show them. */
+  /** Whether new subscribers of a private channel can read earlier messages. In public channels they always can. */
   readonly historyPublicToSubscribers?: boolean | undefined;
   readonly isDefault?: boolean | undefined;
   readonly folderId?: number | null | undefined;
@@ -45,9 +45,9 @@ export interface ChannelOptions {
 }
 
 export interface NewChannel extends ChannelOptions {
-  /** At most 60 code points after trimming; unique in the organization, ignoring case. */
+  /** The name: at most 60 code points after trimming, unique in the organization, ignoring case. */
   readonly name: string;
-  /** At most 1024 code points; line breaks become spaces. */
+  /** The description in Markdown: at most 1024 code points. Line breaks become spaces. */
   readonly description?: string | undefined;
   readonly subscriberIds: readonly number[];
 }

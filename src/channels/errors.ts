@@ -14,7 +14,7 @@ export class ChannelAlreadyExistsError extends defineError(
   { status: 409 },
 ) {}
 
-/** The channel accepts only messages with the empty topic, or none with it. */
+/** A message or an edit of the channel violates the topics policy, which allows only the empty topic or only other topics. */
 export class TopicPolicyError extends BadRequestError {
   override readonly data: { empty_topic_display_name: string };
 

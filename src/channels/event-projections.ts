@@ -19,7 +19,9 @@ export const namedChannel = new EventProjection<{ readonly id: number; readonly 
   { databaseId: ({ id }) => id, name: ({ name }) => name },
 );
 
-/** Event projection of a channel that some recipients of the event may not be able to see. Access is checked for each. */
+/**
+ * Event projection of a channel that some recipients of the event may not be able to see. Access is checked for each recipient.
+ */
 export const channelToBeSeen = new EventProjection<{ readonly id: number }>(
   'Channel',
   { idOf: ({ id }) => id, isSeen: false },
@@ -29,8 +31,9 @@ export const channelToBeSeen = new EventProjection<{ readonly id: number }>(
 const identity = { idOf: (channel: ChannelSnapshot) => channel.stream_id };
 
 /**
- * The fields in events of previous versions, which did not contain the whole channel. Subscriber counts have their own
- * events. Permissions show users and groups, which are read from the database.
+ * Projected fields of a channel for events of previous versions, which did not contain the whole channel. Subscriber counts are
+ * not projected, because they have their own events. Permissions are not projected, because their users and groups are read
+ * from the database.
  */
 export const knownOfChannelBefore: ProjectedFields<ChannelSnapshot> = {
   databaseId: (channel: ChannelSnapshot) => channel.stream_id,
@@ -49,7 +52,7 @@ export const knownOfChannelBefore: ProjectedFields<ChannelSnapshot> = {
   folder: { facts: folderReference, of: (channel: ChannelSnapshot) => channel.folder_id },
 };
 
-/** The fields in events that contain the whole channel. */
+/** Projected fields of a channel for events that contain the whole channel. */
 export const knownOfChannel: ProjectedFields<ChannelSnapshot> = {
   ...knownOfChannelBefore,
   createdAt: ({ row }) => new Date(row?.createdAt ?? ''),

@@ -22,7 +22,8 @@ const hides = (channel: { readonly is_archived: boolean }, { options }: EventVie
   channel.is_archived && !options.capabilities.archived_channels;
 
 /**
- * Returns the channel with a subscriber count of 0 if the client keeps subscriber lists: `peersAdded` then adds to them.
+ * Returns the channel with a subscriber count of 0 if the client receives subscriber lists. The client then adds the users of
+ * the following `peersAdded` event to the count.
  */
 const beforeSubscribers = (channel: WireChannel, { options }: EventView): WireChannel =>
   options.includeSubscribers === 'false' ? channel : { ...channel, subscriber_count: 0 };
@@ -169,10 +170,13 @@ const toSubscriber = ({ user, rows }: SubscriberRows): Subscriber => ({
 });
 
 interface SubscriptionsAdded {
-  /** State after the change. Each channel occurs once, regardless of the number of new subscribers. */
+  /** The channels after the change. Each channel occurs once, regardless of the number of new subscribers. */
   readonly channels: readonly (ChannelSnapshot & SubscriberList)[];
   readonly subscribers: readonly Subscriber[];
-  /** True if no subscription is new: a channel was restored, for clients without the capability `archived_channels`. */
+  /**
+   * True if no subscription is new, because a channel was restored. Only clients without the capability `archived_channels`
+   * then receive the event.
+   */
   readonly unarchived: boolean;
 }
 
@@ -246,8 +250,8 @@ interface Left {
 }
 
 /**
- * Event that subscriptions end. Recipients: their users, each for their own. If several users leave a channel at the same time,
- * each of them also receives the events about the others: `peersRemoved` is not sent to them.
+ * Event that subscriptions end. Each recipient receives only their own subscriptions. If several users leave a channel at the
+ * same time, each of them also receives a `peer_remove` event about the others, because `peersRemoved` is not sent to them.
  */
 export const subscriptionsRemoved = defineEvent(
   'subscription',
@@ -337,8 +341,8 @@ interface Peers {
   readonly user_ids: readonly number[];
   readonly is_archived: boolean;
   /**
-   * `newcomers`: users who subscribe. Other values: the whole list, for recipients who did not have it. `unarchived`: the
-   * channel was restored.
+   * `newcomers`: the users who subscribe. `everybody` and `unarchived`: all subscribers, for recipients who did not have the
+   * list. With `unarchived`, the channel was restored from the archive.
    */
   readonly shown: 'newcomers' | 'everybody' | 'unarchived';
 }

@@ -70,7 +70,9 @@ export const ChannelOptionsInput = builder.inputType('ChannelOptionsInput', {
   fields: optionFields,
 });
 
-/** Converts a retention from the schema, which uses the stored values null and -1, to the words of the service. */
+/**
+ * Converts a retention from the schema to the values of the service: null becomes `realm_default`, and -1 becomes `unlimited`.
+ */
 const toRetention = (days: number | null): Retention =>
   days === null ? 'realm_default' : days === -1 ? 'unlimited' : days;
 

@@ -193,7 +193,7 @@ export interface ChannelListArguments extends ConnectionArguments {
   readonly orderBy?: OrderBy<ChannelField> | null | undefined;
 }
 
-/** Returns the cost of a page of a list of channels. */
+/** Returns the cost of a page of a list of channels, for the limit on the cost of GraphQL operations. */
 export const channelsCost = ({ orderBy, ...page }: ChannelListArguments) => ({
   field: orderBy != null && isCounted(orderBy.field) ? 1 + COUNTING_COST : 1,
   multiplier: pageSize(page),
@@ -288,7 +288,8 @@ const KEY_OF: Readonly<Record<ChannelField, KeyOf>> = {
 };
 
 /**
- * Returns the sort key of each channel. Counted keys take two statements, regardless of the number of lists and channels.
+ * Returns the sort key of each channel. Keys that are counted (subscribers, weekly traffic) take two statements, regardless of
+ * the number of lists and channels.
  */
 export function channelPlaces(
   ctx: GraphQLContext,
@@ -299,7 +300,7 @@ export function channelPlaces(
   return Promise.all(channels.map(async (channel) => ({ id: channel.id, key: await keyOf(ctx, channel) })));
 }
 
-/** Returns the channel, or null if the change made it invisible to the viewer. */
+/** Returns the payload of a mutation: the channel, or null if the change made it invisible to the viewer. */
 export async function stillSeen(ctx: Ctx, channelId: number) {
   const where = { AND: [{ id: channelId }, await visibleTo(ctx)] };
   return { channel: await ctx.app.db.channel.findFirst({ where }) };

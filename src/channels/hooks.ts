@@ -2,8 +2,8 @@ import type { Emit } from '../events/log.ts';
 import type { Channel, Realm } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 
-// Callbacks of features that depend on channels; channels do not depend on them. They are registered where the service is
-// composed (server/start.ts).
+// Features that depend on channels register callbacks here, because files of channels cannot import them. `server/start.ts`
+// registers the callbacks.
 
 /** A callback that runs in the transaction that renames a channel. */
 type WhenRenamed = (tx: Tx, emit: Emit, channel: Pick<Channel, 'id' | 'realmId' | 'name'>) => Promise<void>;
@@ -22,7 +22,8 @@ interface WhenLeft {
    */
   before(tx: Tx, realmId: number, left: readonly LeftChannel[]): Promise<void>;
   /**
-   * Runs when the event that ends the subscriptions has its id. From then on, no message can be sent before that event.
+   * Runs when the event that ends the subscriptions has its id. The event log is locked, so any message sent later is after
+   * that event in the log.
    */
   atTheEnd(tx: Tx, realmId: number, left: readonly LeftChannel[]): Promise<void>;
 }
@@ -33,7 +34,7 @@ export interface AccessContext {
   readonly now: Date;
 }
 
-/** Channels and users whose access a change can have revoked. Absent: all. */
+/** Channels and users whose access a change can have revoked. An absent field means all channels or all users. */
 export interface AccessScope {
   readonly channelIds?: readonly number[];
   readonly userIds?: readonly number[];

@@ -8,7 +8,7 @@ export type ChannelKey = { readonly id: number } | { readonly name: string };
 /** The result of looking up a key. */
 export interface Found<K extends ChannelKey> {
   readonly key: K;
-  /** Null if no channel has the name. */
+  /** Id of the channel. Null if no channel has the name. */
   readonly id: number | null;
   /** The name in lower case, as the database compares it. Empty for a key by id. */
   readonly lowered: string;

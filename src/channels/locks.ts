@@ -2,8 +2,8 @@ import type { Channel } from '../generated/prisma/client.ts';
 import { lockKind } from '../platform/db/advisory-lock.ts';
 import type { Tx } from '../platform/db/client.ts';
 
-// Order in which transactions lock rows, to prevent deadlocks. Organization, channels by id, folder, subscriptions by
-// (channel, user), the list of default channels, and last the event counter.
+// Order in which transactions lock rows, to prevent deadlocks: organization, channels by id, folder, subscriptions by (channel,
+// user), the list of default channels, and last the event counter.
 
 /**
  * Locks the roles of all users until the transaction ends. Every change of a channel or subscription takes this lock,
@@ -13,13 +13,17 @@ export async function holdRoles(tx: Tx, realmId: number): Promise<void> {
   await tx.$queryRaw`SELECT 1 AS held FROM realm WHERE id = ${realmId} FOR SHARE`;
 }
 
-/** Locks all channels and subscriptions until the transaction ends, for changes of roles. */
+/**
+ * Locks all channels and subscriptions until the transaction ends, for changes of roles. Waits for all holders of `holdRoles`,
+ * and makes new ones wait.
+ */
 export async function holdChannels(tx: Tx, realmId: number): Promise<void> {
   await tx.$queryRaw`SELECT 1 AS held FROM realm WHERE id = ${realmId} FOR NO KEY UPDATE`;
 }
 
 /**
- * Locks channels and their lists of subscribers: events must contain changes of a list in exact order.
+ * Locks channels and their lists of subscribers until the transaction ends: events must contain changes of a list in exact
+ * order.
  *
  * @returns The channels as they are now, ascending by id.
  */

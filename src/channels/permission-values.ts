@@ -29,7 +29,10 @@ export function readPermissionValues(tx: Tx, realmId: number, values: Permission
   return readGroupSettings(tx, realmId, CHANNEL_PERMISSIONS, values);
 }
 
-/** Returns the column's value after `settings` are set in a channel: only values that differ from the defaults. */
+/**
+ * Returns the value of the column `permissions` after `settings` are set in a channel. It contains only permissions that differ
+ * from their defaults.
+ */
 export function toStoredPermissions(
   groups: SystemGroups,
   channel: Pick<Channel, 'permissions' | 'creatorId'>,

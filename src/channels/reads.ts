@@ -13,17 +13,17 @@ export interface ChannelFilter {
   readonly public?: boolean | undefined;
   readonly webPublic?: boolean | undefined;
   readonly subscribed?: boolean | undefined;
-  /** For a bot: channels to which its owner is subscribed. */
+  /** Channels to which the owner of the viewer is subscribed, if the viewer is a bot. */
   readonly ownerSubscribed?: boolean | undefined;
   /** Channels that the viewer can read. */
   readonly readable?: boolean | undefined;
   /** All channels that the viewer can see. */
   readonly all?: boolean | undefined;
-  /** Whether archived channels of these kinds are included. */
+  /** Whether archived channels of the selected kinds are included. */
   readonly archived?: boolean | undefined;
 }
 
-/** Returns the filter for the channels that match the filter and that the viewer can see. */
+/** Returns the database condition for the channels that match the filter and that the viewer can see. */
 export async function channelsLike({ app, viewer }: Ctx, filter: ChannelFilter): Promise<Prisma.ChannelWhereInput> {
   const actor = await channelActor(app.db, viewer, app.now());
   const { botOwnerId } = viewer.user;
@@ -37,7 +37,7 @@ export async function channelsLike({ app, viewer }: Ctx, filter: ChannelFilter):
     ...(filter.ownerSubscribed && botOwnerId !== null ? [subscribedBy(botOwnerId)] : []),
     ...(filter.readable ? [readBy(actor)] : []),
   ];
-  // Prisma ignores an empty condition within OR, so all kinds must be no condition at all.
+  // Prisma ignores an empty condition within OR, so the filter `all` must omit OR.
   const ofKinds = filter.all ? {} : { OR: kinds };
   return { AND: [seenBy(actor), ofKinds, filter.archived ? {} : { isArchived: false }] };
 }

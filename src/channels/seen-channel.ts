@@ -11,7 +11,7 @@ import { holdRoles, lockChannels } from './locks.ts';
 
 /** A channel that is locked for a change, with the viewer's access to it. */
 export interface SeenChannel {
-  /** Contains the viewer as of the change. */
+  /** The context of the request, with the viewer as read in the transaction. */
   readonly ctx: Ctx;
   readonly channel: Channel;
   readonly actor: ChannelActor;

@@ -19,14 +19,14 @@ import { valuesOf } from '../platform/setting.ts';
 export const TOPICS_POLICIES = valuesOf(TOPICS_POLICY);
 export type TopicsPolicy = (typeof TOPICS_POLICIES)[number];
 
-/** Days to keep messages, the organization's value, or unlimited. */
+/** The number of days for which messages are kept, the organization's value, or unlimited. */
 export type Retention = number | 'realm_default' | 'unlimited';
 
 /** The columns that determine to whom a channel is open. */
 export type Privacy = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'historyPublicToSubscribers'>;
 
 /**
- * Checks that a privacy is valid, and that the viewer is allowed to give it to a channel.
+ * Checks that the privacy settings are valid, and that the viewer is allowed to give them to a channel.
  *
  * @throws BadRequestError if a web-public channel is private, or the organization does not enable such channels.
  * @throws BadRequestError if a public channel has protected history.
@@ -96,7 +96,9 @@ export function requireDefaultChannels(ctx: Pick<Ctx, 'viewer'>): void {
 }
 
 /**
- * @throws BadRequestError if the channel cannot be a default channel, to which new users are subscribed without request.
+ * Checks that a channel can be a default channel, to which new users are subscribed automatically.
+ *
+ * @throws BadRequestError if the channel is private or archived.
  */
 export function requireFitForDefault({ inviteOnly, isArchived }: Pick<Channel, 'inviteOnly' | 'isArchived'>): void {
   if (inviteOnly) throw new BadRequestError('A default channel cannot be private.');

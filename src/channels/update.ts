@@ -51,7 +51,7 @@ export interface ChannelEdit {
   readonly messageRetentionDays?: Retention | undefined;
   /** False restores the channel from the archive. No other value is valid. */
   readonly isArchived?: boolean | undefined;
-  /** Null removes the channel from its folder. */
+  /** Id of the folder. Null removes the channel from its folder. */
   readonly folderId?: number | null | undefined;
   readonly topicsPolicy?: string | undefined;
   readonly permissions?: GroupSettingEdits<ChannelPermissionName> | undefined;
@@ -116,7 +116,7 @@ async function partsOf(tx: Tx, seen: SeenChannel, edit: ChannelEdit): Promise<Up
     policed(seen, edit),
     retained(ctx, channel, edit),
     defaulted(ctx, channel, edit),
-    // Last, because the events of all parts carry the name from before the change.
+    // The name is last: all events of the update contain the name from before the change, also those of the other parts.
     await renamed(tx, channel, edit),
   ];
   const after = Object.assign({}, channel, ...parts.map(({ data }) => data)) as Channel;
@@ -148,8 +148,8 @@ function described(channel: Channel, { description }: ChannelEdit): UpdatePart {
 }
 
 /**
- * Changes the privacy. Unless the client specifies it, the history of a channel that becomes private is protected, and the
- * history of a channel that becomes public is visible.
+ * Returns the change of the privacy. Unless the client specifies it, the history of a channel that becomes private is
+ * protected, and the history of a channel that becomes public is visible.
  */
 function opened(seen: SeenChannel, { isPrivate, isWebPublic, historyPublicToSubscribers }: ChannelEdit): UpdatePart {
   const { channel, actor } = seen;
@@ -245,7 +245,7 @@ async function apply(
   for (const change of changes) {
     const event = channelUpdated({ id: channel.id, name: before.name, isArchived: channel.isArchived }, change);
     const isClosed = change.property === 'topics_policy' && change.value === 'empty_topic_only';
-    // Checked when the event has its id and the log is locked: until then, messages can still arrive under the old
+    // The check runs when the event has its id and the log is locked: until then, messages can still arrive under the old
     // policy.
     emit(event, visibility.stayers, isClosed ? () => requireEmptyTopicAlone(tx, context.realm, channel.id) : undefined);
   }
@@ -259,9 +259,9 @@ async function apply(
 }
 
 /**
- * Checks that the channel contains no named topic. The index sorts topics, the empty one first.
+ * Checks that the channel contains only the empty topic.
  *
- * @throws TopicPolicyError otherwise.
+ * @throws TopicPolicyError if a message has another topic.
  */
 async function requireEmptyTopicAlone(
   tx: Tx,

@@ -22,7 +22,10 @@ export interface VisibilityChange {
   readonly lost: readonly number[];
 }
 
-/** Compares the users who can see a channel before and after a change. */
+/**
+ * Returns the users for whom a change makes a channel visible or invisible, and the users who see it before and after. Compares
+ * the users only if a property changed that determines who can see the channel.
+ */
 export async function visibilityChange(
   tx: Tx,
   { realm, now }: SubscriptionChangeContext,
@@ -37,7 +40,7 @@ export async function visibilityChange(
   const gained = [...seeing].filter((id) => !saw.has(id));
   const lost = [...saw].filter((id) => !seeing.has(id));
   if (gained.length === 0) return { stayers, gained, lost };
-  // If only one of the two audiences needs a list of user ids, uses the other.
+  // If no user lost access, the users who still see the channel are exactly those who saw it before.
   if (lost.length === 0) return { stayers: await channelAudience(tx, realm, before, now), gained, lost };
   return { stayers: except(stayers, gained), gained, lost };
 }

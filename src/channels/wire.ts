@@ -108,14 +108,17 @@ const POST_POLICIES: Partial<Record<SystemGroupName, number>> = {
   'role:moderators': MODERATORS_POST,
 };
 
-/** Returns who can post, as the number that old clients use. */
+/**
+ * Returns the value of `stream_post_policy`: the users who can post, as a number for old clients. A setting without an
+ * equivalent becomes 1 (all users).
+ */
 export function postPolicyOf(groups: SystemGroups, { members, groups: ids }: GroupSetting): number {
   const [only, ...more] = ids;
   if (only === undefined || more.length > 0 || members.length > 0) return EVERYONE_POSTS;
   return POST_POLICIES[groups.name(only) ?? 'role:everyone'] ?? EVERYONE_POSTS;
 }
 
-/** Whether only administrators can post, for even older clients. */
+/** Whether only administrators can post, for clients that do not support `stream_post_policy`. */
 export const isAnnouncementOnly = (postPolicy: number): boolean => postPolicy === ADMINISTRATORS_POST;
 
 /** A subscriber's own settings of a channel. Null notification settings inherit the user's defaults. */

@@ -21,11 +21,10 @@ const acts = new AsyncLocalStorage<Act>();
 type Outcome<T> = { readonly value: T } | { readonly error: unknown; readonly isMade: boolean };
 
 /**
- * Runs a function that answers a request. Reports whether it failed only after its change was committed, and the position of
- * that change in the log.
+ * Runs a function that answers a request, and observes the changes that it commits.
  *
- * @returns The value that `run` returned; or the error that it threw, and `isMade`: whether the change was committed before.
- *   `position` is the id of the last event of its committed changes.
+ * @returns The value that `run` returned; or the error that it threw, with `isMade`: whether the change was committed before
+ *   the error. `position` is the id of the last committed event that a client can receive, or null.
  */
 export async function observingChanges<T>(
   run: () => Promise<T>,
@@ -42,7 +41,7 @@ export async function observingChanges<T>(
 /** Runs a function outside the context of the current request, for work that is not part of the request. */
 export const apart = <T>(run: () => T): T => acts.exit(run);
 
-/** Records the committed events of the request's changes. */
+/** Records the position of the current request: the id of the last of these committed events that a client can receive. */
 export function noteCommitted(events: readonly StoredEvent[]): void {
   const act = acts.getStore();
   const position = lastPosition(events);

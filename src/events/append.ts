@@ -104,7 +104,7 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
       ephemeral: event.ephemeral,
     };
   });
-  // Called once for both columns: for the embedded database, each call returns another time of this process.
+  // `databaseClock` is called once, because with the embedded database each call returns another time of this process.
   const clock = databaseClock(app);
   const [counter] = await tx.$queryRaw<{ base: bigint; xid: string; written_at: string }[]>`
     WITH counter AS (

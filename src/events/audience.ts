@@ -5,7 +5,7 @@ import { GUEST } from '../platform/roles.ts';
  * (subscribers of `channelIds` at the event's id) ∪ `userIds` − `exceptUserIds`.
  */
 export interface Audience {
-  /** Highest role number whose users receive the event. Null: no role. */
+  /** Users with this role number or a lower one, which means more rights, receive the event. Null: the role is irrelevant. */
   readonly maxRole: number | null;
   /** Channels whose subscribers receive the event, at most two. */
   readonly channelIds: readonly number[];
@@ -72,8 +72,7 @@ export interface Listener {
 }
 
 /**
- * Whether `listener` receives the event `eventId` with this audience. The only place that decides this, for live delivery and
- * for replay.
+ * Whether `listener` receives the event `eventId` with this audience. Live delivery and replay both decide by this function.
  *
  * @param allPublicChannels Whether the queue receives the messages of all public channels.
  */

@@ -96,7 +96,7 @@ function redisWire(url: string, channel: string, log: Logger): Wire {
     { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: REDIS_PATIENCE_MS },
     (err) => log.warn({ err }, 'redis unavailable'),
   );
-  // No caller waits for hints, but unsent ones would accumulate here.
+  // While Redis is unavailable, the breaker drops hints immediately. Otherwise unsent hints would accumulate in memory.
   const breaker = new RedisBreaker(sender.redis, { log, without: 'nodes check the event log once a second' });
   const receiver = new RedisConnection(url, { maxRetriesPerRequest: null }, (err) =>
     log.warn({ err }, 'redis subscription failed'),

@@ -7,8 +7,8 @@ import { changing } from './act.ts';
 import type { LogContext } from './context.ts';
 
 /**
- * Limits of a transaction: longer than any change takes, and shorter than the timeouts of clients. Set explicitly, because the
- * defaults of Prisma are 2 s and 5 s.
+ * Limits of a transaction, in milliseconds: longer than any change takes, and shorter than the timeouts of clients. Set
+ * explicitly, because the defaults of Prisma are 2 s and 5 s.
  */
 const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 15_000 };
 /** Retries after serialization failures. After the last retry, the client receives an error, after which it can retry. */
@@ -29,11 +29,11 @@ export interface Trace {
 }
 
 /**
- * Runs `change` in one transaction, once the fair limiter `database.permits` grants the organization a permit. If the connection
- * breaks during the commit, the database is queried for the outcome.
+ * Runs `change` in one transaction, once the fair limiter `database.permits` grants the organization a permit. If the
+ * connection breaks during the commit, the database is queried for the outcome.
  *
- * @param change Returns in `trace` the data that identifies its transaction, without which the outcome cannot be queried.
- *   `trace` is undefined if it wrote nothing.
+ * @param change Returns in `trace` the data that identifies its transaction, for a query for the outcome. `trace` is undefined
+ *   if the transaction wrote nothing.
  * @throws RequestTimeoutError if no permit is granted in time.
  * @throws Error if the outcome cannot be determined. Any other error is from `change` or the database, and nothing was changed.
  */
@@ -61,8 +61,8 @@ export async function committing<T extends { readonly trace?: Trace }>(
 }
 
 /**
- * Runs a statement that is a change by itself, and that may wait for locks of its organization, once `database.permits` grants a
- * permit. In the transaction of a request with an idempotency key, it runs under the permit of that request.
+ * Runs a single statement that makes a whole change and may wait for locks, once the fair limiter `database.permits` grants the
+ * organization a permit. In the transaction of a request with an idempotency key, it runs under the permit of that request.
  *
  * @throws RequestTimeoutError if no permit is granted in time.
  */

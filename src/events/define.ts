@@ -1,7 +1,7 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import type { EventView, QueueOptions } from './view.ts';
 
-/** An event as a client receives it: names and units of the wire format, without the id, which the transports add. */
+/** An event as a client receives it, in the names and units of the wire format. Its id is added after rendering. */
 export interface RenderedEvent {
   readonly type: string;
   readonly op?: string;
@@ -39,11 +39,12 @@ interface Definition {
   /** Renders the payload for `view`: as one event, as several (each gets an id), or null for none. */
   render(payload: never, view: EventView): RenderedEvent | readonly RenderedEvent[] | null;
   /**
-   * Returns the source of the event projection: the whole part of the payload that `view` can see, even if the options of the
-   * queue omit some of it. Undefined if the result of `render` already contains all of it.
+   * Returns the source of the event projection (the GraphQL fields that an event answers without a read). This is the whole
+   * part of the payload that `view` can see, even if the options of the queue omit some of it. Undefined if the result of
+   * `render` already contains all of it.
    */
   readonly facts: ((payload: never, view: EventView) => object) | undefined;
-  /** Returns a key that separates renderings for the same role and options. */
+  /** Returns a key of the viewer. Of the viewers with the same role and options, those with the same key share a rendering. */
   readonly viewerClass: (payload: never, view: EventView) => number | string;
   /** Whether the event passes a queue's narrow. Undefined if narrows do not apply. */
   readonly matches: ((payload: never, narrow: QueueOptions['narrow'], userId: number) => boolean) | undefined;
@@ -63,12 +64,14 @@ interface Rules<P> {
   /** Renders the payload for `view`. Absent: the payload is sent unchanged. Must be a pure function of its two arguments. */
   readonly render?: (payload: P, view: EventView) => RenderedEvent | readonly RenderedEvent[] | null;
   /**
-   * Returns the event projection: all that `view` may see of the payload, for events that carry entities. `render` omits the
-   * parts that the queue was not registered for. Must be a pure function of its arguments. May read the same fields as
-   * `render`, except the options.
+   * Returns the source of the event projection: all that `view` may see of the payload, for events that carry entities.
+   * `render` omits the parts that the queue was not registered for. Must be a pure function of its arguments. May read the same
+   * fields of `view` as `render`, except the options.
    */
   readonly facts?: (payload: P, view: EventView) => object;
-  /** Returns the largest number of events that `render` can make of this payload. If this function is absent, the number is 1. */
+  /**
+   * Returns the largest number of events that `render` can make of this payload. If this function is absent, the number is 1.
+   */
   readonly width?: (payload: P) => number;
   /**
    * The fields of `view` that `render` reads besides role and options. True: each user has their own rendering. A function:
@@ -82,7 +85,7 @@ interface Rules<P> {
    * events, which no reader with this narrow receives. `matches` checks the rest. Return none in case of doubt.
    */
   readonly mayMatch?: (narrow: QueueOptions['narrow'], userId: number) => readonly Prisma.Sql[];
-  /** True for an event that is useless after a minute: replay skips it after 60 s. */
+  /** Whether the event is useless after a minute. Replay skips such events after 60 s. */
   readonly ephemeral?: boolean;
   /** Returns the side effects of the event. Required for events that change who receives later events. */
   readonly effect?: (payload: P) => Effect | readonly Effect[] | undefined;
@@ -94,10 +97,11 @@ const nameOf = (type: string, op: string | null | undefined) => (op == null ? ty
 /**
  * Defines a kind of event, once, in a feature's `events.ts`.
  *
- * @param type As on the wire.
- * @param op As on the wire. Undefined for types without operations.
- * @param build Returns the payload of an occurrence: JSON, self-contained, in the names and units of the wire format as far as
- *   every viewer sees the same.
+ * @param type The value of the field `type` on the wire.
+ * @param op The value of the field `op` on the wire. Undefined for types without operations.
+ * @param build Returns the payload of an occurrence as self-contained JSON. Parts that all viewers see alike have the names and
+ *   units of the wire format.
+ * @throws Error if this kind of event is defined already.
  */
 export function defineEvent<A extends unknown[], P extends object>(
   type: string,

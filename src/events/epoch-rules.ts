@@ -1,12 +1,17 @@
-/** The location of the log's tables, as far as it can be determined. Null: unknown, and equal to any value. */
+/** The location of the log's tables. A field is null if it cannot be determined, and then counts as equal to any value. */
 export interface LogPlace {
-  /** The oids of the database and of the epoch's table. They differ after a new creation, such as from a dump. */
+  /**
+   * The oids of the database and of the epoch's table. They change if the tables are created again, for example from a dump.
+   */
   readonly tables: string | null;
   /** The identifier of a PostgreSQL cluster, assigned at its creation. A copy of its files has the same. */
   readonly cluster: string | null;
-  /** Identifies the copy of the files. Only for the embedded database. */
+  /** Identifies the copy of the data directory. Null except for the embedded database. */
   readonly copy: string | null;
-  /** Changes after a recovery that ends before the last commit, and after each promotion of a standby. */
+  /**
+   * The timeline of PostgreSQL. It changes after a recovery that ends before the last commit, and after each promotion of a
+   * standby.
+   */
   readonly timeline: string | null;
 }
 
@@ -16,7 +21,10 @@ export interface LogPlace {
  */
 export type Witness = 'whole' | 'lacking' | 'none';
 
-/** The reason for a new epoch. */
+/**
+ * The reason for a new epoch: the field of the location that differs, positions that no longer exist, or a command of the
+ * operator.
+ */
 export type EpochReason = 'tables' | 'cluster' | 'copy' | 'timeline' | 'positions' | 'operator';
 
 /**
@@ -25,7 +33,7 @@ export type EpochReason = 'tables' | 'cluster' | 'copy' | 'timeline' | 'position
  */
 export type Verdict = 'same' | 'adopt' | 'wait' | { readonly begin: EpochReason };
 
-/** Longest wait for a witness. A running node checks every second. */
+/** Longest wait for evidence from a node that kept running. Such a node checks the epoch every second. */
 export const WITNESS_PATIENCE_MS = 10_000;
 
 const CERTAIN = ['tables', 'cluster', 'copy'] as const;

@@ -34,7 +34,7 @@ interface EpochRow {
   is_standby: boolean;
 }
 
-/** Reads the epoch in one statement. */
+/** Returns the epoch of the log, and the stored and the current location of its tables. Runs one statement. */
 export async function readEpoch({ db, database }: LogContext): Promise<EpochState> {
   const [row] = await db.$queryRaw<EpochRow[]>`
     SELECT e.id::text AS id, e.tables, e.cluster, e.copy, e.timeline,
@@ -62,7 +62,7 @@ const assigned = ({ tables, cluster, copy, timeline }: LogPlace) => Prisma.sql`
   tables = COALESCE(${tables}, tables), cluster = COALESCE(${cluster}, cluster), copy = COALESCE(${copy}, copy),
   timeline = COALESCE(${timeline}, timeline)`;
 
-/** Stores the location of the tables: the epoch continues there. */
+/** Stores the current location of the tables. The epoch continues at this location. */
 export async function adoptPlace({ db }: LogContext, { id, found }: EpochState): Promise<void> {
   await db.$executeRaw`UPDATE log_epoch SET ${assigned(found)} WHERE id = ${id}::uuid`;
 }
@@ -80,7 +80,8 @@ export interface EpochEnd {
  * unknown: more may be lost than is left, and the same backup may be restored twice. No earlier position is as high, unless the
  * log grew by more than a thousand ids per second all the time. Positions are still integers of up to 53 bits.
  *
- * @returns Undefined if it has already begun.
+ * @param reason Logged with the new epoch.
+ * @returns Undefined if another call has already begun a new epoch.
  */
 export async function beginEpoch(
   app: LogContext,

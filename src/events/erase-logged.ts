@@ -15,9 +15,9 @@ export const logErased = defineEvent('internal', 'log_erased', (through: number)
 });
 
 /**
- * Empties the payloads of logged events and gives them no recipients, so that the log no longer holds their data. The rows stay:
- * ids remain without a gap. Queues that have not read the events never receive them. Events with side effects, which determine
- * the recipients of other events, are not changed. Nodes drop the copies that they hold in memory.
+ * Empties the payloads of logged events and gives them no recipients, so that the log no longer holds their data. The rows
+ * stay: ids remain without a gap. Queues that have not read the events never receive them. Events with side effects, which
+ * determine the recipients of other events, are not changed. Nodes drop the copies that they hold in memory.
  *
  * @param which Condition on the columns of `event`.
  */
@@ -44,6 +44,8 @@ async function changeLogged(tx: Tx, emit: Emit, update: Prisma.Sql): Promise<voi
 /**
  * Erases the text of messages from logged events. If an event also moves other messages, the move stays in the event, because
  * queues still need it.
+ *
+ * @param sentEventIds Ids of the events that were logged when the messages were sent.
  */
 export async function eraseLoggedMessages(
   tx: Tx,
@@ -69,8 +71,8 @@ export async function eraseLoggedMessages(
   );
 }
 
-// Both conditions name the first recipient. So the index `event_by_user_1` returns only the events of these users, a few of a
-// long log (of 1,000,000 events, 50 in 3 ms). The transaction that deletes a user or messages can then erase them all, without
+// Both conditions below compare the first recipient, so that the index `event_by_user_1` finds the events of these users alone:
+// 50 of 1,000,000 events in 3 ms. A transaction that deletes a user or messages can therefore erase all their events without
 // batches.
 
 /** Returns the condition of `eraseLogged` for the events that hold the text of reminders. */

@@ -9,18 +9,24 @@ import type { StoredEvent } from './stored.ts';
 import { RealmWindow } from './window.ts';
 import { WindowMemory } from './window-memory.ts';
 
-/** Interval at which counters of organizations with readers are compared with the log, in case notifications were lost. */
+/** Interval at which log tails are compared with the counters in the database, in case notifications were lost. */
 const POLL_MS = 1_000;
 /** Number of consecutive failed comparisons after which the database counts as unreachable. */
 const MAX_MISSED = 10;
-/** Idle time after which a user's data is dropped. Clients poll again within seconds. */
+/**
+ * Idle time after which the roles and subscriptions of a user without readers are dropped from memory. Clients that poll return
+ * within seconds.
+ */
 const FORGET_MS = 120_000;
 
 /** The callbacks of the hub. */
 export interface HubListeners {
-  /** Called for each side effect of an event, after the event was delivered to the waiting readers of this node. */
+  /** Called for each side effect of an event, after the waiting readers of the user concerned have received the event. */
   onEffect(realmId: number, effect: UserEffect): void;
-  /** Called repeatedly while the log cannot be read: readers here would otherwise wait without any message. */
+  /**
+   * Called once a second while the log cannot be read, to end the readers of this node: otherwise they would wait without any
+   * message.
+   */
   onCutOff(): void;
   /** Called when another epoch of the log has begun: all earlier positions and all queues are lost. */
   onEpoch(): void;
@@ -29,8 +35,8 @@ export interface HubListeners {
 /**
  * The in-memory tails of the logs that are read on this node.
  *
- * A notification, from a commit here or as a hint from another node, only triggers a read: the table is authoritative. Once a
- * second, the log of every organization with readers is compared with its counter.
+ * Events that are committed on this node are added to the tail directly. A hint from another node only triggers a read of the
+ * table. Once a second, each tail is compared with the counter of its organization.
  */
 export class EventHub {
   readonly #app: LogContext;
@@ -43,7 +49,10 @@ export class EventHub {
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
-  /** Intervals since the database last answered. Not a time: a process that was paused has missed no interval. */
+  /**
+   * Number of intervals of `POLL_MS` since the database last answered. Not an elapsed time, which would include the time for
+   * which a paused process did not run.
+   */
   #missed = 0;
   #listeners: HubListeners | undefined;
 
@@ -81,19 +90,19 @@ export class EventHub {
     return this.#timer !== undefined && this.#missed < MAX_MISSED;
   }
 
-  /** Number of clients that wait here, over all organizations and transports. */
+  /** Number of readers that wait at the end of a log tail on this node, over all organizations and transports. */
   get readerCount(): number {
     let count = 0;
     for (const window of this.#open.values()) count += window.readerCount;
     return count;
   }
 
-  /** Number of organizations whose log is read here. */
+  /** Number of organizations that have a log tail on this node. */
   get windowCount(): number {
     return this.#open.size;
   }
 
-  /** Bytes that their log tails hold in memory. */
+  /** Bytes that all log tails of this node hold in memory. */
   get windowBytes(): number {
     return this.#memory.bytes;
   }
@@ -112,7 +121,7 @@ export class EventHub {
 
   /**
    * Returns the organization's log tail, opened at the current end of the log if no client here has read it yet. It contains
-   * all events that were committed and acknowledged here before.
+   * all events whose change was acknowledged on this node before the call.
    */
   async window(realmId: number): Promise<RealmWindow> {
     let opening = this.#windows.get(realmId);
@@ -128,7 +137,7 @@ export class EventHub {
   }
 
   async #openWindow(realmId: number): Promise<RealmWindow> {
-    // Read before the counter: commits advance both meanwhile.
+    // Both values are read before the counter: a commit during the read of the counter could raise `seen` above `lastId`.
     const [epoch, seen] = [this.#epochsBegun, this.#epoch.seen(realmId)];
     const { lastId } = await readCounter(this.#app.db, realmId);
     if (epoch === this.#epochsBegun && lastId < seen) await this.beginEpoch('positions');
@@ -143,7 +152,7 @@ export class EventHub {
   /**
    * Begins a new epoch of the log, which invalidates everything that was read before.
    *
-   * @returns Number of queues that it has ended. Undefined if another node has begun it.
+   * @returns Number of queues that ended with the previous epoch. Undefined if a new epoch had already begun.
    */
   async beginEpoch(reason: EpochReason): Promise<number | undefined> {
     const ended = await this.#epoch.begin(reason);
@@ -161,7 +170,10 @@ export class EventHub {
     for (const window of windows) window.abandon();
   }
 
-  /** Checks the epoch. Skipped for the embedded database: only this process opens it, so it cannot be restored meanwhile. */
+  /**
+   * Ends all readers if a new epoch of the log has begun. Skipped for the embedded database: only this process opens it, so it
+   * cannot be restored meanwhile.
+   */
   async #lookAtEpoch(): Promise<void> {
     if (this.#app.database.kind === 'embedded') return;
     for (const { realmId, through } of this.#open.values()) this.#epoch.note(realmId, through);

@@ -17,8 +17,8 @@ interface Row extends Omit<LiveQueue, 'behind'> {
 }
 
 /**
- * Returns the live queues of an organization, or of one of its users, as the nodes last wrote them. The queue that is furthest
- * behind is first.
+ * Returns the live queues of an organization, or of one of its users, with the positions that the nodes last wrote. The queue
+ * that is furthest behind is first.
  */
 export async function listLiveQueues(
   app: LogContext,

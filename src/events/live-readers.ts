@@ -15,7 +15,10 @@ const MAX_REST_MS = 5;
 /** No pause below this length: timers cannot be shorter. */
 const LONG_MS = 1;
 
-/** Deliveries per step. A delivery is one event for one reader. Reading the clock for each would add notable cost. */
+/**
+ * Deliveries per step of a time slice, which reads the clock after each step. A delivery is one event for one reader: reading
+ * the clock for each would add notable cost.
+ */
 const DELIVERIES_PER_STEP = 16;
 /** Up to this number, deliveries are made without yielding to the event loop, even if other deliveries are in progress. */
 const FEW_DELIVERIES = 64;
@@ -220,7 +223,7 @@ export class LiveReaders implements SlicedWork {
     else setImmediate(rest);
   }
 
-  /** Delivers all pending batches to a reader now. It then has everything up to the end of the log tail. */
+  /** Delivers all pending batches to a reader now. Afterwards, the reader has everything up to the end of the log tail. */
   tellAll(reader: LiveReader): void {
     for (const news of this.#notifications) this.#notify(reader, news);
   }

@@ -28,7 +28,7 @@ export interface Emit {
 /** The transaction of a request with an idempotency key. All changes of the request are part of it. */
 export interface RequestTransaction {
   readonly tx: Tx;
-  /** Functions that log the events of its changes that are not logged yet, in order. */
+  /** Functions, in order, that each log the events of one change of the request. Only events that are not logged yet. */
   readonly unlogged: (() => Promise<Logged>)[];
   /** Records events to publish after the commit. */
   published(realmId: number, events: readonly StoredEvent[]): void;
@@ -61,10 +61,10 @@ function collect(steps: LogStep[]): Emit {
  * Runs `change` in one transaction together with the events that it emits, then notifies their readers. The only way to emit
  * events.
  *
- * The change and its events commit or roll back as one. The organization's counter row is updated last and stays locked until the
- * commit, so ids become visible in order. Every other lock must be taken before it. After a serialization failure or deadlock
- * (40001, 40P01), the change is retried from the start. So `change` must be repeatable: it may modify only `tx` and its own
- * variables.
+ * The change and its events commit or roll back as one. The organization's counter row is updated last and stays locked until
+ * the commit, so ids become visible in order. Every other lock must be taken before it. After a serialization failure or
+ * deadlock (40001, 40P01), the change is retried from the start. So `change` must be repeatable: it may modify only `tx` and
+ * its own variables.
  *
  * In a request with an idempotency key, the change is part of that request's transaction.
  *

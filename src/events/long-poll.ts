@@ -10,15 +10,15 @@ import type { QueueOptions } from './view.ts';
 import type { ReadContext, RealmWindow } from './window.ts';
 
 /**
- * Runs one round of a long poll. Returns the queue's events after `known`: immediately if there are any, otherwise when the next
- * one arrives. If none arrives in time, returns a heartbeat. If a newer reader takes the queue, or the queue is deleted, or the
- * server stops, returns no events.
+ * Runs one round of a long poll. Returns the queue's events after `known`: immediately if there are any, otherwise when the
+ * next one arrives. If none arrives in time, returns a heartbeat. If a newer reader takes the queue, or the queue is deleted,
+ * or the server stops, returns no events.
  *
  * @param known The id up to which the client has everything. The call acknowledges it.
  * @param block If false, returns immediately, possibly without events.
  * @param signal Aborts when the client disconnects.
- * @param access Checked again a second into the wait: a revocation is missed while the poll is being opened. Later revocations
- *   are received.
+ * @param access Checked again after a second of waiting, because a revocation is missed while the poll is being opened. A later
+ *   revocation ends the poll.
  * @throws BadEventQueueIdError `pruned` if the log does not reach back to `known`, `expired` if the queue ends, `restored` if
  *   another epoch of the log begins.
  * @see src/events/README.md#queues
@@ -67,10 +67,7 @@ export async function longPoll(
   }
 }
 
-/**
- * Interval at which a waiting poll checks its access again. Short polls end before the first check, and revoked ones within
- * seconds.
- */
+/** Time in milliseconds after which a waiting poll checks its access again, once. Polls that end earlier skip the check. */
 const RECHECK_MS = 1_000;
 
 class Poll implements LiveReader, QueueReader {
@@ -102,7 +99,7 @@ class Poll implements LiveReader, QueueReader {
     this.#window = window;
     this.recipient = recipient;
     this.#known = known;
-    // A rejection may occur before any caller waits for the answer.
+    // Without this handler, a rejection before any caller waits for the answer would count as unhandled.
     this.#answer.promise.catch(() => {});
   }
 
@@ -114,7 +111,10 @@ class Poll implements LiveReader, QueueReader {
     return this.#over;
   }
 
-  /** Waits at the end of the log tail. Call it in the same iteration of the event loop in which nothing was left to read. */
+  /**
+   * Attaches the poll to the end of the log tail, and returns the answer. Must be called in the same iteration of the event
+   * loop in which `readPage` found nothing left to read.
+   */
   wait(): Promise<readonly EventPiece[]> {
     if (!this.#over) {
       this.#window.attach(this);
@@ -168,7 +168,10 @@ class Poll implements LiveReader, QueueReader {
     this.#queue.passed(through);
   }
 
-  /** Sends a heartbeat. Only a silent queue gets one. Its id is new to the client, and all events before it were read. */
+  /**
+   * Answers the poll with a heartbeat, unless pending events answer it first. The id of the heartbeat is new to the client, and
+   * all events before it were read.
+   */
   async #beat(): Promise<void> {
     try {
       while (!this.#over && this.#window.through <= this.#known) await this.#window.advance();

@@ -11,20 +11,25 @@ import type { RealmWindow } from './window.ts';
 const MAX_EVENTS = 500;
 const MAX_BYTES = 1024 * 1024;
 const ROWS_PER_READ = 1_000;
-/** Bytes per read: several pages, because some events may be skipped. Of long events, this is little more than is sent. */
+/** Maximum bytes of one read of the table. Several pages, because events that do not match the queue are skipped afterwards. */
 const BYTES_PER_READ = 4 * MAX_BYTES;
-/** Number of ids in the first read. Each of the user's channels is read, and must not return a full page each. */
+/**
+ * Number of ids that the first read covers. A read queries each of the user's channels separately, so a larger range could
+ * return up to `ROWS_PER_READ` rows for each channel.
+ */
 const FIRST_SPAN = 4_000;
-/** Largest number of ids in a read: a tenth of a second of database time if no event matches. */
+/** Largest number of ids that one read covers: a tenth of a second of database time if no event matches. */
 const MAX_SPAN = 128_000;
 /**
- * Longest intended step, because other readers wait for it. After a longer step, the next range is half as long. After a step
- * of less than half, it is twice as long.
+ * Intended maximum duration of one read, because other readers wait for its permit. After a longer read, the next range of ids
+ * is half as long. After a read of less than half this duration that returned few rows, it is twice as long.
  */
 const STEP_MS = 100;
-/** Duration after which a scan returns its position, so that no later scan repeats the range. */
+/**
+ * Duration after which a scan that found no matching event returns its position. The next scan of the queue continues there.
+ */
 const LOOKING_MS = 500;
-/** Age at which events like typing are useless. */
+/** Age above which ephemeral events, such as typing, are not sent. */
 const EPHEMERAL_MS = 60_000;
 
 /** The error for a position below the oldest event that the log still holds. */
@@ -34,11 +39,11 @@ export class PrunedError extends Error {
 
 /** A page of the events that a queue receives after a position. */
 export interface EventPage {
-  /** In order. Bounded by count and bytes. */
+  /** The events in id order. At most 500 events and 1 MiB; a larger event is on a page by itself. */
   readonly events: readonly StoredEvent[];
   /** Id up to which `events` contains everything for this queue. */
   readonly through: number;
-  /** Whether the events are copies that only this page uses. */
+  /** Whether the events were read from the table, as objects that no other reader uses. False if they are from the log tail. */
   readonly isFromLog: boolean;
 }
 
@@ -46,11 +51,12 @@ export interface EventPage {
  * Returns the next page of events that the queue receives after `position`, from memory if the log tail covers it, else from
  * the table.
  *
- * If the page is empty and `through` is the end of the log tail, this still holds in the same iteration of the event loop: a
- * reader that attaches immediately misses nothing. If an empty page ends earlier, the scan took long; the reader calls again.
+ * If the page is empty and its `through` is the end of the log tail, the reader is up to date until the end of this iteration
+ * of the event loop. A reader that attaches to the tail before then misses nothing. An empty page that ends earlier means that
+ * the scan took long: call again from its `through`.
  *
- * @param isOver Whether the reader has ended; it then gets an empty page. Checked when the permit is granted, so that clients
- *   that have disconnected do not delay the others.
+ * @param isOver Returns whether the reader has ended; the page is then empty. Checked when the permit is granted, so that
+ *   clients that have disconnected do not delay other readers.
  * @throws PrunedError if the log does not reach back to `position`.
  */
 export async function readPage(
@@ -102,7 +108,7 @@ export async function readPage(
     if (step === undefined) return { events: [], through: from, isFromLog: true };
     const { events: rows, isWhole, stepMs } = step;
     tookMs += stepMs;
-    // Read after the rows, so that pruning in between is noticed.
+    // The counter is read after the rows, so that pruning during the read is noticed.
     const { prunedThrough } = await readCounter(db, window.realmId);
     if (prunedThrough > from) throw new PrunedError();
     const through = isWhole ? end : (rows.at(-1) as StoredEvent).id;

@@ -6,14 +6,15 @@ import type { Queue, ReaderEnd } from './queue.ts';
 
 /** Idle time after which a queue without a reader is removed from memory, but not from the database. */
 const FORGET_MS = 120_000;
-/** Queues per write, which takes a few milliseconds. Other work runs between two writes. */
+/** Maximum number of queues per write, which takes a few milliseconds. Other work runs between two writes. */
 const AT_ONCE = 1_000;
-/** Largest age of the stored time of a queue's last read. */
+/** Largest age, in milliseconds, of the stored time of the last read of a queue that has a reader. */
 export const MAX_REFRESH_MS = 60_000;
 
 /**
- * The stored state of the queues that are read on this node: the position and the time of the last read. It is written in
- * batches, and only for queues whose reader epoch is still the one of this node.
+ * Writes the state of the queues that are read on this node: the position and the time of the last read. The reader epoch of a
+ * queue increases whenever a node claims it. State is written in batches, and only for queues whose reader epoch is still the
+ * one of this node.
  */
 export class QueuePositions {
   readonly #app: LogContext;
@@ -30,7 +31,7 @@ export class QueuePositions {
     this.#isClaimed = isClaimed;
   }
 
-  /** Writes what changed. Drops queues that are no longer read here, or that this node no longer holds. */
+  /** Writes the state that changed. Drops queues that are no longer read here, or that this node no longer holds. */
   async write(): Promise<void> {
     const queues = [...this.#queues.values()];
     for (let at = 0; at < queues.length; at += AT_ONCE) await this.#writeSome(queues.slice(at, at + AT_ONCE));
@@ -41,7 +42,7 @@ export class QueuePositions {
     const due = new Map<string, Queue>();
     const silent = new Map<string, Queue>();
     for (const queue of queues) {
-      // The queue was dropped while others were written.
+      // Skips a queue that was dropped while other queues were written.
       if (this.#queues.get(queue.id) !== queue) continue;
       if (queue.reader !== undefined) queue.lastActive = now;
       const isDue = queue.dirty || queue.lastActive - queue.writtenActive >= refreshMs(queue.idleTimeoutMs);
@@ -81,7 +82,7 @@ export class QueuePositions {
   }
 
   /**
-   * Writes positions.
+   * Writes positions and times of the last read. If this fails, the queues are marked to be written again.
    *
    * @returns The ids of the queues that this node still holds.
    */
@@ -108,7 +109,9 @@ export class QueuePositions {
     }
   }
 
-  /** Returns the ids of the queues that this node still holds, of those with a reader here and nothing to write. */
+  /**
+   * Returns the ids of the queues in `silent` that this node still holds. Each of them has a reader here and nothing to write.
+   */
   async #readOurs(silent: ReadonlyMap<string, Queue>): Promise<readonly string[]> {
     if (silent.size === 0) return [];
     const rows = await this.#app.db.$queryRaw<{ id: string; reader_epoch: number }[]>`
@@ -132,11 +135,14 @@ export class QueuePositions {
   }
 }
 
-/** Returns a table `of` with the keys of queues. */
+/** Returns SQL for a table `of` with the columns `realm_id` and `id` of queues. */
 const keysOf = (queues: readonly Queue[]): Prisma.Sql => Prisma.sql`
   unnest(${queues.map(({ realmId }) => realmId)}::int[], ${queues.map(({ id }) => id)}::uuid[]) AS of(realm_id, id)`;
 
-/** Returns the reason why the reader ends here. It is the same as on the node that ended the queue. */
+/**
+ * Returns the reason for ending the reader of a queue that this node no longer holds. It is the same as on the node that ended
+ * the queue, or `displaced` if another node has claimed the queue.
+ */
 function endOf(id: string, row: { readonly endReason: string | null } | undefined): ReaderEnd {
   if (row === undefined) return new BadEventQueueIdError(id, 'unknown');
   const { endReason } = row;
@@ -150,8 +156,8 @@ export const lossOf = ({ endReason }: { readonly endReason: string | null }): Qu
 
 /**
  * Returns milliseconds on a clock with an arbitrary start, to measure elapsed time. With PostgreSQL the clock is monotonic:
- * unlike a wall clock, it is never adjusted. The embedded database uses the clock of the process, and so do the times compared
- * with it here.
+ * unlike a wall clock, it is never adjusted. With the embedded database it is the wall clock of the process, which the stored
+ * times of queues use as well.
  */
 export function passedMs({ database, now }: LogContext): number {
   return database.kind === 'postgresql' ? performance.now() : now().getTime();

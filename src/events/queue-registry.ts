@@ -36,11 +36,11 @@ export interface QueueOwner {
 }
 
 /**
- * The queues read on this node.
+ * The queues that are read on this node.
  *
- * The database holds every queue; memory holds those that are read here. Positions are written in batches every few seconds,
- * and only if the reader epoch is still the one of this node. Once another node has claimed the queue, only its positions
- * count.
+ * The database holds every queue; memory holds those that are read here. Positions are written in batches every few seconds.
+ * The reader epoch of a queue increases when a node claims the queue: if another node has claimed it, positions from this node
+ * are not written.
  *
  * Times that the database stores or compares are read from its clock, which all nodes share. The clock of this node only
  * measures elapsed time.
@@ -90,8 +90,8 @@ export class QueueRegistry {
   }
 
   /**
-   * Creates a queue for the viewer. If the user then has too many queues, the least recently used one ends. Queues that are
-   * being read are only considered if all of them are.
+   * Creates a queue for the viewer. If the user then has too many queues, the least recently used one ends. A queue that is
+   * being read ends only if all of them are being read.
    *
    * @param id An id that no queue has, from `newQueueId`.
    * @param startId The last id of the log in the snapshot that the client received.
@@ -102,7 +102,8 @@ export class QueueRegistry {
     const now = databaseClock(this.#app);
     const { queuesPerUser, queueWriteMs } = this.#app.config;
     const read = [...this.#queues.values()].filter((queue) => queue.userId === viewer.id && queue.reader !== undefined);
-    // Another node stores within this time that it reads a queue. So a queue whose last read is more recent may have a reader.
+    // While a queue has a reader, its node updates the stored time of the last read at least this often. So a queue with a more
+    // recent time may have a reader on another node.
     const fresh = Prisma.sql`${now} - ${milliseconds(MAX_REFRESH_MS + 2 * queueWriteMs)}`;
     const lifetime = milliseconds(lifetimeMs(this.#app, idleTimeoutSecs * 1000));
     const ended = await this.#app.db.$queryRaw<{ id: string }[]>`
@@ -126,8 +127,8 @@ export class QueueRegistry {
   /**
    * Returns the viewer's queue, held by this node.
    *
-   * @param options.claim True for a reader that stays connected (a socket): it claims the queue from any other node
-   *   immediately. A poll may rely on what the database confirmed within the last seconds.
+   * @param options.claim Whether to claim the queue from any other node immediately, for a reader that stays connected (a
+   *   socket). If false, as for a poll, a recent confirmation by the database that this node holds the queue suffices.
    * @throws BadEventQueueIdError `unknown` if the viewer has no such queue, `expired` if it has ended, `restored` if it belongs
    *   to another epoch of the log.
    */
@@ -148,7 +149,7 @@ export class QueueRegistry {
         return held;
       }
     }
-    // By user, so that the refusal of another user is not shared with the queue's owner.
+    // Concurrent claims are shared by user and queue, so that the refusal of another user is not shared with the queue's owner.
     const key = `${viewer.id} ${queueId}`;
     const claiming = this.#claims.get(key) ?? this.#claim(viewer, queueId);
     this.#claims.set(key, claiming);
@@ -160,10 +161,10 @@ export class QueueRegistry {
   }
 
   /**
-   * Returns the viewer's queue for inspection: the one in memory, else the state in the database. Does not end a current
+   * Returns the viewer's queue for inspection: the queue in memory, else a copy from the database. Does not end a current
    * reader.
    *
-   * @throws BadEventQueueIdError as `open`.
+   * @throws BadEventQueueIdError under the same conditions as `open`.
    */
   async look({ viewer }: { readonly viewer: QueueOwner }, queueId: string): Promise<Queue> {
     const held = this.#queues.get(queueId);
@@ -274,7 +275,7 @@ export class QueueRegistry {
     this.#queues.delete(queueId);
   }
 
-  /** Writes what changed. One write at a time; a failed write is retried at the next interval. */
+  /** Writes the positions that changed. Writes run one at a time; a failed write is logged and retried at the next interval. */
   flush(): Promise<void> {
     this.#flushing = this.#flushing.then(async () => {
       try {

@@ -4,8 +4,9 @@ import type { QueueOptions } from './view.ts';
 import type { ReadContext } from './window.ts';
 
 /**
- * The reason why a reader ends. `unavailable`: the database cannot be read here, and the client should reconnect. An error
- * means that the queue is lost.
+ * The reason why a reader ends. `displaced`: a newer reader has taken the queue. `revoked`: the credentials are no longer
+ * valid. `deleted`: the user deleted the queue. `stopping`: this node stops. `unavailable`: the database cannot be read here,
+ * and the client should reconnect. An error means that the queue is lost.
  */
 export type ReaderEnd = 'displaced' | 'revoked' | 'deleted' | 'stopping' | 'unavailable' | BadEventQueueIdError;
 
@@ -13,7 +14,7 @@ export type ReaderEnd = 'displaced' | 'revoked' | 'deleted' | 'stopping' | 'unav
 export interface ReaderAccess {
   /** The session id. Undefined for an API key. */
   readonly sessionId: number | undefined;
-  /** Milliseconds: when the session ends, as last read. Undefined if it does not end by itself. */
+  /** Time at which the session ends, in milliseconds since 1970, as last read. Undefined if the credentials do not expire. */
   readonly endsAt: number | undefined;
   /** Whether the credentials are still valid. Reads the database, and updates `endsAt`. */
   mayStay(): Promise<boolean>;
@@ -41,7 +42,10 @@ export class Queue {
   readonly startId: number;
   epoch: number;
   reader: QueueReader | undefined;
-  /** Milliseconds: last read, last read that was written, last time the database confirmed that this node holds the queue. */
+  /**
+   * Times on the clock of `passedMs`: the last read, the last read that was written, and the last confirmation by the database
+   * that this node holds the queue.
+   */
   lastActive: number;
   writtenActive: number;
   confirmed: number;
@@ -67,7 +71,7 @@ export class Queue {
     this.confirmed = now;
   }
 
-  /** Id up to which everything has arrived at the client. */
+  /** Id up to which the client has acknowledged all events. */
   get acked(): number {
     return this.#acked;
   }
@@ -97,7 +101,10 @@ export class Queue {
     this.#sent = Math.max(this.#sent, id);
   }
 
-  /** Records that the log was read up to `position` without an event for this queue. */
+  /**
+   * Records that the log was read up to `position` without an event for this queue. Ignored while sent events are not
+   * acknowledged.
+   */
   passed(position: number): void {
     if (this.#sent <= this.#acked) this.#scanned = Math.max(this.#scanned, position);
   }
@@ -110,7 +117,7 @@ export class Queue {
     if (this.#ending !== undefined) reader.end(this.#ending);
   }
 
-  /** Ends the reader, and each later one immediately. */
+  /** Ends the current reader, and every later reader as soon as it takes the queue. */
   refuseReaders(why: ReaderEnd): void {
     this.#ending = why;
     this.reader?.end(why);

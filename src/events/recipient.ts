@@ -31,8 +31,8 @@ export class EventRecipient implements Listener {
   }
 
   /**
-   * Makes the data complete for every id above `after`. The log tail must hold the recipient before this is called: then side
-   * effects of events that are logged during the read are not lost, because they are merged, not overwritten.
+   * Makes the data complete for every id above `after`. The log tail must hold the recipient before this is called. Side
+   * effects of events that are logged during the read are then not lost: the tail applies them, and the read merges with them.
    */
   know(db: Db, after: number): Promise<void> {
     this.#loading = this.#loading.catch(() => {}).then(() => this.#load(db, after));
@@ -85,7 +85,7 @@ export class EventRecipient implements Listener {
         this.#endings.push({ channelId, id });
         this.#end(channelId, id);
       }
-      // Only a read in progress can still need the oldest ends.
+      // Ends are needed only while a read is in progress, so the oldest ones can be dropped.
       if (this.#endings.length > 1000) this.#endings.splice(0, 500);
     }
   }

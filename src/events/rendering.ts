@@ -31,9 +31,9 @@ interface Made {
 }
 
 /**
- * Bounds of the caches: twice the size of a log tail, enough for a few dozen kinds of viewers. Clients choose the options of
- * their queues and the fields of events, so the number of possible renderings is unlimited. Renderings that were not used
- * recently are made again. A process with a heap of less than a gigabyte keeps less.
+ * Maximum bytes of the caches of renderings and of results. Clients choose the options of their queues and the fields of
+ * events, so the number of possible renderings is unlimited. Renderings that were not used recently are evicted, and made again
+ * when needed. A process with a heap of less than a gigabyte keeps less.
  */
 const MAX_RENDERED_BYTES = shareOfHeap(1 / 16, 64 * 1024 * 1024);
 const MAX_RESULT_BYTES = shareOfHeap(1 / 32, 32 * 1024 * 1024);
@@ -74,7 +74,7 @@ export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): rea
       pieces = NOTHING;
     }
     byOptions.set(key, pieces);
-    // A new object, so that the cache reads its size.
+    // The entry is replaced by a new object: the cache measures the size of new objects only.
     made.set(stored, { ...entry, bytes: entry.bytes + sizeOf(pieces) });
   }
   return pieces;
@@ -94,7 +94,7 @@ function renderingsFor(renderings: Renderings, role: number, viewerClass: number
   return byOptions;
 }
 
-/** Approximate bytes: the text, and as much again for the objects that it was made of. */
+/** Returns the approximate bytes of renderings: their JSON text, and as much again for the objects that it was made of. */
 const sizeOf = (pieces: readonly EventPiece[]) =>
   pieces.reduce((sum, { json }) => sum + 2 * json.length + OVERHEAD, OVERHEAD);
 
@@ -109,8 +109,8 @@ function toPieces(
 }
 
 /**
- * Returns the cached result that `maker` made of a rendered event, such as that of a GraphQL operation. Undefined if there is
- * none, or it was evicted.
+ * Returns the cached result that `maker`, such as a GraphQL operation, made of a rendered event. Undefined if there is none, or
+ * it was evicted.
  */
 export const keptResult = (piece: EventPiece, maker: object): Buffer | undefined =>
   results.get(piece)?.byMaker.get(maker);
@@ -134,7 +134,10 @@ export function forgetResults(stored: StoredEvent): void {
   }
 }
 
-/** Drops everything made of an event: no log tail holds it any more, and each read of the table returns another copy. */
+/**
+ * Drops all renderings and results of an event object that no log tail holds any longer. A later read of the table returns
+ * another object, which could not use them.
+ */
 export function forgetRenderings(stored: StoredEvent): void {
   forgetResults(stored);
   made.delete(stored);

@@ -4,7 +4,10 @@ import type { QueueRegistry } from './queue-registry.ts';
 
 /** Interval between two sweeps. Several nodes can sweep at the same time without harm. */
 const SWEEP_MS = 60_000;
-/** Smallest age of pruned events, even if no queue needs them: a queue is registered shortly after its snapshot. */
+/**
+ * Age below which events are never pruned. A client that registers reads its state shortly before its queue exists, and the new
+ * queue needs all events after that state.
+ */
 const MIN_AGE_MS = 600_000;
 /** Age at which ephemeral events are deleted. Replay skips typing and presence after a minute. */
 const EPHEMERAL_MS = 120_000;
@@ -23,7 +26,7 @@ interface SweepContext extends LogContext {
 /** Ends idle queues, prunes events that no queue can still request, and deletes records whose retention has ended. */
 export async function sweep(app: SweepContext): Promise<void> {
   const { db, queues } = app;
-  // The clock of the database, not of this node: a wrong clock would end queues that other nodes hold.
+  // Uses the clock of the database: a node whose own clock is fast would delete records and prune events too early.
   const now = (await databaseNow(app)).getTime();
   const before = (age: number) => new Date(now - age);
   await queues.expire();
@@ -36,7 +39,7 @@ export async function sweep(app: SweepContext): Promise<void> {
 
 /**
  * Prunes each organization's log below the lowest position of its live queues. Events beyond the configured age or number of
- * rows are pruned regardless of queues: a queue that is left behind gets the error `pruned`.
+ * rows are pruned regardless of queues: a queue that still needs them gets the error `pruned`.
  */
 async function pruneLog({ db, config }: LogContext, now: number): Promise<void> {
   const young = new Date(now - MIN_AGE_MS);
@@ -56,7 +59,8 @@ async function pruneLog({ db, config }: LogContext, now: number): Promise<void> 
   for (const { realm_id, prune_through } of realms) {
     if (prune_through === null) continue;
     const through = Number(prune_through);
-    // Recorded before rows are deleted: a reader that checks it after its read always detects the deletion.
+    // The bound is recorded before rows are deleted. A reader that checks the bound after its read therefore always detects a
+    // deletion.
     await db.$executeRaw`
       UPDATE event_counter SET pruned_through = ${through} WHERE realm_id = ${realm_id} AND pruned_through < ${through}`;
   }
@@ -77,7 +81,7 @@ async function deletePruned(db: LogContext['db']): Promise<void> {
   }
 }
 
-/** Sweeps periodically until stopped. */
+/** Runs `sweep` about once a minute until stopped. Failures are logged. */
 export function startSweeping(app: SweepContext): { stop(): void } {
   let timer: NodeJS.Timeout;
   let stopped = false;

@@ -11,6 +11,6 @@ export interface StoredEvent {
   readonly width: number;
   readonly ephemeral: boolean;
   readonly createdAt: Date;
-  /** Approximate size of the payload, for bounds. */
+  /** Approximate bytes of the payload's JSON, for memory limits. */
   readonly bytes: number;
 }

@@ -27,13 +27,15 @@ export interface StreamSink {
   prepare(pieces: readonly EventPiece[]): Promise<number>;
   /** Sends at least one event, in id order. All of them are ready or prepared. Must not throw. */
   send(pieces: readonly EventPiece[]): void;
-  /** Resolves when the client has read enough of the sent data. Awaited only for a backlog. */
+  /**
+   * Resolves when the client has read enough of the sent data. Awaited only while the stream reads missed events page by page.
+   */
   writable(): Promise<void>;
   /** Ends the output, because the stream is over. */
   end(why: ReaderEnd): void;
 }
 
-/** Renders one event for the owner of a queue, with the role that the owner had when it happened. */
+/** Renders one event for the owner of a queue, with the role that the owner had when the event happened. */
 export function piecesFor(
   { log }: LogContext,
   event: StoredEvent,
@@ -42,7 +44,9 @@ export function piecesFor(
   return piecesOf(event, new ReaderView(event, queue, recipient), log);
 }
 
-/** The viewer and options that one event is rendered for. A class, because one is created for every delivery. */
+/**
+ * The viewer and options that one event is rendered for. A class keeps the instances cheap: one is created for every delivery.
+ */
 class ReaderView implements EventView {
   readonly role: number;
   readonly userId: number;
@@ -66,12 +70,12 @@ class ReaderView implements EventView {
   }
 }
 
-/** Retry delay of heartbeats: clients time out soon after one is due. */
+/** Delay before a failed heartbeat is retried. It is short, because clients time out soon after a heartbeat is due. */
 export const HEARTBEAT_RETRY_MS = 1_000;
 
 /**
- * Wait for the client after which its access is checked again. Clients that read are faster, and log tails are kept much
- * longer.
+ * If the client takes longer than this to read the sent data, its access is checked again. During shorter waits the log tail
+ * stays open, and a revocation ends the stream.
  */
 const LONG_MS = 1_000;
 
@@ -96,19 +100,19 @@ export class EventStream implements LiveReader, QueueReader {
   #recipient!: EventRecipient;
   /** Id up to which every event for this queue was sent. */
   #position: number;
-  /** Last id that the client has received or is about to receive. */
+  /** Id of the last event or heartbeat that was sent. At first, the id up to which the client has everything. */
   #lastSent: number;
   #over = false;
   /**
-   * Whether access must be checked again. An attached reader is notified of a revocation. The reader misses revocations from
-   * before the queue was taken and from times without the log tail, which is dropped while no reader is attached to it.
+   * Whether access must be checked again. An attached reader is notified of a revocation. It misses revocations before it took
+   * the queue, and while no log tail is open. A tail is closed if no reader is attached to it for a while.
    */
   #mayBeRevoked = true;
   notifiedThrough = Number.POSITIVE_INFINITY;
   /** Whether new events are delivered to this stream when they are logged. Otherwise the stream reads them page by page. */
   #attached = false;
   #heartbeat: NodeJS.Timeout | undefined;
-  /** When the client was last sent an event, on the clock that timers use. */
+  /** Time at which an event or heartbeat was last sent, on the clock of `performance`. */
   #lastSentAt = 0;
 
   /** @param known Id up to which the client has received all events. */
@@ -138,7 +142,7 @@ export class EventStream implements LiveReader, QueueReader {
     return this.#lastSent;
   }
 
-  /** Takes the queue and starts to send. Resolves when the client is up to date, or the stream is over. */
+  /** Becomes the reader of the queue and starts to send. Resolves when the client is up to date, or the stream is over. */
   async start(): Promise<void> {
     this.queue.take(this);
     await this.#catchUp();
@@ -167,14 +171,15 @@ export class EventStream implements LiveReader, QueueReader {
   /** Sends the events that the client has missed, then waits at the end of the log tail. */
   async #readOn(): Promise<void> {
     while (!this.#over) {
-      // Requested again for each page: clients may be slow, and a recipient without attached readers is dropped after a while.
+      // The log tail is requested again for each page: clients may be slow, and a recipient without attached readers is dropped
+      // after a while.
       this.#window = await this.#app.hub.window(this.queue.realmId);
       if (this.#mayBeRevoked) {
         if (!(await this.access.mayStay())) return this.#finish('revoked');
         this.#mayBeRevoked = false;
       }
       this.#recipient = await this.#window.recipient(this.queue.userId, this.#position);
-      // The log went back during a read for the client: new events would have ids that it has seen.
+      // The log was reset to an earlier state during a read: new events would have ids that the client has already received.
       if (this.#position > this.#window.through) return this.broken();
       const page = await readPage(this.#app, this.#window, {
         recipient: this.#recipient,
@@ -187,7 +192,7 @@ export class EventStream implements LiveReader, QueueReader {
       const isReady = pieces.length === 0 || this.#sink.isReady(pieces);
       const ready = isReady ? pieces.length : await this.#sink.prepare(pieces);
       if (this.#over) return;
-      // The rest of the page is read again afterwards.
+      // Events of the page that are not prepared yet are read again with the next page.
       const through = ready < pieces.length ? (pieces[ready - 1] as EventPiece).id : page.through;
       this.#send(pieces.slice(0, ready), through);
       if (page.isFromLog) for (const event of page.events) forgetRenderings(event);
@@ -215,8 +220,8 @@ export class EventStream implements LiveReader, QueueReader {
   }
 
   /**
-   * If events need a read first, they are read from the log tail, as by a stream that has just begun. So no later event can
-   * overtake them, and waiting events are held once for all readers.
+   * Sends the events if the sink is ready for them. Otherwise, the stream detaches and reads them from the log tail, as if it
+   * had just begun. So no later event can overtake them, and waiting events are held in memory once for all readers.
    */
   receive(events: readonly StoredEvent[], through: number): void {
     const pieces = this.#unsent(events);
@@ -238,7 +243,7 @@ export class EventStream implements LiveReader, QueueReader {
     const [only] = events;
     const isOne = only !== undefined && events.length === 1;
     const all = isOne ? piecesFor(this.#app, only, this) : events.flatMap((event) => piecesFor(this.#app, event, this));
-    // The client may have stopped within the ids of one event.
+    // If an event is rendered as several, the client may have received only the first of them.
     return (all[0]?.id ?? 0) > this.#lastSent ? all : all.filter(({ id }) => id > this.#lastSent);
   }
 
@@ -256,8 +261,8 @@ export class EventStream implements LiveReader, QueueReader {
   }
 
   /**
-   * Sends a heartbeat once nothing has been sent for `patience` milliseconds. Uses one timer, which is set again if it fires too
-   * early.
+   * Sends a heartbeat once nothing has been sent for `patience` milliseconds. Uses one timer, which is set again if it fires
+   * too early.
    */
   #awaitSilence(patience: number, delay = patience): void {
     if (this.#over) return;
@@ -271,7 +276,7 @@ export class EventStream implements LiveReader, QueueReader {
   async #beat(): Promise<void> {
     try {
       const sentBefore = this.#lastSent;
-      // Pending reads for the client come first: a heartbeat's id means that nothing before it is missing.
+      // No heartbeat is sent while the stream is detached to read events: its id means that no event before it is missing.
       while (this.#attached && this.#window.through <= this.#lastSent) await this.#window.advance();
       if (this.#attached) this.#window.tellAll(this);
       if (this.#attached && this.#lastSent === sentBefore) {

@@ -1,4 +1,4 @@
-/** The capabilities that a client can declare. */
+/** The optional capabilities that a client can declare when it registers a queue. */
 export const CAPABILITIES = [
   'notification_settings_null',
   'bulk_message_deletion',
@@ -23,12 +23,12 @@ export const ALL_CAPABILITIES = allOf(true);
 
 /** The options of a queue that affect how events are rendered in it. */
 export interface RenderOptions {
-  /** Message content as HTML instead of source text. */
+  /** Whether message content is sent as HTML instead of Markdown source. */
   readonly applyMarkdown: boolean;
-  /** `avatar_url` is null if the client can compute it. */
+  /** The client's option `client_gravatar`. It has no effect: `avatar_url` is always set. */
   readonly clientGravatar: boolean;
   readonly includeSubscribers: 'true' | 'false' | 'partial';
-  /** Presence without email addresses. */
+  /** Whether presence events identify users by id only, without email addresses. */
   readonly slimPresence: boolean;
   readonly capabilities: Capabilities;
 }
@@ -42,10 +42,10 @@ export interface QueueOptions extends RenderOptions {
   readonly narrow: readonly (readonly [string, string])[];
 }
 
-/** The viewer and options that an event is rendered for. A rendering depends on nothing else. */
+/** The viewer and options that an event is rendered for. A rendering depends on these and the event alone. */
 export interface EventView {
   readonly role: number;
-  /** This and the next two: only for event types defined with `perUser`. */
+  /** Renderings may read `userId`, `isRecipient` and `queueId` only if the event type is defined with `perUser`. */
   readonly userId: number;
   /** Whether the user is in the audience of the event. False if only a queue for all public channels receives it. */
   readonly isRecipient: boolean;
@@ -60,7 +60,7 @@ const keys = new WeakMap<RenderOptions, string>();
  * `perUser`.
  */
 export function optionsKey(options: RenderOptions): string {
-  // Cached, because every delivery needs it.
+  // The key is cached, because every delivery of an event needs it.
   let key = keys.get(options);
   if (key === undefined) {
     const { applyMarkdown, clientGravatar, includeSubscribers, slimPresence, capabilities } = options;

@@ -1,8 +1,8 @@
 import { shareOfHeap } from '../platform/memory.ts';
 
 /**
- * An eighth of the heap. The counted bytes are about those of the events' JSON; the objects take up to three times as much. So
- * more than half of the heap is left to requests, however many organizations there are.
+ * Part of the heap limit that the counted bytes of all log tails may reach. The objects take up to three times as much as the
+ * JSON text that is counted, so more than half of the heap remains for requests.
  */
 const SHARE_OF_HEAP = 1 / 8;
 /** Approximate bytes of an event besides its payload, so that many small events are not undercounted. */
@@ -14,7 +14,7 @@ export interface EventHolder {
   giveUp(bytes: number): void;
 }
 
-/** Returns the bytes that one event counts for. */
+/** Returns the bytes that one event counts for: those of its payload, and a fixed overhead. */
 export const weightOf = ({ bytes }: { readonly bytes: number }): number => bytes + EVENT_BYTES;
 
 /**

@@ -11,7 +11,9 @@ import { type EventHolder, type WindowMemory, weightOf } from './window-memory.t
 /** Bounds of one log tail: enough for clients that reconnect immediately. The sum of all log tails has its own bound. */
 const MAX_EVENTS = 4_096;
 const MAX_BYTES = 16 * 1024 * 1024;
-/** Bounds of one read of missed events: after an outage of the node, the logs of all organizations have grown. */
+/**
+ * Bounds of one read of missed events. After an outage, the logs of many organizations have grown and are read concurrently.
+ */
 const READ_AT_ONCE = { limit: 2_000, maxBytes: 4 * 1024 * 1024 };
 /** Milliseconds that an event waits for its predecessor before the table is read. */
 const GAP_PATIENCE_MS = 5;
@@ -72,7 +74,7 @@ export class RealmWindow implements EventHolder {
     });
   }
 
-  /** Id up to which this node has processed all events. */
+  /** Id of the end of the tail: all events of the log up to this id were added to it. */
   get through(): number {
     return this.#through;
   }
@@ -92,8 +94,8 @@ export class RealmWindow implements EventHolder {
   }
 
   /**
-   * Takes events that were just committed here. They are delivered in time slices, after the client that made the change was
-   * answered. Events that arrive before their predecessors wait for them, or for a read of the table.
+   * Accepts events that were just committed on this node. They are delivered in time slices, after the client that made the
+   * change was answered. Events that arrive before their predecessors wait for them, or for a read of the table.
    */
   publish(events: readonly StoredEvent[]): void {
     const first = events[0];
@@ -108,7 +110,8 @@ export class RealmWindow implements EventHolder {
     if (this.#isNotifying) return;
     this.#isNotifying = true;
     const tell = () => {
-      // Read only in this callback: when it was scheduled, the previous batch may still have been in writing.
+      // `restMs` is read only in this callback: when the callback was scheduled, the previous batch may not have been written
+      // yet.
       const { restMs } = this.#readers;
       if (restMs > 0) {
         setTimeout(tell, restMs);
@@ -128,7 +131,10 @@ export class RealmWindow implements EventHolder {
     setImmediate(tell);
   }
 
-  /** Takes in the waiting events now: a new reader must find everything that was acknowledged before. */
+  /**
+   * Adds the waiting events to the tail immediately, up to the first gap. A new reader must find every event whose change was
+   * acknowledged before.
+   */
   takeIn(): void {
     if (this.#early.size === 0) return;
     try {
@@ -140,7 +146,7 @@ export class RealmWindow implements EventHolder {
   }
 
   #takeEarly(): void {
-    // These events were read from the table meanwhile.
+    // Drops the events that were read from the table meanwhile.
     for (const start of this.#early.keys()) if (start <= this.#through) this.#early.delete(start);
     const fresh: StoredEvent[] = [];
     let end = this.#through;
@@ -154,7 +160,7 @@ export class RealmWindow implements EventHolder {
 
   /**
    * Reads from the table the events that are missing up to the organization's last id. The read begins after the call: a read
-   * in progress may have begun before the caller's events were committed. Concurrent callers share the next one.
+   * in progress may have begun before the caller's events were committed. All callers during a read share the next read.
    */
   fill(): Promise<void> {
     if (this.#filling === undefined) {
@@ -174,7 +180,7 @@ export class RealmWindow implements EventHolder {
 
   async #fill(): Promise<void> {
     for (let isMore = true; isMore; ) {
-      // The end before the read: commits here advance it before the answer arrives.
+      // The end of the tail is noted before the read, because commits on this node advance it before the result arrives.
       const after = this.#through;
       const { lastId, events, isWhole } = await readLogAfter(this.#app.db, this.realmId, { after, ...READ_AT_ONCE });
       if (lastId < after) {
@@ -195,9 +201,10 @@ export class RealmWindow implements EventHolder {
   }
 
   /**
-   * Increments the counter by one and reads the log up to it. Then `through` is an id that no client has seen, and nothing
-   * before it is missing, as a heartbeat in a silent organization requires. Only this order, increment before read, loses
-   * nothing. Callers that join a call in progress may have seen the id when it completes.
+   * Increments the organization's counter by one, then reads the log up to it. Afterwards, `through` is an id without an event,
+   * and all events before it are in the tail. A heartbeat in a silent organization needs such an id. If the read came first,
+   * events that commit before the increment would be missing. A caller that joins a call in progress may have sent the
+   * resulting id already.
    */
   advance(): Promise<void> {
     // Concurrent callers share one call: each increment waits for the counter, which a change in progress may have locked.
@@ -214,8 +221,8 @@ export class RealmWindow implements EventHolder {
   }
 
   /**
-   * Ends all remaining readers: the log is a different one. These include readers of queues that the registry has dropped while
-   * it queries the database for the reason.
+   * Ends all remaining readers, because a new epoch of the log has begun. Some of them read queues that the registry no longer
+   * holds, while it queries the database for the reason.
    */
   abandon(): void {
     this.letGo();
@@ -233,7 +240,8 @@ export class RealmWindow implements EventHolder {
       const own = this.#effectsOf(event);
       part.push(event);
       effects.push(...own.map((effect) => ({ id: event.id, effect })));
-      // A reader with revoked credentials receives no later event, even if one read returned both events.
+      // Events after a revocation are added separately: a reader with revoked credentials receives none of them, even if one
+      // read returned the revocation and later events.
       if (event === events.at(-1) || !own.some(({ kind }) => kind === 'revoked')) continue;
       this.#take(part, event.id, effects);
       [part, effects] = [[], []];
@@ -252,7 +260,7 @@ export class RealmWindow implements EventHolder {
     }
     this.#trim();
     this.#readers.announce(events, through);
-    // Applied immediately, so that no reader receives events after its access has ended.
+    // Effects are applied before the delivery begins, so that no reader receives events after its access has ended.
     for (const { effect } of effects) {
       if (effect.kind === 'erased') this.#dropThrough(effect.through);
       else this.#actOn(effect);
@@ -269,16 +277,16 @@ export class RealmWindow implements EventHolder {
     }
   }
 
-  /** Drops the cached renderings of delivered events, because no other reader needs them. */
+  /** Drops the cached results of delivered events. If the tail no longer holds an event, its renderings are dropped as well. */
   #letGoOf(events: readonly StoredEvent[]): void {
     for (const event of events) {
-      // If the event has left the tail meanwhile, no later reader uses this copy of it.
+      // Later readers use the objects in the tail. They never use an object that has left the tail.
       if (event.id > this.#from) forgetResults(event);
       else forgetRenderings(event);
     }
   }
 
-  /** Delivers all pending batches to a reader now. It then has everything up to the end of the tail. */
+  /** Delivers all pending batches to a reader now. Afterwards, the reader has everything up to the end of the tail. */
   tellAll(reader: LiveReader): void {
     this.#readers.tellAll(reader);
   }
@@ -311,7 +319,7 @@ export class RealmWindow implements EventHolder {
     this.#memory.note(this, this.#bytes);
   }
 
-  /** Releases all events: the tail is closed, or begins anew. */
+  /** Releases the memory of all events, because the tail is closed or replaced. */
   letGo(): void {
     this.giveUp(this.#bytes);
   }
@@ -343,7 +351,7 @@ export class RealmWindow implements EventHolder {
   /** Returns the roles and subscriptions of a user, complete for every id above `after`, and updated by every later event. */
   async recipient(userId: number, after: number): Promise<EventRecipient> {
     this.#memory.use(this);
-    // Another node had read further than this one when it stored the position of the queue.
+    // The position of the queue is beyond this tail if another node had read further when it stored the position.
     if (after > this.#through) await this.fill();
     const entry = this.#recipients.get(userId) ?? { recipient: new EventRecipient(this.realmId, userId), lastUsed: 0 };
     entry.lastUsed = Date.now();
@@ -352,7 +360,7 @@ export class RealmWindow implements EventHolder {
     return entry.recipient;
   }
 
-  /** Attaches a reader to the end of the tail. It must have read everything up to `through`. */
+  /** Attaches a reader to the end of the tail. The reader must have read everything up to `through`. */
   attach(reader: LiveReader): void {
     this.#readers.add(reader, this.#through);
   }
@@ -363,7 +371,10 @@ export class RealmWindow implements EventHolder {
     if (entry !== undefined) entry.lastUsed = Date.now();
   }
 
-  /** Drops users without readers since `before` (milliseconds). Returns whether any user is left. */
+  /**
+   * Drops the roles and subscriptions of users that had no reader since `before`, in milliseconds since 1970. Returns whether
+   * data of any user is left.
+   */
   forget(before: number): boolean {
     for (const [userId, { lastUsed }] of this.#recipients) {
       if (lastUsed < before && !this.#readers.has(userId)) this.#recipients.delete(userId);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** The documentation of a kind of event that clients receive over REST. */
 export interface DocumentedEvent {
   readonly type: string;
-  /** Undefined for types without operations. */
+  /** The field `op` of the event. Undefined for types without operations. */
   readonly op: string | undefined;
   /** The recipients, as a noun phrase: "everyone who sees the channel". */
   readonly recipients: string;
@@ -18,7 +18,8 @@ const nameOf = (type: unknown, op: unknown) => `${type}/${op ?? ''}`;
  * Documents the content and recipients of a kind of event, next to its `defineEvent`. The reference is generated from this, and
  * tests check every event against it.
  *
- * @param fields Its fields besides `id`, `type` and `op`.
+ * @param fields Fields of the event besides `id`, `type` and `op`.
+ * @throws Error if the kind of event is documented already.
  */
 export function documentEvent(
   { type, op }: { readonly type: string; readonly op: string | undefined },

@@ -4,20 +4,21 @@ import type { Realm } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { type Requester, visibilitiesFor } from './wire.ts';
 
-/** The user who looks up addresses, and whose permissions decide which of them match. A `Viewer` is one. */
+/** The user who looks up addresses. The user's id and role decide which real addresses match. A `Viewer` can be passed. */
 export interface AddressReader extends Requester {
   readonly realm: Pick<Realm, 'id'>;
 }
 
 /**
- * Returns the users of the reader's organization that have these addresses. An address matches if it is the API address, or if it
- * is the real address (ignoring case) and the reader can see it. Every address that a client sends to identify a user is looked
- * up here.
+ * Returns the users of the reader's organization that have these addresses. An address matches if it is the API address. The
+ * real address (ignoring case) also matches if the reader can see it. Every address that a client sends to identify a user is
+ * looked up here.
  *
- * A hidden address matches no user. The lookup takes as long as that of an unknown address, because the same query
- * excludes both.
+ * A hidden address matches no user. The lookup takes as long as that of an unknown address, because the same query excludes
+ * both.
  *
- * @returns User ids by the given address. An API address has an id even if the user does not exist.
+ * @returns User ids by the given address. A placeholder address, which contains the user's id, is present even if no such user
+ *   exists.
  */
 export async function userIdsByAddress(
   db: SqlClient,

@@ -74,6 +74,6 @@ export const changedUser = ({ facts }: { readonly facts: KnownChange }): EventPr
 
 const bySetting = settingProjections('UserSettings', Object.keys(withEffect(USER_SETTINGS)));
 
-/** Returns the event projection of the viewer's settings: the changed one. */
+/** Returns the event projection of the viewer's settings. It contains only the setting that changed. */
 export const changedSetting = ({ facts }: { readonly facts: KnownSetting }): EventProjection<KnownSetting> =>
   bySetting(facts.property);

@@ -10,10 +10,12 @@ import type { KnownSetting, SettingValue } from '../platform/setting.ts';
 import type { WireProfileValue } from './profile-fields/wire.ts';
 import { avatarUrl, toMinute, toSnapshot, toWireUser, type UserSnapshot, visibleEmail, wireUser } from './wire.ts';
 
-/** Viewer id for rendering `userAdded`. Never the new user's, who has no queue yet. */
+/**
+ * Viewer id for rendering `userAdded`, which no user has. The new user cannot be the viewer, because they have no queue yet.
+ */
 const SOMEBODY_ELSE = 0;
 
-/** Event for all users who can access the new user. */
+/** Event that a user was added. Recipients: all users who can see the new user. */
 export const userAdded = defineEvent('realm_user', 'add', (user: User) => ({ person: toSnapshot(user) }), {
   render: ({ person }, { role, options: { clientGravatar } }) => ({
     type: 'realm_user',
@@ -148,8 +150,8 @@ export const userTimeZoneChanged = (user: User, timezone: string) =>
   userUpdated({ person: { user_id: user.id, email: apiEmail(user), timezone } });
 
 /**
- * Creates the events for a changed visibility of a user's address. One contains the real address, for viewers who can now see it
- * or no longer can. If the API address changed, another event contains it, for all users.
+ * Creates the events for a changed visibility of a user's address. One contains the real address, for viewers who can now see
+ * it or no longer can. If the API address changed, another event contains it, for all users.
  */
 export function emailVisibilityChanged(before: User, after: User) {
   const facts = { before: toSnapshot(before), after: toSnapshot(after) };
@@ -186,7 +188,7 @@ export const userAvatarChanged = (before: User, after: User) =>
 export const profileValueChanged = (userId: number, fieldId: number, value: WireProfileValue | undefined) =>
   userUpdated({ person: { user_id: userId, custom_profile_field: { id: fieldId, ...(value ?? { value: null }) } } });
 
-/** Event for the user's own clients. */
+/** Event that a setting of a user changed. Recipients: the user's own clients. */
 export const userSettingUpdated = defineEvent(
   'user_settings',
   'update',
@@ -196,7 +198,7 @@ export const userSettingUpdated = defineEvent(
     ...(property === 'default_language' && { language_name: languageName(String(value)) ?? String(value) }),
   }),
   {
-    // The event contains no user id: its recipient is the owner of the setting.
+    // The event contains no user id, so `facts` takes it from the viewer, who is the owner of the setting.
     perUser: true,
     facts: ({ property, value }, { userId }): KnownSetting => ({ id: userId, property, value }),
   },

@@ -7,9 +7,9 @@ import { lengthOf } from '../platform/text.ts';
 const FORBIDDEN = /[*`\\>"@\p{Cc}\p{Cs}]/u;
 
 /**
- * Rejects a new name that is not readable as it is. Existing names are not checked.
+ * Rejects a new name that contains invisible or misplaced characters. Existing names are not checked.
  *
- * @throws BadRequestError for invisible characters and similar ones.
+ * @throws BadRequestError if `unreadableAt` finds such a character.
  */
 export function requireReadableName(fullName: string): void {
   if (unreadableAt(fullName) !== undefined) throw new BadRequestError('Invalid characters in name!');

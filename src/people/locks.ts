@@ -1,8 +1,8 @@
 import type { User } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 /**
- * Locks the organization's row. Guards conditions on all users: that one of them is an owner, and that names are
- * unique.
+ * Locks the organization's row until the end of the transaction. Changes take this lock to preserve conditions on all users: at
+ * least one is an owner, and names are unique.
  */
 export async function lockRealm(tx: Tx, realmId: number): Promise<void> {
   await tx.$queryRaw`SELECT 1 AS held FROM realm WHERE id = ${realmId} FOR NO KEY UPDATE`;

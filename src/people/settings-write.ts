@@ -15,7 +15,7 @@ import { presenceSwitched } from './presence/service.ts';
 import { userStatusSet } from './status/events.ts';
 /**
  * Changes settings of a user whose row is locked, within a transaction. Publishes the values that changed to the user's own
- * clients, and the part that is visible to other users to all users.
+ * clients. Publishes to all users the parts that they can see, such as the time zone.
  *
  * @param values Values as they are stored.
  * @param isOwn Whether users change their own settings, which is recorded for each setting.

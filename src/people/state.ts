@@ -15,8 +15,8 @@ import { avatarUrl, type Requester, toWireUser, type UserRenderOptions, visibili
 /** Types of the events that change the shared lists of users. */
 const TOLD_BY = ['realm_user', 'custom_profile_fields'];
 /**
- * Viewer id for the shared lists, which match all viewers with the same rights. It is not the id of a user, because users always
- * see their own address.
+ * Viewer id for the shared lists, which match all viewers with the same rights. It is not the id of a user, because users
+ * always see their own address.
  */
 const NOBODY = 0;
 const BYTES_OF_PLACE = 100;
@@ -89,7 +89,7 @@ async function readPeople({ viewer, db, options: { clientGravatar } }: Snapshot)
   return { active, inactive, systemBots: new JsonBytes(Buffer.from(JSON.stringify(systemBots))) };
 }
 
-/** Returns the viewer's own entry. */
+/** Returns the viewer's own entry in the lists, as JSON. It contains the viewer's address even if other users cannot see it. */
 async function readOwn({ viewer, db, options: { clientGravatar } }: Snapshot): Promise<Buffer> {
   const { user, id, realm } = viewer;
   const profiles = user.botType === null ? await profileDataOf(db, realm.id, [id]) : undefined;
@@ -106,7 +106,7 @@ function listed(user: User, requester: Requester, { clientGravatar, profileData 
 /** Location of a user's entry: the index of the buffer, and the byte range in it. */
 type PlaceInList = readonly [piece: number, start: number, end: number];
 
-/** A list of users as JSON, in which each entry can be found. */
+/** A list of users as JSON. The entry of each user can be found and replaced. */
 class PeopleList {
   /** The list without the surrounding brackets. */
   readonly #pieces: Buffer[] = [];
@@ -166,7 +166,7 @@ function caller({ app, viewer, groups }: Snapshot) {
     is_guest: isGuest(role),
     can_create_public_streams: canCreatePublic,
     can_create_private_streams: canCreatePrivate,
-    // Web-public channels are disabled on this server, whatever the organization's settings.
+    // Always false, like `server_web_public_streams_enabled`, whatever the organization's settings are.
     can_create_web_public_streams: false,
     can_create_streams: canCreatePublic || canCreatePrivate,
     can_invite_others_to_realm: may('can_invite_users_group'),

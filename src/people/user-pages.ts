@@ -12,17 +12,17 @@ export interface UserPage extends Keyset {
 }
 
 const ID = Prisma.sql`u.id`;
-/** Columns of `user_account AS u`. Times are in milliseconds, the resolution of JavaScript dates. */
+/** Sort key of each field, as SQL over `user_account AS u`. Times are in milliseconds, the resolution of JavaScript dates. */
 const KEYS: Readonly<Record<UserField, Prisma.Sql>> = {
   id: Prisma.sql`u.id::bigint`,
   fullName: Prisma.sql`lower(u.full_name)`,
   joinedAt: Prisma.sql`floor(extract(epoch FROM u.joined_at) * 1000)::bigint`,
 };
 
-/** Returns the sort key of a user, `user_account AS u`. */
+/** Returns the SQL expression for the sort key of a user in `user_account AS u`. */
 export const userKey = ({ field }: UserPage): Prisma.Sql => KEYS[field];
 
-/** Returns the condition that a user is within a page. */
+/** Returns the SQL condition that a user in `user_account AS u` is within a page. */
 export const isUserWithin = (page: UserPage): Prisma.Sql => isWithin(page, userKey(page), ID);
 
 /** Returns the order in which a query reads the users of a page. */
@@ -60,7 +60,7 @@ function isWanted(realmId: number, filter: UserFilter): Prisma.Sql {
   return Prisma.join(conditions, ' AND ');
 }
 
-/** Reads a page of the organization's users, in the order of the query. The service's own bot is excluded. */
+/** Reads a page of the organization's users, in the sort order of the page. The service's own bot is excluded. */
 export async function readUserPlaces(
   db: SqlClient,
   realmId: number,

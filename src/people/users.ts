@@ -35,7 +35,7 @@ export async function accessUserByEmail(ctx: Ctx, email: string): Promise<User> 
 /** Id or email address of a user. */
 export type UserKey = { readonly id: number } | { readonly email: string };
 
-/** Returns a user, as `accessUser` or `accessUserByEmail`. */
+/** Returns a user by id or email address. Throws like `accessUser` and `accessUserByEmail`. */
 export const accessUserBy = (ctx: Ctx, key: UserKey): Promise<User> =>
   'id' in key ? accessUser(ctx, key.id) : accessUserByEmail(ctx, key.email);
 
@@ -51,16 +51,15 @@ export async function findUserByEmail(db: Db, realmId: number, email: string): P
 }
 
 /**
- * Returns the organization's users in the order of their ids, including deactivated ones. The service's own bot is
- * excluded.
+ * Returns the organization's users in the order of their ids, including deactivated ones. The service's own bot is excluded.
  *
- * @param userIds Only these users. Unknown ids are ignored.
+ * @param userIds Ids of the users to return. Unknown ids are ignored. If absent, all users are returned.
  */
 export async function listUsers({ app, viewer }: Ctx, { userIds }: { userIds?: readonly number[] }): Promise<User[]> {
   const where = { ...visibleTo(viewer), isSystem: false };
   if (userIds === undefined) return app.db.user.findMany({ where, orderBy: { id: 'asc' } });
-  // The ORM splits a list with more ids than a query can have parameters into several queries, unless the database
-  // sorts.
+  // Sorted here and not by the database: for a sorted query, the ORM does not split a list with more ids than a query can have
+  // parameters.
   const users = await app.db.user.findMany({ where: { ...where, id: { in: [...new Set(userIds)].filter(isRowId) } } });
   return users.sort((a, b) => a.id - b.id);
 }

@@ -41,7 +41,7 @@ export interface Requester {
 
 /** Options for rendering a user. */
 export interface UserRenderOptions {
-  /** The client's `client_gravatar`. No effect: `avatar_url` is always set. */
+  /** The client's option `client_gravatar`. It has no effect: `avatar_url` is always set. */
   readonly clientGravatar: boolean;
   /** Profile of a person. Absent if it is not requested. Not shown for bots. */
   readonly profileData?: WireProfileData | undefined;
@@ -114,7 +114,8 @@ export function toWireUser(user: User | UserSnapshot, requester: Requester, want
 }
 
 /**
- * Returns the real address if `requester` can see it: their own, a bot's, or one that the user's setting shows them.
+ * Returns the real address. Null unless it is the requester's own address, a bot's, or one that the user's setting shows to the
+ * requester's role.
  */
 function deliveryEmail(facts: UserSnapshot, requester: Requester): string | null {
   const { id, email, botType, emailAddressVisibility } = facts;

@@ -50,7 +50,7 @@ export const channelFolderUpdated = defineEvent(
 /** A folder that changed. */
 export interface KnownFolder {
   readonly id: number;
-  /** Undefined if the event contains only the id. */
+  /** The folder after the change. Undefined if the event contains only the id. */
   readonly folder: FolderSnapshot | undefined;
 }
 

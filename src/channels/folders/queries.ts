@@ -10,7 +10,7 @@ export async function lockFolder(tx: Tx, realmId: number, folderId: number): Pro
 /**
  * Locks all folders of an organization until the transaction ends.
  *
- * @returns Their ids.
+ * @returns The ids of the folders, ascending.
  */
 export async function lockFolders(tx: Tx, realmId: number): Promise<number[]> {
   const rows = await tx.$queryRaw<{ id: number }[]>`

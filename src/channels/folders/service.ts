@@ -130,6 +130,7 @@ export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: Fold
  * Reorders the organization's folders.
  *
  * @param folderIds Every folder's id once, archived ones included.
+ * @returns All folders in the new order.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws BadRequestError if a folder is missing, unknown, or named twice.
  */
@@ -174,8 +175,10 @@ function differing(folder: ChannelFolder, wanted: Partial<Stored>): Partial<Stor
 }
 
 /**
- * Checks that the name is free. Archived folders keep their names. Concurrent changes are caught by the unique index,
- * which covers the other folders.
+ * Checks that no other folder, archived or not, has the name or a look-alike. If two folders that are not archived get the same
+ * name concurrently, the unique index refuses one of them.
+ *
+ * @throws BadRequestError if the name is taken or not readable.
  */
 async function requireFreeName(tx: Tx, realmId: number, name: string, except?: number): Promise<void> {
   requireReadable('channel folder name', name);

@@ -19,7 +19,10 @@ export async function defaultChannelIds(db: Pick<Tx, 'channel'>, realmId: number
   return rows.map(({ id }) => id);
 }
 
-/** Sends the current default channels to the users who can see public channels. */
+/**
+ * Emits an event with the current default channels, for the users who can see public channels. Locks the list of default
+ * channels.
+ */
 export async function announceDefaultChannels(tx: Tx, emit: Emit, realmId: number): Promise<void> {
   await lockDefaultChannels(tx, realmId);
   emit(defaultChannelsChanged(await defaultChannelIds(tx, realmId)), roleAtMost(MEMBER));

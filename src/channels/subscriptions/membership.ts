@@ -32,7 +32,10 @@ export interface SubscriptionChangeContext {
 export interface Joining {
   readonly channel: Channel;
   readonly subjects: readonly Subject[];
-  /** If absent, the user's former color of the channel, or the first color of the palette that they do not use. */
+  /**
+   * Color of the new subscriptions. If absent, the user's former color of the channel, or the first color of the palette that
+   * they do not use.
+   */
   readonly color?: string | undefined;
 }
 
@@ -40,10 +43,12 @@ export interface Joining {
 export type Moved = ReadonlyMap<number, readonly number[]>;
 
 /**
- * Subscribes users to channels. Notifies them, the other users who can see the channels, and users who now come to see a
- * channel. Existing subscriptions stay unchanged. Users who return get their former settings.
+ * Subscribes users to channels. Emits events for the new subscribers and for the other users who can see the channels. New
+ * subscribers who could not see a channel before also receive the channel. Existing subscriptions stay unchanged. Users who
+ * return get their former settings.
  *
  * @param announced True if all subjects have already received the channel.
+ * @returns The users whose subscription began.
  */
 export async function join(
   tx: Tx,
@@ -183,8 +188,9 @@ export interface Leaving {
 }
 
 /**
- * Unsubscribes users from channels. Notifies them, the other users who can see the channels, and users who can no longer
- * see a channel. Settings are kept in case a user returns. Unread messages of the channel count as read.
+ * Unsubscribes users from channels. Emits events for them and for the other users who can see the channels. Users who can no
+ * longer see a channel also receive its deletion. Settings are kept in case a user returns. Unread messages of the channel
+ * count as read.
  *
  * @returns The users who were subscribed.
  */
@@ -225,7 +231,8 @@ interface SubscriptionKey {
 }
 
 /**
- * Ends subscriptions. The condition on user ids is redundant, but without it the planner reads all users' subscriptions.
+ * Ends subscriptions, and returns those that were active. The condition on user ids is redundant, but without it the planner
+ * reads all users' subscriptions.
  */
 function endSubscriptions(tx: Tx, realmId: number, leavings: readonly Leaving[]): Promise<SubscriptionKey[]> {
   const rows = leavings.flatMap(({ channel, subjects }) =>
@@ -269,7 +276,7 @@ async function hideFromLeavers(
   }
 }
 
-/** Sends a new channel to all users who can see it, and to those who are about to be subscribed. */
+/** Sends a new channel to all users who can see it, and to `subjects`, who are about to be subscribed. */
 export async function announceChannel(
   tx: Tx,
   emit: Emit,

@@ -5,8 +5,8 @@ export const WHOLE_LIST_BELOW = 250;
 const ACTIVE_MS = 14 * 86_400_000;
 
 /**
- * Returns the part of long subscriber lists that every client receives: all bots, and all users active in the last 14
- * days. Active users joined or polled an event queue in that period.
+ * Returns the part of long subscriber lists that every client receives: all bots, and all users active in the last 14 days. A
+ * user is active if they joined the organization or polled an event queue in that period.
  *
  * @returns User ids, ascending, by channel id.
  */

@@ -13,7 +13,8 @@ export type Subject = Pick<User, 'id' | 'role' | 'joinedAt' | 'settings' | 'botO
 export type Principals = readonly (number | string)[];
 
 /**
- * Returns the users whose subscriptions a request changes, ascending by id. If none are named, this is the viewer.
+ * Returns the users whose subscriptions a request changes, ascending by id. Returns the viewer if `principals` is absent or
+ * empty.
  *
  * @throws BadRequestError if a user does not exist or is deactivated.
  */
@@ -22,7 +23,7 @@ export function accessPrincipals(tx: Tx, ctx: Ctx, principals: Principals | unde
   return accessUsers(tx, ctx, principals === undefined || principals.length === 0 ? [ctx.viewer.id] : principals);
 }
 
-/** Returns the named users, ascending by id. Throws like `accessPrincipals`. */
+/** Returns the users with these ids or email addresses, ascending by id. Throws like `accessPrincipals`. */
 export async function accessUsers(tx: Tx, { realmId, viewer }: Ctx, principals: Principals): Promise<Subject[]> {
   const addresses = principals.filter((principal) => typeof principal === 'string');
   const ids = new Set([

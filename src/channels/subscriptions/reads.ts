@@ -36,8 +36,8 @@ export async function isUserSubscribed(ctx: Ctx, userId: number, channelId: numb
 }
 
 /**
- * Returns the ids of the channels to which users are subscribed, ascending. Archived channels and those that the viewer
- * cannot see are left out. Deactivated users have none. Runs one query, regardless of the number of users.
+ * Returns a function that returns the ids of the channels to which a user is subscribed, ascending. Archived channels and those
+ * that the viewer cannot see are left out. Deactivated users have none. Runs one query, regardless of the number of users.
  *
  * @param userIds Users of the viewer's organization.
  */
@@ -101,8 +101,8 @@ export const subscriptionsAmong = (
   );
 
 /**
- * Returns the viewer's subscriptions in wire format, sorted by channel name. Null notification settings inherit the
- * user's defaults.
+ * Returns the viewer's subscriptions in wire format, sorted by channel name, without archived channels. A notification setting
+ * is null if it inherits the user's default.
  */
 export async function listSubscriptions({ app, viewer }: Ctx, include: IncludeSubscribers) {
   const rows = await app.db.subscription.findMany({

@@ -110,7 +110,7 @@ export const deleteSubscriptions = endpoint({
   },
 });
 
-/** Groups channel names by user id. */
+/** Converts the outcome to the reply of the REST interface, which contains channel names by user id. */
 function toSubscribed({ channels }: SubscribeOutcome) {
   const byUser = (idsOf: (channel: ChannelOutcome) => readonly number[]) => {
     const pairs = channels.flatMap((channel) => idsOf(channel).map((id) => ({ id, name: channel.name })));

@@ -7,7 +7,9 @@ import { readRows } from '../../platform/db/rows.ts';
 import type { SubscriberList } from '../wire.ts';
 import { partialSubscribers, WHOLE_LIST_BELOW } from './partial-subscribers.ts';
 
-/** Counts the subscribers of each channel, without deactivated users. */
+/**
+ * Counts the subscribers of each channel, without deactivated users. Returns a function that returns the count by channel id.
+ */
 export async function countSubscribers(db: SqlClient, channelIds: readonly number[]): Promise<(id: number) => number> {
   const rows = await readRows<{ channel_id: number; count: number }>(
     db,
@@ -27,6 +29,8 @@ export const NOBODY: SubscriberList = { subscribers: [], partial_subscribers: nu
  * Reads the subscribers of each channel, without deactivated users. Long lists come with their partial lists.
  *
  * Runs two queries, regardless of the number of channels.
+ *
+ * @returns A function that returns the list by channel id.
  */
 export async function readSubscribers(
   db: SqlClient,
@@ -48,6 +52,8 @@ export async function readSubscribers(
  * Reads the subscribers of each channel, without deactivated users and without partial lists.
  *
  * Runs one query, regardless of the number of channels.
+ *
+ * @returns A function that returns the list by channel id.
  */
 export async function readWholeSubscribers(
   db: SqlClient,
@@ -69,7 +75,10 @@ async function readWholeLists(db: SqlClient, channelIds: readonly number[]): Pro
   return new Map(rows.map(({ channel_id, user_ids }) => [channel_id, user_ids]));
 }
 
-/** Reads the same page of the subscribers of each channel, in the order of the page, in one query. */
+/**
+ * Reads the same page of the subscribers of each channel in one query. Returns a function that returns the page by channel id,
+ * in the sort order of the page.
+ */
 export async function readSubscriberPages(
   db: SqlClient,
   channelIds: readonly number[],

@@ -17,7 +17,7 @@ export interface SettingChange {
   readonly channelId: number;
   /** The name on the wire: "is_muted", "color", … */
   readonly property: string;
-  /** "#rgb" or "#rrggbb" for `color`, a boolean for all others. */
+  /** The new value: "#rgb" or "#rrggbb" for `color`, a boolean for all other settings. */
   readonly value: unknown;
 }
 
@@ -45,8 +45,8 @@ interface Checked {
 }
 
 /**
- * Changes settings of the viewer's own subscriptions. If one change is refused, none is made. Unchanged values produce no event.
- * A change of muting produces two events, one for each name of the setting.
+ * Changes settings of the viewer's own subscriptions. If one change is refused, none is made. Unchanged values produce no
+ * event. A change of muting produces two events, one for each name of the setting.
  *
  * @returns The named subscriptions after the change, each once, in the order of the changes.
  * @throws BadRequestError for an unknown property or a value of the wrong type, before any other check.

@@ -32,7 +32,7 @@ export type WantedChannel = ChannelKey & {
 };
 
 export interface SubscribeOptions {
-  /** Users by id or email address. If there are none, the viewer. */
+  /** Users by id or email address. Absent or empty: the viewer. */
   readonly principals?: Principals | undefined;
   /** If false, channels that the viewer cannot subscribe to are listed in the result instead of failing the request. */
   readonly isFatal?: boolean | undefined;
@@ -40,13 +40,13 @@ export interface SubscribeOptions {
   readonly creation?: ChannelOptions | undefined;
 }
 
-/** The result for one channel. All ids are user ids. */
+/** The result of a request for one channel. */
 export interface ChannelOutcome {
   readonly channelId: number;
   readonly name: string;
-  /** Users whose subscription began or ended. */
+  /** Ids of the users whose subscription began or ended. */
   readonly changedIds: readonly number[];
-  /** Users who were already subscribed, or already not subscribed. */
+  /** Ids of the users who were already subscribed, or already not subscribed. */
   readonly unchangedIds: readonly number[];
 }
 
@@ -79,7 +79,10 @@ export function subscribe(
   );
 }
 
-/** Retries once if another request creates a channel of the same name at the same time. The second attempt finds it. */
+/**
+ * Runs the change again, once, if another request has created a channel of the same name at the same time. The second run finds
+ * that channel.
+ */
 async function againWhenTaken<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change();
@@ -181,7 +184,11 @@ export function mayAddOthers(actor: ChannelActor, channel: Channel): boolean {
   return administersChannel(actor, channel) || holds(actor, channel, 'can_add_subscribers_group');
 }
 
-/** @throws BadRequestError if there are any names. */
+/**
+ * Refuses the request if there are channels that the viewer cannot access.
+ *
+ * @throws BadRequestError if `names` is not empty.
+ */
 function refuse(names: readonly string[]): void {
   if (names.length > 0) throw new BadRequestError(`Unable to access channel (${names.join(', ')}).`);
 }
@@ -292,7 +299,7 @@ export interface SubscriptionEdit {
 /**
  * Subscribes the viewer to some channels and unsubscribes them from others, in one transaction.
  *
- * Throws like `subscribe` and `unsubscribe`, and BadRequestError if both lists are empty.
+ * @throws BadRequestError if both lists are empty. Also throws the errors of `subscribe` and `unsubscribe`.
  */
 export function editSubscriptions(
   ctx: Ctx,
@@ -306,7 +313,7 @@ export function editSubscriptions(
     transact(ctx, async (tx, emit) => {
       await holdRoles(tx, ctx.realmId);
       const now = await asOfNow(tx, ctx);
-      // All channels in one statement, which keeps the lock order.
+      // All channels are locked by one statement in the order of their ids, to prevent deadlocks.
       await lockChannels(tx, ctx.realmId, idsOf(await findChannels(tx, ctx.realmId, [...checked, ...remove])));
       const subscribed = await subscribeWithin(tx, emit, now, checked, {});
       return { subscribed, unsubscribed: await unsubscribeWithin(tx, emit, now, remove, undefined) };
@@ -315,9 +322,10 @@ export function editSubscriptions(
 }
 
 /**
- * Subscribes a new user to the organization's default channels, and notifies the channels. Skips guests and bots.
+ * Subscribes a new user to the organization's default channels, and emits the events of these subscriptions. Skips guests and
+ * bots.
  *
- * Must be called in the transaction that creates the user, after the row and its own event.
+ * Must be called in the transaction that creates the user, after the user's row is written and its event is emitted.
  */
 export async function subscribeToDefaultChannels(
   tx: Tx,

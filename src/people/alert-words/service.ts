@@ -16,7 +16,7 @@ export function listAlertWords({ app, viewer }: Ctx): Promise<string[]> {
   return readAlertWords(app.db, viewer);
 }
 
-/** Same as `listAlertWords`, within a snapshot or a transaction. */
+/** Returns the viewer's alert words like `listAlertWords`, within a snapshot or a transaction. */
 export async function readAlertWords(db: Pick<Tx, 'alertWord'>, { realm, id }: Viewer): Promise<string[]> {
   const where = { realmId: realm.id, userId: id };
   const rows = await db.alertWord.findMany({ where, orderBy: { id: 'asc' }, select: { word: true } });

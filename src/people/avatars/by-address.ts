@@ -32,9 +32,9 @@ export function addAvatarsByAddress(web: Web, app: App): void {
 }
 
 /**
- * Authenticates and counts a request.
+ * Authenticates a request, and counts it for the rate limits.
  *
- * @returns Undefined without credentials.
+ * @returns The viewer. Undefined without credentials.
  * @throws The errors of `signInBy` and `countRequest`, for example if the credentials are wrong.
  */
 async function viewerOf(app: App, { incoming, outgoing }: Bindings): Promise<Viewer | undefined> {

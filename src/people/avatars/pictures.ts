@@ -100,7 +100,7 @@ async function imageOf({ config }: App, realm: Realm, user: Pictured, size: Size
   if (avatarImage != null && bytes != null) return imageAnswer({ mediaType: avatarImage.mediaType, bytes }, FOR_EVER);
   const hosted = await hostedFor(config.avatarProviderUrl, user, PIXELS[size]);
   if (hosted !== undefined) return imageAnswer(hosted, FOR_NOW);
-  // The operator can configure a provider later.
+  // With source `G`, the drawn image is cached only for a short time: the operator can configure a provider later.
   return drawn(`${realm.uuid} ${id} ${avatarVersion}`, size, user.avatarSource === 'G' ? FOR_NOW : FOR_EVER);
 }
 

@@ -43,7 +43,7 @@ export async function requireEmoji(db: EmojiDb, realmId: number, reference: Emoj
 /**
  * Fills in the code and the type that a client left out, from the emoji with the name.
  *
- * @throws BadRequestError if one is missing and no emoji has the name.
+ * @throws BadRequestError if code or type is missing and no emoji has the name.
  */
 export async function completeEmoji(db: EmojiDb, realmId: number, reference: EmojiReference): Promise<NamedEmoji> {
   const { name, code, type } = reference;
@@ -82,6 +82,8 @@ export async function requireWhole(db: EmojiDb, realmId: number, { name, code, t
 
 /**
  * Finds an emoji by name: first among the organization's custom emoji, then the service's own, then the Unicode table.
+ *
+ * @throws BadRequestError if no emoji has the name.
  */
 async function findEmoji(db: EmojiDb, realmId: number, name: string): Promise<Emoji> {
   const custom = CUSTOM_EMOJI_NAME.test(name)

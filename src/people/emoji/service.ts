@@ -58,7 +58,7 @@ export async function addCustomEmoji(
   );
   return refusingTakenName(() =>
     transact(ctx, async (tx, emit) => {
-      // Locks the organization, so that the map in each event contains the changes of the previous one.
+      // Locks the organization, so that the list of all emoji in each event contains the changes of the previous event.
       await lockRealm(tx, realmId);
       // The viewer's permissions may have changed while the image was read.
       const now = await asOfNow(tx, ctx);

@@ -25,7 +25,7 @@ export const navigationViewAdded = defineEvent(
   },
 );
 
-/** The changed properties only. */
+/** The changed properties of a view, with their new values. */
 export type NavigationViewChange = Partial<Pick<WireNavigationView, 'is_pinned' | 'name'>>;
 
 interface UpdatedPayload {
@@ -51,7 +51,7 @@ export const navigationViewUpdated = defineEvent(
 
 interface RemovedPayload {
   readonly fragment: string;
-  /** Absent in events that were logged by versions that did not store it. */
+  /** Id of the removed view. Absent in events that were logged by versions that did not store it. */
   readonly id?: number;
 }
 

@@ -14,13 +14,13 @@ import {
   navigationViewUpdated,
 } from './events.ts';
 
-/** Views that clients provide, including their names. */
+/** Fragments of the built-in views. Clients provide these views with their names. */
 const BUILT_IN: ReadonlySet<string> = new Set([
   ...['inbox', 'recent', 'feed', 'drafts', 'scheduled', 'reminders'],
   ...['narrow/has/reaction/sender/me', 'narrow/is/mentioned', 'narrow/is/starred'],
 ]);
 
-/** In code points, more than any view needs. Bounded because an index contains both texts. */
+/** Maximum lengths in code points, more than any view needs. Bounded because an index contains both texts. */
 const [MAX_FRAGMENT_LENGTH, MAX_NAME_LENGTH] = [500, 100];
 
 /** Returns the filter for views that the viewer can see: only their own. */
@@ -73,7 +73,10 @@ function requireNoName(name: string | null): void {
   if (name !== null) throw new BadRequestError('Built-in views cannot have a custom name.');
 }
 
-/** Rejects a fragment or a name that the viewer already uses. The lock on the viewer's row keeps the others free. */
+/**
+ * Rejects a fragment or a name that the viewer already uses. The lock on the viewer's row keeps unused ones free until the end
+ * of the transaction.
+ */
 async function requireFree(
   tx: Tx,
   ctx: Ctx,

@@ -17,7 +17,7 @@ export function toWire({ fragment, isPinned, name }: NavigationView): WireNaviga
 
 /** A view as events store it. */
 export interface ViewSnapshot extends WireNavigationView {
-  /** Absent in events that were logged by versions that did not store it. */
+  /** Id of the view. Absent in events that were logged by versions that did not store it. */
   readonly id?: number;
 }
 

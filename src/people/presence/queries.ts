@@ -6,13 +6,13 @@ interface PresenceOwner {
 }
 
 /**
- * Records that an online user was seen, in one statement. The counter is locked first and until the commit, so that its
- * ids increase in commit order.
+ * Records that an online user was seen, in one statement. The counter of presence changes is locked first and until the commit,
+ * so that its ids increase in commit order.
  *
- * @param times `offlineAt`: a user who was seen after it is online. `freshAt`: a user who was seen since then is not
- *   updated again.
- * @returns False if the user is not online; then nothing was written. The condition is checked on the locked row, so a
- *   ping cannot show a user who was just hidden.
+ * @param times `offlineAt`: a user who was seen after it is online. `freshAt`: a user who was seen since then is not updated
+ *   again.
+ * @returns False if the user is not online; then nothing was written. The condition is checked on the locked row, so a ping
+ *   cannot show a user who was just hidden.
  */
 export async function noteSeenOnline(
   db: SqlClient,

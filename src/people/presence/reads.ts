@@ -12,9 +12,12 @@ const DEFAULT_HISTORY_DAYS = 14;
 
 /** Presence that a client requests. */
 export interface PresenceQuery {
-  /** If positive, only changes after the response with this `lastUpdateId` are returned. Otherwise all presence is returned. */
+  /** Value of `lastUpdateId` in an earlier response. If positive, only later changes are returned, otherwise all presence. */
   readonly newerThan?: number | undefined;
-  /** If all presence is requested, excludes users who were not seen for this many days. 0: no presence. Default: 14. */
+  /**
+   * If all presence is requested, excludes users who were not seen for this many days. Default: 14. With 0, no presence is
+   * returned.
+   */
   readonly historyDays?: number | null | undefined;
 }
 
@@ -39,7 +42,7 @@ const WHOLE: PresencePage = {
 /** Presence of users, in the order of changes. */
 export interface Presences {
   readonly presences: readonly Presence[];
-  /** Value of `newerThan` for the next request. -1 if there is nothing. */
+  /** Value of `newerThan` for the next request. If there is no presence, the value of this request, or -1. */
   readonly lastUpdateId: number;
 }
 
@@ -55,9 +58,7 @@ interface PresenceRow {
   readonly updateId: bigint;
 }
 
-/**
- * Columns of a presence. A user who was never active counts from when they joined, because clients require a number.
- */
+/** Columns of a presence. For a user who was never active, the time is that of joining, because clients require a number. */
 const COLUMNS = Prisma.sql`
   p.user_id AS "userId", u.email, COALESCE((u.settings->>'email_address_visibility')::int, ${VISIBLE_TO_EVERYONE})
   AS visibility, extract(epoch FROM COALESCE(p.active_at, u.joined_at))::float8 * 1000 AS "activeAt",

@@ -40,7 +40,8 @@ export async function recordPresence(ctx: Ctx, status: string): Promise<void> {
   const ping = PRESENCE_PINGS.find((known) => known === status);
   if (ping === undefined) throw new BadRequestError(`Invalid status: ${status}`);
   if (realmSetting(realm, 'presence_disabled') || !userSetting(user, 'presence_enabled')) return;
-  // Queued per organization: a user who comes online may hold the presence counter while waiting for the log's counter.
+  // Waits for a permit of the organization: a user who comes online may hold the presence counter while waiting for the log's
+  // counter.
   if (!(await inTurn(ctx, () => stayOnline(ctx, ping)))) await comeOnline(ctx, ping);
 }
 
@@ -58,7 +59,9 @@ function stayOnline({ app, viewer }: Ctx, ping: PresencePing): Promise<boolean> 
   });
 }
 
-/** Records the first ping after an absence. The lock on the user's row lets only one of two such pings publish it. */
+/**
+ * Records the first ping after an absence. The lock on the user's row lets only one of two concurrent pings publish the event.
+ */
 async function comeOnline({ app, realmId, viewer }: Ctx, ping: PresencePing): Promise<void> {
   const now = app.now();
   const activeAt = ping === 'active' ? now : null;

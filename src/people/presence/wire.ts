@@ -45,7 +45,7 @@ export const toWirePresence = ({ activeAt, idleAt }: Pick<Presence, 'activeAt' |
  */
 const ACTIVE_GRACE_SECONDS = 70;
 
-/** Returns the presence for old clients: a single status, of the only client that there is. */
+/** Returns the presence for old clients: a single status, under the only client name `website`. */
 export function toLegacyPresence({ active_timestamp, idle_timestamp }: WirePresence): LegacyPresence {
   const isActive = active_timestamp + ACTIVE_GRACE_SECONDS >= idle_timestamp;
   return {

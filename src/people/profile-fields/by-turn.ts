@@ -9,13 +9,14 @@ type Owner = Pick<User, 'id' | 'realmId'>;
 const loaders = new WeakMap<App, DataLoader<Owner, WireProfileData>>();
 
 /**
- * Loads a user's profile. Requests of an organization that arrive in the same turn of the event loop share one query.
+ * Loads a user's profile. Requests for any users that arrive in the same iteration of the event loop share one query for each
+ * organization.
  */
 export function profileDataByTurn(app: App, owner: Owner): Promise<WireProfileData> {
   let loader = loaders.get(app);
   if (loader === undefined) {
     loader = new DataLoader((owners) => readAll(app, owners), {
-      // Runs after all requests that have arrived were read, not after each of them.
+      // With `setImmediate`, the query runs after all requests that have arrived were read, not after each of them.
       cache: false,
       maxBatchSize: 500,
       batchScheduleFn: (run) => void setImmediate(run),

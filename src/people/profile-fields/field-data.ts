@@ -14,7 +14,10 @@ export interface Choice {
   readonly text: string;
 }
 
-/** Bounded because every client receives all fields in one response. Lengths in code points. */
+/**
+ * Maximum number of options, and maximum length of a key or text in code points. Bounded because every client receives all
+ * fields in one response.
+ */
 const MAX_CHOICES = 500;
 export const MAX_CHOICE_LENGTH = 100;
 const PLACEHOLDER = '%(username)s';
@@ -100,7 +103,7 @@ type Stored = Pick<ProfileField, 'type' | 'fieldData'>;
 /** Returns the options of a list, in order. Undefined for a field of another type. */
 export function choicesOf({ type, fieldData }: Stored): readonly Choice[] | undefined {
   if (type !== FIELD_TYPES.DROPDOWN.id) return undefined;
-  // Validated when it was written.
+  // The stored JSON was validated when it was written.
   const choices = Object.entries(JSON.parse(fieldData) as Record<string, { text: string; order: string }>);
   return choices
     .sort(([, one], [, other]) => Number(one.order) - Number(other.order))

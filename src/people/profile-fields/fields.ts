@@ -16,7 +16,7 @@ import { profileFieldsChanged } from './events.ts';
 import { choicesOf, type FieldData, requireFieldData } from './field-data.ts';
 import { canBeInSummary, canMatchUsers, isFieldType } from './field-types.ts';
 
-/** Longest name and hint, in code points. */
+/** Maximum lengths of a name and a hint, in code points. */
 const MAX_NAME_LENGTH = 40;
 const MAX_HINT_LENGTH = 80;
 const MAX_IN_SUMMARY = 2;
@@ -25,11 +25,11 @@ const MAX_IN_SUMMARY = 2;
 export interface FieldEdit {
   /** 1 to 40 code points, after surrounding white space is removed. No other field has the name, ignoring case. */
   readonly name?: string | undefined;
-  /** At most 80 code points. */
+  /** Hint that helps users to fill in the field: at most 80 code points. */
   readonly hint?: string | undefined;
   /** Data of a list of options or an external account. @see requireFieldData */
   readonly fieldData?: FieldData | undefined;
-  /** True for at most two fields. */
+  /** Whether clients show the field in the summary of a profile. At most two fields can be shown. */
   readonly displayInProfileSummary?: boolean | undefined;
   readonly required?: boolean | undefined;
   /** Whether users can change the value themselves. False: only administrators. */
@@ -57,7 +57,7 @@ async function requireField(db: Pick<Tx, 'profileField'>, realmId: number, id: n
 
 type Content = Omit<ProfileField, 'id' | 'realmId' | 'type' | 'order'>;
 
-/** Properties of a new field for which none are given. */
+/** Default properties of a new field. */
 const INITIAL: Content = {
   name: '',
   hint: '',
@@ -141,9 +141,10 @@ export async function deleteProfileField(ctx: Ctx, fieldId: number): Promise<voi
 }
 
 /**
- * Reorders the organization's fields.
+ * Reorders the organization's fields. If the order is already the given one, there is no event.
  *
  * @param fieldIds Every field's id once.
+ * @returns All fields in the new order.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws BadRequestError if a field is missing, unknown, or repeated.
  */

@@ -18,7 +18,8 @@ export const profileValues = perOperation(
           include: { field: true },
           orderBy: [{ field: { order: 'asc' } }, { fieldId: 'asc' }],
         });
-        // The client reads values first and fields afterwards. A field that was deleted in between is missing from its values.
+        // The database client reads the values first and their fields in a second query. If a field is deleted in between,
+        // `field` is null.
         const present = rows.filter(({ field }: { field: ProfileField | null }) => field !== null);
         const byUser = Map.groupBy(present, ({ userId }) => userId);
         return userIds.map((id) => byUser.get(id) ?? []);

@@ -7,7 +7,7 @@ import { choicesOf, MAX_CHOICE_LENGTH } from './field-data.ts';
 import { FIELD_TYPES } from './field-types.ts';
 import { isLink } from './links.ts';
 
-/** Lengths in code points. */
+/** Maximum lengths of values, in code points. */
 const MAX_SHORT_LENGTH = 50;
 const MAX_LONG_LENGTH = 500;
 /** Largest number of users in a value. Bounded because every client receives the profiles of all users. */

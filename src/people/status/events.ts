@@ -11,7 +11,7 @@ export interface StatusChange {
   readonly reaction_type?: string;
 }
 
-/** Event for all users who can access the user. Published even if the status did not change. */
+/** Event that parts of a user's status were set, even to the same values. Recipients: all users who can see the user. */
 export const userStatusSet = defineEvent('user_status', undefined, (userId: number, change: StatusChange) => ({
   user_id: userId,
   ...change,

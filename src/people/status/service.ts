@@ -17,13 +17,13 @@ import { toWire, type WireStatus } from './wire.ts';
 
 const MAX_TEXT_LENGTH = 60;
 
-/** Changes to a status. Absent parts are not changed. */
+/** Changes to a status. Absent properties are not changed. */
 export interface StatusEdit {
-  /** At most 60 code points. "" clears the text. */
+  /** The text: at most 60 code points. "" clears it. */
   readonly statusText?: string | undefined;
-  /** "" clears the emoji. */
+  /** Name of the emoji. "" clears the emoji. */
   readonly emojiName?: string | undefined;
-  /** If absent, looked up by the name. */
+  /** Code of the emoji in its namespace. If absent, it is looked up by `emojiName`. */
   readonly emojiCode?: string | undefined;
   readonly reactionType?: string | undefined;
   /** Deprecated: whether the user hides their presence. */
@@ -67,7 +67,7 @@ export async function readStatus(ctx: Ctx, userId: number): Promise<WireStatus> 
 function requireStatusText({ statusText }: StatusEdit): string | undefined {
   if (statusText === undefined) return undefined;
   const text = requireText('status_text', statusText, { strip: true, max: MAX_TEXT_LENGTH });
-  // The text is displayed after the name, on the same line.
+  // The status is displayed after the user's name on the same line, so it must not change the text direction.
   requireDirectionKept('status_text', text);
   return text;
 }
@@ -100,7 +100,7 @@ async function setStatus(ctx: Ctx, target: User, edit: StatusEdit, text: string 
       text === undefined && emoji === undefined
         ? await findStatus(tx, user)
         : await save(tx, ctx, user, { text, emoji });
-    // If `away` changes, the event is published with the setting.
+    // If `away` changes, `writeSettings` has already published it.
     tell(emit, user, { away: isAway(after) === isAway(user) ? away : undefined, text, emoji });
     return toWire(row, isAway(after));
   });

@@ -3,9 +3,9 @@ import { defineEvent } from '../../events/define.ts';
 import { documentEvent } from '../../events/wire.ts';
 
 /**
- * Event for the user's own clients.
+ * Event that a user allowed video calls in their name, or that their token was deleted. Recipients: the user's own clients.
  *
- * @param value True after the user allowed calls in their name, false after that ended.
+ * @param value Whether the user has a token after the change.
  */
 export const callTokenChanged = defineEvent('has_videoprovider_token', undefined, (value: boolean) => ({ value }));
 

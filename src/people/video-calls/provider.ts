@@ -42,8 +42,8 @@ const NOT_OF_THE_GRANT = new Set(['invalid_client', 'server_error', 'temporarily
 /**
  * Requests a token from the provider.
  *
- * @returns "refused" if the code or token sent is not, or no longer, valid.
- * @throws ProviderError
+ * @returns The token. "refused" if the code or token sent is not, or no longer, valid.
+ * @throws ProviderError if the provider cannot be reached, or its response is invalid or an unrelated error.
  * @see RFC 6749 4.1.3, 5.2, 6; RFC 7636 4.5
  */
 export async function requestToken(provider: VideoProvider, grant: Grant): Promise<TokenAnswer | 'refused'> {
@@ -66,7 +66,7 @@ const CallAnswer = z.object({ join_url: z.url({ protocol: /^https?$/, hostname: 
  * Creates a call in the name of the token's owner.
  *
  * @returns URL to join the call, over http or https. "refused" if the token is not, or no longer, valid.
- * @throws ProviderError
+ * @throws ProviderError if the provider cannot be reached, or its response is invalid or an unrelated error.
  */
 export async function requestCall({ createUrl }: VideoProvider, accessToken: string): Promise<string | 'refused'> {
   const { status, body } = await post(createUrl, {

@@ -25,19 +25,19 @@ const State = z.object({
   /** Milliseconds since 1970. */
   expiresAt: z.number(),
   /**
-   * The browser that began: the host name it used, without a port, and the SHA-256 of its cookie. Absent: a program
-   * began.
+   * The browser that began the registration: the host name it used, without a port, and the SHA-256 of its cookie. Absent if a
+   * client without cookies began.
    */
   browser: z.object({ host: z.string(), cookieHash: z.string() }).optional(),
 });
 type State = z.output<typeof State>;
 
 /**
- * Returns the address at which the viewer's browser allows calls in their name. The provider then redirects it to GET
- * /calls/videoprovider/complete.
+ * Returns the URL of the provider at which the viewer allows calls in their name. The provider then redirects the browser to
+ * GET /calls/videoprovider/complete.
  *
- * @param browser The requesting browser, which receives a cookie. Only this browser can complete the registration.
- *   Undefined: the viewer completes it.
+ * @param browser The requesting browser, which receives a cookie. Only this browser can complete the registration. Undefined:
+ *   the viewer completes it.
  * @throws BadRequestError if no provider is configured.
  */
 export function beginRegistration({ app, realmId, viewer }: Ctx, browser: Browser | undefined): string {
@@ -61,7 +61,10 @@ export function beginRegistration({ app, realmId, viewer }: Ctx, browser: Browse
 
 const PATH = '/api/v1/calls/videoprovider';
 
-/** Returns the cookie's header. `Lax`, because the provider, another site, redirects the browser back. */
+/**
+ * Returns the `Set-Cookie` header for the cookie of a registration. `Lax`, because the provider, another site, redirects the
+ * browser back.
+ */
 const cookieOf = ({ config }: App, value: string, maxAge: number) =>
   setCookie({
     name: cookieName(config, 'call'),
@@ -73,8 +76,8 @@ const cookieOf = ({ config }: App, value: string, maxAge: number) =>
   });
 
 /**
- * Gives the browser a cookie for the registration that it begins. If a browser has several of these cookies, only the last one is
- * valid.
+ * Gives the browser a cookie for the registration that it begins. If a browser has several of these cookies, only the last one
+ * is valid.
  */
 function remember(app: App, browser: Browser): State['browser'] {
   const secret = randomBytes(32).toString('base64url');
@@ -83,33 +86,34 @@ function remember(app: App, browser: Browser): State['browser'] {
 }
 
 /**
- * Returns the host name of a request, without port. Cookies ignore ports, and a Host header can contain any port: a
- * redirect must not lead to a port that only a Host header named.
+ * Returns the host name of a request, without port: cookies ignore ports. A Host header can contain any port, and a redirect
+ * must not lead to a port that is known only from a Host header.
  */
 const nameOf = (browser: Browser) => withoutPort(browser.header('host')?.toLowerCase() ?? '');
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url');
 
 /**
- * Returns the redirect URI, at the server's own domain. All organizations share it, because every redirect URI must be registered
- * with the provider.
+ * Returns the redirect URI, at the server's own domain. All organizations share it, because every redirect URI must be
+ * registered with the provider.
  */
 const redirectUri = ({ config }: App) => `${urlOf(config, '')}${PATH}/complete`;
 
 /** Parameters that the provider sends with the redirect. */
 export interface Consent {
-  /** Absent if the user did not consent. */
+  /** Code that can be exchanged for a token. Absent if the user did not consent. */
   readonly code?: string | undefined;
   readonly state: string;
-  /** Reason that there is no code. */
+  /** Reason why there is no code. */
   readonly error?: string | undefined;
 }
 
 /**
- * Returns the address at which a registration must be completed, if it is another one than the provider's redirect
- * used. The browser that began has its cookie at its organization's own address.
+ * Returns the URL at which a registration must be completed, if its host name differs from that of this request. The browser
+ * that began the registration has the cookie only at the host name of its organization.
  *
- * @returns Undefined if the cookie is at this address, or no browser began.
+ * @returns Undefined if no redirect is needed: the host names are equal, no browser began the registration, or the request is
+ *   at the address of an organization.
  */
 export function homeOfRegistration({ app, realm }: RequestCtx, consent: Consent, browser: Browser): string | undefined {
   requireProvider(app);
@@ -122,14 +126,13 @@ export function homeOfRegistration({ app, realm }: RequestCtx, consent: Consent,
 }
 
 /**
- * Completes a registration with the provider's parameters and stores the token. Works once, and only for the browser
- * that began or for the user. Otherwise an attacker could begin, let another user consent, and make calls in that
- * user's name.
+ * Completes a registration with the provider's parameters and stores the token. Works once, and only for the browser that began
+ * the registration, or for the user. Otherwise an attacker could begin a registration, let another user consent, and make calls
+ * in that user's name.
  *
  * @param browser The browser that was redirected. Undefined: the viewer sends the parameters.
- * @throws BadRequestError if the state was not issued by this server, was used already, is too old, or belongs to
- *   another organization, browser or user; if the user did not consent; or if the provider issues no token for the
- *   code.
+ * @throws BadRequestError if the state was not issued by this server, was used already, is too old, or belongs to another
+ *   organization, browser or user; if the user did not consent; or if the provider issues no token for the code.
  * @throws RequestVariableMissingError if neither a code nor an error is given.
  * @throws RealmDeactivatedError, UserDeactivatedError if the user can no longer sign in.
  */

@@ -9,16 +9,16 @@ import { InvalidVideoCallProviderTokenError } from './errors.ts';
 import { callTokenChanged } from './events.ts';
 import { PROVIDER_TIMEOUT_MS, ProviderError, requestToken, type TokenAnswer } from './provider.ts';
 
-// One request at a time renews a token, across all nodes. No row stays locked while the provider is asked for it: that
-// can take seconds, and the embedded database has a single connection. Instead, the request writes a lease into the
-// row, and other requests wait and read the row again. Each write names the row's content as it was read. Sealing draws
-// a new nonce each time, so a content never recurs, and of two writers only the first one matches.
+// Only one request at a time renews a token, across all nodes. No row stays locked while the provider is queried: that can take
+// seconds, and the embedded database has a single connection. Instead, the request writes a lease into the row, and other
+// requests wait and read the row again. Each write requires that the row still has the sealed content that was read. Sealing
+// uses a new nonce each time, so a content never recurs. Of two concurrent writes, only the first one succeeds.
 
 /** Stored content of a token. Times are milliseconds since 1970. */
 const Stored = z.object({
   accessToken: z.string(),
   refreshToken: z.string().optional(),
-  /** Absent: valid until the provider refuses it. */
+  /** Time at which the token expires. If absent, the token is valid until the provider refuses it. */
   expiresAt: z.number().optional(),
   /** End of the lease of the request that renews the token. */
   renewedUntil: z.number().optional(),
@@ -33,14 +33,12 @@ export interface HeldToken {
 
 /** Time before the expiry at which a token is renewed: a request sent later could reach the provider too late. */
 const EARLY_MS = 30_000;
-/** Length of a lease. Longer than the timeout of the provider, so that no other request begins in the meantime. */
+/** Length of a lease. Longer than the timeout of the provider, so that no other request begins a renewal in the meantime. */
 const LEASE_MS = PROVIDER_TIMEOUT_MS + 5_000;
 /** Interval at which waiting requests read the row again. */
 const LOOK_AGAIN_MS = 50;
 
-/**
- * Stores the token of a user who has just allowed calls, replaces any previous one, and notifies the user's clients.
- */
+/** Stores the token of a user who has just allowed calls. Replaces any previous token, and notifies the user's clients. */
 export async function keepToken(scope: Scope, userId: number, answer: TokenAnswer): Promise<void> {
   const { app, realmId } = scope;
   const row = { realmId, sealed: seal(app, toStored(app, answer)), updatedAt: app.now() };
@@ -55,7 +53,10 @@ export async function keepToken(scope: Scope, userId: number, answer: TokenAnswe
   });
 }
 
-/** Deletes a token that the provider refused, unless it was replaced, and notifies the user's clients. */
+/**
+ * Deletes a token that the provider refused, unless the token was replaced in the meantime. If it is deleted, the user's
+ * clients are notified.
+ */
 export async function dropToken(ctx: Ctx, { sealed }: Pick<HeldToken, 'sealed'>): Promise<void> {
   const { viewer } = ctx;
   await transact(ctx, async (tx, emit) => {
@@ -65,7 +66,7 @@ export async function dropToken(ctx: Ctx, { sealed }: Pick<HeldToken, 'sealed'>)
 }
 
 /**
- * Returns the viewer's token, and renews it if it expires.
+ * Returns the viewer's token. Renews it first if it expires within 30 seconds.
  *
  * @throws InvalidVideoCallProviderTokenError if there is no token, or it can no longer be renewed; then it is deleted.
  * @throws ProviderError if the provider cannot be reached, or another request does not finish the renewal in time.
