@@ -11,6 +11,6 @@ if (root === null) throw new Error('The page has no element with the ID "root"')
 await enterByStartAddress();
 enterByFragment();
 addEventListener('hashchange', enterByFragment);
-// If the tab already shows the page, opening the address changes only the fragment.
+// In a tab that already shows the page, opening a start address changes only the fragment and loads no page.
 addEventListener('hashchange', () => void enterByStartAddress().then((isEntered) => isEntered && renewSession()));
 createRoot(root).render(<App />);

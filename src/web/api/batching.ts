@@ -1,23 +1,23 @@
 import type { Sink } from 'graphql-ws';
 
-/** Pause after a batch: a multiple of the time that the batch took, but at most `longestMs`. */
+/** Pause after each batch of events: `times` the duration of the batch, but at most `longestMs`. */
 const REST = { times: 3, longestMs: 250 };
 /**
- * Pause after a batch while the user types. A key pressed during a batch is drawn only after it, so batches get one
- * twentieth of the time.
+ * Pause after each batch while the user types. The browser cannot show a typed character during a batch, so batches get
+ * only about one twentieth of the time.
  */
 const REST_FOR_WRITER = { times: 20, longestMs: 400 };
 /** Time after a keystroke during which the user counts as typing. */
 const WRITES_ON_MS = 1_000;
-/** Longest wait for an idle callback, so that a batch runs between two keystrokes and not just before one. */
+/** Longest time that a batch waits until the browser is idle. An idle browser is not just handling a keystroke. */
 const IDLE_WITHIN_MS = 200;
 
 let lastWritten = Number.NEGATIVE_INFINITY;
 addEventListener('input', () => (lastWritten = performance.now()), { capture: true, passive: true });
 
 /**
- * Delivers values in batches and in their order. The cache then searches for affected queries once per batch, not once per
- * event. The longer a batch takes, the fewer batches run.
+ * Returns a sink that passes its values on in batches, in order. The cache then searches for affected queries once per
+ * batch, not once per event. The longer a batch takes, the longer is the pause until the next one.
  */
 export function batching<T>(sink: Sink<T>): Sink<T> {
   let waiting: (() => void)[] = [];
@@ -30,14 +30,14 @@ export function batching<T>(sink: Sink<T>): Sink<T> {
     if (due.length === 0) return;
     const began = performance.now();
     for (const hand of due) {
-      // An error caused by one event must not prevent the delivery of the others.
+      // An error that one event causes must not prevent the delivery of the other events in the batch.
       try {
         hand();
       } catch (error) {
         reportError(error);
       }
     }
-    // The page is rendered after the batch and before the next timer: the measured time includes it.
+    // React renders the page between the batch and this timer, so the measured time includes the rendering.
     setTimeout(() => {
       const now = performance.now();
       const { times, longestMs } = now - lastWritten < WRITES_ON_MS ? REST_FOR_WRITER : REST;
@@ -49,7 +49,7 @@ export function batching<T>(sink: Sink<T>): Sink<T> {
       waiting.push(() => sink.next(value));
       if (isDue) return;
       isDue = true;
-      // After the pause, an event is not delayed: a batch can consist of one event.
+      // If no pause is in progress, an event waits only until the browser is idle, and may be alone in its batch.
       setTimeout(() => whenIdle(flush), Math.max(0, restUntil - performance.now()));
     },
     error(error) {

@@ -7,8 +7,8 @@ import { untilWorthTrying } from './worth-trying.ts';
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [300, 5_000];
 
 /**
- * State of a chunk. `failed`: could not be loaded, and is being retried. `gone`: the service responds, but the chunk still
- * fails to load.
+ * State of a chunk. `absent`: it is not loaded yet. `failed`: the service does not respond, and the load is being retried.
+ * `gone`: the service responds, but the chunk still fails to load.
  */
 export type ChunkState<T> =
   | { readonly name: 'absent' | 'failed' | 'gone' }
@@ -16,7 +16,7 @@ export type ChunkState<T> =
 
 export interface Chunk<T> {
   readonly state: Store<ChunkState<T>>;
-  /** Loads the chunk, and retries while the service does not respond. @param signal Ends the retries. */
+  /** Loads the chunk, and retries while the service does not respond. @param signal Stops the retries when aborted. */
   load(signal: AbortSignal): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function chunkOf<T>(importModule: () => Promise<T>): Chunk<T> {
     let waitMs = FIRST_WAIT_MS;
     let hasResponded = false;
     while (state.get().name !== 'loaded' && !(await attempt()) && !signal.aborted) {
-      // The cause of the first failure may be a network error that is already over.
+      // Once the service responds, the load is retried once: a network error that is over may have made it fail before.
       if (hasResponded) return state.set({ name: 'gone' });
       hasResponded = await isServiceThere();
       if (hasResponded) continue;
@@ -54,10 +54,10 @@ export function chunkOf<T>(importModule: () => Promise<T>): Chunk<T> {
 }
 
 /**
- * Loads all chunks while the page is idle, so that views open without the network. Stops at the first failure: the view
- * loads its chunk when it opens.
+ * Loads all chunks while the page is idle, so that views open without the network. Stops at the first failure: a view
+ * whose chunk is absent loads it when it opens.
  *
- * @returns A function that stops it.
+ * @returns A function that stops the loading.
  */
 export function prefetchChunks(): () => void {
   const stopped = new AbortController();
@@ -84,7 +84,7 @@ const isServiceThere = (): Promise<boolean> =>
     () => false,
   );
 
-/** Addresses of the style sheets that failed to load. The bundler requests each of them only once. */
+/** Addresses of the style sheets that failed to load. The bundler's loader does not request them a second time. */
 const missingStyles = new Set<string>();
 addEventListener('vite:preloadError', (event) => {
   const { payload } = event as Event & { readonly payload: Error };

@@ -4,11 +4,11 @@ import { forget, keyOf } from './forget.ts';
 import type { Placed } from './narrow.ts';
 import { createStore } from './store.ts';
 
-// Unread counts. New messages are counted here. When messages are read, moved or deleted, the event contains the counts at
-// its delivery. They may already include a message whose event arrives later: that message is counted twice. The page
-// therefore reads the counts again after a quiet period.
+// Unread counts in the cache. Each new message increments them. When messages are read, moved or deleted, the event contains
+// the counts at its delivery. These may already include a message whose own event arrives later and increments them again.
+// The page therefore reads the counts again after a quiet period.
 
-/** Incremented by each change after which the counts must be read again. `live/settle.ts` reads them. */
+/** Incremented by each change after which the unread counts must be read again. `live/settle.ts` watches this number. */
 export const unsettled = createStore(0);
 
 export const unsettle = (): void => unsettled.set(unsettled.get() + 1);
@@ -73,7 +73,8 @@ export function countNew(cache: Cache, { topic, flags }: CountedMessage, placed:
   if (isMention && !flags.includes('MENTIONED')) unsettle();
   if (placed.channelId === null) {
     const conversation = noteConversation(cache, placed);
-    // The list of conversations and the totals are read again. The result may or may not include this message.
+    // `noteConversation` has invalidated the list of conversations. Its next version may or may not count this message, so
+    // the counts are read again as well.
     if (conversation === undefined) unsettle();
     else countUnread(cache, 'DirectConversation', conversation, isMention);
     return;
@@ -122,7 +123,7 @@ export function readEverything(cache: Cache): void {
   for (const field of ['messages', 'channel']) forget(cache, field);
 }
 
-/** Lists whose entities have unread counts. The cache may contain several pages of each list. */
+/** Fields of `Query` that list entities with unread counts, with the type of the entities. */
 const LISTED: Readonly<Record<string, Parameters<typeof countNothing>[1] | undefined>> = {
   subscriptions: 'ChannelSubscription',
   directConversations: 'DirectConversation',

@@ -3,7 +3,7 @@ import type { AnyVariables, Client, OperationResult, TypedDocumentNode } from 'u
 /** Header that the service requires for multipart forms, which carry files: pages of other sites cannot send it. */
 export const HEADERS = { 'GraphQL-Require-Preflight': '1' };
 
-/** Idempotency keys of the mutations without a response, whose outcome is unknown. */
+/** Idempotency keys of mutations without a response, by name and variables. The service may or may not have run them. */
 const unsure = new Map<string, string>();
 
 /**
@@ -27,7 +27,8 @@ export async function mutate<D, V extends AnyVariables>(
 
 /** Returns the operation context that sends an idempotency key. */
 export const withKey = (key: string) => ({
-  // Sent as a header, because the cache drops the extensions of an operation. These options replace those of the client.
+  // The key is sent as a header, because the cache drops the extensions of an operation. These options replace those of the
+  // client, so they repeat its headers.
   fetchOptions: { headers: { ...HEADERS, 'Idempotency-Key': key } },
 });
 

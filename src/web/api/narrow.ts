@@ -1,7 +1,7 @@
 import { isSameTopic } from '../../contract/topic-key.ts';
 import type { MessageAnchor, MessageNarrowInput, MessageState } from '../generated/graphql.ts';
 
-/** The fields of a message that decide which narrows it matches. */
+/** The fields of a message that decide which narrows (message filters) it matches. */
 export interface Placed {
   readonly channelId: string | null;
   readonly topicName: string;
@@ -11,13 +11,13 @@ export interface Placed {
   readonly states?: Readonly<Partial<Record<MessageState, boolean>>>;
 }
 
-/** Returns the same string for equal narrows, whatever the order of their terms. */
+/** Returns a string that identifies a narrow. The order of its terms does not matter. */
 export const narrowKey = (narrow: MessageNarrowInput | null | undefined): string =>
   JSON.stringify(Object.entries(narrow ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /**
- * Whether a message matches a narrow. Undefined if only the service can decide: for searches, and for states that are not in
- * `states`.
+ * Returns whether a message matches a narrow. Undefined if only the service can decide: for searches, and for states that
+ * are not in `states`.
  */
 export function belongsTo(narrow: MessageNarrowInput | null | undefined, message: Placed): boolean | undefined {
   const { channel, ...others } = narrow ?? {};
@@ -38,15 +38,15 @@ export function belongsTo(narrow: MessageNarrowInput | null | undefined, message
   return isKnown ? true : undefined;
 }
 
-/** Whether a narrow contains this state, positively or negated. */
+/** Returns whether a narrow requires or excludes a state of messages. */
 export const asksFor = (narrow: MessageNarrowInput | null | undefined, state: MessageState): boolean =>
   narrow?.is?.includes(state) === true || narrow?.not?.is?.includes(state) === true;
 
-/** Whether a narrow names the participants of a conversation. It may name or omit the viewer. */
+/** Returns whether a narrow names the participants of a conversation. One may be missing: narrows usually omit the viewer. */
 function isSamePeople(participants: readonly string[], named: readonly string[]): boolean {
   return named.every((id) => participants.includes(id)) && participants.length - new Set(named).size <= 1;
 }
 
-/** The initial positions of a message list. */
+/** Positions at which a message list can start. */
 export const FIRST_UNREAD: MessageAnchor = { place: 'FIRST_UNREAD' };
 export const NEWEST: MessageAnchor = { place: 'NEWEST' };

@@ -1,10 +1,10 @@
 import { mapExchange } from 'urql';
 import { createStore } from './store.ts';
 
-/** Whether the service rejects the page's documents, because it was upgraded and now serves a newer page. */
+/** Whether the service rejects the page's GraphQL documents, because it was upgraded and now serves a newer page. */
 export const isOutdated = createStore(false);
 
-/** Detects validation errors: all documents were valid for the version that served the page. */
+/** Sets `isOutdated` after a validation error. The version that served the page accepts all documents of the page. */
 export const outdatedExchange = mapExchange({
   onError({ graphQLErrors }) {
     if (graphQLErrors.some(({ extensions }) => extensions['code'] === 'GRAPHQL_VALIDATION_FAILED'))

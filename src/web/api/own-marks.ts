@@ -9,7 +9,7 @@ import type {
 } from '../generated/graphql.ts';
 
 // Reactions and stars of the viewer are shown immediately, before the service responds. They are reverted if the service
-// refuses them. The event then writes exactly the same values.
+// refuses them. If it accepts them, the event that follows writes the same values again.
 
 /** A reaction group as the cache stores it, with type names. */
 type Group = Omit<MessageRowFragment['reactionGroups'][number], 'users'> & {

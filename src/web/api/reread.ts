@@ -1,7 +1,7 @@
 import { type AnyVariables, type Exchange, makeOperation, mapExchange, type Operation, stringifyDocument } from 'urql';
 
-// Invalidated fields are read again. If a query for them is already in flight, its response may predate the invalidation,
-// but new readers receive it as well. Such queries are therefore sent once more.
+// Components read invalidated fields again. If a query for such a field is already in flight, the client sends no second
+// one, although the response may predate the invalidation. Such queries are therefore sent again after their response.
 
 /** A query in flight. */
 interface Reading {
@@ -29,7 +29,7 @@ export function noteForgotten(field: string, isConcerned: (variables: AnyVariabl
 }
 
 /**
- * Marks the queries in flight that select any field of `Query` except these, including fields that the cache does not
+ * Marks the queries in flight that select a field of `Query` other than those in `but`, even one that the cache does not
  * contain yet.
  */
 export function noteAllForgotten(but: ReadonlySet<string>): void {
@@ -52,12 +52,12 @@ function fieldsOf({ definitions }: Exclude<Operation['query'], string>): string[
   return definitions.flatMap((one) => (one.kind === 'OperationDefinition' ? namesIn(one.selectionSet) : []));
 }
 
-/** Sends queries again whose fields were invalidated while they were in flight. Placed between the cache and the network. */
+/** Sends queries again if their fields were invalidated while they were in flight. Must be placed after the cache. */
 export const rereadExchange: Exchange = (input) =>
   mapExchange({
     onOperation(operation) {
       if (operation.kind === 'query') readings.set(operation.key, { operation, isOld: false });
-      // No reader needs the query any more.
+      // A teardown means that no component reads the query any more.
       else if (operation.kind === 'teardown') readings.delete(operation.key);
     },
     onResult({ operation }) {
@@ -65,8 +65,8 @@ export const rereadExchange: Exchange = (input) =>
       readings.delete(operation.key);
       if (!isOld) return;
       const again = makeOperation('query', operation, { ...operation.context, requestPolicy: 'network-only' });
-      // Runs after the cache has stored this response, which overwrites the change of the event. Also runs if no component
-      // shows the data, because the cache would keep the old data for the next one.
+      // The query is sent after the cache has stored this response, which may overwrite newer values from an event. It is
+      // sent even if no component shows the data, because the cache would keep the old data for later components.
       setTimeout(() => void input.client.executeRequestOperation(again).toPromise());
     },
   })(input);

@@ -4,9 +4,9 @@ import { createStore } from './store.ts';
 import { untilWorthTrying } from './worth-trying.ts';
 
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [300, 5_000];
-/** Pauses up to this length show no message. */
+/** Longest pause that is not reported to the user. */
 const SHORT_MS = 1_000;
-/** Longest random delay after the time that the service names, so that queries are not all sent at the same time. */
+/** Longest random addition to a pause that the service requests, so that queries are not all sent at the same time. */
 const SPREAD_MS = 300;
 
 /** Codes of errors after which the same query can succeed later. */
@@ -82,7 +82,7 @@ export const retryExchange: Exchange =
     const note = ({ kind, key }: Operation) => {
       const found = waiting.get(key);
       if (kind === 'teardown') forget(key);
-      // A reader has sent the query again: the end of the pause must not send it a second time.
+      // A component has sent the query again. The new object prevents the end of the pause from sending it once more.
       else if (found !== undefined) waiting.set(key, { ...found });
     };
     return pipe(merge([pipe(operations, tap(note)), again]), forward, filter(isAnswered));

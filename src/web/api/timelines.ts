@@ -16,7 +16,7 @@ import { noteForgotten } from './reread.ts';
 const WINDOW = 300;
 /** Number of messages by which a list may exceed `WINDOW` before it is cut, so that not every message causes a cut. */
 const SLACK = 50;
-/** `first` and `last` of the documents that read a list. The pages that continue a list have 0 for one of them. */
+/** `first` and `last` of the queries that read a message list. Queries for one more page set one of the two to 0. */
 export const PAGE = 50;
 
 /** The arguments of a cached list. */
@@ -24,7 +24,7 @@ export type ListOf = Variables;
 type List = NonNullable<TimelineOrderQuery['messages']>;
 export type Place = List['nodes'][number];
 
-/** Returns the arguments of all cached lists. */
+/** Returns the arguments of all cached message lists. Queries for one more page of a list are left out. */
 function lists(cache: Cache): Variables[] {
   return cache
     .inspectFields('Query')
@@ -34,7 +34,7 @@ function lists(cache: Cache): Variables[] {
     .map(({ arguments: args }) => args as unknown as Variables);
 }
 
-/** True while a list is changed below. Graphcache then calls `catchUp` as if the list had been read. */
+/** True while `change` writes a list. Graphcache then calls `catchUp` as if the service had returned the list. */
 let isChanging = false;
 
 function change(cache: Cache, { narrow, anchor }: Variables, update: (list: List) => List): void {
@@ -60,7 +60,7 @@ const readAgain = (cache: Cache, variables: Variables): void =>
 const rereadWhatComes = (isConcerned?: (narrow: Variables['narrow']) => boolean): void =>
   noteForgotten('messages', (asked) => isConcerned?.((asked as Partial<Variables>).narrow) ?? true);
 
-/** Number of new messages that are kept for lists in flight. */
+/** Number of recent messages that are remembered, to add them to lists whose responses are in flight and lack them. */
 const REMEMBERED = 200;
 let recentMessages: readonly { readonly place: Place; readonly message: Placed }[] = [];
 
@@ -89,7 +89,7 @@ export function catchUp(cache: Cache, variables: Variables): void {
 function appended(list: List, place: Place, canLoseOldest: boolean): List {
   if (list.pageInfo.hasPreviousPage || list.nodes.some(({ id }) => id === place.id)) return list;
   if (list.nodes.length < WINDOW + SLACK) return { ...list, nodes: inOrder([place, ...list.nodes]) };
-  // The viewer is reading older messages. The new ones load when they scroll down.
+  // The viewer is reading older messages. The new ones load when the viewer scrolls down.
   if (!canLoseOldest) return { ...list, pageInfo: { ...list.pageInfo, hasPreviousPage: true } };
   const nodes = inOrder([place, ...list.nodes]).slice(0, WINDOW);
   return { ...list, nodes, pageInfo: { ...list.pageInfo, hasNextPage: true } };
@@ -97,18 +97,18 @@ function appended(list: List, place: Place, canLoseOldest: boolean): List {
 
 const inOrder = (places: readonly Place[]): Place[] => places.toSorted((a, b) => b.databaseId - a.databaseId);
 
-/** A page that continues a list, with its arguments. */
+/** One more page of a message list, with the arguments of its query. */
 export interface PageOf {
   readonly narrow: Variables['narrow'];
-  /** The message that the page begins at, and includes. */
+  /** ID of the message at which the page begins. The page includes this message. */
   readonly messageId: string;
   readonly isOlder: boolean;
   readonly page: List;
 }
 
 /**
- * Adds a page to each list of the narrow that ends at the page's first message. If a list gets too long, its other end is
- * cut off.
+ * Adds a page to each cached list of its narrow whose oldest or newest message is the one at which the page begins. If a list
+ * gets too long, messages at its other end are removed.
  */
 export function continueLists(cache: Cache, { narrow, messageId, isOlder, page }: PageOf): void {
   const key = narrowKey(narrow);
@@ -162,8 +162,8 @@ export function move(cache: Cache, moved: readonly { readonly id: string; readon
 
 /**
  * Updates the lists that depend on a state of messages, after messages entered or left that state. Messages are removed from
- * lists that they no longer match. Lists that may lack one are invalidated, because only the service can match the messages
- * and return their content.
+ * lists that they no longer match. Lists that may now match them are invalidated, because only the service can decide that
+ * and return the content of the messages.
  */
 export function changeState(cache: Cache, ids: ReadonlySet<string>, state: MessageState, isIn: boolean): void {
   recentMessages = recentMessages.map((one) =>

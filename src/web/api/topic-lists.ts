@@ -6,12 +6,12 @@ import { createStore } from './store.ts';
 // Otherwise each message in a busy channel would make all viewers read the list again.
 
 /**
- * Shortest time between two readings of a channel's lists because of unknown topics. A reading covers all topics since the
- * last one.
+ * Shortest time between two requests for a channel's topic lists because of topics that the cache lacks. One request covers
+ * all topics that appeared since the previous one.
  */
 const BETWEEN_READINGS_MS = 5_000;
 
-/** Page size of the list in the sidebar (`sidebar.graphql`). Other lists are paged, and grow. */
+/** Largest number of topics in a channel's list in the sidebar (`sidebar.graphql`). Other topic lists load more pages. */
 const SIDEBAR_LIST = 30;
 
 /** Returns all cached pages of the topic lists of a channel. */
@@ -25,7 +25,7 @@ function listsOf(cache: Cache, channelId: string): { readonly field: FieldInfo; 
 
 const nodesOf = (cache: Cache, list: string): string[] => (cache.resolve(list, 'nodes') ?? []) as string[];
 
-/** Returns the keys of the topics that a channel lists. */
+/** Returns the cache keys of the topics in the cached lists of a channel. */
 export const topicsOf = (cache: Cache, channelId: string): string[] =>
   listsOf(cache, channelId).flatMap(({ key }) => nodesOf(cache, key));
 
@@ -34,17 +34,17 @@ export function forgetTopics(cache: Cache, channelId: string | undefined): void 
   if (channelId !== undefined) forgetOf(cache, 'Channel', channelId, ['topics']);
 }
 
-/** Fields of a topic, besides its name, that each list shows. */
+/** Fields of a topic, besides its name, that the sidebar shows. Other lists show those of `SHOWN_IN_PAGES`. */
 const SHOWN = ['isResolved', 'unreadCount', 'unreadMentionCount', 'viewerVisibility'];
 const SHOWN_IN_PAGES = [...SHOWN, 'viewerCanResolve'];
 
 /**
- * Puts a topic with a new message into the first page of each list. If the cache lacks a field of the topic, the lists are
- * read again.
+ * Puts a topic with a new message into the first page of each cached list of its channel. If the cache lacks a field that
+ * these lists show, the lists are read again.
  */
 export function listTopic(cache: Cache, channelId: string, topic: string): void {
   const lists = listsOf(cache, channelId).filter(({ field }) => (field.arguments?.['after'] ?? null) === null);
-  // If no list is cached, one may be in flight that lacks this topic.
+  // If no list is cached, a response in flight may contain a list without this topic.
   const isKnown =
     lists.length > 0 &&
     lists.every(({ field }) =>
@@ -71,10 +71,10 @@ function newestOf(cache: Cache, topics: readonly string[]): string[] {
   return topics.toSorted((a, b) => newest(b) - newest(a)).slice(0, SIDEBAR_LIST);
 }
 
-/** Time of the last reading of each channel's lists because of an unknown topic, and whether another one is planned. */
+/** By channel: time of the last request for its lists because of an unknown topic, and whether another one is scheduled. */
 const readings = new Map<string, { readonly at: number; isPlanned: boolean }>();
 
-/** The channel whose lists must be read again now, as a new object each time. `live/settle.ts` reads them. */
+/** The channel whose topic lists `live/settle.ts` must read again now. A new object each time, so that listeners run. */
 export const dueLists = createStore<{ readonly channelId: string } | undefined>(undefined);
 
 function forgetSoon(cache: Cache, channelId: string): void {

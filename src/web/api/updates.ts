@@ -80,7 +80,7 @@ const handlers: Handlers = {
     forget(cache, 'subscriptions');
     for (const one of channels) if (one !== null) noteSubscription(cache, one.id, null);
   },
-  // Muted channels are counted differently.
+  // The viewer may have muted or unmuted the channel, which changes the unread counts.
   SubscriptionUpdatedEvent: () => unsettle(),
   SubscribersAddedEvent: ({ channels }, cache) => forgetSubscribers(cache, channels),
   SubscribersRemovedEvent: ({ channels }, cache) => forgetSubscribers(cache, channels),
@@ -110,7 +110,7 @@ const handlers: Handlers = {
   UserUpdatedEvent({ user, userProperty }, cache) {
     if (user !== null) forgetOf(cache, 'User', user.id, UNKNOWN[userProperty] ?? []);
     if (userProperty === 'FULL_NAME') forgetNames(cache);
-    // Group memberships and permissions depend on these.
+    // Group memberships and permissions depend on the role and on whether the account is active.
     if (userProperty === 'ROLE' || userProperty === 'IS_ACTIVE') for (const list of PEOPLE) forget(cache, list);
     if (userProperty === 'ROLE') forgetRights(cache);
   },
@@ -208,7 +208,7 @@ export const updates: UpdatesConfig = {
     },
   },
   Query: {
-    // If the result is a page, it extends cached lists: see `continueLists`.
+    // A query with 0 for `first` or `last` reads one more page, which extends the cached lists: see `continueLists`.
     messages({ messages }, { narrow, anchor, first, last }, cache) {
       const { messageId } = (anchor ?? {}) as { readonly messageId?: string };
       if (messages === null) return;
@@ -288,8 +288,8 @@ const statesOf = ({ flags, channel }: Sent): NonNullable<Placed['states']> => ({
 });
 
 /**
- * Whether an edited message may mention the viewer, by its HTML. Group and topic mentions always count, because their
- * members are unknown here.
+ * Returns whether the HTML of an edited message may mention the viewer. Group and topic mentions always count, because the
+ * page does not know their members.
  */
 function maybeMentions(cache: Cache, html: string): boolean {
   const viewer = cache.resolve('Query', 'viewer');

@@ -6,14 +6,14 @@ import { mutate } from './mutate.ts';
 type MutationResult = { readonly __typename?: string; readonly message?: string };
 
 export interface Command<V> {
-  /** @returns Whether the mutation succeeded. If not, `refusal` contains the reason until the next call. */
+  /** Runs the mutation. @returns Whether it succeeded. If not, `refusal` contains the reason until the next call. */
   readonly run: (variables: V) => Promise<boolean>;
   readonly refusal: string | undefined;
   readonly isBusy: boolean;
 }
 
 /**
- * Returns a mutation that the user can run, with its error and its state.
+ * Returns a function that runs a mutation, with the reason of its last failure and whether it is in progress.
  *
  * @param onDone Called with the result after success.
  */
@@ -50,7 +50,7 @@ export function refusalIn(data: object | undefined, error: CombinedError | undef
   return answer.__typename === 'ExpectationMismatchError' ? OVERTAKEN : (answer.message ?? SILENCE);
 }
 
-/** Shown instead of the service's message, which names a parameter. */
+/** Message to the user about an `ExpectationMismatchError`. The service's own message names an API parameter. */
 const OVERTAKEN = 'Another user has changed this in the meantime. Your change was not saved.';
 
 const SILENCE = 'The service does not respond. Try again in a moment.';

@@ -19,7 +19,7 @@ export interface Failed {
   readonly retry: () => void;
 }
 
-/** Data of the requested document and variables, never of previous ones. */
+/** Data of the requested document and variables, never of the document and variables of an earlier render. */
 export interface Ready<D> {
   readonly state: 'ready';
   readonly data: D;
@@ -46,7 +46,7 @@ export function useData<D, V extends AnyVariables>(
   variables: V,
   { requestPolicy = 'cache-first', pause = false }: Options = {},
 ): Data<D> {
-  // The request is the same object for equal variables.
+  // The key is the same for equal documents and variables.
   const { key } = createRequest(query, variables);
   const [result, execute] = useQuery<D, AnyVariables>({ query, variables, requestPolicy, pause });
   const trouble = useStore(troubles, (all) => all.get(key));
@@ -63,5 +63,5 @@ export function useData<D, V extends AnyVariables>(
   }, [pause, data, error, message, read]);
 }
 
-/** Whether no field is null. If there was an error, a null may stand for a value that exists. */
+/** Returns whether no field of a response is null. In a response with errors, a null may stand for a value that exists. */
 const isWhole = (data: object): boolean => Object.values(data).every((value) => value !== null);

@@ -19,6 +19,6 @@ export const lazyView = <P extends ViewProps>(
         {children}
       </>
     ),
-    // An upgrade has renamed the chunk: after a reload, the new version shows the same address.
+    // An upgrade of the service has renamed the chunk. After a reload, the new version of the page shows the same view.
     onGone: (isAsked) => void (isAsked ? reloadPage() : reloadOnce()),
   });

@@ -5,8 +5,8 @@ import { Button } from '../ui/button.tsx';
 import './outdated.css';
 
 /**
- * Banner that is shown once the service was upgraded. The page does not reload by itself: the user may be reading, and if a
- * reload does not help, it would repeat forever. The tab keeps unsent text.
+ * Banner that is shown once the service was upgraded. The page does not reload by itself: the user may be reading, and a
+ * reload that does not help would repeat forever. Unsent text survives the reload.
  */
 export function Outdated() {
   const isShown = useStore(isOutdated);

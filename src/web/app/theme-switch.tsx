@@ -9,7 +9,7 @@ const ICONS = { system: 'half', light: 'sun', dark: 'moon' } as const;
 const LABELS = { system: 'Theme: system default', light: 'Theme: light', dark: 'Theme: dark' } as const;
 
 /**
- * Button that switches between system, light and dark colors. Stored as a user setting, so that it applies on all devices.
+ * Button that switches between system, light and dark colors. The theme is a user setting, so that it applies on all devices.
  */
 export function ThemeSwitch() {
   const current = useStore(theme);

@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'react';
 
 /**
- * On narrow screens, moves the focus into the sidebar when it opens, and to the button that opens it when it closes. Escape
- * closes the sidebar.
+ * On narrow screens, moves the focus into the sidebar when the sidebar opens. When it closes, moves the focus to the button
+ * that opens it. Escape closes the sidebar.
  */
 export function useOnePane(isOpen: boolean, close: () => void): void {
   const wasOpen = useRef(false);

@@ -7,7 +7,7 @@ import { viteConfig } from './vite.ts';
 const { SERVICE: service = 'http://127.0.0.1:4000', WEB_PORT: port = '4173' } = process.env;
 
 await writeDocuments();
-// The Host header stays that of the page, so that the service treats both as the same site.
+// The proxy keeps the Host header of the page, so that the service treats the page and itself as the same site.
 const proxied = Object.fromEntries(
   ['/graphql', '/api', '/avatar', '/user_avatars', '/static', '/start'].map((path) => [
     path,

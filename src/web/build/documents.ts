@@ -10,12 +10,13 @@ const SCHEMA = join(WEB, '../../schema.graphql');
 /** Folder of the generated files. */
 const GENERATED = join(WEB, 'generated');
 
-/** Types of the schema's scalars in JSON responses. */
+/** TypeScript types of the schema's scalars, as JSON responses contain them. */
 const SCALARS = { DateTime: 'string', LongId: 'number', JSON: 'unknown', File: 'File' };
 
 /**
- * Generates what the page needs of the GraphQL contract. `generated/graphql.ts` contains a typed document for each operation
- * and fragment of the `.graphql` files. `generated/schema.json` contains the schema types that they select, for the cache.
+ * Generates two files from the GraphQL contract. `generated/graphql.ts` contains a typed document for each operation and
+ * fragment of the `.graphql` files. `generated/schema.json` contains the schema types that the documents select, for the
+ * cache.
  *
  * @throws GraphQLError if a document does not match the schema.
  */
@@ -37,7 +38,7 @@ export async function writeDocuments(): Promise<void> {
     plugins: [],
     pluginMap: {},
   });
-  // The tag functions are for documents within code. Here, documents are files.
+  // The other generated files contain tag functions for documents within code. The page has none: its documents are files.
   for (const section of sections.filter(({ filename }) => filename.endsWith('/graphql.ts'))) {
     mkdirSync(dirname(section.filename), { recursive: true });
     writeFileSync(section.filename, await codegen(section));

@@ -16,7 +16,7 @@ export interface ChannelDraft extends Described {
 export function ChannelForm(props: DraftProps<ChannelDraft>) {
   const read = useData(FoldersDocument, {});
   const allowed = privaciesFor(useRights());
-  // The current privacy level is always an option.
+  // The current privacy level is always an option, even if the viewer could not give it to another channel.
   const privacies = PRIVACIES.filter(([privacy]) => privacy === props.before.privacy || allowed.includes(privacy));
   const { nodes: folders = [], totalCount = 0 } = read.data?.channelFolders ?? {};
   return (

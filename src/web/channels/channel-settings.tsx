@@ -94,7 +94,7 @@ function General({ channel }: { readonly channel: Channel }) {
   );
 }
 
-/** Archives the channel at the second click, because the channel then leaves the sidebar of all subscribers. */
+/** Button that archives the channel. The second click confirms, because archiving affects the sidebar of all subscribers. */
 function Archive({ channel: { id, name } }: { readonly channel: Channel }) {
   const close = useClose();
   const [isSure, setSure] = useState(false);

@@ -22,9 +22,9 @@ import { SubscribeButton } from './subscribe-button.tsx';
 
 interface Props {
   readonly channelId: string;
-  /** Undefined for all topics of the channel. */
+  /** Name of the topic. If undefined, the view shows the messages of all topics. */
   readonly topic: string | undefined;
-  /** The message to start at. */
+  /** ID of the message that the list scrolls to when it opens. */
   readonly near?: string | undefined;
   readonly menu: ReactNode;
 }

@@ -1,7 +1,7 @@
 import { openDialog } from '../ui/dialog.tsx';
 import { lazyDialog } from '../ui/lazy-dialog.tsx';
 
-// The dialogs are loaded when they are first opened.
+// The code of each dialog is loaded when the dialog is first opened.
 const ChannelSettings = lazyDialog(async () => (await import('./channel-settings.tsx')).ChannelSettings);
 const CreateChannel = lazyDialog(async () => (await import('./create-channel.tsx')).CreateChannel);
 const Folders = lazyDialog(async () => (await import('./folders.tsx')).Folders);

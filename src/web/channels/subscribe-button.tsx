@@ -5,7 +5,7 @@ import { Refusal } from '../ui/form.tsx';
 
 type Subscribable = Pick<ListedChannelFragment, 'id' | 'name' | 'viewerCanSubscribe' | 'ownSubscription'>;
 
-/** Button that subscribes or unsubscribes the viewer. Renders nothing if the viewer cannot subscribe. */
+/** Button that subscribes or unsubscribes the viewer. Renders nothing if the viewer is not subscribed and cannot subscribe. */
 export function SubscribeButton({ channel }: { readonly channel: Subscribable }) {
   const { id, name, viewerCanSubscribe, ownSubscription } = channel;
   const subscribe = useCommand(SubscribeDocument);

@@ -61,7 +61,7 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
     leave();
   };
   const sendLater = (button: HTMLButtonElement) => {
-    // Text that was changed in the meantime is not removed.
+    // If the user has changed the text while the menu was open, it stays in the field.
     const onDone = () => (field.current === null || field.current.value === text) && leave();
     if (!isEmpty && excess === undefined) openLaterMenu(button, { message, onDone });
   };

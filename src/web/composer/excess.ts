@@ -2,7 +2,7 @@
 const MAX_LENGTH = 10_000;
 const NUMBER = new Intl.NumberFormat('en');
 
-/** Returns an error message if a text is too long to be sent. Text is never cut off. */
+/** Returns an error message if a text is too long to be sent, otherwise undefined. Text is never cut off. */
 export function excessOf(text: string): string | undefined {
   if (text.length <= MAX_LENGTH) return undefined;
   const { length } = [...text.trim()];

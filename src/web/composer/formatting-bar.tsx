@@ -26,7 +26,7 @@ interface Props {
 
 const NOTHING: readonly Tool[] = [];
 
-/** Toolbar that formats the selection of a field. On narrow screens a button shows it, in a line of its own. */
+/** Toolbar that formats the selection of a field. On narrow screens, a button shows and hides it on a line of its own. */
 export const FormattingBar = memo(({ field, isIdle = false, more = NOTHING }: Props) => {
   const isNarrow = useIsNarrow();
   const [isOpen, setOpen] = useState(false);

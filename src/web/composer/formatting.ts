@@ -10,7 +10,7 @@ interface Change {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** Offsets from `start`. */
+  /** Start and end of the new selection, as offsets from `start`. */
   readonly selection: readonly [from: number, to: number];
 }
 
@@ -23,7 +23,7 @@ interface Selected {
 
 const MARKS = { bold: '**', italic: '*', strike: '~~', code: '`', math: '$$' } as const;
 const LINE_STARTS = { quote: '> ', list: '- ' } as const;
-/** Languages of the code fences that enclose several lines. */
+/** Language of the code fence with which a format encloses whole lines. */
 const FENCES = { code: '', math: 'math', spoiler: 'spoiler' } as const;
 
 /** Formats the selection of a field, or removes the format if the selection already has it. */
@@ -76,7 +76,7 @@ const isOfLines = ({ value, start, end }: Selected): boolean => value.slice(star
 function trimmed({ value, start, end }: Selected): Selected {
   const text = value.slice(start, end);
   const before = text.length - text.trimStart().length;
-  // If only white space is selected, it is kept: the marks are inserted after it.
+  // If only white space is selected, the marks are inserted after it.
   if (before === text.length) return { value, start: end, end };
   return { value, start: start + before, end: start + text.trimEnd().length };
 }
@@ -96,9 +96,9 @@ function marked({ value, start, end }: Selected, mark: string): Change {
 }
 
 /**
- * Whether a run of signs contains the mark: two stars are bold and not italic, three are both.
+ * Returns whether the signs around a text include a mark. Two stars on each side mean bold and not italic, three mean both.
  *
- * @param run Number of signs on both sides.
+ * @param run Number of equal signs on each side of the text.
  */
 const isMarked = (run: number, mark: string): boolean => (mark === '*' ? run % 2 === 1 : run >= mark.length);
 

@@ -14,13 +14,13 @@ import { onEvent } from '../live/engine.ts';
 import { cachedPosition, liveStatus } from '../live/status.ts';
 import { refusalOf } from './refusal.ts';
 
-// Messages whose events the page has not received yet. Session storage keeps them, so that they survive disconnects and
-// reloads. Each one is sent under one idempotency key, so that retries create only one message.
+// Messages that the user has sent, until the page receives their events. Session storage keeps them, so that they survive
+// disconnects and reloads. Each one is sent under one idempotency key, so that retries create only one message.
 
 /**
  * State of a pending message. `waiting`: to be sent. `sending`: in flight. `sent`: accepted, but its event has not arrived.
  * `failed`: refused by the service for `reason`. Only failed messages require a decision of the user. If the service is
- * temporarily unable to accept a message, it waits.
+ * temporarily unable to accept a message, the message stays `waiting`.
  */
 export type PendingState = 'waiting' | 'sending' | 'sent' | 'failed';
 
@@ -34,19 +34,19 @@ export interface Pending {
   readonly by: string;
   readonly state: PendingState;
   readonly reason?: string;
-  /** Whether the service may have accepted it: it was sent, but no response arrived. */
+  /** Whether the service may have accepted the message: the page sent it, but received no response. */
   readonly isUnsure?: boolean;
-  /** Number of consecutive attempts that the service postponed. */
+  /** Number of consecutive attempts that the service refused temporarily. */
   readonly putOff?: number;
-  /** Position of its event, once the service has returned it. */
+  /** Position of the message's event in the event log, once the service has returned that position. */
   readonly position?: number;
-  /** In ISO 8601. */
+  /** Time at which the user sent the message, in ISO 8601. */
   readonly writtenAt: string;
 }
 
 const KEY = 'outbox';
 const RETRY_MS = 2_000;
-/** Shortest and longest pause after the service postponed a message, unless the service names a longer one. */
+/** Shortest and longest pause after the service refused a message temporarily, unless the service names a longer one. */
 const [FIRST_REST_MS, LONGEST_REST_MS] = [500, 10_000];
 /** Longest random delay after the pause, so that pages do not all send at the same time. */
 const SPREAD_MS = 500;
@@ -57,7 +57,8 @@ export const outbox = createStore<readonly Pending[]>(restored());
 
 function restored(): readonly Pending[] {
   const kept = JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Pending[];
-  // The outcome is unknown: the message is sent again under its key.
+  // Messages whose events have not arrived are sent again. Under the same idempotency key, the service does not create a
+  // second message.
   return kept.map((one) =>
     one.state === 'sending' || one.state === 'sent' ? { ...one, state: 'waiting', isUnsure: true } : one,
   );
@@ -115,10 +116,10 @@ export function sendAgain(id: string): void {
 let sending: Client | undefined;
 
 const viewerId = (): string => sending?.readQuery(OwnDocument, {})?.data?.viewer?.id ?? '';
-/** Whether a message can be sent now. Messages of other users wait until those users sign in again. */
+/** Returns whether a message can be sent now. Messages of another user wait until that user signs in again. */
 const isToBeSent = ({ state, by }: Pending): boolean => state === 'waiting' && by === viewerId();
 
-/** Sends the waiting messages in their order, whenever that may succeed. @returns A function that stops it. */
+/** Starts to send the waiting messages in their order, whenever that may succeed. @returns A function that stops sending. */
 export function startOutbox(client: Client): () => void {
   sending = client;
   restsUntil = 0;
@@ -130,7 +131,7 @@ export function startOutbox(client: Client): () => void {
       if (event.__typename === 'MessageSentEvent' && event.localMessageId !== null) discard(event.localMessageId);
     }),
     cachedPosition.watch(() => {
-      // The event was received without the `localId`: the lists already contain the message.
+      // If the event arrived without the `localId`, the lists already contain the message, so its entry here is removed.
       for (const { id, position } of outbox.get()) if (position !== undefined && isCached(position)) discard(id);
     }),
     watchConnection(),
@@ -144,7 +145,7 @@ export function startOutbox(client: Client): () => void {
   };
 }
 
-/** Whether the cached lists include the event at a position. Until then, the pending message is shown. */
+/** Returns whether the cached lists include the event at a position. Until they do, the page shows the pending message. */
 const isCached = (position: number): boolean => position <= cachedPosition.get();
 
 let isPumping = false;
@@ -157,7 +158,7 @@ function rest(restMs: number): void {
   setTimeout(pump, restMs);
 }
 
-/** End of the wait for events of an offline period, by `performance.now()`. */
+/** Time before which nothing is sent, because events of an offline period may be missing, by `performance.now()`. */
 let holdsUntil = 0;
 
 function hold(holdMs: number): void {
@@ -165,7 +166,7 @@ function hold(holdMs: number): void {
   setTimeout(pump, holdMs);
 }
 
-/** Stops sending while the browser is offline. Afterwards, waits for events about moved topics first. */
+/** Delays sending after each reconnect, so that missed events about moved topics can redirect the messages first. */
 function watchConnection(): () => void {
   let before = liveStatus.get().connection;
   return liveStatus.watch(() => {

@@ -2,7 +2,7 @@ import { useData } from '../api/use-data.ts';
 import { RenderMessageDocument } from '../generated/graphql.ts';
 import { Markdown } from '../messages/markdown.tsx';
 
-/** The text as a message, rendered by the service. */
+/** Preview of a message. The service renders the text. */
 export function Preview({ content }: { readonly content: string }) {
   const isEmpty = content.trim() === '';
   const { data, state } = useData(RenderMessageDocument, { content }, { pause: isEmpty });

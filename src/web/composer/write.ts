@@ -12,7 +12,7 @@ export function replaceRange(
 ): void {
   field.focus();
   field.setSelectionRange(start, end);
-  // Deprecated, but the only way to keep the browser's undo history.
+  // `execCommand` is deprecated, but it is the only way to keep the browser's undo history.
   const isDone = text === '' ? document.execCommand('delete') : document.execCommand('insertText', false, text);
   if (!isDone && field.value.slice(start, start + text.length) !== text) {
     field.setRangeText(text, start, end, 'end');

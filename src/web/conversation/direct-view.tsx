@@ -14,7 +14,7 @@ import { useViewer } from './use-viewer.ts';
 
 interface Props {
   readonly userIds: readonly string[];
-  /** The message to start at. */
+  /** ID of the message that the list scrolls to when it opens. */
   readonly near?: string | undefined;
   readonly menu: ReactNode;
 }

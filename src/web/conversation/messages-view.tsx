@@ -13,7 +13,7 @@ interface Props {
   readonly menu: ReactNode;
 }
 
-/** View of messages from all topics and conversations, each with a link to its own. */
+/** View of messages from all topics and conversations. Each message has a link to its own topic or conversation. */
 export function MessagesView({ title, narrow, empty, menu }: Props) {
   const { viewerId } = useViewer();
   return (

@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import { type Client, useClient } from 'urql';
 import { type PersonBadgeFragment, SidebarDocument, type SidebarSubscriptionFragment } from '../generated/graphql.ts';
 
-// Data of the first screen about topics and conversations that are still being read: their names are shown without a request.
+// Names of channels and users from the data of the first screen. Views show them while they read their own data.
 
 const firstScreenOf = (client: Client) => client.readQuery(SidebarDocument, {})?.data;
 
@@ -15,7 +15,7 @@ export function useKnownChannel(channelId: string): SidebarSubscriptionFragment[
   );
 }
 
-/** Returns participants of listed conversations; undefined if one of the IDs is not among them. */
+/** Returns the users with these IDs; undefined unless all of them take part in conversations of the first screen. */
 export function useKnownPeople(ids: readonly string[]): readonly PersonBadgeFragment[] | undefined {
   const client = useClient();
   return useMemo(() => {

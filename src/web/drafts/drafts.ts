@@ -11,13 +11,13 @@ import { isFor, type Place, placeKey, type TopicPlace } from './place.ts';
 /** The keepers of all destinations with unsent text, by `placeKey`. */
 const keepers = new Map<string, DraftKeeper>();
 const listed = createStore<readonly Draft[]>([]);
-/** Topics that the page is following to a new location, by `placeKey`. `moveWritten` moves their text together with the view. */
+/** Keys (`placeKey`) of moved topics whose text is still to be moved by `moveWritten`, together with the view. */
 const leaving = new Set<string>();
-/** Incremented when text moves to another destination. */
+/** Incremented when text moves to another destination, so that the components that show it render again. */
 const moves = createStore(0);
 /**
- * IDs of drafts that were listed, or that the tab kept from before a reload. If one is no longer listed, it has been
- * deleted.
+ * IDs of drafts that the service has listed, or that the tab kept from before a reload. If the service does not list such a
+ * draft any more, it was deleted.
  */
 const known = new Set<string>();
 
@@ -70,7 +70,7 @@ export async function saveDrafts(): Promise<void> {
 /**
  * Saves text as drafts and shows drafts of other devices, if the viewer's setting synchronizes drafts.
  *
- * @returns A function that stops it.
+ * @returns A function that stops both.
  */
 export function startDrafts(of: Client): () => void {
   client = of;
@@ -145,7 +145,7 @@ export function keeperOf(place: Place): DraftKeeper {
   return keeper;
 }
 
-/** Keeps the text of a topic under its old destination until the topic has been followed. */
+/** Keeps the text of a moved topic under its old destination until `isFollowed` settles, whatever the drafts say. */
 export function holdWritten(place: TopicPlace, isFollowed: Promise<void>): void {
   const key = placeKey(place);
   leaving.add(key);
@@ -182,7 +182,7 @@ function moveKeeper(from: Place, to: Place): void {
   }
 }
 
-/** Returns the unsent text of a destination. It is saved when the component unmounts. */
+/** Returns the unsent text of a destination and functions that change it. The text is saved when the component unmounts. */
 export function useDraft(place: Place) {
   useStore(moves);
   const keeper = keeperOf(place);

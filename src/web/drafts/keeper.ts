@@ -18,14 +18,14 @@ export interface Written {
   readonly topic: string;
   /** ID of the draft that stores the text on the service. */
   readonly draftId: string | null;
-  /** `stateAt` of the version that the service stores. */
+  /** Result of `stateAt` for the version that the service stores. Empty if the service stores none. */
   readonly saved: string;
   /** A draft that is being created, with its idempotency key. Retries send the text of the first attempt. */
   readonly creation: {
     readonly key: string;
     readonly text: string;
     readonly topic: string;
-    /** Absent if a previous version of the page started it: then the destination of the keeper. */
+    /** Destination of the draft. Absent if a previous version of the page started the creation: then the keeper's is used. */
     readonly place?: Place;
   } | null;
 }
@@ -40,17 +40,17 @@ const RETRY_MS = 5_000;
 type Said = Pick<Written, 'text' | 'topic'>;
 
 const isBlank = ({ text }: Said): boolean => text.trim() === '';
-/** Returns the same string for equal text for the same destination. Empty for blank text. */
+/** Returns a string that identifies a text and its destination, for comparisons. Empty for blank text. */
 const stateAt = (place: Place, said: Said): string =>
   isBlank(said) ? '' : JSON.stringify([placeKey(place), said.topic, said.text]);
 
-/** Whether the outcome of a mutation is unknown. */
+/** Returns whether the result of a mutation leaves open if the service has run it: no response, or a timeout. */
 const isUnsure = (result: { readonly __typename?: string } | undefined): boolean =>
   result === undefined || result.__typename === 'RequestTimeoutError';
 
 /**
- * Stores the unsent text for one destination: immediately in session storage, to survive a reload, and shortly after as a draft,
- * for other devices. The last edit wins. Text is never replaced while the user types.
+ * Stores the unsent text for one destination: immediately in session storage, to survive a reload, and shortly after as a
+ * draft, for other devices. The last edit wins. Text is never replaced while the user types.
  */
 export class DraftKeeper {
   readonly written: Store<Written>;
@@ -58,7 +58,7 @@ export class DraftKeeper {
   #storageKey: string;
   /** Returns null if drafts are kept in this tab only. */
   readonly #client: () => Client | null;
-  /** Drafts that were deleted here but may still be listed. */
+  /** IDs of drafts that this keeper has deleted or given up, but that the service may still list. */
   readonly #buried = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #dirtySince: number | undefined;
@@ -87,7 +87,7 @@ export class DraftKeeper {
 
   /**
    * Returns the topic to which the service has moved the draft of the text. Undefined if the draft is where it was saved, or
-   * is being changed here.
+   * if the text has unsaved changes.
    */
   placeIn(listed: readonly Draft[]): TopicPlace | undefined {
     const { draftId } = this.written.get();
@@ -100,7 +100,7 @@ export class DraftKeeper {
     return isThere ? undefined : { channelId: channel.id, topic: topicName };
   }
 
-  /** While the outcome of a creation is unknown, the text counts as unsaved. */
+  /** Returns whether the text is unsaved. While the outcome of a draft's creation is unknown, the text counts as unsaved. */
   #isDirty(): boolean {
     const written = this.written.get();
     return written.creation !== null || stateAt(this.#place, written) !== written.saved;
@@ -145,7 +145,7 @@ export class DraftKeeper {
     else if (own === undefined && isGone(draftId)) this.#lose(this.#isDirty());
   }
 
-  /** Saves unsaved text, after a save in progress. Failures are retried later. */
+  /** Saves unsaved text, once a save that is in progress has ended. Failures are retried later. */
   async save(): Promise<void> {
     clearTimeout(this.#timer);
     while (this.#saving !== undefined) await this.#saving;
@@ -167,7 +167,7 @@ export class DraftKeeper {
     }
   }
 
-  /** @returns False if it must be retried. */
+  /** Creates, updates or deletes the draft, so that it equals the text. @returns False if the attempt must be retried. */
   async #put(client: Client, written: Written): Promise<boolean> {
     const { draftId, text, topic } = written;
     const place = this.#place;
@@ -199,7 +199,7 @@ export class DraftKeeper {
     const { data, error } = await client.mutation(CreateDraftDocument, { input }, withKey(creation.key)).toPromise();
     const result = data?.createDrafts;
     if (result === undefined && error?.networkError === undefined) {
-      // The response has no result. A retry under the same key would get no other response.
+      // The service responded with an error. A retry under the same key would get the same response.
       this.#patch({ creation: null });
       return false;
     }
@@ -226,7 +226,7 @@ export class DraftKeeper {
     this.#patch({ ...now, draftId: id, saved: stateAt(this.#place, now), creation: null });
   }
 
-  /** Handles a draft that was deleted or sent elsewhere. */
+  /** Handles the deletion of the draft by another client. The text is removed unless the user has changed it. */
   #lose(isWriting: boolean): void {
     this.#patch({ draftId: null, saved: '', ...(!isWriting && { text: '' }) });
     if (isWriting) this.#saveLater();

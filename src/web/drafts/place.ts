@@ -13,13 +13,13 @@ export interface TopicPlace {
   readonly topic: string;
 }
 
-/** Returns the same string for equal destinations. */
+/** Returns a string that identifies a destination. It is the same for equal destinations. */
 export const placeKey = (place: Place): string =>
   'channelId' in place
     ? JSON.stringify([place.channelId, place.topic === undefined ? null : topicKey(place.topic)])
     : JSON.stringify(place.directTo.toSorted());
 
-/** Whether a draft belongs to a destination. @param viewerId This user is ignored when the recipients are compared. */
+/** Returns whether a draft belongs to a destination. @param viewerId User left out when the recipients are compared. */
 export function isFor(draft: Draft, place: Place, viewerId: string): boolean {
   if ('channelId' in place) {
     return draft.channel?.id === place.channelId && isSameTopic(draft.topicName, place.topic ?? '');

@@ -4,7 +4,7 @@ import { saveDrafts } from './drafts.ts';
 const SAVING_MS = 2_000;
 /** Session storage key with the time of the last automatic reload. */
 const KEY = 'reloaded at';
-/** Shortest time between two automatic reloads. An earlier second reload would not help. */
+/** Shortest time between two automatic reloads, so that a page that a reload does not repair does not reload forever. */
 const ONCE_WITHIN_MS = 60_000;
 
 /** Reloads the page in the service's current version. Drafts and unsent messages are kept. */
@@ -13,7 +13,7 @@ export async function reloadPage(): Promise<void> {
   location.reload();
 }
 
-/** Reloads the page automatically, unless that has just happened. */
+/** Reloads the page, unless this function has reloaded it within the last minute. */
 export async function reloadOnce(): Promise<void> {
   if (Date.now() - Number(sessionStorage.getItem(KEY) ?? 0) < ONCE_WITHIN_MS) return;
   sessionStorage.setItem(KEY, String(Date.now()));

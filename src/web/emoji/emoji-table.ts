@@ -8,12 +8,12 @@ import { glyphOf } from '../ui/person.tsx';
 
 /** An emoji for messages and reactions. */
 export interface Emoji {
-  /** Its main name, followed by other names that find it. */
+  /** The main name of the emoji, followed by other names under which users can find it. */
   readonly names: readonly [string, ...string[]];
   /** Identifier within the namespace of its type. */
   readonly code: string;
   readonly type: ReactionType;
-  /** Its characters. Emoji without characters have an image. */
+  /** The characters of the emoji. If undefined, the emoji is an image. */
   readonly glyph: string | undefined;
   readonly imageUrl: string | undefined;
   /** Whether new messages and reactions can use it. */
@@ -33,7 +33,7 @@ export function loadEmoji(client: Client): Promise<void> {
   return loading;
 }
 
-/** Follows changes of custom emoji after the emoji were loaded. @returns A function that stops it. */
+/** Updates the loaded emoji when custom emoji change. @returns A function that stops the updates and clears the emoji. */
 export function startEmoji(client: Client): () => void {
   let { queueId } = liveStatus.get();
   const stops = [
@@ -44,7 +44,7 @@ export function startEmoji(client: Client): () => void {
     liveStatus.watch(() => {
       const before = queueId;
       queueId = liveStatus.get().queueId;
-      // Events between two queues are missing, so all emoji are loaded again.
+      // Events between the old and the new event queue are missing, so all emoji are loaded again.
       if (queueId === before || queueId === null || loading === undefined) return;
       loading = undefined;
       void loadEmoji(client);
@@ -104,7 +104,7 @@ const ownEmoji = ({ databaseId, name, imageUrl, isActive }: CustomEmojiRowFragme
   isActive,
 });
 
-/** Returns the emoji whose names contain the text: exact matches first, then prefixes, then the rest. */
+/** Returns the active emoji with a name that contains the text: exact matches first, then prefixes, then the rest. */
 export function findEmoji(all: readonly Emoji[], text: string): readonly Emoji[] {
   const wanted = text
     .trim()
@@ -165,7 +165,7 @@ const KEY = 'emoji used';
 const KEPT = 16;
 const FIRST_CHOICE = ['thumbs_up', 'heart', 'tada', 'joy', 'check', 'eyes', 'pray', 'rocket'];
 
-/** Returns the emoji that this browser used last, followed by popular ones. */
+/** Returns up to `KEPT` emoji: those that this browser used last, then popular ones. */
 export function oftenUsed(all: readonly Emoji[]): readonly Emoji[] {
   const names = new Set([...used(), ...FIRST_CHOICE]);
   return [...names]
@@ -173,7 +173,7 @@ export function oftenUsed(all: readonly Emoji[]): readonly Emoji[] {
     .slice(0, KEPT);
 }
 
-/** Stores that an emoji was used. */
+/** Stores in the browser that the viewer has used an emoji, for `oftenUsed`. */
 export function noteUse({ names: [name] }: Emoji): void {
   localStorage.setItem(KEY, JSON.stringify([name, ...used().filter((one) => one !== name)].slice(0, KEPT)));
 }

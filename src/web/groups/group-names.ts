@@ -23,7 +23,7 @@ export function holdersSpoken({ group, directMembers, directSubgroups }: Holders
   return names.length === 0 ? 'Nobody' : new Intl.ListFormat().format(names);
 }
 
-/** Returns the users and groups that hold a permission, as entries of the picker. */
+/** Returns the users and groups that hold a permission, as entries of `PeoplePicker`. */
 export const namedHolders = ({ group, directMembers, directSubgroups }: HoldersFragment): readonly Named[] => [
   ...[...(group === null ? [] : [group]), ...directSubgroups].map((one) => ({
     id: one.id,

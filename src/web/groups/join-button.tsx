@@ -5,7 +5,7 @@ import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
 import { nameOfGroup } from './group-names.ts';
 
-/** Button with which the viewer joins or leaves a group. Renders nothing if they can do neither. */
+/** Button with which the viewer joins or leaves a group. Renders nothing if the viewer can do neither. */
 export function JoinButton({ group }: { readonly group: GroupLineFragment }) {
   const { viewerId } = useViewer();
   const { run, refusal, isBusy } = useCommand(UpdateGroupMembersDocument);

@@ -1,7 +1,7 @@
 import { openDialog } from '../ui/dialog.tsx';
 import { lazyDialog } from '../ui/lazy-dialog.tsx';
 
-// The dialogs are loaded when they are first opened.
+// The code of each dialog is loaded when the dialog is first opened.
 const GroupDialog = lazyDialog(async () => (await import('./group-dialog.tsx')).GroupDialog);
 const CreateGroup = lazyDialog(async () => (await import('./create-group.tsx')).CreateGroup);
 

@@ -10,12 +10,12 @@ interface Props {
   /** The current holders of the permission. */
   readonly holders: HoldersFragment;
   readonly isFixed: boolean;
-  /** New holders, as text, if another user has changed them while the viewer edits. */
+  /** Current holders, as text, if another user has changed them while the viewer edits. Otherwise undefined. */
   readonly changedTo: string | undefined;
   readonly onChange: (next: GroupSettingInput) => void;
 }
 
-/** Value of the option that is not a group ID. */
+/** Value of the option for specific users and groups. The values of all other options are group IDs. */
 const CHOSEN = 'chosen';
 
 /** Field for the holders of a permission: one group, or chosen users and groups. */

@@ -23,7 +23,7 @@ interface Props<N extends string> {
   readonly holders: Readonly<Record<N, HoldersFragment>>;
   readonly isFixed: boolean;
   readonly refusal: string | undefined;
-  /** @returns Whether it was saved. */
+  /** Saves the changed permissions. @returns Whether the service accepted them. */
   readonly save: (edits: Partial<Record<N, GroupSettingEditInput>>) => Promise<boolean>;
 }
 
@@ -76,7 +76,8 @@ export function PermissionsForm<N extends string>({ labels, holders, isFixed, re
 }
 
 /**
- * Returns the holders of a permission that another user has changed since the viewer began; undefined if it is unchanged.
+ * Returns the current holders of a permission, as text, if another user has changed them since the viewer began to edit;
+ * otherwise undefined.
  */
 function changedTo(begun: HoldersFragment | undefined, now: HoldersFragment): string | undefined {
   if (begun === undefined || JSON.stringify(holdersAsIs(begun)) === JSON.stringify(holdersAsIs(now))) return undefined;

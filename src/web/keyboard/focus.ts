@@ -12,7 +12,7 @@ export function focusComposerSoon(): void {
   const shown = document.querySelector('[role="feed"]');
   const observer = new MutationObserver(() => {
     const feed = document.querySelector('[role="feed"]');
-    // The first message of the list receives the focus before the composer.
+    // While it opens, a list may focus one of its messages. The composer is focused after that.
     if (feed === null || feed === shown || feed.getAttribute('aria-busy') === 'true' || composer() === null) return;
     observer.disconnect();
     focusComposer();
@@ -21,7 +21,7 @@ export function focusComposerSoon(): void {
   setTimeout(() => observer.disconnect(), PATIENCE_MS);
 }
 
-/** Focuses the message of the list that the Tab key would reach. @returns Whether there is a composer. */
+/** Focuses the message of the list that the Tab key would reach. @returns Whether there is such a message. */
 export function focusList(): boolean {
   const stop = document.querySelector<HTMLElement>('[role="feed"] article[tabindex="0"]');
   stop?.focus();

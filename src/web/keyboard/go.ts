@@ -38,7 +38,7 @@ export async function goToNextUnread(client: Client): Promise<void> {
   const start = currentRoute();
   passed.add(placeIn(start));
   const places = fromHere(placesOf(data));
-  // Topics that the user has already left are visited again after all others.
+  // The first round skips topics that the user has left with this shortcut. `undefined` starts a second round with them.
   for (const place of [...places, undefined, ...places]) {
     if (place === undefined) {
       passed.clear();
@@ -59,7 +59,7 @@ export async function goToNextUnread(client: Client): Promise<void> {
   notify('There are no more unread messages.');
 }
 
-/** Topics and conversations that the shortcut has left, by `placeIn`. Cleared when no others are unread. */
+/** Keys (`placeIn`) of topics and conversations that the user has left with the shortcut. Cleared when no other is unread. */
 const passed = new Set<string>();
 
 /** Returns the same string for routes to the same topic or conversation. */
@@ -84,7 +84,7 @@ function placesOf({ subscriptions, directConversations, viewer }: SidebarQuery):
   return [...channels, ...conversations];
 }
 
-/** Returns the same channels and conversations, starting with the current one. */
+/** Rotates a list of channels and conversations, so that it starts with the current one. */
 function fromHere(places: readonly Place[]): Place[] {
   const { channelId } = openChannel();
   const here = places.findIndex((place) =>
@@ -99,7 +99,8 @@ function openChannel(): { readonly channelId?: string; readonly topic?: string }
 }
 
 /**
- * Reads the address of the topic with the first unread message in a channel, except muted and visited topics.
+ * Returns the address of the topic with the oldest unread message in a channel. Skips the open topic, muted topics, and
+ * topics in `passed`.
  *
  * @returns Undefined if there is no such topic; the error if the topics could not be read.
  */
@@ -118,7 +119,7 @@ async function unreadTopicIn(
     const nodes = data?.messages?.nodes ?? [];
     const found = nodes.findLast(({ topicName: topic }) => !passed.has(placeIn({ name: 'channel', channelId, topic })));
     if (found !== undefined) return addressOf({ name: 'channel', channelId, topic: found.topicName }, name);
-    // Newest first.
+    // The first node is the newest message, so the next page starts there.
     const last = nodes[0]?.id;
     if (nodes.length < PAGE || last === undefined) return undefined;
     anchor = { messageId: last };

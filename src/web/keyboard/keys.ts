@@ -50,19 +50,19 @@ export type Action = { [G in keyof Shortcuts]: keyof Shortcuts[G] }[keyof Shortc
 /** A pressed key with its modifiers. */
 type Pressed = Pick<KeyboardEvent, 'key' | 'altKey' | 'ctrlKey' | 'metaKey' | 'shiftKey'>;
 
-/** Whether a pressed key is one of the shortcut's keys. */
+/** Returns whether a pressed key is one of the shortcut's keys. */
 export const isKey = ({ keys }: Shortcut, pressed: Pressed): boolean => keys.some((key) => isOne(key, pressed));
 
 function isOne(key: string, { key: pressed, altKey, ctrlKey, metaKey, shiftKey }: Pressed): boolean {
   const parts = key.split(/(?<=.)\+/);
   const name = parts.at(-1) ?? '';
   if (altKey !== parts.includes('Alt') || (ctrlKey || metaKey) !== parts.includes('Mod')) return false;
-  // Keyboards differ in which characters need the Shift key.
+  // For signs, the Shift key is ignored, because keyboards differ in which signs need it.
   const isSign = name.length === 1 && !/\p{L}/u.test(name);
   if (!isSign && shiftKey !== parts.includes('Shift')) return false;
   return name.length === 1 ? pressed.toLowerCase() === name.toLowerCase() : pressed === name;
 }
 
-/** Whether a key enters no text, so that shortcuts can use it in text fields. */
+/** Returns whether a key enters no text, so that shortcuts can use it in text fields. */
 export const writesNothing = ({ key, ctrlKey, metaKey, altKey }: Pressed): boolean =>
   key.length > 1 || ctrlKey || metaKey || altKey;

@@ -7,7 +7,7 @@ export function goToSection(step: 1 | -1): void {
   const here = sections.findLastIndex((section) => section.contains(document.activeElement));
   const from = here < 0 && step < 0 ? 0 : here;
   const next = sections.at((from + step) % sections.length);
-  // Some elements are visible on narrow screens only.
+  // Hidden elements are skipped: some are visible on narrow screens only.
   const first = (selector: string) =>
     [...(next?.querySelectorAll<HTMLElement>(selector) ?? [])].find((one) => one.checkVisibility());
   (first('[data-section-start], article[tabindex="0"]') ?? first('a[href], button, textarea, input') ?? next)?.focus();

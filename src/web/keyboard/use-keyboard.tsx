@@ -72,8 +72,8 @@ function act(client: Client, event: KeyboardEvent): boolean {
 }
 
 /**
- * Whether a key moves the focus into the list: letters do so from anywhere. Other keys scroll, so they do so only if no
- * element of the page has the focus.
+ * Returns whether a key moves the focus into the message list. Letters do so wherever the focus is. Other keys also scroll,
+ * so they do so only if the main area or no element at all has the focus.
  */
 function isForList(event: KeyboardEvent): boolean {
   const { next, before } = SHORTCUTS.list;
@@ -81,7 +81,7 @@ function isForList(event: KeyboardEvent): boolean {
   return event.key.length === 1 || document.activeElement === document.body || document.activeElement?.id === 'main';
 }
 
-/** Whether a dialog, a menu or a picker is open, which handles all keys itself. */
+/** Returns whether a dialog, a menu or a picker is open. While open, it handles all keys itself. */
 const isSomethingAbove = (): boolean => document.querySelector('dialog[open], :popover-open') !== null;
 
 const isWriting = (target: EventTarget | null): boolean =>

@@ -12,16 +12,16 @@ const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [300, 5_000];
 
 export type LiveEvent = NonNullable<EventsSubscription['events']>;
 
-/** Whether the first screen is in the cache. `refused`: the user is not signed in. */
+/** State of the page's data. `ready`: the cache contains the first screen. `refused`: the user is not signed in. */
 export const engineState = createStore<'starting' | 'ready' | 'refused'>('starting');
 
-/** Code of the error that ended the page's session, such as after a sign-out in another browser. Otherwise undefined. */
+/** Code of the error that ended the page's session, such as after a sign-out in another browser. Undefined until then. */
 export const endedBy = createStore<string | undefined>(undefined);
 
 const listeners = new Set<(event: LiveEvent) => void>();
 
 /**
- * Calls a listener for each event, after the cache has stored it. For data that the cache does not contain.
+ * Calls a listener for each event, after the cache has stored the event. Listeners keep data that the cache does not contain.
  *
  * @returns A function that removes the listener.
  */
@@ -31,11 +31,11 @@ export function onEvent(listener: (event: LiveEvent) => void): () => void {
 }
 
 /**
- * Keeps the page up to date: registers an event queue together with the first screen, and subscribes to it from that
- * position. After a disconnect, the subscription resumes where it stopped. If the service no longer has the queue, another
- * one is registered, and all data on the screen is read again.
+ * Keeps the page up to date. One request registers an event queue and reads the first screen. A subscription then delivers
+ * the later events. After a disconnect, it resumes where it stopped. If the service no longer has the queue, another one is
+ * registered, and all data on the screen is read again.
  *
- * @returns A function that stops it.
+ * @returns A function that stops the updates.
  */
 export function startEngine(client: Client): () => void {
   const stopped = new AbortController();

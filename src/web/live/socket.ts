@@ -30,7 +30,7 @@ export function createSocket(): Client {
       connecting: () => updateStatus({ connection: navigator.onLine ? 'connecting' : 'offline' }),
       connected: () => updateStatus({ connection: 'live' }),
       closed: () => {
-        // Otherwise the ping that was sent on this connection would terminate the next one.
+        // Otherwise the timer of a ping on this connection would terminate the next connection.
         clearTimeout(silence);
         updateStatus({ connection: navigator.onLine ? 'connecting' : 'offline' });
       },

@@ -33,7 +33,7 @@ export const updateStatus = (part: Partial<LiveStatus>): void => liveStatus.set(
 /**
  * Calls a function each time the connection is live again.
  *
- * @returns A function that stops it.
+ * @returns A function that stops the calls.
  */
 export function whenLive(act: () => void): () => void {
   let before = liveStatus.get().connection;

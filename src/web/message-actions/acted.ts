@@ -14,13 +14,13 @@ import { notify } from '../ui/notices.tsx';
 
 export type Acted = ActedMessageFragment;
 
-/** The message that is being edited in its list. */
+/** The message that the viewer is editing in a message list. Undefined if there is none. */
 export const edited = createStore<{ readonly id: string; readonly content: string } | undefined>(undefined);
 
 /**
- * Reads a message with the viewer's permissions on it. Never from the cache, because permissions change with time.
+ * Reads a message with the viewer's permissions on it. The cache is not used, because permissions change with time.
  *
- * @returns Null, after a notice, if it could not be read.
+ * @returns The message. Null if it could not be read; a notice then shows the reason.
  */
 export async function readActed(client: Client, messageId: string): Promise<Acted | null> {
   const { data, error } = await client
@@ -54,8 +54,8 @@ export const placeOf = ({ channel, topicName, participants }: Acted): MessageNar
     : { channel: { id: channel.id }, topic: topicName };
 
 /**
- * Marks a message and those after it in its topic or conversation as unread. The messages on the screen are not marked as
- * read again while they are shown.
+ * Marks a message and the later ones in its topic or conversation as unread. The page does not mark the messages on the
+ * screen as read again while they are shown.
  */
 export async function markUnread(client: Client, messageId: string): Promise<void> {
   const message = await readActed(client, messageId);

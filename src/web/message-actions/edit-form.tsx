@@ -12,7 +12,7 @@ import { edited } from './acted.ts';
 import './message-actions.css';
 import { isForInputMethod } from '../keyboard/input-method.ts';
 
-/** Form that edits a message in its list. It has the keys of the composer; Escape cancels. */
+/** Form that edits a message in its list. It has the keyboard shortcuts of the composer, and Escape cancels the edit. */
 export function EditForm({ id, content }: { readonly id: string; readonly content: string }) {
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);

@@ -34,8 +34,8 @@ function MessageMenu({ anchor, messageId, viewerId }: Props) {
 }
 
 /**
- * Returns the element beside which the popups of a message open. The buttons are unsuitable, because they disappear as soon
- * as another message is active.
+ * Returns the time of a message, beside which a popup from its menu opens. The message's buttons are unsuitable, because they
+ * disappear as soon as another message is active. Null if the message is not shown.
  */
 const timeOf = (messageId: string): Element | null =>
   document.querySelector(`article[data-id="${CSS.escape(messageId)}"] time`);

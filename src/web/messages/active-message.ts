@@ -5,13 +5,13 @@ import type { MessageRowFragment } from '../generated/graphql.ts';
 /** ID of the message that was last focused or pointed at. Only this message renders its actions. */
 export const activeMessage = createStore<string | undefined>(undefined);
 
-/** The messages of the list on the screen. */
+/** The messages that the list on the screen has loaded, oldest first. */
 export const shownMessages = createStore<readonly MessageRowFragment[]>([]);
 
 const idOf = (target: EventTarget | null): string | undefined =>
   target instanceof Element ? target.closest<HTMLElement>('article[data-id]')?.dataset['id'] : undefined;
 
-/** Returns the element of the focused message. */
+/** Returns the element of the message that has, or contains, the focus. Null if there is none. */
 export const focusedMessage = (): HTMLElement | null =>
   document.activeElement?.closest<HTMLElement>('article[data-id]') ?? null;
 

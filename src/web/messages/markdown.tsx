@@ -3,10 +3,11 @@ import './markdown.css';
 import { dress, TAB_STOPS } from './markup.ts';
 
 interface Props {
-  /** `renderedContent` of any object. */
+  /** Content that the service has rendered, such as `renderedContent` of a message. */
   readonly html: string;
   /**
-   * Whether it stands outside of a message list. In a list, each message is a single tab stop; outside, each link is one.
+   * Whether the HTML is shown outside of a message list. In a list, each message is a single tab stop; outside, each link is
+   * one.
    */
   readonly isAlone?: boolean;
 }

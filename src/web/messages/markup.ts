@@ -4,17 +4,17 @@ import { clock } from '../ui/clock.ts';
 import { glyphOf } from '../ui/person.tsx';
 
 // The service renders messages as safe HTML. The functions below adapt the HTML to the page: emoji become characters,
-// spoilers can be opened, and times use the viewer's time zone. HTML is never concatenated from text.
+// spoilers can be opened, and times use the browser's time zone. HTML is never concatenated from text.
 
-/** Number of cached results: the messages of a few screens, so that each is converted once. */
+/** Number of cached results of `dress`: the messages of a few screens, so that each message is converted only once. */
 const KEPT = 2_000;
-/** Styles and fonts of formulas. */
+/** Chunk with the styles and fonts of formulas, loaded with the first formula. */
 const formulas = chunkOf(() => import('./formulas.ts'));
 const dressed = new Map<string, string>();
-// Cached results contain times in the previous format.
+// If the time format changes, the cached results contain times in the previous format.
 clock.watch(() => dressed.clear());
 
-/** Adapts rendered HTML to the page. @param html `renderedContent` of a message. */
+/** Returns the HTML of a message with the changes that this page needs. @param html `renderedContent` of the message. */
 export function dress(html: string): string {
   const known = dressed.get(html);
   if (known !== undefined) return known;
@@ -38,7 +38,7 @@ function dressAnew(html: string): string {
   for (const emoji of content.querySelectorAll<HTMLElement>('span.emoji')) showEmoji(emoji);
   for (const spoiler of content.querySelectorAll<HTMLElement>('.spoiler-block')) foldSpoiler(spoiler);
   for (const time of content.querySelectorAll('time')) showTime(time);
-  // Marks the changes of an edit, which otherwise differ in color only.
+  // Roles mark the insertions and deletions in an edit history, which otherwise differ in color only.
   for (const [name, role] of CHANGES) for (const part of content.querySelectorAll(name)) part.role = role;
   for (const block of content.querySelectorAll<HTMLElement>(BLOCKS)) block.dir = 'auto';
   for (const code of content.querySelectorAll<HTMLElement>('pre, code')) code.dir = 'ltr';

@@ -33,9 +33,9 @@ interface Props {
   readonly beginning?: string;
   readonly showsPlaces: boolean;
   readonly viewerId: string;
-  /** A message to start at, which receives the focus. */
+  /** ID of the message that the list scrolls to and focuses when it opens. */
   readonly near?: string | undefined;
-  /** Start of the list otherwise, unless the viewer has left it elsewhere. By default the first unread message. */
+  /** Position around which the list loads messages if `near` is undefined. By default the first unread message. */
   readonly start?: MessageAnchor;
   /** The search that found the messages. Messages in search results are not marked as read when they are shown. */
   readonly search?: Looked | undefined;
@@ -151,7 +151,7 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
   );
 }
 
-/** Returns the anchor of the newest message in a span. */
+/** Returns the anchor of the newest message in a time range. */
 const endOf = ({ before }: Span): MessageAnchor => (before === undefined ? NEWEST : { date: before });
 
 interface BeginningProps {

@@ -59,7 +59,7 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
             <bdi>{sender.fullName}</bdi>
           </PersonButton>
           {sender.isBot && <span className="message-tag">bot</span>}
-          {/* Read messages have no such text. */}
+          {/* Screen readers announce that a message is unread, but not that it is read. */}
           {!message.viewerHasRead && <span className="only-heard">unread</span>}
         </div>
         <Time message={message} isLink={showsPlaces} />
@@ -90,7 +90,7 @@ const Line = ({ className, name, shown = name }: LineProps) => (
   </div>
 );
 
-/** Time at which the message was sent. @param isLink Whether it links to the message in its topic or conversation. */
+/** Time at which a message was sent. @param isLink Whether the time links to the message in its topic or conversation. */
 function Time({ message: { id, sentAt }, isLink }: { readonly message: Message; readonly isLink: boolean }) {
   const { time, exact } = useClock();
   const shown = (

@@ -9,11 +9,11 @@ import { Button } from '../ui/button.tsx';
 
 interface Props {
   readonly narrow: MessageNarrowInput;
-  /** Called after another message was added. */
+  /** Called after the user has sent another message. */
   readonly onMore: () => void;
 }
 
-/** The viewer's messages that are not in the log yet. They stand below all others and look different. */
+/** The viewer's messages of the outbox for a narrow. The list shows them below the messages that the service has stored. */
 export function PendingMessages({ narrow, onMore }: Props) {
   const key = narrowKey(narrow);
   const all = useStore(outbox);

@@ -1,20 +1,20 @@
 import { topicKey } from '../../contract/topic-key.ts';
 import type { MessageRowFragment as Message } from '../generated/graphql.ts';
 
-/** A message with its context in the list, oldest first. */
+/** A message in a list, with its relation to the message above it. */
 export interface Row {
   readonly message: Message;
-  /** The day, if the message is the first of its day. */
+  /** Formatted day of the message, if the message above it is from another day. Otherwise undefined. */
   readonly day: string | undefined;
-  /** Whether its topic or conversation differs from that of the previous message. */
+  /** Whether the message is in another topic or conversation than the message above it. */
   readonly place: boolean;
-  /** Whether it is the first message of a group of the same sender, and shows the sender. */
+  /** Whether the message begins a group of messages of one sender. Only the first message of a group shows the sender. */
   readonly isFirst: boolean;
-  /** Whether it was the first unread message when the list was opened. */
+  /** Whether the line that separates new messages is above the message. */
   readonly isFirstUnread: boolean;
 }
 
-/** A group contains the messages that a sender wrote within this time. */
+/** Consecutive messages of one sender are grouped if less than this time is between them. */
 const TOGETHER_MS = 10 * 60_000;
 
 const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
@@ -24,8 +24,8 @@ interface Kept {
 }
 
 /**
- * Returns a function that creates the rows of a list. Unchanged rows are the same objects, so that only the others are
- * rendered again.
+ * Returns a function that creates the rows of a list. An unchanged row is the same object as before, so that React renders
+ * only the changed rows.
  */
 export function rowMaker(): (messages: readonly Message[], firstUnreadId: string | undefined) => Row[] {
   let kept = new Map<string, Kept>();
@@ -63,7 +63,7 @@ const isSame = (a: Row, b: Row): boolean =>
 
 const days = new Map<string, string>();
 
-/** Returns the day of a message. Cached by hour, because formatting takes longer than the rest of a row. */
+/** Returns the formatted day of a message. Days are cached by hour, because formatting takes longer than the rest of a row. */
 function dayOf({ sentAt }: Message): string {
   const hour = sentAt.slice(0, 13);
   const known = days.get(hour);

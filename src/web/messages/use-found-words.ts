@@ -11,7 +11,7 @@ const SHORTEST = 3;
  * Highlights the words of a search in the list, in any of their forms, and quoted texts literally. The service returns the
  * matching messages but not the positions, so the forms are a guess. The document itself is not changed.
  *
- * @param version Changes with the list.
+ * @param version A value that changes whenever the rows of the list change.
  */
 export function useFoundWords(
   list: RefObject<HTMLElement | null>,

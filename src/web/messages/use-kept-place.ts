@@ -87,7 +87,7 @@ function placeIn(list: HTMLElement): Place {
   return { id: row.dataset['id'] ?? '', top: row.getBoundingClientRect().top - edge };
 }
 
-/** Returns the position after the list was scrolled, and before its content changes. */
+/** Returns the position after a scroll whose event has not arrived yet. @param by Distance of the scroll, in pixels. */
 function scrolled(list: HTMLElement, place: Place, by: number): Place {
   // If the content gets too short for the scroll position, the browser scrolls up by itself.
   const isShortened = by < 0 && list.scrollHeight - list.scrollTop - list.clientHeight < 1;

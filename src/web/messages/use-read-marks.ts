@@ -3,7 +3,7 @@ import { useClient } from 'urql';
 import { MarkReadDocument } from '../generated/graphql.ts';
 import { unreadFrom } from './unread-from.ts';
 
-/** Delay that collects seen messages for one mutation, because users scroll through several. */
+/** Delay before seen messages are marked as read, so that one mutation marks all that the user scrolls through. */
 const WAIT_MS = 300;
 /** Pause after which a mutation without a response is retried. */
 const RETRY_MS = 3_000;
@@ -14,13 +14,13 @@ const AT_ONCE = 200;
  * Marks the messages that were on the screen as read, once the page is visible and focused. Marks none while `unreadFrom` is
  * set.
  *
- * @param version Changes with the list.
+ * @param version A value that changes whenever the rows of the list change.
  * @param isOff If true, showing messages does not mark them as read.
  */
 export function useReadMarks(list: RefObject<HTMLElement | null>, version: unknown, isOff = false): void {
   const client = useClient();
   useEffect(() => () => unreadFrom.set(undefined), []);
-  // Kept between versions: in a busy conversation, the list changes again before the delay ends.
+  // The IDs survive changes of the rows, because the list of a busy conversation changes again before the delay ends.
   const seen = useRef(new Set<string>()).current;
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const isGone = useRef(false);
@@ -41,7 +41,7 @@ export function useReadMarks(list: RefObject<HTMLElement | null>, version: unkno
       if (unreadFrom.get() !== undefined) return;
       const messageIds = [...seen].slice(0, AT_ONCE);
       for (const id of messageIds) seen.delete(id);
-      // While the page was not focused, more messages may have been shown than one mutation marks.
+      // The user may have seen more messages than one mutation marks. Another mutation then marks the rest.
       plan();
       const input = { messageIds, flag: 'READ', operation: 'ADD' } as const;
       void client

@@ -3,9 +3,9 @@ import { isKey, SHORTCUTS } from '../keyboard/keys.ts';
 import { TAB_STOPS } from './markup.ts';
 
 /**
- * Makes a list one tab stop. Arrows, Page Up, Page Down, Home and End move from message to message. Enter moves into a
- * message, where left and right arrows move through its links and buttons. Escape moves back out. `SHORTCUTS` defines the
- * keys.
+ * Makes a message list a single tab stop. Arrows, Page Up, Page Down, Home and End move the focus from message to message.
+ * Enter moves it into a message, where left and right arrows move it through links and buttons. Escape moves it back to the
+ * message. `SHORTCUTS` defines the keys.
  */
 export function useRovingFocus(list: RefObject<HTMLElement | null>) {
   const [stop, setStop] = useState<string>();

@@ -16,10 +16,10 @@ export interface Span {
   readonly before?: string | undefined;
 }
 
-/** Number of messages that each loading adds at an end. */
+/** Number of messages that one request adds at an end of the list. */
 const PAGE = 50;
 
-/** Pause after loading at an end has failed. Otherwise each render of the list would request it again. */
+/** Pause after a request for more messages has failed. Without it, each render of the list would repeat the request. */
 const REST_MS = 5_000;
 
 export interface Timeline {
@@ -27,7 +27,7 @@ export interface Timeline {
   readonly messages: readonly MessageRowFragment[] | undefined;
   readonly hasOlder: boolean;
   readonly hasNewer: boolean;
-  /** The end at which messages are being loaded. */
+  /** The end of the list at which messages are being loaded. Undefined if none are. */
   readonly loading: 'older' | 'newer' | undefined;
   /** State of the request, with the reason of a failure. */
   readonly read: Data<unknown>;
@@ -99,7 +99,7 @@ export function useTimeline(
 
 const NO_SPAN: Span = {};
 
-/** Whether a time is within a span. Times are parsed, because those of the service and of the page differ in precision. */
+/** Returns whether a time is within a span. Times are parsed, because the service and the page write different precisions. */
 const isWithin = (sentAt: string | undefined, { after, before }: Span): boolean =>
   sentAt === undefined ||
   ((after === undefined || Date.parse(sentAt) >= Date.parse(after)) &&

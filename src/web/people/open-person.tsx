@@ -2,7 +2,7 @@ import type { ButtonHTMLAttributes } from 'react';
 import { openDialog } from '../ui/dialog.tsx';
 import { lazyDialog } from '../ui/lazy-dialog.tsx';
 
-// The dialogs are loaded when they are first opened.
+// The code of each dialog is loaded when the dialog is first opened.
 const PersonCard = lazyDialog(async () => (await import('./person-card.tsx')).PersonCard);
 const StatusDialog = lazyDialog(async () => (await import('./status-dialog.tsx')).StatusDialog);
 

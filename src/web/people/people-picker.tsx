@@ -20,8 +20,8 @@ interface Props {
 const SHOWN = 8;
 
 /**
- * Field that chooses users, and groups, by the beginning of their names. Arrows and Enter choose, Backspace removes the last
- * one.
+ * Field in which the viewer chooses users, and optionally groups, by the beginning of their names. Arrows and Enter choose
+ * an entry. Backspace in the empty field removes the last chosen entry.
  */
 export function PeoplePicker({ label, hint, initial = [], withGroups = false, onChange }: Props) {
   const [chosen, setChosen] = useState(initial);
@@ -109,7 +109,7 @@ function useFound(text: string, withGroups: boolean, chosen: readonly Named[]): 
     { text: text.trim(), kinds: withGroups ? ['USER', 'USER_GROUP'] : ['USER'] },
     { pause: text.trim() === '' },
   );
-  // The service finds role groups by names that this page does not display, so they are matched here.
+  // The service searches role groups by their internal names. The page displays other names, so it matches those itself.
   const { data: named } = useData(GroupNamesDocument, {}, { pause: !withGroups });
   if (text.trim() === '') return [];
   const byRole = (withGroups ? (named?.userGroups?.nodes ?? []) : [])

@@ -1,7 +1,7 @@
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 
-/** Links between the organization's users and its groups. */
+/** Tabs that link the list of the organization's users and the list of its groups. */
 export function PeopleTabs() {
   return (
     <nav className="tabs" aria-label="People and groups">

@@ -104,7 +104,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   );
 }
 
-/** Returns the time of day in a zone. Undefined if the user has set none, or if the browser does not support it. */
+/** Returns the time of day in a time zone. Undefined if the zone is empty or if the browser does not support it. */
 function localTime({ nowIn }: Clock, timeZone: string): string | undefined {
   if (timeZone === '') return undefined;
   try {

@@ -12,7 +12,7 @@ interface Props {
   readonly children?: ReactNode;
 }
 
-/** A user as a row of a list. The name opens their card. */
+/** A user as a row of a list. A click on the name opens the user's card. */
 export function PersonRow({ person, detail, children }: Props) {
   return (
     <li className="row">
@@ -33,7 +33,7 @@ interface MemberProps {
   readonly onRemove: ((id: string) => void) | undefined;
 }
 
-/** A member as a row of a list, with a button that removes them. */
+/** A member as a row of a list, with a button that removes the member if the viewer can do so. */
 export const MemberRow = ({ person, onRemove }: MemberProps) => (
   <PersonRow person={person}>
     <RemoveButton id={person.id} name={person.fullName} onRemove={onRemove} />

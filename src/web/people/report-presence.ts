@@ -11,7 +11,7 @@ const TOUCHES = ['pointermove', 'pointerdown', 'keydown', 'wheel', 'touchstart',
  * Reports the viewer's presence to the service every minute, as active or idle, and reads the presence of other users. The
  * service does not store the presence of users who hide it.
  *
- * @returns A function that stops it.
+ * @returns A function that stops the reports.
  */
 export function startPresence(client: Client): () => void {
   const stopped = new AbortController();

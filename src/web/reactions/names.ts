@@ -11,7 +11,7 @@ const asked = new Set<string>();
 /** Largest number of names in one request. */
 const AT_ONCE = 100;
 
-/** Reads the names of users. @returns The names loaded so far. The component renders again when others arrive. */
+/** Reads the names of users. @returns All names loaded so far, by user ID. The component renders again when more arrive. */
 export function useNames(ids: readonly string[]): ReadonlyMap<string, string> {
   const client = useClient();
   const key = ids.join();

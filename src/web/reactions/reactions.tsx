@@ -12,7 +12,7 @@ import { react, toggleReaction } from './toggle.ts';
 
 type Group = Message['reactionGroups'][number];
 
-/** Up to this number of reactions on a message, each one shows names. Above it, each one shows a count. */
+/** If a message has at most this number of reactions, each emoji shows users' names. Otherwise each emoji shows a count. */
 const FEW = 3;
 
 interface Props {

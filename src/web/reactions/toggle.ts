@@ -5,7 +5,7 @@ import { AddReactionDocument, type MessageRowFragment, RemoveReactionDocument } 
 
 type Group = MessageRowFragment['reactionGroups'][number];
 
-/** Adds or removes the viewer's reaction of a group. The change is shown immediately. */
+/** Adds the viewer's reaction with the emoji of a group, or removes it if it exists. The page shows the change immediately. */
 export function toggleReaction(client: Client, messageId: string, group: Omit<Group, 'count' | 'users'>): void {
   const { emojiName, emojiCode, reactionType, viewerHasReacted } = group;
   const code = { emojiCode, reactionType };

@@ -2,7 +2,7 @@ import { globalId } from '../api/global-id.ts';
 import { quoted } from '../search/query.ts';
 import { addressOf, decoded, isChatAddress, type Route } from './routes.ts';
 
-/** Fragments of built-in views. */
+/** Routes of the views that links of other clients name by a fixed fragment, by that fragment. */
 const BUILT_IN: Readonly<Record<string, Route>> = {
   inbox: { name: 'inbox' },
   recent: { name: 'inbox' },
@@ -17,7 +17,7 @@ const BUILT_IN: Readonly<Record<string, Route>> = {
 /**
  * Returns the address in this page that a link leads to.
  *
- * @param href As written in a message: `/#narrow/…`, an address of this page, or the same with this origin.
+ * @param href Target of the link as a message contains it: `/#narrow/…` or an address of this page, with or without its origin.
  * @returns Undefined for all other links.
  */
 export function addressOfLink(href: string): string | undefined {
@@ -68,7 +68,7 @@ const operandOf = (part: string): string => decoded(part, part.replaceAll('.', '
 
 const PLACE_TERMS: ReadonlySet<string> = new Set(['channel', 'topic', 'dm', 'near', 'with', 'id']);
 
-/** Returns the address of a channel, topic, direct conversation or message. */
+/** Returns the address of a channel, topic, direct conversation or message. Undefined if the terms name none of these. */
 function placeAddress(terms: readonly Term[]): string | undefined {
   const of = new Map(terms);
   if (of.size !== terms.length || terms.some(([operator]) => !PLACE_TERMS.has(operator))) return undefined;
@@ -76,7 +76,7 @@ function placeAddress(terms: readonly Term[]): string | undefined {
   for (const show of ['near', 'with', 'id'] as const) {
     const messageId = numberIn(of.get(show));
     if (messageId === undefined) continue;
-    // The message may have moved since the link was written.
+    // The link leads to the message's current topic, because the message may have moved since the link was written.
     const by = show === 'with' ? 'with' : 'near';
     return addressOf({ name: 'message', messageId: globalId('Message', messageId), by, otherwise: place });
   }
@@ -101,7 +101,7 @@ function placeOf(terms: ReadonlyMap<string, string>): string | undefined {
 /** Returns the number before a name: 9 of `9-general`. */
 const numberIn = (operand: string | undefined): string | undefined => /^(\d+)(?:-|$)/.exec(operand ?? '')?.[1];
 
-/** Returns the address of a search, with operators and operands as a user would type them. */
+/** Returns the address of a search for terms, in the syntax that users type. Undefined if an operator is not supported. */
 function searchAddress(terms: readonly Term[]): string | undefined {
   const written: string[] = [];
   for (const [term, operand] of terms) {
@@ -116,7 +116,7 @@ function searchAddress(terms: readonly Term[]): string | undefined {
   return addressOf({ name: 'search', text: written.join(' ') });
 }
 
-/** Returns users in the syntax of a search: `|5,|7` for `5,7-group`. */
+/** Returns the users of an operand in the syntax that users type: `|5,|7` for `5,7-group`. */
 const people = (operand: string): string =>
   (operand.split('-')[0] ?? '')
     .split(',')

@@ -49,7 +49,7 @@ export function currentRoute(): Route {
 }
 
 export const useRoute = (): Route => useStore(pathname, currentRoute);
-/** Whether the current route matches. The component renders again only if the result changes. */
+/** Returns whether the current route satisfies `isThere`. The component renders again only if the result changes. */
 export const useIsAt = (isThere: (route: Route) => boolean): boolean =>
   useStore(pathname, () => isThere(currentRoute()));
 /** Returns a number that is incremented on every navigation, even to the current route. */
@@ -57,7 +57,7 @@ export const useVisits = (): number => useStore(visits);
 
 interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
   readonly to: string;
-  /** Prefix of other addresses at which the link counts as current: its neighbors in the same view. */
+  /** Prefix of other addresses at which the link counts as current, such as `/settings/` for all sections of the settings. */
   readonly within?: string | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { MessageNarrowInput } from '../generated/graphql.ts';
 /** A view of the chat. Each has its own address, at which the service serves the page. */
 export type Route =
   | { readonly name: 'inbox' }
-  /** @property near A message of the topic to start at; requires `topic`. */
+  /** @property near ID of the message of the topic at which the view opens; requires `topic`. */
   | { readonly name: 'channel'; readonly channelId: string; readonly topic?: string; readonly near?: string }
   /** All topics of a channel. */
   | { readonly name: 'topics'; readonly channelId: string }
@@ -34,7 +34,7 @@ export type Route =
 export const SETTINGS_SECTIONS = ['profile', 'account', 'preferences'] as const;
 export type SettingsSection = (typeof SETTINGS_SECTIONS)[number];
 
-/** The lists of texts that are not sent messages. */
+/** The viewer's own lists of texts that other users cannot see. */
 export const WRITING_LISTS = ['drafts', 'scheduled', 'snippets', 'reminders'] as const;
 export type WritingList = (typeof WRITING_LISTS)[number];
 
@@ -93,7 +93,8 @@ export function addressOf(route: Route, channelName = '-'): string {
 }
 
 /**
- * Prefixes a topic: the topic "topics" must differ from the list of topics, and browsers remove the segments "." and "..".
+ * Returns a topic as a segment of an address, with a prefix. Without the prefix, the topic "topics" would equal the list of
+ * topics, and browsers would remove the topics "." and "..".
  */
 const topicPart = (topic: string): string => (topic === '' || topic === '.' ? `:${topic}` : `.${topic}`);
 

@@ -15,7 +15,7 @@ import { momentIn } from '../writing/times.ts';
 /** A message to send at a later time. */
 export interface Later {
   readonly message: Omit<ScheduleMessageInput, 'scheduledAt'>;
-  /** Called when the service has accepted it. */
+  /** Called when the service has accepted the scheduled message. */
   readonly onDone: () => void;
 }
 

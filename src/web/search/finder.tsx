@@ -18,7 +18,7 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** Text field with suggestions below it. Arrows mark one, Enter takes it, and the focus stays in the field. */
+/** Text field with suggestions below it. Arrows mark a suggestion, and Enter takes it. The focus stays in the field. */
 export function Finder({ label, placeholder, field, text, onText, list, onCaret, onEnter, children }: Props) {
   return (
     <form
@@ -42,7 +42,7 @@ export function Finder({ label, placeholder, field, text, onText, list, onCaret,
         value={text}
         onChange={(event) => onText(event.currentTarget.value)}
         onSelect={onCaret}
-        // Escape closes the dialog, including the suggestions.
+        // The list does not handle Escape: it closes the whole dialog, not only the list.
         onKeyDown={(event) => event.key !== 'Escape' && list.onKey(event)}
         {...list.fieldProps}
         role="combobox"

@@ -6,7 +6,7 @@ import { fitOf } from '../type-ahead/name-words.ts';
 import type { Option } from '../type-ahead/options.ts';
 import { namesOf } from '../ui/person.tsx';
 
-/** Largest number of options that a user can scan at a glance. */
+/** Largest number of options, which users can scan at a glance. */
 const LIMIT = 12;
 
 interface Place extends Option {
@@ -14,8 +14,8 @@ interface Place extends Option {
 }
 
 /**
- * Returns the views that match a text, best match first: those of the sidebar, then suggestions of the service. If there is a
- * text, the last option searches for it.
+ * Returns the views that match a text, best match first: views of the sidebar, then suggestions of the service. If the text
+ * is not empty, the last option searches for it.
  */
 export async function jumpOptions(client: Client, written: string): Promise<readonly Option[]> {
   const text = written.trim();

@@ -1,7 +1,7 @@
 import { openDialog } from '../ui/dialog.tsx';
 import { lazyDialog } from '../ui/lazy-dialog.tsx';
 
-// The dialogs are loaded when they are first opened.
+// The code of each dialog is loaded when the dialog is first opened.
 const SearchDialog = lazyDialog(async () => (await import('./search-dialog.tsx')).SearchDialog);
 const JumpDialog = lazyDialog(async () => (await import('./jump-dialog.tsx')).JumpDialog);
 

@@ -7,9 +7,9 @@ import type {
 } from '../generated/graphql.ts';
 
 // A search is one line of text: words, quoted words, and terms such as `channel:general`. Each term sets a field of the
-// narrow (`MessageNarrowInput`) or a day. All other terms are errors.
+// narrow (`MessageNarrowInput`) or a day. Terms with an unknown operator are errors.
 
-/** The operators before a colon, with descriptions. */
+/** The operators that can precede the colon of a term, with descriptions for users. */
 export const OPERATORS = {
   channel: 'in a channel',
   topic: 'in a topic',
@@ -33,7 +33,7 @@ const ALIASES: Readonly<Record<string, Operator>> = {
   since: 'after',
 };
 
-/** The values of operators with fixed values, with their meaning. */
+/** The operators that accept only certain values. Each value is mapped to its name in the API. */
 export const VALUES = {
   is: {
     starred: 'STARRED',
@@ -66,7 +66,8 @@ export interface Term {
   readonly isQuoted: boolean;
 }
 
-// Addresses and times of day contain colons but are words. Within quotes, a backslash escapes a quote or a backslash.
+// A colon after a digit or before a slash is part of a word, as in times of day and addresses. Within quotes, a backslash
+// escapes a quote or a backslash.
 const TERM = /(?<minus>-?)(?:(?<name>\p{L}[\p{L}-]*):(?!\/))?(?:"(?<quoted>(?:\\["\\]|[^"])*)"?|(?<plain>\S*))/gu;
 
 /** Returns the words and terms of a search in their order. */
@@ -98,7 +99,7 @@ export const inList = (name: string): string => name.replace(/,|\\(?=[,\\]|$)/g,
 /** Removes the escapes of a name in a list. */
 export const nameIn = (part: string): string => part.replace(/\\([,\\])/g, '$1').trim();
 
-/** Returns the names in a value that can contain several. */
+/** Returns the names in a list that is separated by commas. */
 const listed = (value: string): string[] =>
   [...value.matchAll(/(?:\\[,\\]|[^,])+/g)].map(([name]) => nameIn(name)).filter((name) => name !== '');
 
@@ -108,7 +109,7 @@ export const beforeLast = (value: string): string => /^(?:(?:[^,\\]|\\[,\\]|\\(?
 /** An error in a search, with a message for the user who typed it. */
 export class SearchProblem extends Error {}
 
-/** Returns the names of users in a search, whose IDs must be found. */
+/** Returns the names of users in a search, each once. `searchFor` needs the IDs of these users. */
 export const namesIn = (terms: readonly Term[]): string[] => [
   ...new Set(
     terms.flatMap((term) => {
@@ -121,10 +122,10 @@ export const namesIn = (terms: readonly Term[]): string[] => [
 
 const ONE_PERSON: ReadonlySet<Operator> = new Set(['sender', 'dm-including', 'mentions']);
 
-/** The meaning of a search. */
+/** A parsed search. */
 export interface Search {
   readonly narrow: MessageNarrowInput;
-  /** Time range of the messages: sent at or after `after`, and before `before`. */
+  /** Time range of the messages: sent at or after `after`, and before `before`. In ISO 8601; undefined if not restricted. */
   readonly after: string | undefined;
   readonly before: string | undefined;
   /** The words of the search, and the quoted texts without their quotes. */
@@ -132,7 +133,7 @@ export interface Search {
 }
 
 /**
- * Returns the meaning of terms.
+ * Returns the search that consists of these terms.
  *
  * @param idOf Returns the ID of a user by name.
  * @throws SearchProblem if a term is invalid, or if a term that is allowed once is repeated.
@@ -169,7 +170,7 @@ function side(terms: readonly Term[], isNegated: boolean, idOf: (name: string) =
       ...(has.length > 0 && { has: [...(found.has ?? []), ...has] }),
     };
   }
-  // The negated words are one condition: two words would exclude only messages that contain both.
+  // The service treats all negated words as one condition. Two words would exclude only messages that contain both words.
   if (isNegated && words.length > 1) throw new SearchProblem('Only one word or one quoted text can be excluded.');
   const search = words.join(' ').trim();
   return { ...found, ...(search.replaceAll('"', '').trim() !== '' && { search }) };
@@ -191,7 +192,7 @@ interface Fields extends Omit<Side, 'is' | 'has'> {
   readonly has?: readonly MessagePart[];
 }
 
-/** Returns the fields of the narrow that a term sets; empty for days. @throws SearchProblem if the term is invalid. */
+/** Returns the fields of the narrow that a term sets; none for `before` and `after`. @throws SearchProblem if it is invalid. */
 function fieldsOf(term: Term, idOf: (name: string) => string): Fields {
   const operator = operatorOf(term);
   const { name, value } = term;
@@ -235,7 +236,7 @@ function meantBy<T>({ name, value }: Term, values: Readonly<Record<string, T>>):
   throw new SearchProblem(`Unknown value “${value}” for “${name}:”. Use ${CHOICE.format(Object.keys(values))}.`);
 }
 
-/** Returns the start of a day in the user's time zone. @throws SearchProblem if the value is not a day. */
+/** Returns the start of a day in the browser's time zone, in ISO 8601. @throws SearchProblem if the value is not a day. */
 function momentOf({ name, value }: Term): string {
   const [year = 0, month = 0, day = 0] = (/^\d{4}-\d{1,2}-\d{1,2}$/.exec(value)?.[0] ?? '').split('-').map(Number);
   const date = new Date(year, month - 1, day);

@@ -18,8 +18,8 @@ export async function readSearch(client: Client, text: string): Promise<Search> 
 }
 
 /**
- * Finds the user with a name. If no user has the name, finds the only user whose name contains the text at the start of a word. A
- * suffix of `|` and a number distinguishes users with the same name.
+ * Returns the ID of the user with a name. If no user has the name, returns the ID of the only user whose name contains it at
+ * the start of a word. A suffix of `|` and a user number distinguishes users with the same name.
  *
  * @throws SearchProblem if no user matches, or several.
  */
@@ -28,7 +28,7 @@ async function idOf(client: Client, written: string): Promise<string> {
   const viewer = client.readQuery(OwnDocument, {})?.data?.viewer;
   if (name.toLowerCase() === 'me' && viewer) return viewer.id;
   if (name === '' && number !== undefined) return globalId('User', number);
-  // Suggestions ignore the order of words. A search does not: its words must be the name or a part of it.
+  // The service's suggestions ignore the order of words. Here, the words must be in the order in which the name has them.
   const people = (await findPeople(client, name)).filter(({ fullName }) => hasWords(fullName, name));
   const exact = people.filter(
     ({ fullName, databaseId }) =>

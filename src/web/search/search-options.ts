@@ -56,7 +56,7 @@ export async function optionsFor(
   }
 }
 
-/** Returns the current view as a suggestion for a new search. */
+/** Returns the open channel, topic or conversation as a suggestion for a new search. Empty for other views. */
 function openPlace(client: Client): Option[] {
   const written = termsOfPlace(currentRoute(), client.readQuery(SidebarDocument, {})?.data);
   return written === undefined
@@ -100,7 +100,7 @@ function days(): string[] {
   });
 }
 
-/** Suggests channels and users for words too: the user may have typed the name of one. */
+/** Returns the channels and users that match a word, as terms: the user may be typing the name of a channel or user. */
 async function placesAndPeople(client: Client, text: string, minus: string): Promise<Option[]> {
   if (text.trim() === '') return [];
   const [named, from] = await Promise.all([
@@ -132,7 +132,7 @@ async function topics(client: Client, text: string, begin: string, terms: readon
   }));
 }
 
-/** Suggests users. @param inPlace Returns the value of the term with a name inserted, since it may contain other names. */
+/** Returns users as suggestions. @param inPlace Returns the term's value with a name: in a list, after the names before it. */
 async function people(
   client: Client,
   text: string,
@@ -150,7 +150,7 @@ async function people(
   return inPlace('') === '' && 'me'.startsWith(text.trim().toLowerCase()) ? [...options, me] : options;
 }
 
-/** Suggests users for the last name of a list. */
+/** Returns the users that match the last name of a list, as suggestions that keep the names before it. */
 function oneOfSeveral(client: Client, text: string, begin: string): Promise<Option[]> {
   const before = beforeLast(text);
   return people(client, nameIn(text.slice(before.length)), begin, (name) =>

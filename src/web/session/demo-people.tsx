@@ -11,7 +11,7 @@ interface DemoPerson {
 const PEOPLE_PATH = '/start/people';
 const SESSION_PATH = '/start/session';
 
-/** List of the demo's users: one click signs in as one. Renders nothing if the browser has not opened the start address. */
+/** List of the demo's users. A click on a user signs in as that user. Empty if the browser has not opened the start address. */
 export function DemoPeople() {
   const [people, setPeople] = useState<readonly DemoPerson[]>([]);
   useEffect(() => {

@@ -109,7 +109,7 @@ function Fields(props: SettingProps) {
   );
 }
 
-/** Adds the current value if it is not among the offered ones. */
+/** Returns the offered values, and the current value at the end if it is not one of them. */
 const withCurrent = <T,>(offered: readonly T[], current: T): readonly T[] =>
   offered.includes(current) ? offered : [...offered, current];
 

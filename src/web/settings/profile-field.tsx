@@ -19,7 +19,7 @@ interface Props {
 const INPUT_TYPES: Partial<Record<ProfileInput['type'], string>> = { DATE: 'date', URL: 'url' };
 const [MAX_SHORT, MAX_LONG] = [50, 500];
 
-/** Returns the value of a profile field. */
+/** Returns the value of a profile field. Empty if the user has not set the field. */
 export function valueIn(values: ProfileFragment['profileData'], { id, type }: ProfileInput): Value {
   const found = values.find(({ field }) => field.id === id);
   return type === 'USER' ? (found?.users?.map((user) => user.id) ?? []) : (found?.value ?? '');

@@ -85,7 +85,7 @@ const SYSTEMS = [
   ['Linux', /Linux/],
 ] as const;
 
-/** Returns the common name of a browser. For unknown browsers, returns the user agent. */
+/** Returns the name of a browser and of its operating system, if known. For unknown browsers, returns the user agent. */
 function browserOf(userAgent: string): string {
   const [browser] = BROWSERS.find(([, known]) => known.test(userAgent)) ?? [];
   const [system] = SYSTEMS.find(([, known]) => known.test(userAgent)) ?? [];

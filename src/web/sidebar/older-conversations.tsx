@@ -11,7 +11,7 @@ interface Props {
   readonly viewerId: string;
 }
 
-/** The direct conversations after a page. Each click loads one more page. */
+/** Rows of the direct conversations that follow a page. Each click on the last row loads one more page. */
 export function OlderConversations(props: Props) {
   const [pages, setPages] = useState(0);
   return <Following {...props} pages={pages} onMore={() => setPages(pages + 1)} />;
@@ -24,8 +24,8 @@ interface FollowingProps extends Props {
 }
 
 /**
- * Renders the pages from the current end of the preceding one. A conversation with a new message moves to the first page,
- * whose last conversation then moves here.
+ * Renders the pages that begin at the current end of the preceding page. If a conversation gets a new message, it moves to
+ * the first page. The last conversation of the first page then moves to these pages.
  */
 function Following({ info, viewerId, pages, onMore }: FollowingProps) {
   const { hasNextPage = false, endCursor = null } = info ?? {};

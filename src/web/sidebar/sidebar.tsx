@@ -64,7 +64,7 @@ export function Sidebar() {
   );
 }
 
-/** Returns unread counts: of channels that are not muted, and of all conversations and mentions, listed or not. */
+/** Returns unread counts. `total`: messages in unmuted channels, and all direct messages, even those not in the sidebar. */
 function unreadIn({ subscriptions, viewer }: SidebarQuery) {
   const heard = (subscriptions?.nodes ?? []).filter(({ isMuted }) => !isMuted);
   const { conversations = 0, mentions = 0 } = viewer?.unreadCounts ?? {};

@@ -17,7 +17,7 @@ import { type View, viewsOf } from './views.ts';
 
 interface Props {
   readonly setUp: NonNullable<SidebarQuery['navigationViews']>['nodes'];
-  /** Numbers of unread messages, by the fragments of views. */
+  /** Numbers of unread messages, by the fragment of the view. Views without an entry show no number. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
@@ -81,7 +81,7 @@ function choicesFor(client: Client, view: View): MenuItem[] {
   return [pinning(client, view), ...(view.isOwn ? [remove] : [])];
 }
 
-/** Pins or unpins a view. The service has no entry for a built-in view until the viewer changes it. */
+/** Pins or unpins a view. The first change of a built-in view adds an entry for it on the service. */
 const pin = (client: Client, { fragment, isSetUp }: View, isPinned: boolean): Promise<unknown> =>
   isSetUp
     ? act(client, UpdateNavigationViewDocument, { input: { fragment, isPinned } })
@@ -89,7 +89,7 @@ const pin = (client: Client, { fragment, isSetUp }: View, isPinned: boolean): Pr
 
 interface ViewRowProps {
   readonly to: string;
-  /** Prefix of the other addresses of the view. */
+  /** Prefix of other addresses at which the view counts as open. */
   readonly within?: string | undefined;
   readonly icon: IconName;
   readonly name: string;

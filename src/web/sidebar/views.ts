@@ -2,7 +2,7 @@ import { addressOfFragment } from '../routing/fragments.ts';
 import { addressOf, routeOf } from '../routing/routes.ts';
 import type { IconName } from '../ui/icons.tsx';
 
-/** A view that the viewer has changed or created. Unchanged built-in views have no entry. */
+/** The service's entry for a view that the viewer has changed or created. Unchanged built-in views have no entry. */
 interface SetUp {
   readonly id: string;
   readonly fragment: string;
@@ -17,13 +17,13 @@ export interface View {
   readonly title: string;
   readonly icon: IconName;
   readonly address: string;
-  /** Prefix of the other addresses of the view. */
+  /** Prefix of other addresses at which the view counts as open. */
   readonly within?: string;
-  /** Whether it is always shown in the sidebar. Otherwise it is behind "More views". */
+  /** Whether the view is always shown in the sidebar. Otherwise it is behind "More views". */
   readonly isPinned: boolean;
-  /** Whether the service has an entry for it, even if only for `isPinned`. */
+  /** Whether the service has an entry for the view. The entry of a built-in view only contains `isPinned`. */
   readonly isSetUp: boolean;
-  /** Whether the viewer has created it, and can remove it. */
+  /** Whether the viewer has created the view, and can remove it. */
   readonly isOwn: boolean;
 }
 
@@ -58,7 +58,7 @@ const BUILT_IN = [
   },
 ] as const;
 
-/** Built-in views that are not pinned by default. */
+/** Fragments of the built-in views that are not pinned by default. */
 const USUALLY_HIDDEN: ReadonlySet<string> = new Set(['narrow/has/reaction/sender/me']);
 
 /** Returns all views: the built-in ones in their order, then those of the viewer, oldest first. */
@@ -77,8 +77,8 @@ export function viewsOf(setUp: readonly SetUp[]): readonly View[] {
 }
 
 /**
- * Returns the address of a view that the viewer created. Its fragment is an address of this page without the slash, or a
- * narrow of another client.
+ * Returns the address of a view that the viewer created. Its fragment is an address of this page without the first slash, or
+ * a narrow of another client. Undefined if this page does not support the fragment.
  */
 function addressBehind(fragment: string): string | undefined {
   if (fragment.startsWith('narrow/')) return addressOfFragment(fragment);

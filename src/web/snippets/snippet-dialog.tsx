@@ -10,7 +10,7 @@ import { Dialog, useClose } from '../ui/dialog.tsx';
 import { Field, Refusal, TextField } from '../ui/form.tsx';
 
 interface Props {
-  /** The snippet to change. Absent: the dialog creates one. */
+  /** The snippet to change. If absent, the dialog creates a snippet. */
   readonly snippet?: Snippet;
   /** Initial text of a new snippet. */
   readonly content?: string;

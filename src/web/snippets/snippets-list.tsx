@@ -36,7 +36,7 @@ export function SnippetsList() {
   );
 }
 
-/** Sorts snippets, because titles may have changed since the list was read. */
+/** Returns snippets sorted by title. Titles may have changed since the service sorted the list. */
 export const byTitle = (snippets: readonly Snippet[]): readonly Snippet[] =>
   snippets.toSorted((a, b) => a.title.localeCompare(b.title));
 

@@ -12,10 +12,10 @@ import { isEmpty } from './topic-actions.ts';
 
 /**
  * Follows topics that are renamed or moved to another channel. The view shows the topic at its new location. Unsent text and
- * messages in the outbox move there too. If only a part of the messages moved, the topic is followed if no message is left. The
- * service moves the drafts.
+ * messages in the outbox move to that location too. If only some messages of the topic are moved, the page follows them only
+ * if no message is left. The service itself moves the drafts.
  *
- * @returns A function that stops it.
+ * @returns A function that removes the event listener.
  */
 export function followRenames(client: Client): () => void {
   return onEvent((event) => {
@@ -47,7 +47,7 @@ async function followIfEmpty(client: Client, from: TopicPlace, to: TopicPlace): 
 async function follow(client: Client, from: TopicPlace, to: TopicPlace): Promise<void> {
   let slug = decoded(location.pathname.split('/')[3] ?? '');
   if (isShown(from) && to.channelId !== from.channelId) {
-    // Loads the channel's header first, so that the view changes in one step and the composer keeps the focus.
+    // The new channel's header is loaded first, so that the view changes in one step and the composer keeps the focus.
     const { data } = await client.query(ChannelHeaderDocument, { channelId: to.channelId }).toPromise();
     slug = data?.channel?.name ?? '-';
   }
@@ -62,8 +62,8 @@ async function follow(client: Client, from: TopicPlace, to: TopicPlace): Promise
 const composerKeys = new Map<string, string>();
 
 /**
- * Returns the React key for the composer of a topic or conversation. It stays the same when the topic is followed, so that the
- * user can keep typing.
+ * Returns the React key for the composer of a topic or conversation. When the topic is renamed or moved, the key stays the
+ * same, so that the user can keep typing.
  */
 export function composerKey(narrow: MessageNarrowInput): string {
   const place = narrowKey(narrow);

@@ -19,15 +19,15 @@ import { RESOLVED_MARK, withoutMark } from './topic-names.ts';
 export type TopicFound = NonNullable<TopicAtQuery['messages']>['nodes'][number];
 
 /**
- * Reads a topic from the service.
+ * Reads a topic from the service, by its newest message.
  *
- * @returns Undefined if it has no message that the viewer can read, or if the request fails.
+ * @returns Undefined if the topic has no message that the viewer can read, or if the request fails.
  */
 export async function readTopic(client: Client, place: TopicPlace): Promise<TopicFound | undefined> {
   return (await newestIn(client, place))?.[0];
 }
 
-/** Whether the viewer can see no message in a topic. False if the request fails. */
+/** Returns whether the viewer can see no message in a topic. False if the request fails. */
 export async function isEmpty(client: Client, place: TopicPlace): Promise<boolean> {
   return (await newestIn(client, place))?.length === 0;
 }
@@ -39,7 +39,7 @@ async function newestIn(client: Client, { channelId, topic }: TopicPlace) {
   return data?.messages?.nodes;
 }
 
-/** Marks a topic as resolved, or removes the mark, by moving all its messages to the other name. */
+/** Marks a topic as resolved or unresolved: moves all its messages to the topic with or without `RESOLVED_MARK`. */
 export async function resolve(client: Client, { id, topic, topicName }: TopicFound, isResolved: boolean) {
   const name = topic?.name ?? topicName;
   const renamed = isResolved ? RESOLVED_MARK + name : withoutMark(name);

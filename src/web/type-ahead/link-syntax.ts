@@ -1,4 +1,4 @@
-/** Matches characters that would end or change a link between stars. */
+/** Matches characters that would end or change a link of the form `#**name**`. */
 const SPECIAL = /[`>*&[\]<]|\$\$/;
 
 /** The fields of a channel that its links contain. */
@@ -7,13 +7,13 @@ interface LinkedChannel {
   readonly name: string;
 }
 
-/** Returns the text that links a channel: `#**name**`, or a link with an address if the name cannot stand between stars. */
+/** Returns the text that links a channel: `#**name**`, or a Markdown link with an address if the name matches `SPECIAL`. */
 export function channelLink({ databaseId, name }: LinkedChannel): string {
   if (!SPECIAL.test(name)) return `#**${name}**`;
   return `[#${withEntities(name)}](${channelAddress({ databaseId, name })})`;
 }
 
-/** Returns the text that links a topic: `#**channel>topic**`, or a link with an address, as `channelLink`. */
+/** Returns the text that links a topic: `#**channel>topic**`, or a Markdown link if a name has special characters. */
 export function topicLink(channel: LinkedChannel, topic: string): string {
   if (!SPECIAL.test(channel.name) && !/[`*&[\]<]|\$\$|@\d+$/.test(topic)) return `#**${channel.name}>${topic}**`;
   const label = `#${withEntities(channel.name)} &gt; ${withEntities(topic)}`;
@@ -23,7 +23,7 @@ export function topicLink(channel: LinkedChannel, topic: string): string {
 const channelAddress = ({ databaseId, name }: LinkedChannel): string =>
   `#narrow/channel/${databaseId}-${encodeFragment(name.replaceAll(' ', '-'))}`;
 
-/** Replaces the markup characters of a label with entities. */
+/** Replaces the markup characters of a label with HTML entities. */
 const withEntities = (text: string): string =>
   text.replace(/[`>*&[\]<$:~@#]/g, (character) => `&#${character.charCodeAt(0)};`);
 

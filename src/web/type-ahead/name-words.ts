@@ -6,7 +6,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const BETWEEN = /[\s!-/:-@[-`{-~\u2000-\u206f\u3000-\u3003\u3008-\u3011\u30fb]+/gu;
 const APOSTROPHES = /['\u02bb\u2018\u2019]/g;
-/** Replaces every apostrophe. */
+/** Character that replaces every kind of apostrophe. */
 const APOSTROPHE = '\u02bc';
 /** Letters of scripts that write the parts of names without spaces between them. */
 const UNSPACED =
@@ -41,10 +41,10 @@ const wordsOf = (text: string): string[] =>
     .split(' ')
     .filter((word) => word !== '');
 
-/** Inserted at the positions within words at which a match may begin. */
+/** Character that is inserted at the positions within words at which a match may begin. */
 const SEPARATOR = '\u0001';
 
-/** Returns the texts in which a match can begin: each word, and each rest of a word after a separator within it. */
+/** Returns the texts with which a match can begin: each word, and the end of a word from each position in `BEGINNINGS`. */
 const beginningsOf = (text: string): string[] =>
   text
     .replaceAll(BEGINNINGS, SEPARATOR)
@@ -59,7 +59,8 @@ export const HAS_WORDS = 1;
 /**
  * Ranks a name as the service ranks suggestions.
  *
- * @returns BEGINS if the name begins with the text, HAS_WORDS if each word of the text begins a word of it, undefined otherwise.
+ * @returns BEGINS if the name begins with the text, HAS_WORDS if each word of the text begins a word of the name, undefined
+ * otherwise.
  */
 export function fitOf(name: string, written: string): number | undefined {
   const [own, words] = [plainText(name), wordsOf(plainText(written))];

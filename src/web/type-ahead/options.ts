@@ -6,14 +6,14 @@ import { channelLink, topicLink } from './link-syntax.ts';
 import { fitOf } from './name-words.ts';
 import type { Token } from './token.ts';
 
-/** A suggestion. */
+/** A suggestion in the list of a text field. */
 export interface Option {
   readonly key: string;
   readonly label: string;
   readonly detail?: string;
-  /** Text that replaces the token. */
+  /** Text that replaces the typed name. In the jump dialog, the address to open. */
   readonly insert: string;
-  /** The picture: a character, the address of an image, or an icon. */
+  /** Picture of the suggestion: `glyph` is a character, `imageUrl` the address of an image, `icon` an icon. */
   readonly glyph?: string;
   readonly imageUrl?: string;
   readonly icon?: IconName;
@@ -68,7 +68,7 @@ export async function optionsFor(
   }
 }
 
-/** Returns the names of a channel's topics that begin with the text, or in which a later word does. */
+/** Returns the names of a channel's topics in which the beginning or a later word begins with the text. */
 export async function suggestTopics(client: Client, channelId: string, text: string): Promise<readonly string[]> {
   const found = await suggest(client, text, ['TOPIC'], channelId);
   return found.flatMap((one) => (one.__typename === 'Topic' && one.name !== '' ? [one.name] : []));
@@ -112,7 +112,7 @@ const wildcards = ({ text, isSilent }: Token): Option[] =>
     ([name, detail]) => ({ key: name, label: name, detail, icon: 'at', insert: `@**${name}** ` }),
   );
 
-/** Returns a channel that the viewer is subscribed to, by name. The first screen contains all of them. */
+/** Returns a subscribed channel by its name, in any case. The data of the first screen contains all subscribed channels. */
 function channelNamed(client: Client, name: string) {
   const channels = client.readQuery(SidebarDocument, {})?.data?.subscriptions?.nodes ?? [];
   return channels.find(({ channel }) => channel.name.toLowerCase() === name.toLowerCase())?.channel;

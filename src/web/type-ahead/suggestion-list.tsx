@@ -24,7 +24,7 @@ export function SuggestionList({ list, label }: { readonly list: Listbox; readon
           role="option"
           id={list.optionId(i)}
           aria-selected={i === active}
-          // The field keeps the focus, and its caret.
+          // Otherwise a press on the suggestion would take the focus and the caret from the field.
           onPointerDown={(event) => event.preventDefault()}
           onClick={() => list.choose(option)}
         >

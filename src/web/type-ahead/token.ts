@@ -1,4 +1,4 @@
-/** A name that is being typed, from its sign to the caret. */
+/** A name that is being typed, from its sign (`@`, `#`, `>` or `:`) to the caret. */
 export interface Token {
   readonly kind: 'person' | 'channel' | 'topic' | 'emoji';
   /** Offset of the sign in the text. */

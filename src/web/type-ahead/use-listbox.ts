@@ -36,7 +36,7 @@ export function useListbox({ options, choose, dismiss, marksFirst }: Given): Lis
     if (!isOpen || isForInputMethod(event.nativeEvent) || event.altKey || event.ctrlKey || event.metaKey) return false;
     const step = STEPS[event.key];
     const chosen = options[active];
-    // A typed character removes the mark: the user continues typing.
+    // A typed character unmarks the option, because the user continues to type.
     if (event.key.length === 1) setMarked(undefined);
     if (step !== undefined) setMarked({ of: options, index: nextOf(active, step, options.length) });
     else if ((event.key === 'Enter' || event.key === 'Tab') && !event.shiftKey && chosen !== undefined) choose(chosen);

@@ -10,10 +10,11 @@ const QUIET_MS = 60;
 const NONE: readonly Option[] = [];
 
 /**
- * Returns suggestions, which are requested when the user pauses. Until the response arrives, it returns the previous ones
+ * Requests suggestions when the user pauses, and returns them. Until the response arrives, returns the previous suggestions
  * that still match.
  *
- * @param key Identifies the request; undefined for no request.
+ * @param key Identifies the request. If undefined, nothing is requested, and the result is empty.
+ * @param written The text that suggestions must match.
  */
 export function useOptions(
   key: string | undefined,
@@ -33,7 +34,7 @@ export function useOptions(
     const timer = setTimeout(async () => {
       const options = await ask(client);
       if (!isWanted) return;
-      // If the suggestions are the same, the mark stays.
+      // If the suggestions are the same, the array stays the same too, so that the marked suggestion stays marked.
       setFound((before) => (isSame(before, options) ? before : options));
       if (options.length > 0) announce(`${options.length} ${options.length === 1 ? 'suggestion' : 'suggestions'}`);
     }, QUIET_MS);

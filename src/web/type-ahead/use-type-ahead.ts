@@ -18,7 +18,7 @@ export interface TypeAhead extends Listbox {
 export function useTypeAhead(field: RefObject<HTMLTextAreaElement | null>, isChannel: boolean): TypeAhead {
   const [token, setToken] = useState<Token>();
   const dismissed = useRef<Token>(undefined);
-  /** Offset after the space that was inserted together with a name. */
+  /** Offset after the space that was just inserted together with a name; otherwise -1. */
   const spaceAt = useRef(-1);
   const key = token === undefined ? undefined : `${token.kind} ${token.channelName ?? ''} ${token.text}`;
   const options = useOptions(key, token?.text ?? '', async (client) =>

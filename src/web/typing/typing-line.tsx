@@ -5,7 +5,7 @@ import { namesOf } from '../ui/person.tsx';
 import './typing.css';
 import { typists } from './typists.ts';
 
-/** If more users are typing, their names are not shown. */
+/** Largest number of typing users whose names are shown. */
 const NAMED = 3;
 
 interface Props {

@@ -8,7 +8,7 @@ import { typingTimes } from './times.ts';
 export interface Typist {
   readonly userId: string;
   readonly name: string;
-  /** Place of the message that is being written; undefined for an edit. */
+  /** Topic or conversation in which the user types a new message; undefined for an edit. */
   readonly place: Placed | undefined;
   /** ID of the message that is being edited; otherwise undefined. */
   readonly messageId: string | undefined;
@@ -17,7 +17,7 @@ export interface Typist {
 /** All users who are typing, including the viewer, in topics and conversations whose events the viewer receives. */
 export const typists = createStore<readonly Typist[]>([]);
 
-/** Used until the service has returned its own value. */
+/** Time after the last event at which a user no longer counts as typing. Used until the service has returned its value. */
 const EXPIRY_SECONDS = 45;
 
 const timers = new Map<string, ReturnType<typeof setTimeout>>();
@@ -34,7 +34,7 @@ function forget(key: string): void {
   typists.set(typists.get().filter((one) => keyOf(one) !== key));
 }
 
-/** Follows typing events. Each one expires after the time that the service specifies. @returns A function that stops it. */
+/** Updates `typists` at each typing event and when an entry expires. @returns A function that ends the updates. */
 export function startTyping(client: Client): () => void {
   let expirySeconds = EXPIRY_SECONDS;
   void typingTimes(client).then((times) => {
@@ -65,7 +65,7 @@ interface TypingChange {
   readonly isWriting: boolean;
 }
 
-/** Returns the change in an event of a user's typing. Sending a message ends the typing. */
+/** Returns the user who starts or stops typing with an event; undefined for other events. A sent message ends the typing. */
 function changeIn(event: LiveEvent): TypingChange | undefined {
   switch (event.__typename) {
     case 'TypingStartedEvent':

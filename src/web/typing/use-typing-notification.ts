@@ -6,7 +6,7 @@ import { typingTimes } from './times.ts';
 
 /** Callbacks that send typing notifications. */
 export interface TypingNotifier {
-  /** Must be called at each change. @param isText Whether the text is not empty. */
+  /** Must be called at each change of the text. @param isText Whether the text is not empty. */
   readonly wrote: (isText: boolean) => void;
   /** Must be called when the text is sent or discarded. */
   readonly stop: () => void;
@@ -69,7 +69,7 @@ function newTelling(client: Client, say: (operation: 'START' | 'STOP') => void):
     isWriting = true;
     asked ??= typingTimes(client);
     const times = await asked;
-    // The typing may have ended in the meantime.
+    // The user may have stopped typing while the times were being loaded.
     if (times === undefined || !isWriting) return;
     clearTimeout(timer);
     timer = setTimeout(stop, 1000 * times.stopSeconds);

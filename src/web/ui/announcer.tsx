@@ -1,7 +1,7 @@
 import { createStore, useStore } from '../api/store.ts';
 import { uppermostPlace } from './uppermost.ts';
 
-/** Texts within this time after one another are announced together. */
+/** Texts that follow one another within this time are announced together. */
 const TOGETHER_MS = 500;
 /**
  * Time after which a text is removed. Screen readers have then read the text, and it is not read again when another dialog
@@ -25,7 +25,7 @@ export function announce(text: string): void {
 
 const useIsUppermost = uppermostPlace();
 
-/** The live region that `announce` writes to: on the page, and in each dialog. */
+/** Live region with the text of `announce`. The page and each dialog contain one. */
 export function Announcer() {
   const { text, times } = useStore(said);
   const isUppermost = useIsUppermost();

@@ -2,7 +2,7 @@ import { reloadPage } from '../drafts/reload.ts';
 import { Button } from './button.tsx';
 import './not-ready.css';
 
-/** Shown in place of a part of the page that failed to render. */
+/** Error message that replaces a part of the page that failed to render. */
 export function Broken({ retry }: { readonly retry: () => void }) {
   return (
     <div className="not-ready">

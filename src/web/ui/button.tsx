@@ -21,7 +21,7 @@ export function IconButton({ icon, label, type = 'button', className = '', ...re
 interface RemoveProps {
   readonly id: string;
   readonly name: string;
-  /** Undefined if the viewer cannot remove it. Then there is no button. */
+  /** If undefined, the viewer cannot remove the entry, and nothing is rendered. */
   readonly onRemove: ((id: string) => void) | undefined;
 }
 

@@ -1,19 +1,19 @@
 import { createStore, useStore } from '../api/store.ts';
 
-/** Functions that format times according to the viewer's settings. */
+/** Functions that format times according to the viewer's setting. Arguments named `at` are in ISO 8601. */
 export interface Clock {
   readonly time: (at: string) => string;
-  /** Date and time. */
+  /** Returns the date and the time. */
   readonly moment: (at: string) => string;
-  /** Full date, and time with seconds. */
+  /** Returns the full date, and the time with seconds. */
   readonly exact: (at: string) => string;
-  /** Current weekday and time in a zone. @throws RangeError if the browser does not support the zone. */
+  /** Returns the current weekday and time in a zone. @throws RangeError if the browser does not support the zone. */
   readonly nowIn: (timeZone: string) => string;
 }
 
 const NOW = { weekday: 'short', hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const;
 
-/** Creates the format functions. @param isOf24Hours Null: the format of the browser. */
+/** Creates the format functions. @param isOf24Hours Null for the browser's format. */
 function clockOf(isOf24Hours: boolean | null): Clock {
   const hours = isOf24Hours === null ? {} : ({ hourCycle: isOf24Hours ? 'h23' : 'h12' } as const);
   const formatter = (options: Intl.DateTimeFormatOptions) => {
@@ -32,7 +32,7 @@ function clockOf(isOf24Hours: boolean | null): Clock {
 export const clock = createStore(clockOf(null));
 let known: boolean | null = null;
 
-/** Sets the time format. @param isOf24Hours Value of the setting; null: the format of the browser. */
+/** Sets the time format. @param isOf24Hours Value of the viewer's setting; null for the browser's format. */
 export function setClock(isOf24Hours: boolean | null): void {
   if (isOf24Hours === known) return;
   known = isOf24Hours;

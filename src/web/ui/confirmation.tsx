@@ -5,19 +5,19 @@ import { Dialog, useClose } from './dialog.tsx';
 import { Refusal } from './form.tsx';
 
 interface Props {
-  /** The question. */
+  /** The question to the user, such as "Delete this message?". */
   readonly title: string;
   /** Label of the button that confirms. */
   readonly action: string;
   readonly refusal: string | undefined;
   readonly isBusy: boolean;
-  /** @returns Whether the action succeeded. The dialog then closes. */
+  /** Runs the action. @returns Whether it succeeded. If so, the dialog closes. */
   readonly onConfirm: () => Promise<boolean>;
   /** The consequences of the action. */
   readonly children: ReactNode;
 }
 
-/** Dialog that asks for confirmation of an action that cannot be undone. */
+/** Dialog that asks for confirmation before an action with far-reaching consequences. */
 export function Confirmation({ title, action, refusal, isBusy, onConfirm, children }: Props) {
   return (
     <Dialog title={title}>

@@ -15,7 +15,7 @@ export interface DraftProps<D extends Described> {
   readonly isFixed?: boolean;
   readonly isBusy: boolean;
   readonly refusal: string | undefined;
-  /** @param begun The values when the form was opened. Only values that differ from them were changed here. */
+  /** @param begun The values when the form was opened. The user has changed only the values that differ from these. */
   readonly save: (draft: D, begun: D) => void;
   readonly children?: ReactNode;
 }

@@ -12,7 +12,7 @@ interface State {
   readonly hasFailed: boolean;
 }
 
-/** Limits a rendering error to a part of the page. */
+/** Limits a rendering error of its children to a part of the page, which then shows `fallback`. */
 export class ErrorBoundary extends Component<Props, State> {
   override state: State = { hasFailed: false };
 

@@ -5,13 +5,13 @@ import type { Data } from '../api/use-data.ts';
 import { NotReady } from './not-ready.tsx';
 
 interface Options<P> {
-  /** Frame around the message while the chunk is not loaded. */
+  /** Frame around the loading or error message that is shown while the chunk is not loaded. */
   readonly Frame: ComponentType<P & { readonly children: ReactNode }>;
   /** If true, nothing is shown until loading has failed. */
   readonly isHiddenAtFirst?: boolean;
   /**
-   * Called if the chunk cannot be loaded although the service responds: with false the first time, with true after the user
-   * retried.
+   * Called if the chunk cannot be loaded although the service responds. `isAsked` is false the first time, and true after the
+   * user has retried.
    */
   readonly onGone?: (isAsked: boolean) => void;
 }

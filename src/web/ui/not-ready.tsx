@@ -8,7 +8,7 @@ interface Props {
   readonly as?: 'div' | 'li';
 }
 
-/** Shown in place of data that is not ready: a loading message, or the error with a button to retry. */
+/** Loading message, or error message with a retry button, in place of data that is not ready. */
 export function NotReady({ of, as: Tag = 'div' }: Props) {
   if (of.state === 'ready') return null;
   if (of.state === 'loading') {

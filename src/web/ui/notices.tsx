@@ -23,7 +23,7 @@ export function notify(text: string): void {
 
 const useIsUppermost = uppermostPlace();
 
-/** The live region of notices: on the page, and in each dialog. */
+/** Live region with the notices. The page and each dialog contain one. */
 export function Notices() {
   const isUppermost = useIsUppermost();
   const all = useStore(notices);

@@ -1,9 +1,9 @@
 import { Fragment, type MouseEvent, type ReactNode, useState } from 'react';
 import { Button } from './button.tsx';
 
-/** A page of a list. */
+/** Position of a page in a list, and the function that shows the next page. */
 export interface Place {
-  /** Cursor of the preceding page; null for the first page. */
+  /** Cursor at the end of the preceding page; null for the first page. */
   readonly after: string | null;
   /** Shows the next page; undefined if it is already shown. */
   readonly onMore: ((cursor: string) => void) | undefined;
@@ -28,13 +28,13 @@ export function Pages({ of, children }: PagesProps) {
 
 interface MoreProps {
   readonly place: Place;
-  /** Undefined until the page is loaded. */
+  /** Page info of the last page that is shown. Undefined until that page is loaded. */
   readonly info: { readonly hasNextPage: boolean; readonly endCursor: string | null } | undefined;
   /** Label of the button. */
   readonly children: string;
 }
 
-/** Row with a button that shows the next page. Renders nothing if there is none. */
+/** Row with a button that shows the next page. Renders nothing if there is no next page or if it is already shown. */
 export function More({ place: { onMore }, info, children }: MoreProps) {
   const { hasNextPage = false, endCursor = null } = info ?? {};
   if (!hasNextPage || endCursor === null || onMore === undefined) return null;

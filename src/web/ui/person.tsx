@@ -50,6 +50,6 @@ const withEmojiStyle = (points: readonly number[]): string =>
     })
     .join('');
 
-/** Joins names as in a sentence. */
+/** Returns the names of users, joined as in a sentence. */
 export const namesOf = (people: readonly { readonly fullName: string }[]): string =>
   new Intl.ListFormat(undefined, { type: 'conjunction' }).format(people.map(({ fullName }) => fullName));

@@ -21,7 +21,7 @@ export function openPopup(anchor: Element, content: ReactNode): void {
   opened.set({ key: last, anchor, content });
 }
 
-/** Closes the popup. The focus returns to where it was. */
+/** Closes the popup, if one is open. The focus returns to the element that had it before. */
 export function closePopup(): void {
   document.querySelector<HTMLElement>('.popup:popover-open')?.hidePopover();
   opened.set(undefined);

@@ -29,7 +29,7 @@ export function setServiceTime(moment: string): void {
 const PRESENCES = { ACTIVE: 'active', IDLE: 'idle', OFFLINE: 'offline' } as const;
 
 /**
- * Returns the presence of a user. The data is as old as the last response: users without a newer one become offline here.
+ * Returns the presence of a user. If no newer presence arrives, the user becomes offline after `OFFLINE_AFTER_MS`.
  */
 export const usePresence = ({ isBot, presence }: Pick<PersonBadgeFragment, 'isBot' | 'presence'>): Presence =>
   useStore(serviceTime, (now) => {

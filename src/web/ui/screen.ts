@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** Must match the styles. */
+/** Screens on which the page shows only one of sidebar and main view. Must match the media queries in the styles. */
 const narrow = matchMedia('(max-width: 760px)');
 
 function watch(listener: () => void): () => void {
@@ -8,5 +8,5 @@ function watch(listener: () => void): () => void {
   return () => narrow.removeEventListener('change', listener);
 }
 
-/** Whether the screen is narrow. Only for differences that styles cannot make. */
+/** Returns whether the screen is narrow. Only for differences that styles cannot make. */
 export const useIsNarrow = (): boolean => useSyncExternalStore(watch, () => narrow.matches);

@@ -5,7 +5,7 @@ interface Props<P extends string> {
   readonly onShow: (part: P) => void;
 }
 
-/** Buttons that select the part of a dialog to show. */
+/** Row of buttons that select the part of a dialog that is shown. */
 export function Tabs<P extends string>({ parts, shown, onShow }: Props<P>) {
   return (
     <div className="tabs dialog-tabs">

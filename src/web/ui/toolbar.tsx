@@ -8,15 +8,15 @@ export interface Tool {
   readonly icon: IconName;
   /** Keyboard shortcut of the tool. */
   readonly keys?: string | undefined;
-  /** For toggles: whether it is on. */
+  /** For tools that switch something on and off: whether the tool is on. */
   readonly isPressed?: boolean;
   readonly isDisabled?: boolean;
   readonly hasMenu?: boolean;
-  /** For tools that show further tools: whether those are visible. */
+  /** For tools that show further tools: whether the further tools are visible. */
   readonly isExpanded?: boolean;
   /** Whether the focus stays in the field when the tool is pressed, so that a phone's keyboard stays open. */
   readonly keepsFocus?: boolean;
-  /** @param button The pressed button, beside which popups are opened. */
+  /** Runs the tool. @param button The pressed button, beside which a popup can be opened. */
   readonly onPress: (button: HTMLButtonElement) => void;
 }
 
@@ -26,7 +26,7 @@ interface Props {
   readonly className?: string;
 }
 
-/** Buttons that are one tab stop: arrows move through them. */
+/** Row of buttons that is a single tab stop. Left and right arrows move the focus through the buttons. */
 export function Toolbar({ label, tools, className = '' }: Props) {
   const [stop, setStop] = useState(0);
   const stopAt = canPress(tools[stop]) ? stop : tools.findIndex(canPress);

@@ -2,8 +2,8 @@ import { useId, useLayoutEffect } from 'react';
 import { createStore, useStore } from '../api/store.ts';
 
 /**
- * Creates a hook for components that are on the page and in each dialog, but are active only in the uppermost of these. Screen
- * readers read nothing below a modal dialog, and little of it is visible.
+ * Creates a hook for components that the page and each dialog contain, but that are active only in the uppermost dialog.
+ * Screen readers read nothing below a modal dialog, and little below it is visible. Without a dialog, the page's is active.
  *
  * @returns A hook. It returns whether its component was mounted last.
  */

@@ -4,14 +4,14 @@ import { clock } from '../ui/clock.ts';
 import { NotReady } from '../ui/not-ready.tsx';
 
 interface Props {
-  /** Place or name of the entry. */
+  /** Destination or name of the entry. */
   readonly title: ReactNode;
   readonly children: ReactNode;
-  /** Time or result. */
+  /** Time of the entry, and the reason if sending has failed. */
   readonly detail?: ReactNode;
-  /** Whether sending has failed. */
+  /** Whether the service has failed to send the entry. */
   readonly isFailed?: boolean;
-  /** Buttons. */
+  /** Buttons that change or delete the entry. */
   readonly actions: ReactNode;
 }
 
@@ -60,5 +60,5 @@ export function ItemList({ read, count = 0, total, empty, label, children }: Lis
 /** A time in the viewer's format. @param at In ISO 8601. */
 export const Moment = ({ at }: { readonly at: string }) => <time dateTime={at}>{momentOf(at)}</time>;
 
-/** Returns a time in the viewer's format and time zone. @param at In ISO 8601. */
+/** Returns a time in the viewer's format, in the browser's time zone. @param at In ISO 8601. */
 export const momentOf = (at: string): string => clock.get().moment(at);

@@ -8,7 +8,7 @@ import { namesOf } from '../ui/person.tsx';
 export interface Located {
   readonly channel: { readonly id: string; readonly name: string } | null;
   readonly topicName: string;
-  /** Null for channel messages. */
+  /** Recipients of a direct message or draft. Null for channel messages. */
   readonly recipients: readonly { readonly id: string; readonly fullName: string }[] | null;
 }
 

@@ -4,7 +4,7 @@ import { fieldValueOf, inAnHour, presets } from './times.ts';
 
 interface MenuProps {
   readonly label: string;
-  /** @param at In ISO 8601. */
+  /** Called with the suggested time that the user chooses. @param at In ISO 8601. */
   readonly onChoose: (at: string) => void;
   /** Called when the user chooses to enter another time. */
   readonly onOther: () => void;

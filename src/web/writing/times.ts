@@ -4,14 +4,14 @@ export interface Preset {
   readonly at: Date;
 }
 
-/** Start of a day for suggested times, as an hour in the viewer's time zone. */
+/** Hour of the suggested times on later days, in the browser's time zone. */
 const MORNING_HOUR = 9;
 const MINUTE_MS = 60_000;
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 const WEEKDAY = new Intl.DateTimeFormat(undefined, { weekday: 'long' });
 
-/** Returns the suggested times, next one first. */
+/** Returns the suggested times, earliest first. */
 export function presets(now = new Date()): readonly Preset[] {
   const later = (minutes: number) => new Date(now.getTime() + minutes * MINUTE_MS);
   const morning = (days: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, MORNING_HOUR);
@@ -26,7 +26,7 @@ export function presets(now = new Date()): readonly Preset[] {
   ];
 }
 
-/** Returns a time as the value of a date and time field: in the viewer's time zone, to the minute. */
+/** Returns a time as the value of a date and time field: in the browser's time zone, to the minute. */
 export function fieldValueOf(at: Date): string {
   const local = new Date(at.getTime() - at.getTimezoneOffset() * MINUTE_MS);
   return local.toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length);
@@ -35,5 +35,5 @@ export function fieldValueOf(at: Date): string {
 /** Returns the time in one hour, as the value of a date and time field. */
 export const inAnHour = (): string => fieldValueOf(new Date(Date.now() + 60 * MINUTE_MS));
 
-/** Parses the value of a date and time field, in the viewer's time zone. @returns The time in ISO 8601. */
+/** Parses the value of a date and time field, in the browser's time zone. @returns The time in ISO 8601. */
 export const momentIn = (value: FormDataEntryValue | null): string => new Date(String(value)).toISOString();
