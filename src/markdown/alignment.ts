@@ -1,30 +1,33 @@
 import { diffArrays } from 'diff';
 import type { HtmlElement, HtmlUnit } from './html-units.ts';
 
-/** A section of two aligned contents: either equal units in pairs, or units that were replaced by other units. */
+/** A section of two aligned texts: either units that are equal in both, or units of the old text that new units replace. */
 export interface Chunk {
   readonly same: boolean;
   readonly old: readonly HtmlUnit[];
   readonly new: readonly HtmlUnit[];
 }
 
-/** Remaining work of one comparison, in steps of the search for common units. */
+/** Remaining work of one comparison. A step is a step of the search for common units. */
 export interface Budget {
   steps: number;
 }
 
-/** Budget of one comparison: about 100 ms in the worst case. Ordinary edits take a thousandth of it. */
+/** Work of one comparison, in steps: about 100 ms in the worst case. An ordinary edit takes a thousandth of it. */
 export const BUDGET_STEPS = 500_000;
 
-/** Largest number of insertions and deletions searched for in one element. With more, its texts have little in common. */
+/**
+ * Maximum number of insertions and deletions in one element for which common units are searched. With more, the texts have
+ * little in common.
+ */
 const MAX_EDITS = 600;
 
-/** Largest number of element pairs whose words are compared in one place. */
+/** Maximum number of element pairs in one section whose words are compared. */
 const MAX_PAIRS = 2500;
 
 /**
- * Aligns two contents: returns their common and their replaced sections, in order. Two units are equal if their HTML is;
- * the white space after them may differ.
+ * Aligns two contents and returns their common and their replaced sections, in order. Two units are equal if their HTML is
+ * equal; the white space after them may differ.
  *
  * If the budget does not suffice, everything between the common start and the common end counts as replaced.
  */
@@ -69,9 +72,9 @@ function commonOf(before: readonly HtmlUnit[], after: readonly HtmlUnit[], budge
   return chunks;
 }
 
-/** Searches for the shortest edit script from one list to the other. Undefined if it is too long. */
+/** Searches for the shortest edit script from one list to the other. Undefined if it is too long for the budget. */
 function search(before: readonly string[], after: readonly string[], budget: Budget) {
-  // Comparing numbers instead of texts makes the cost of a step independent of the length of the elements.
+  // Compares numbers instead of texts, so that the cost of a step does not depend on the length of the elements.
   const ids = new Map<string, number>();
   const numbered = (text: string) => {
     const id = ids.get(text) ?? ids.size;
@@ -79,7 +82,7 @@ function search(before: readonly string[], after: readonly string[], budget: Bud
     return id;
   };
   const [old, now] = [before.map(numbered), after.map(numbered)];
-  // A search for up to n edits takes about n²/2 steps.
+  // A search for up to n edits takes about n²/2 steps, so this number of edits uses up the budget.
   const maxEditLength = Math.min(MAX_EDITS, Math.floor(Math.sqrt(2 * Math.max(budget.steps, 0))));
   const found = diffArrays(old, now, { maxEditLength });
   const edits = found
@@ -90,8 +93,8 @@ function search(before: readonly string[], after: readonly string[], budget: Bud
 }
 
 /**
- * Drops accidental matches: words between two changes that are both at least as long. A text of which every fifth word is
- * unchanged is easier to read if it is shown as replaced.
+ * Merges accidental matches into the replaced sections around them. A match is accidental if it has only words and both changes
+ * around it are at least as long. A text in which every fifth word is unchanged is easier to read if it is shown as replaced.
  */
 function withoutChance(chunks: readonly Chunk[]): Chunk[] {
   const kept: { same: boolean; old: HtmlUnit[]; new: HtmlUnit[]; size: number; isText: boolean }[] = [];
@@ -122,9 +125,10 @@ function lengthOf(units: readonly HtmlUnit[]): number {
 }
 
 /**
- * Pairs the elements of a replaced section: those with the same start tag, in order, that have the most words in common.
+ * Pairs elements of a replaced section that have the same start tag. The chosen pairs have the most words in common. In large
+ * sections, elements are paired by their order only.
  *
- * @returns Pairs of indexes, ascending in both contents.
+ * @returns Pairs of an index in `before` and an index in `after`. Both ascend.
  */
 export function pairElements(
   before: readonly HtmlUnit[],
@@ -164,11 +168,11 @@ function pairBySimilarity(old: readonly Candidate[], now: readonly Candidate[]):
   const bags = [old, now].map((list) => list.map(({ element }) => bagOf(element)));
   const gain = (i: number, j: number) => {
     if (old[i]?.element.open !== now[j]?.element.open) return 0;
-    // A pair without common words is better than none: the new element then appears in place of the old one.
+    // A pair without common words is better than no pair: the new element then appears in place of the old one.
     return 0.01 + similarity(bags[0]?.[i] ?? new Map(), bags[1]?.[j] ?? new Map());
   };
   const gains = old.map((_, i) => now.map((_, j) => gain(i, j)));
-  // best[i][j]: the largest total gain of pairs from i and j on.
+  // best[i][j] is the largest total gain of pairs of elements at index i or later with elements at index j or later.
   const best = Array.from({ length: old.length + 1 }, () => new Float64Array(now.length + 1));
   const at = (i: number, j: number) => best[i]?.[j] ?? 0;
   for (let i = old.length - 1; i >= 0; i--) {
@@ -188,7 +192,7 @@ function pairBySimilarity(old: readonly Candidate[], now: readonly Candidate[]):
   return pairs;
 }
 
-/** Returns the weight of each word in an element: its number of occurrences times its length. */
+/** Returns a weight for each word in an element: the number of its occurrences times its length. */
 function bagOf(element: HtmlElement, bag = new Map<string, number>()): Map<string, number> {
   for (const { html, element: inner } of element.content.units) {
     if (inner) bagOf(inner, bag);

@@ -8,10 +8,10 @@ type BlockRule = (state: StateBlock, startLine: number, endLine: number, silent:
 
 const markdown = new MarkdownIt('zero', { html: false, maxNesting: 1_000 });
 
-/** Splits lines into the cells of a table. */
+/** Built-in rule that splits lines into the cells of a table. */
 const divide = commonMarkRule('table');
 
-/** Block rules of the dialect. Each lists the constructs that it ends if it matches one of their lines. */
+/** Block rules of the dialect. Each has the list of constructs that end at a line that the rule matches. */
 const RULES: readonly (readonly [name: string, rule: BlockRule, ends: string[]])[] = [
   ['table', table, ['paragraph']],
   ['fence', fence, ['paragraph', 'blockquote', 'list']],
@@ -25,11 +25,11 @@ for (const [name, rule, alt] of RULES) markdown.block.ruler.at(name, rule, { alt
 markdown.block.ruler.enableOnly(['code', 'hr', ...RULES.map(([name]) => name)]);
 
 /**
- * Parses the blocks of a text into tokens: those of markdown-it, and `spoiler_open`, `spoiler_content`, `spoiler_close`,
- * `code` and `math`. The text within blocks is not parsed.
+ * Parses the blocks of a text into tokens of markdown-it, and of the additional types `spoiler_open`, `spoiler_content`,
+ * `spoiler_close`, `code` and `math`. Does not parse the text within blocks.
  *
- * The dialect has its own rules for quotes, lists, fences, headings and paragraphs. Tables, indented code and horizontal
- * rules follow CommonMark.
+ * The dialect has its own rules for quotes, lists, fences, headings and paragraphs. Tables, indented code and horizontal rules
+ * follow CommonMark.
  */
 export function parseBlocks(source: string): Token[] {
   const tokens: Token[] = [];
@@ -37,10 +37,14 @@ export function parseBlocks(source: string): Token[] {
   return tokens;
 }
 
-/** Decodes an HTML entity such as `&eacute;`. Returns any other text unchanged. */
+/** Decodes an HTML entity such as `&eacute;` to its character. Returns any other text unchanged. */
 export const decodeEntity = (entity: string): string => markdown.utils.unescapeAll(entity);
 
-/** Returns a built-in rule of the parser. The parser only gives access to rules that are enabled. */
+/**
+ * Returns a built-in rule of markdown-it. Enables the rule, because markdown-it only gives access to enabled rules.
+ *
+ * @throws Error if there is no such rule.
+ */
 function commonMarkRule(name: string): BlockRule {
   markdown.block.ruler.enableOnly([name]);
   const [rule] = markdown.block.ruler.getRules('');
@@ -55,7 +59,10 @@ function quoteIfAny(quote: BlockRule): BlockRule {
   };
 }
 
-/** End of the lines that were checked and contain only ">", by text (`state.env`). So no line is checked twice. */
+/**
+ * For each text (`state.env`), the end of the lines that were already checked and contain only ">". So no line is checked
+ * twice.
+ */
 const emptyQuoteEnds = new WeakMap<object, number>();
 
 function saysSomething(state: StateBlock, startLine: number, endLine: number): boolean {
@@ -70,16 +77,24 @@ function saysSomething(state: StateBlock, startLine: number, endLine: number): b
   return false;
 }
 
-/** Largest number of cells, twice as many as fit into a message. Rows that are too short are padded to the table's width. */
+/**
+ * Maximum number of cells in a table, twice as many as fit into a message. Short rows are padded, so a table can have more
+ * cells than its source.
+ */
 const MAX_CELLS = 10_000;
 
-/** Placeholder for a pipe within another construct, while a table is split into cells. Well-formed text cannot contain it. */
+/**
+ * Replaces a pipe within another construct while a table is split into cells. Well-formed text cannot contain this character.
+ */
 const PIPE = '\uDC00';
 
-/** Matches every text with a construct that can contain a pipe: a cheap test before `WITH_PIPE`. */
+/** Matches every text that may have a construct with a pipe in it. It is a cheap test before the patterns of `WITH_PIPE`. */
 const HIDES_PIPE = /[`@#]|\$\$|\]\(/;
 
-/** Match a mention with an id, a link to a channel or topic, a formula, and a link whose label has no brackets. */
+/**
+ * Patterns of constructs that can contain a pipe: a mention with an id, a link to a channel or topic, a formula, and a link
+ * whose label has no brackets.
+ */
 const WITH_PIPE = [
   /@_?\*\*[^*|\n]*\|\d{1,10}\*\*/g,
   /#\*\*[^*\n]+\*\*/g,
@@ -87,13 +102,13 @@ const WITH_PIPE = [
   /\[[^[\]\n]*\]\([^()\s]+(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\)/g,
 ];
 
-/** A line that separates the head of a table from its rows. */
+/** Matches the line that separates the head of a table from its rows. */
 const DIVIDER = /^[-:|\s]+$/;
 
 function table(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
   if (startLine + 2 > endLine || !DIVIDER.test(textOf(state, startLine + 1))) return false;
   const { src, tokens } = state;
-  // This runs for every line of a paragraph, so the rows are only read if there is a head.
+  // This rule runs for every line of a paragraph. So the rows are only read if the lines are the head of a table.
   state.src = withoutInnerPipes(state, startLine, startLine + 1);
   const isHead = divide(state, startLine, endLine, true);
   state.src = src;
@@ -111,7 +126,7 @@ function table(state: StateBlock, startLine: number, endLine: number, silent: bo
   return isTable;
 }
 
-/** Returns the source, with the pipes within constructs on these lines replaced so that they do not end cells. */
+/** Returns the source in which pipes within constructs on these lines are replaced, so that they do not end cells. */
 function withoutInnerPipes(state: StateBlock, startLine: number, endLine: number): string {
   const [start, end] = [state.bMarks[startLine] ?? 0, state.eMarks[endLine - 1] ?? state.src.length];
   const text = state.src.slice(start, end);
@@ -132,7 +147,10 @@ function withoutPipes(line: string): string {
 
 const outsideCode = (text: string) => WITH_PIPE.reduce((rest, pattern) => rest.replace(pattern, hidden), text);
 
-/** Replaces the pipes in a construct. A pipe after a backslash is skipped: it does not end a cell. */
+/**
+ * Replaces the pipes in a construct by the placeholder. A pipe after a backslash remains, because it does not end a cell
+ * anyway.
+ */
 const hidden = (construct: string) => construct.replace(/(?<!\\)\|/g, PIPE);
 
 function heading(state: StateBlock, startLine: number, _endLine: number, silent: boolean): boolean {
@@ -154,7 +172,7 @@ function withoutClosingMarks(text: string): string {
   return text.slice(0, end).trim();
 }
 
-/** Parses a paragraph. It keeps the spaces at the end of lines, and additional indentation of lines after the first. */
+/** Parses a paragraph. Keeps the spaces at the end of lines, and the additional indentation of lines after the first. */
 function paragraph(state: StateBlock, startLine: number, endLine: number): boolean {
   const isFirstOfItem = state.tokens.at(-1)?.type === 'list_item_open';
   const outerType = state.parentType;

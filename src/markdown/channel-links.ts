@@ -3,19 +3,19 @@ import type { Inline } from './inline-text.ts';
 import { MENTION_START } from './mentions.ts';
 import type { Directory } from './types.ts';
 
-/** Matches `#**channel**`, `#**channel>topic**` and `#**channel>topic@1234**`. */
+/** Matches a link to a channel, topic or message: `#**channel**`, `#**channel>topic**` or `#**channel>topic@1234**`. */
 const CHANNEL_LINK = new RegExp(`${MENTION_START}#\\*\\*([^*\\n]+)\\*\\*`, 'gu');
 
-/** The parsed text between the stars of a channel link. */
+/** Parts of a channel link, parsed from the text between its stars. */
 export interface ChannelReference {
   readonly channel: string;
-  /** Undefined for a link to the channel. "" for the empty topic. */
+  /** Name of the topic. Undefined for a link to the whole channel. "" for the empty topic. */
   readonly topic: string | undefined;
-  /** Set for a link to one message of the topic. */
+  /** Id of the message, as decimal digits. Undefined unless the link is to a message. */
   readonly messageId: string | undefined;
 }
 
-/** Parses the text between the stars. The first ">" ends the channel's name. */
+/** Parses the text between the stars of a channel link. The first ">" ends the name of the channel. */
 export function channelReferenceIn(text: string): ChannelReference {
   const split = text.indexOf('>');
   if (split === -1) return { channel: text, topic: undefined, messageId: undefined };
@@ -23,12 +23,12 @@ export function channelReferenceIn(text: string): ChannelReference {
   return { channel: text.slice(0, split), topic: topic ?? text.slice(split + 1), messageId };
 }
 
-/** Renders links to channels, topics and messages. */
+/** Replaces links to channels, topics and messages in a text by placeholders of their HTML. */
 export function channelLinks(inline: Inline, text: string): string {
   if (!text.includes('#**')) return text;
   return text.replace(CHANNEL_LINK, (source: string, content: string) => {
     const { rendering } = inline;
-    // A name with code or a formula does not match: clients cannot write such names here.
+    // A name that contains code or a formula does not match, because clients cannot write such names in a channel link.
     const isPlain = inline.source(content) === content;
     const html = isPlain && rendering.directory && linkHtml(rendering.directory, channelReferenceIn(content));
     if (!html) return inline.literal(source);
@@ -54,11 +54,11 @@ function linkHtml(directory: Directory, { channel: name, topic, messageId }: Cha
   return `<a class="stream-topic"${id} href="${topicPath}${place}">${shown} &gt; ${topicShown}</a>`;
 }
 
-/** Returns a channel as part of a URL fragment: its id, and its name for readers. */
+/** Returns the part of a URL fragment for a channel: its id and, for human readers, its name. */
 export const channelSlug = ({ id, name }: { readonly id: number; readonly name: string }): string =>
   `${id}-${encodeFragment(name.replaceAll(' ', '-'))}`;
 
-/** Encodes a name for a URL fragment. */
+/** Encodes a name for a URL fragment. Encoded bytes have "." instead of "%". */
 export function encodeFragment(text: string): string {
   return encodeURIComponent(text.toWellFormed())
     .replaceAll('.', '%2E')

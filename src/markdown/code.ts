@@ -5,33 +5,33 @@ import { languageNamed } from './languages.ts';
 import type { Rendering } from './rendering.ts';
 import { tokenSpans } from './token-spans.ts';
 
-/** Length of the longest highlighted code, in characters: several pages. Longer code is not highlighted. */
+/** Maximum length of highlighted code, in characters: several pages. Longer code is not highlighted. */
 const MAX_CODE_LENGTH = 5_000;
 
 /**
- * Work limit for all code of a text. The unit is length squared: some grammars take quadratic time for text in another
- * language.
+ * Maximum work for highlighting all code of a text, in squared characters. The unit is squared because some grammars take
+ * quadratic time for text in another language.
  */
 const MAX_WORK = MAX_CODE_LENGTH ** 2;
 const BASE_LENGTH = 50;
 
 /**
- * Matches lines that real code does not contain. They are not highlighted, because grammars are slowest on them: they look
- * ahead for the end of a line or word.
+ * Matches code with very long lines or runs of white space, which real code does not contain. It is not highlighted, because
+ * grammars are slowest on it: they look ahead for the end of a line or word.
  */
 const HARD = /[^\n]{301}|\s{101}/;
 
-/** Matches marks that may open a fence, and captures the first word after them. */
+/** Matches characters that may open a fence, and captures the first word after them. */
 const FENCE_WORDS = /(?:`{3,}|~{3,})[ \t]*\{?\.?([\w+\-./#]+)?/g;
 
 const require = createRequire(import.meta.url);
 let highlighter: HLJSApi | undefined;
 
 /**
- * Loads the highlighter and the grammars for the languages named in a text. The first call takes a few milliseconds.
+ * Loads the highlighter and the grammars of the languages that a text names. The first call takes a few milliseconds.
  *
- * @param defaultLanguage The language of fences that name none.
- * @returns Whether there are any grammars.
+ * @param defaultLanguage Language of fences that name none.
+ * @returns Whether any of the languages has a grammar.
  */
 export function loadLanguages(text: string, defaultLanguage: string): boolean {
   const words = [...text.matchAll(FENCE_WORDS)].map(([, word = defaultLanguage]) => word.toLowerCase());
@@ -44,17 +44,17 @@ function loadGrammar(grammar: string): HLJSApi {
   highlighter ??= require('highlight.js/lib/core') as HLJSApi;
   if (highlighter.getLanguage(grammar) === undefined) {
     highlighter.registerLanguage(grammar, require(`highlight.js/lib/languages/${grammar}`) as LanguageFn);
-    // The first use compiles the grammar.
+    // Highlights an empty text, because the first use of a grammar compiles it.
     highlighter.highlight('', { language: grammar });
   }
   return highlighter;
 }
 
 /**
- * Renders a block of code.
+ * Renders a block of code as HTML.
  *
- * @param word Name of the language, in lower case. "" for the organization's default. Undefined for indented code, which
- *   has no language.
+ * @param word Name of the language, in lower case. "" means the organization's default language. Undefined for indented code,
+ * which has no language.
  */
 export function renderCode(rendering: Rendering, content: string, word: string | undefined): string {
   const code = trimmed(content);
@@ -69,7 +69,7 @@ export function renderCode(rendering: Rendering, content: string, word: string |
 const codeBlock = (html: string, attribute: string) =>
   `<div class="codehilite"${attribute}><pre><span></span><code>${html}\n</code></pre></div>`;
 
-/** Removes blank lines at the start and the end, and spaces at the end of lines. */
+/** Removes blank lines at the start and at the end, and white space at the end of lines. */
 function trimmed(content: string): string {
   const lines = content.split('\n').map((line) => line.trimEnd());
   const first = lines.findIndex((line) => line !== '');

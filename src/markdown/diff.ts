@@ -3,29 +3,33 @@ import { type HtmlContent, type HtmlElement, type HtmlUnit, readHtml } from './h
 
 type Mark = 'inserted' | 'deleted';
 
-/** Elements that can contain only certain elements, so that spans cannot be placed between these. */
+/** Elements that can contain only certain elements. Spans cannot be placed directly in them. */
 const STRUCTURES = new Set('ul ol table thead tbody tr'.split(' '));
-/** The parts of a structure that contain text. */
+/** Elements of lists and tables that contain text. */
 const CELLS = new Set('li th td'.split(' '));
-/** The parts of a table that count as inserted or deleted if all of their cells do. */
+/** Elements of tables that contain only cells or rows. They count as inserted or deleted if all of their cells do. */
 const GROUPS = new Set('tr thead tbody'.split(' '));
 
-/** Creates a budget for several comparisons in total, enough for 4,000 ordinary edits. */
+/** Creates a budget for several comparisons. It is enough for 4,000 ordinary edits. */
 export const sharedBudget = (): Budget => ({ steps: 4 * BUDGET_STEPS });
 
 /**
- * Returns the difference of two renderings of a message. Inserted content is in a span of the class
- * `highlight_text_inserted`, deleted content in a span of the class `highlight_text_deleted`. Everything else occurs once.
+ * Returns the difference of two renderings of a message, as HTML. Inserted content is in spans of the class
+ * `highlight_text_inserted`, deleted content in spans of the class `highlight_text_deleted`. Unchanged content occurs once.
  *
- * A span contains words or whole elements. Lists and tables cannot contain spans. In them, a new item or cell contains one
- * span around all of its content. A new row or table part contains only new cells. The same holds for deleted ones.
+ * A span contains words or whole elements. Lists and tables cannot contain spans directly. In them, a new item or cell contains
+ * one span around all of its content, and a new row or table part contains only new cells. The same holds for deleted ones.
  *
- * To get `before` from the difference, remove in this order: list items, cells, then rows and table parts that contain only
- * one inserted span, or only such parts, each with the white space after it; the other inserted spans with their content;
- * the tags of the deleted spans. To get `after`, swap inserted and deleted.
+ * To get `before` from the difference, remove in this order:
+ * 1. List items and cells that contain only one inserted span, and then rows and table parts that contain only such cells.
+ *    Each is removed with the white space after it.
+ * 2. All other inserted spans with their content.
+ * 3. The tags of the deleted spans, but not their content.
  *
- * @param before HTML written by this renderer, as is `after`.
- * @param shared Budget for this comparison and later ones. Reduced by the work done.
+ * To get `after`, swap inserted and deleted.
+ *
+ * @param before HTML that this renderer wrote, like `after`.
+ * @param shared Budget for this comparison and later ones. The work of this comparison is subtracted from it.
  * @returns HTML as well formed as both inputs. The work is bounded for any inputs.
  */
 export function htmlDiff(before: string, after: string, shared: Budget = sharedBudget()): string {
@@ -40,7 +44,7 @@ export function htmlDiff(before: string, after: string, shared: Budget = sharedB
   return out.html();
 }
 
-/** Collects a difference. Adjacent changes become one deletion and one insertion. */
+/** Collects the HTML of a difference. Adjacent changes are merged into one deletion and one insertion. */
 class Output {
   #written = '';
   #deleted = '';
@@ -65,7 +69,7 @@ class Output {
     return this.#written;
   }
 
-  /** Writes the pending changes. White space at the end of both stays outside of the spans. */
+  /** Writes the pending changes. If both end with the same white space, it is written once, outside of the spans. */
   #flush(): void {
     const [gone, rest] = splitTail(this.#deleted);
     const [come, sameRest] = splitTail(this.#inserted);
@@ -122,7 +126,7 @@ type ElementUnit = HtmlUnit & { readonly element: HtmlElement };
 interface Stretch {
   readonly gone: readonly HtmlUnit[];
   readonly come: readonly HtmlUnit[];
-  /** An element after these units, before and after the change. Undefined only for the last section. */
+  /** An element after these units that exists before and after the change. Undefined only in the last section. */
   readonly pair?: readonly [ElementUnit, ElementUnit];
 }
 
@@ -142,9 +146,9 @@ function isElement(unit: HtmlUnit | undefined): unit is ElementUnit {
 }
 
 /**
- * Returns the difference of two elements with the same start tag.
+ * Returns the difference of two elements with the same start tag, as HTML.
  *
- * @returns undefined if no difference within the element can show the change.
+ * @returns Undefined if no difference within the element can show the change.
  */
 function diffElement(before: HtmlElement, after: HtmlElement, budget: Budget): string | undefined {
   const content = STRUCTURES.has(before.name)
@@ -158,7 +162,7 @@ function diffPhrases(before: HtmlElement, after: HtmlElement, budget: Budget): s
   diffContent(before.content, after.content, out, budget);
   const content = out.html();
   if (!CELLS.has(before.name)) return content;
-  // A cell that was empty would look like a new one. The empty span shows that it existed.
+  // A cell that was empty would look like a new cell. The empty span shows that the cell existed.
   if (isEmpty(before)) return span('deleted', '') + content;
   return isEmpty(after) ? content + span('inserted', '') : content;
 }
@@ -198,7 +202,7 @@ function diffStructure(before: HtmlElement, after: HtmlElement, budget: Budget):
       if (pair) pairOf(...pair);
     }
   }
-  // If nothing of the other side remains in it, the structure itself would look inserted or deleted.
+  // If no part is unchanged and parts of only one side are left, the list or table itself would look inserted or deleted.
   if (seen.kept === 0 && (seen.inserted === 0 || seen.deleted === 0)) return undefined;
   return parts.includes(undefined) ? undefined : parts.join('');
 }
@@ -207,7 +211,10 @@ function diffPart(a: HtmlUnit, b: HtmlUnit, budget: Budget): string | undefined 
   return a.element && b.element && diffElement(a.element, b.element, budget);
 }
 
-/** Marks a part of a structure, with the white space after it. Undefined if the unit is not one of these parts. */
+/**
+ * Returns a part of a list or table marked as inserted or deleted, with the white space after it. Undefined if the unit is not
+ * such a part.
+ */
 function markPart({ element, tail }: HtmlUnit, mark: Mark): string | undefined {
   if (!element) return undefined;
   const { name, open, close, content } = element;

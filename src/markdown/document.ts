@@ -7,10 +7,10 @@ import { type Preview, Rendering } from './rendering.ts';
 import type { RenderedMessage } from './types.ts';
 
 /**
- * Renders parsed blocks as HTML. Every tag and attribute of a rendered text is written here, in inline.ts or in a file that
- * inline.ts calls. Source text is always escaped.
+ * Renders parsed blocks as HTML. All tags and attributes are written in this file, in inline.ts, or in a file that inline.ts
+ * calls. Source text is always escaped.
  *
- * @param tokens From `parseBlocks`.
+ * @param tokens Tokens from `parseBlocks`.
  */
 export function writeDocument(
   tokens: readonly Token[],
@@ -22,13 +22,18 @@ export function writeDocument(
   return rendering.result(writer.withPreviews(blocks.join('\n'), rendering.hasPreviews));
 }
 
-/** A block without and with its image previews. Whether they are shown is only known at the end. */
+/**
+ * HTML of a block without and with its image previews. Whether previews are shown is only known after all blocks are rendered.
+ */
 interface Slot {
   readonly without: string;
   readonly with: string;
 }
 
-/** Placeholder of a slot until the end. The source contains none, because `renderMessage` replaces null characters. */
+/**
+ * Stands for a slot in the HTML until all blocks are rendered. The source cannot contain it, because `renderMessage` replaces
+ * null characters.
+ */
 const SLOT = '\0';
 
 class Writer {
@@ -42,7 +47,7 @@ class Writer {
     this.#rendering = rendering;
   }
 
-  /** Renders the blocks up to the token that ends them, and skips that token. */
+  /** Renders the blocks up to the next token of the type `end`, and skips that token. */
   blocks(end?: string): string[] {
     const blocks: string[] = [];
     for (let token = this.#take(); token !== undefined && token.type !== end; token = this.#take()) {
@@ -61,7 +66,7 @@ class Writer {
     return this.#tokens[this.#next++];
   }
 
-  /** Renders a token as one block, or formulas as one block for each part, which can be none. */
+  /** Renders the block that begins with the token. Formulas give one block for each part, which can be none. */
   #block(token: Token): string[] {
     switch (token.type) {
       case 'paragraph_open':
@@ -175,7 +180,9 @@ class Writer {
       .map((html) => `<p>${html}</p>`);
   }
 
-  /** Returns a block with its image previews below it, or in its place. */
+  /**
+   * Returns the HTML of a block, or a placeholder if it has image previews. Previews are shown below the block or replace it.
+   */
   #slot({ html, previews, isReplaced }: { html: string; previews: readonly Preview[]; isReplaced: boolean }): string {
     if (previews.length === 0) return html;
     const images = previewsHtml(previews);
@@ -190,7 +197,7 @@ class Writer {
 
 const texError = (source: string) => `<span class="tex-error">${escapeTex(source)}</span>`;
 
-/** Returns the alignment of a cell as an attribute. The parser writes one of three alignments as a style. */
+/** Returns the alignment of a cell as an HTML attribute. The parser writes it as a style with one of three values. */
 function alignment(token: Token): string {
   const [, side] = /^text-align:(left|center|right)$/.exec(String(token.attrGet('style'))) ?? [];
   return side === undefined ? '' : ` style="text-align: ${side};"`;

@@ -17,7 +17,7 @@ const EMOTICONS: Readonly<Record<string, string>> = {
   ':P': 'stuck_out_tongue',
 };
 
-/** Matches emoticons that are not next to a letter or digit: none in "https://" or "(:name)". */
+/** Matches emoticons that are not next to a letter or digit. So there is no match in "https://" or "(:name)". */
 const EMOTICON = new RegExp(
   `(?<![\\p{L}\\p{N}])(?:${Object.keys(EMOTICONS)
     .map((face) => face.replace(/[()|]/g, '\\$&'))
@@ -25,17 +25,17 @@ const EMOTICON = new RegExp(
   'gu',
 );
 
-/** Matches any emoticon, wherever it is: a cheap test. */
+/** Matches emoticons at any position. It is a cheap test before `EMOTICON`. */
 const IN_EMOTICON = /[:;][)(|/DoOpP]|\(:|<3/;
 
-/** Matches text that may contain Unicode emoji: some symbols, and the high surrogates of most emoji. */
+/** Matches text that may contain Unicode emoji: some symbols, and the high surrogates of most emoji. It is a cheap test. */
 const MAY_HOLD_EMOJI = /[\u00a9\u00ae\u203c-\u3299\ud83c-\ud83e]/;
 
 /**
- * Returns the names in a text that may be custom emoji of the organization. The second colon of a name can begin the next
- * name.
+ * Returns the names in a text that may be custom emoji of the organization. The second colon of a name can also be the first
+ * colon of the next name.
  *
- * @param hasEmoticons Whether emoticons such as `:)`, which stand for names, are included.
+ * @param hasEmoticons Whether to include the names for which emoticons such as `:)` stand.
  */
 export function emojiNamesIn(text: string, hasEmoticons: boolean): string[] {
   if (!text.includes(':') && !hasEmoticons) return [];
@@ -45,7 +45,7 @@ export function emojiNamesIn(text: string, hasEmoticons: boolean): string[] {
   return [...new Set([...names, ...meant])].filter((name) => CUSTOM_EMOJI_NAME.test(name));
 }
 
-/** Renders `:name:` as a custom emoji of the organization or as a Unicode emoji. */
+/** Replaces `:name:` in a text by a placeholder of a custom emoji of the organization or of a Unicode emoji. */
 export function emojiNames(inline: Inline, text: string): string {
   if (!text.includes(':')) return text;
   const pattern = /:([\w\-+]+):/g;
@@ -54,7 +54,7 @@ export function emojiNames(inline: Inline, text: string): string {
     const [source, name = ''] = match;
     const html = emojiHtml(inline, name);
     if (html === undefined) {
-      // The second colon may begin the next name.
+      // The second colon can be the first colon of the next name.
       pattern.lastIndex--;
     } else {
       result += text.slice(end, match.index) + inline.keep(source, html);
@@ -64,13 +64,13 @@ export function emojiNames(inline: Inline, text: string): string {
   return result + text.slice(end);
 }
 
-/** Renders emoticons such as `:)`, if the sender has enabled this. */
+/** Replaces emoticons such as `:)` in a text by placeholders of emoji, if the sender has enabled this. */
 export function emoticons(inline: Inline, text: string): string {
   if (!inline.rendering.options.translateEmoticons || !IN_EMOTICON.test(text)) return text;
   return text.replace(EMOTICON, (face) => inline.keep(face, emojiHtml(inline, EMOTICONS[face] ?? '') ?? face));
 }
 
-/** Renders emoji written as characters. */
+/** Replaces Unicode emoji in a text by placeholders of their HTML. */
 export function emojiCharacters(inline: Inline, text: string): string {
   if (!MAY_HOLD_EMOJI.test(text)) return text;
   return text.replace(emojiPattern, (characters) => inline.keepAlike(characters, characterHtml));
@@ -86,7 +86,7 @@ function emojiHtml({ rendering: { directory } }: Inline, name: string): string |
 
 const labelOf = (name: string) => escapeAttribute(name.replaceAll('_', ' '));
 
-/** Renders an emoji written as a character. A character without a name is returned unchanged. */
+/** Returns the HTML of a Unicode emoji. Returns characters that are no emoji with a name unchanged. */
 function characterHtml(characters: string): string {
   const emoji = emojiOf(characters);
   return emoji === undefined ? characters : unicodeHtml(emoji.name, emoji.code);

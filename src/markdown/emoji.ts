@@ -1,23 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** A Unicode emoji with its canonical name. */
+/** Name and code of a Unicode emoji. */
 export interface UnicodeEmoji {
-  /** Canonical name: the one that the service writes. */
+  /** Canonical name. The service writes this name, but also accepts other names. */
   readonly name: string;
   /** Code points in lower-case hexadecimal, joined by "-", without U+FE0F: "1f44d", "1f3f3-200d-1f308". */
   readonly code: string;
 }
 
-/** The only emoji that the service adds. The interface's specification uses a brand as its name. */
+/** Name of the only emoji that the service adds. In the specification of the API, a brand is its name. */
 export const EXTRA_EMOJI = 'team_chat';
 
 export const EXTRA_EMOJI_URL = `/static/generated/emoji/images/emoji/unicode/${EXTRA_EMOJI}.png`;
 
-/** Matches names of an organization's custom emoji. */
+/** Matches valid names of an organization's custom emoji. */
 export const CUSTOM_EMOJI_NAME: RegExp = /^[0-9a-z_-]*[0-9a-z]$/;
 
-/** All Unicode emoji by code, as clients read them from `server_emoji_data_url`. The first name is canonical. */
+/**
+ * Names of all Unicode emoji by code, in the form that clients read from `server_emoji_data_url`. The first name is canonical.
+ */
 export interface EmojiTable {
   readonly code_to_names: { readonly [code: string]: readonly string[] };
 }
@@ -25,13 +27,13 @@ export interface EmojiTable {
 interface Tables {
   readonly emojis: ReadonlyMap<string, UnicodeEmoji>;
   readonly names: ReadonlyMap<string, readonly string[]>;
-  /** Codes of characters that are text unless U+FE0F follows: arrows, digits, (c). */
+  /** Codes of characters that are shown as text unless U+FE0F follows: arrows, digits, (c). */
   readonly textByDefault: ReadonlySet<string>;
 }
 
 /**
- * Names that take precedence over those of the data sets, canonical name first: the targets of the emoticons, and the names
- * that users type first for the most frequent emoji.
+ * Names that take precedence over those of the data sets, canonical name first. They are the emoji of emoticons, and names that
+ * users type most often for the most frequent emoji.
  */
 const CURATED: readonly (readonly [code: string, ...names: string[]])[] = [
   ['1f642', 'slight_smile'],
@@ -49,28 +51,29 @@ const CURATED: readonly (readonly [code: string, ...names: string[]])[] = [
   ['1f389', 'tada', 'party_popper'],
   ['1f6e0', 'tools', 'hammer_and_wrench', 'working_on_it', 'working'],
   ['2705', 'check', 'white_check_mark', 'done'],
-  // In the data sets, these have only names that earlier emoji have too.
+  // In the data sets, the following emoji have only names that earlier emoji also have.
   ['1fab2', 'beetle_insect'],
   ['1f997', 'cricket_insect'],
   ['1f9fe', 'invoice'],
 ];
 
 /**
- * The data sets that name the other emoji, best first. If two emoji claim a name, the better set wins, then the earlier
- * emoji. The first three provide canonical names, with the CLDR short names as the last resort. The others only add names.
+ * Data sets with names of the other emoji, best first. If two emoji have the same name, the emoji with the name in the better
+ * set gets it, else the earlier emoji. The first three sets provide canonical names, with the CLDR short names as the last
+ * resort. The other sets only add names.
  */
 const NAME_SETS = ['joypixels', 'github', 'cldr', 'iamcal', 'emojibase', 'emojibase-legacy'] as const;
 
 /**
- * Names by code that clients of this interface use, and that the data sets lack or give to another emoji. The clients'
- * names win. Otherwise a client could not name an emoji that it shows.
+ * File with further names by code. Clients use these names, but the data sets lack them or give them to another emoji. In such
+ * a conflict, the name in this file wins; otherwise a client could not name an emoji that it shows.
  */
 const ALIASES = 'emoji-aliases.json';
 
-/** Group of emoji in the data that only modify others: skin tones and hair. */
+/** Group in the data of emoji that only modify other emoji: skin tones and hair. */
 const COMPONENTS = 2;
 
-/** Type of emoji in the data that are text unless U+FE0F follows. */
+/** Type in the data of emoji that are shown as text unless U+FE0F follows. */
 const TEXT = 0;
 
 const KEYCAP = '[0-9#*]\\uFE0F?\\u20E3';
@@ -80,22 +83,23 @@ const SEQUENCE = `${KEYCAP}|${FLAG}|${ELEMENT}(?:\\u200D${ELEMENT})*`;
 const WHOLE = new RegExp(`^(?:${SEQUENCE})$`, 'u');
 
 /**
- * Matches every candidate for an emoji in a text; `emojiOf` decides whether it is one. A candidate includes its skin tone,
- * variation selector and all joined characters. So no part of an unknown sequence is taken for an emoji.
+ * Matches every candidate for an emoji in a text. `emojiOf` decides whether a candidate is an emoji. A candidate includes its
+ * skin tone, its variation selector and all joined characters, so no part of an unknown sequence counts as an emoji.
  *
- * The work is linear in the text. Global: use it with `matchAll`, `replace` or `split`, which do not depend on `lastIndex`.
+ * The work is linear in the text. The pattern is global: use it only with `matchAll`, `replace` or `split`, which do not depend
+ * on `lastIndex`.
  */
 export const emojiPattern: RegExp = new RegExp(SEQUENCE, 'gu');
 
-/** Returns the emoji with a canonical or other name. Names are in lower case. */
+/** Returns the emoji with a canonical or other name, in lower case. Undefined if there is none. */
 export function emojiNamed(name: string): UnicodeEmoji | undefined {
   return tables().emojis.get(name);
 }
 
-/** Normalizes a code to its form in the table. Clients may include U+FE0F: "2764-fe0f". */
+/** Returns an emoji code in the form that the table has, without U+FE0F. Clients may send "2764-fe0f". */
 export const normalEmojiCode = (code: string): string => code.replaceAll(/-fe0f(?=-|$)/g, '');
 
-/** Returns all names of the emoji with `code`, canonical name first. */
+/** Returns all names of the emoji with this code, canonical name first. Undefined if there is no such emoji. */
 export function emojiWithCode(code: string): { readonly names: readonly string[] } | undefined {
   const names = tables().names.get(code);
   return names && { names };
@@ -104,8 +108,8 @@ export function emojiWithCode(code: string): { readonly names: readonly string[]
 /**
  * Returns the emoji that consists of exactly these characters.
  *
- * @returns undefined for emoji that the table lacks, such as those with skin tones. Also for a character that is text by
- *   default and not followed by U+FE0F.
+ * @returns Undefined for emoji that the table lacks, such as those with skin tones. Also undefined for a character that is text
+ * by default, if U+FE0F is missing.
  */
 export function emojiOf(characters: string): UnicodeEmoji | undefined {
   if (!WHOLE.test(characters)) return undefined;
@@ -116,7 +120,7 @@ export function emojiOf(characters: string): UnicodeEmoji | undefined {
   return { name, code };
 }
 
-/** Returns the whole table, for clients. */
+/** Returns the names of all Unicode emoji, for clients. */
 export function emojiTable(): EmojiTable {
   return { code_to_names: Object.fromEntries(tables().names) };
 }
@@ -130,7 +134,7 @@ function codeOf(characters: string): string {
 
 let made: Tables | undefined;
 
-/** Returns the tables. Loads them on the first call, because this takes some 20 ms. */
+/** Returns the tables of emoji. Loads them on the first call only, because this takes some 20 ms. */
 function tables(): Tables {
   made ??= makeTables();
   return made;
@@ -140,7 +144,7 @@ interface DataEmoji {
   readonly hexcode: string;
   readonly emoji: string;
   readonly type: number;
-  /** Absent for the letters that flags consist of. */
+  /** Group of the emoji. Absent for the letters of which flags consist. */
   readonly group?: number;
 }
 
@@ -166,7 +170,7 @@ function makeTables(): Tables {
       for (const name of [given[hexcode] ?? []].flat()) if ((kept.get(name) ?? code) === code) claim(code, name);
     });
   }
-  // Aliases are claimed last, so that an alias is canonical only if the data sets have no other name.
+  // Names of the file are added last, so that such a name is canonical only if the data sets have no name for the emoji.
   for (const { name, code } of aliases) claim(code, name);
   const textByDefault = new Set(
     listed.flatMap(({ type, hexcode }, i) => (type === TEXT || hexcode.endsWith('-20E3') ? [codes[i] ?? ''] : [])),

@@ -1,14 +1,14 @@
 import type { StateBlock } from 'markdown-it';
 import { columnOf, isIndented, mayNest, textOf, textStartOf } from './lines.ts';
 
-/** A line that opens a fence. */
+/** A line that opens a fence, parsed. */
 interface Fence {
-  /** Line that closes the fence: three or more of one character. */
+  /** Run of three or more back-ticks or tildes. A line with the same run closes the fence. */
   readonly marks: string;
   readonly kind: 'quote' | 'spoiler' | 'math' | 'code';
-  /** First word after the marks, in lower case. "" if there is none. */
+  /** First word after the run, in lower case. "" if there is none. */
   readonly word: string;
-  /** Text after the word. */
+  /** Text after the first word. */
   readonly header: string;
 }
 
@@ -19,7 +19,11 @@ const KINDS: ReadonlyMap<string, Fence['kind']> = new Map([
   ['math', 'math'],
 ]);
 
-/** Parses fenced quotes, spoilers, formulas and code. A fence that is not closed ends with its container. */
+/**
+ * Parses fenced quotes, spoilers, formulas and code. A fence that is not closed ends where its container ends.
+ *
+ * @returns Whether a fence begins at the line.
+ */
 export function fence(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
   const mark = state.src[textStartOf(state, startLine)];
   if ((mark !== '`' && mark !== '~') || isIndented(state, startLine)) return false;
@@ -28,7 +32,7 @@ export function fence(state: StateBlock, startLine: number, endLine: number, sil
   if (silent) return true;
   const lastLine = endOf(state, opened, startLine, endLine);
   const outerType = state.parentType;
-  // Within a list or a paragraph, other rules would apply to the content.
+  // In a list or a paragraph, other rules would apply to the content of the fence.
   state.parentType = 'root';
   pushFence(state, opened, startLine, lastLine);
   state.parentType = outerType;
@@ -50,7 +54,7 @@ const parsesInside = ({ kind }: Fence) => kind === 'quote' || kind === 'spoiler'
 const isClose = (state: StateBlock, { marks }: Fence, line: number) =>
   !isIndented(state, line) && textOf(state, line).trimEnd() === marks;
 
-/** Returns the line that closes the fence, or the first line outside of its container. */
+/** Returns the index of the line that closes the fence, or of the first line outside of its container. */
 function endOf(state: StateBlock, opened: Fence, startLine: number, endLine: number): number {
   const open = [opened];
   let line = startLine + 1;
@@ -87,7 +91,7 @@ function pushFence(state: StateBlock, { kind, word, header }: Fence, startLine: 
   }
 }
 
-/** Parses the blocks of a separate text, at the nesting depth of the state. */
+/** Parses the blocks of a separate text, at the nesting depth of the state, and adds their tokens to the state. */
 function pushBlocksOf(state: StateBlock, source: string): void {
   if (source === '') return;
   const { md, tokens, level } = state;

@@ -1,35 +1,35 @@
 /**
- * Content of an element or of a whole text: white space, then units, each with the white space after it. Nothing else is
- * between them, so that the parts concatenated are the source.
+ * Content of an element or of a whole text: white space, and then units, each with the white space after it. The concatenation
+ * of all these parts is the source.
  */
 export interface HtmlContent {
   readonly head: string;
   readonly units: readonly HtmlUnit[];
 }
 
-/** A word, another single character, or an element with its content. */
+/** A word, another single character, or an element with its content. Comparisons match equal units. */
 export interface HtmlUnit {
   /** Source of the unit. */
   readonly html: string;
   /** White space after the unit. */
   readonly tail: string;
-  /** Set for an element that can be compared in parts. Without it, the unit is compared as a whole. */
+  /** Parsed element. Undefined if the unit is a text, or an element that is compared as a whole. */
   readonly element?: HtmlElement;
 }
 
-/** An element whose content is flow or phrasing content, or that can contain only certain elements, such as rows. */
+/** An element that can be compared in parts, such as a paragraph, a list or a table row. */
 export interface HtmlElement {
   readonly name: string;
-  /** Start tag, as in the source. */
+  /** Source of the start tag. */
   readonly open: string;
-  /** End tag. */
+  /** Source of the end tag. */
   readonly close: string;
   readonly content: HtmlContent;
 }
 
 /**
- * Elements that are compared in parts. Any other element is compared as a whole, even if it has several parts: a formula, an
- * emoji, a mention, a time, a highlighted token of code, an image.
+ * Elements that are compared in parts. Other elements are compared as a whole, even if they contain elements: for example a
+ * formula, an emoji, a mention, a time, a highlighted token of code, or an image.
  */
 const DIVISIBLE = new Set(
   'p div blockquote ul ol li table thead tbody tr th td pre code strong em del a h1 h2 h3 h4 h5 h6'.split(' '),
@@ -37,14 +37,17 @@ const DIVISIBLE = new Set(
 
 const VOID = new Set('br hr img wbr source input'.split(' '));
 
-/** Elements nested deeper are compared as a whole. This bounds the recursion of functions that walk the units. */
+/**
+ * Maximum depth of elements that are compared in parts. Deeper elements are compared as a whole. This bounds the recursion of
+ * functions that walk the units.
+ */
 const MAX_DEPTH = 50;
 
 const TAG = /<(\/?)([a-z][a-z0-9]*)(?:[^"'>]|"[^"]*"|'[^']*')*>/iy;
 
 /**
- * Matches white space; an entity; a letter of a script without spaces between words; a word; or another character, with the
- * characters joined to it.
+ * Matches a part of a text: white space; an entity; a letter of a script without spaces between words; a word; or another
+ * character, with the characters that are joined to it.
  */
 const PIECE =
   /\s+|&#?\w+;|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]\p{M}*|[[\p{L}\p{N}\p{M}_]--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]]+|\p{RI}{2}|.(?:\u200D.|[\p{M}\p{EMod}])*/gsv;
@@ -58,14 +61,14 @@ interface OpenElement {
   readonly name: string;
   readonly start: number;
   readonly contentStart: number;
-  /** Undefined within an element that is compared as a whole. */
+  /** Content that was read so far. Undefined within an element that is compared as a whole. */
   readonly content: Building | undefined;
 }
 
 /**
- * Splits HTML of this renderer into units. The work is linear in the HTML.
+ * Splits HTML that this renderer wrote into units. The work is linear in the length.
  *
- * @returns undefined if an element is not closed where it should be. The renderer never writes such HTML.
+ * @returns Undefined if elements are not properly nested. The renderer never writes such HTML.
  */
 export function readHtml(html: string): HtmlContent | undefined {
   const root: Building = { head: '', units: [] };

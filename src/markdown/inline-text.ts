@@ -1,13 +1,13 @@
 import type { Preview, Rendering } from './rendering.ts';
 
-/** A construct that a placeholder stands for. */
+/** A construct that was found in the text. A placeholder in the text stands for it. */
 interface Node {
   readonly source: string;
   readonly html: string;
   readonly holdsLink: boolean;
 }
 
-/** Matches a placeholder: two high surrogates in sequence. Well-formed text cannot contain these. */
+/** Matches a placeholder: two consecutive high surrogates. Well-formed text cannot contain them. */
 const PLACEHOLDER = /[\uD800-\uDBFF]{2}/g;
 
 const SPECIAL = /[\uD800-\uDBFF]{2}|[&<>\n]/g;
@@ -20,33 +20,33 @@ const indexOf = (placeholder: string) =>
   (placeholder.charCodeAt(0) - 0xd800) * 1024 + placeholder.charCodeAt(1) - 0xd800;
 
 /**
- * Finds one construct in a text and replaces it with placeholders.
+ * Function that finds the constructs of one kind in a text and replaces each by a placeholder.
  *
- * @param next Index of the pass after this one. The content of a construct is processed from there.
+ * @param next Index of the pass after this one. The content of a construct is processed from that pass on.
  */
 export type Pass = (inline: Inline, text: string, next: number) => string;
 
-/** The text of one block while it is processed: a string in which placeholders stand for the constructs found. */
+/** Text of one block while it is processed. Placeholders in it stand for the constructs that were found. */
 export class Inline {
   readonly rendering: Rendering;
   readonly previews: Preview[] = [];
   readonly #passes: readonly Pass[];
   readonly #nodes: Node[] = [];
-  /** Placeholders of constructs whose HTML depends on their source alone, by the source. */
+  /** Placeholders by source, for constructs whose HTML depends only on their source. */
   readonly #alike = new Map<string, string>();
 
-  /** @param passes In matching order. */
+  /** @param passes Functions that find constructs, in the order in which they run. */
   constructor(rendering: Rendering, passes: readonly Pass[]) {
     this.rendering = rendering;
     this.#passes = passes;
   }
 
   /**
-   * Replaces a construct with a placeholder.
+   * Stores a construct, and returns the placeholder that replaces it in the text.
    *
    * @param source Source of the construct. Can contain placeholders.
    * @param html HTML of the construct.
-   * @returns The placeholder.
+   * @param holdsLink Whether the HTML contains a link.
    */
   keep(source: string, html: string, holdsLink = false): string {
     this.#nodes.push({ source, html, holdsLink });
@@ -54,10 +54,10 @@ export class Inline {
   }
 
   /**
-   * Does the same as `keep` for a construct whose HTML depends on its source alone. Equal constructs share one node, for example
+   * Like `keep`, but for a construct whose HTML depends only on its source. Equal constructs share one placeholder, for example
    * thousands of the same emoji.
    *
-   * @param html Renders the construct. Called at its first occurrence.
+   * @param html Renders the construct. Called only for its first occurrence.
    */
   keepAlike(source: string, html: (source: string) => string): string {
     const known = this.#alike.get(source);
@@ -67,12 +67,12 @@ export class Inline {
     return placeholder;
   }
 
-  /** Replaces text that resembles a construct but is none with a placeholder, so that no other construct is found in it. */
+  /** Returns a placeholder for text that resembles a construct but is not one. So no other construct is found in it. */
   literal(source: string): string {
     return this.keep(source, this.html(source), this.holdsLink(source));
   }
 
-  /** Runs the passes from an index on. */
+  /** Runs the passes from the index `from` on, and returns the text with placeholders. */
   run(text: string, from: number): string {
     let result = text;
     for (let i = from; i < this.#passes.length; i++) result = this.#passes[i]?.(this, result, i + 1) ?? result;
@@ -84,12 +84,12 @@ export class Inline {
     return text.replace(SPECIAL, (found) => ESCAPES[found] ?? this.#nodes[indexOf(found)]?.html ?? '');
   }
 
-  /** Returns the text as it was written, without placeholders. */
+  /** Returns the source of the text, without placeholders. */
   source(text: string): string {
     return text.replace(PLACEHOLDER, (found) => this.source(this.#nodes[indexOf(found)]?.source ?? ''));
   }
 
-  /** Whether the text already contains a link: links do not nest. */
+  /** Returns whether the text already contains a link. Links cannot be nested. */
   holdsLink(text: string): boolean {
     return (text.match(PLACEHOLDER) ?? []).some((found) => this.#nodes[indexOf(found)]?.holdsLink);
   }

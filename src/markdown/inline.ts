@@ -10,20 +10,20 @@ import { groupMentions, userMentions } from './mentions.ts';
 import type { Preview, Rendering } from './rendering.ts';
 import { times } from './times.ts';
 
-/** The text of one block as HTML. */
+/** The text of one block as HTML, and the images to which it links. */
 export interface InlineHtml {
   readonly html: string;
   readonly previews: readonly Preview[];
-  /** Whether the text is only one bare address of an image that is shown. */
+  /** Whether the text consists only of the URL of an image that is shown. */
   readonly isBareLink: boolean;
 }
 
 /**
- * The constructs in matching order. The first pass replaces its matches in the text, the second processes the rest, and so
- * on. Each pass reads each character a bounded number of times. Only later passes process the content of a construct, so
- * the work is linear in the text however deep the nesting.
+ * Passes that find the constructs, in matching order. The first pass replaces its matches in the text, the second pass
+ * processes the rest, and so on. Each pass reads each character a bounded number of times. Only later passes process the
+ * content of a construct, so the work is linear in the text at any nesting depth.
  *
- * markdown-it finds inline constructs from left to right instead. In this dialect, the order of the constructs takes
+ * Unlike this, markdown-it finds inline constructs from left to right. In this dialect, the order of the constructs takes
  * precedence over their positions.
  */
 const PASSES: readonly Pass[] = [
@@ -45,10 +45,13 @@ const PASSES: readonly Pass[] = [
   emojiCharacters,
 ];
 
-/** Every construct contains one of these characters. In ordinary text, only dots and semicolons are frequent. */
+/**
+ * Matches text that may have a construct: every construct contains one of these characters. In ordinary text, only dots and
+ * semicolons are frequent.
+ */
 const MARKS = /[`*@#$<[&~:;.\u00a9-\uffff]/;
 
-/** Renders the text of one block. */
+/** Renders the text of one block as HTML. */
 export function renderInline(source: string, rendering: Rendering): InlineHtml {
   const inline = new Inline(rendering, PASSES);
   if (!MARKS.test(source)) return { html: inline.html(source), previews: [], isBareLink: false };
@@ -58,7 +61,7 @@ export function renderInline(source: string, rendering: Rendering): InlineHtml {
   return { html: inline.html(text), previews: inline.previews, isBareLink };
 }
 
-/** Returns a pass for marks around a text. Later passes process that text. */
+/** Creates a pass for text between two marks, such as emphasis. Later passes process the text between the marks. */
 function wrapping(pattern: RegExp, mark: string, open: string, close: string): Pass {
   return (inline, text, next) => {
     if (!text.includes(mark)) return text;
@@ -69,7 +72,7 @@ function wrapping(pattern: RegExp, mark: string, open: string, close: string): P
   };
 }
 
-/** Renders code: n back-ticks match the next n. */
+/** Replaces spans of code by placeholders. A run of back-ticks ends at the next run of the same length. */
 function codeSpans(inline: Inline, text: string): string {
   let [result, end] = ['', 0];
   for (const [start, close, marks] of codeSpansIn(text)) {

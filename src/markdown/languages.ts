@@ -1,14 +1,17 @@
-/** A language of code. */
+/** A language that a code block can have. */
 export interface Language {
-  /** Display name. */
+  /** Name of the language as shown to users. */
   readonly name: string;
-  /** Grammar in the highlighter. Undefined for text without one. */
+  /** Name of the grammar in the highlighter. Undefined for text that is not highlighted. */
   readonly grammar: string | undefined;
-  /** Whether text that no rule of the grammar matches is code (names and operators) instead of prose. */
+  /** Whether text that no rule of the grammar matches consists of names and operators. If false, it is prose. */
   readonly isCode: boolean;
 }
 
-/** Grammar, display name, and the words for the language besides the grammar's own. */
+/**
+ * Programming languages: grammar of the highlighter, name as shown, and words for the language in addition to the grammar's
+ * name.
+ */
 const CODE: readonly (readonly [grammar: string, name: string, words: string])[] = [
   ['bash', 'Bash', 'sh zsh ksh shell'],
   ['c', 'C', 'h'],
@@ -78,8 +81,8 @@ const LANGUAGES: ReadonlyMap<string, Language> = new Map(
 );
 
 /**
- * Returns the language that the word after a fence names.
+ * Returns the language that the first word of a fence names. Undefined for an unknown word.
  *
- * @param word In lower case.
+ * @param word Word in lower case.
  */
 export const languageNamed = (word: string): Language | undefined => LANGUAGES.get(word);

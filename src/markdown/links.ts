@@ -5,7 +5,7 @@ import { escapeAttribute, escapeText } from './escape.ts';
 import type { Inline } from './inline-text.ts';
 import { showsNothing } from './visible.ts';
 
-/** URL schemes that links can have. */
+/** URL schemes that are allowed in links. */
 const SCHEMES: ReadonlySet<string> = new Set(
   (
     'http https ftp file bitcoin geo im irc ircs magnet mailto matrix mms news nntp openpgp4fpr sip sms smsto ssh tel ' +
@@ -13,13 +13,15 @@ const SCHEMES: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Matches the URL of an image on the web. */
+/** Matches the URL of an image on a website. */
 const IMAGE_URL = /^https?:\/\/[^/?#]+\/[^?#]*\.(?:bmp|gif|jpe|jpeg|jpg|png|webp)(?:[?#]|$)/i;
 
-/** Top-level domains that are more often file extensions. */
+/** Top-level domains that are more often used as file extensions. Text that ends with one of them is not linked. */
 const FILE_ENDINGS: ReadonlySet<string> = new Set(['java', 'md', 'mov', 'py', 'zip']);
 
-/** File extensions that are not top-level domains: "pkg@next.js" is a version or a file, not an email address. */
+/**
+ * File extensions that are not top-level domains. For example, "pkg@next.js" is a version or a file and not an email address.
+ */
 const NO_EMAIL_ENDINGS: ReadonlySet<string> = new Set(
   (
     'bat bz2 c cjs cpp cs css csv cts dll doc docx exe gif go gz h hpp htm html ini jar jpeg jpg js json jsx kt less lock ' +
@@ -28,17 +30,17 @@ const NO_EMAIL_ENDINGS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Largest number of nested brackets in a bare address. */
+/** Maximum depth of nested brackets in a bare address. The address ends before a deeper bracket. */
 const MAX_NESTING = 6;
 
-/** A bare address in a text. */
+/** Position and kind of an address in a text that is linked without any syntax. */
 export interface BareLink {
   readonly start: number;
   readonly end: number;
   readonly kind: 'url' | 'domain' | 'email';
 }
 
-/** Renders `[text](url "title")`. */
+/** Replaces links of the form `[text](url "title")` in a text by placeholders of their HTML. */
 export function links(inline: Inline, text: string): string {
   if (!text.includes('](')) return text;
   const closing = pairs(text, '[', ']');
@@ -58,7 +60,7 @@ export function links(inline: Inline, text: string): string {
   return result + text.slice(end);
 }
 
-/** Returns the index of the closing mark, by the index of its opening mark. */
+/** Returns the indexes of closing characters, by the index of the matching opening character. */
 function pairs(text: string, open: string, close: string): Map<number, number> {
   const closing = new Map<number, number>();
   const opened: number[] = [];
@@ -89,9 +91,10 @@ function linkHtml(inline: Inline, label: string, target: string): string | undef
 }
 
 /**
- * Returns the target of a link: a URL with an allowed scheme, a location in the organization, or a website.
+ * Returns the target of a link: a URL with an allowed scheme, a path or fragment in the organization, or a website or email
+ * address.
  *
- * @returns undefined for any other scheme, and for text that is not an address.
+ * @returns Undefined for any other scheme, and for text that is not an address.
  */
 function hrefOf({ rendering: { directory } }: Inline, written: string): string | undefined {
   const url = withoutEntities(written).trim().replaceAll(' ', '%20');
@@ -103,19 +106,19 @@ function hrefOf({ rendering: { directory } }: Inline, written: string): string |
   return directory === undefined ? url : withinRealm(url, directory.realmUrl);
 }
 
-/** Makes links to the organization relative, so that they work under any of its addresses. */
+/** Makes a link to the organization relative, so that it works under each of the organization's addresses. */
 function withinRealm(url: string, realmUrl: string): string {
   const isOwn = url.startsWith(`${realmUrl}/#`) || url.startsWith(`${realmUrl}/user_uploads/`);
   return isOwn ? url.slice(realmUrl.length + 1) : url;
 }
 
-/** Records a link and, if it leads to an image that is to be shown, the preview. */
+/** Records that the text has a link. If the link leads to an image that is to be shown, also records its preview. */
 function found(inline: Inline, url: string, { title, bare }: { title: string | undefined; bare: string | undefined }) {
   inline.rendering.hasLink = true;
   if (IMAGE_URL.test(url) && inline.rendering.claimPreview(url)) inline.previews.push({ url, title, bare });
 }
 
-/** Renders bare addresses of websites and email addresses. */
+/** Replaces bare website and email addresses in a text by placeholders of links. */
 export function bareLinks(inline: Inline, text: string): string {
   let [result, end] = ['', 0];
   for (const link of bareLinksIn(text)) {
@@ -130,10 +133,13 @@ export function bareLinks(inline: Inline, text: string): string {
   return result + text.slice(end);
 }
 
-/** Characters after which a bare address can begin, besides the start of the text. */
+/** Characters after which a bare address can begin. It can also begin at the start of the text. */
 const BEFORE_LINK = `\\s'"“‘„«”»‹›(,:<\\[{|;—–…•¡¿${EMPHASIS}${UNSPACED}${EMOJI_END}`;
 const LINK_START = new RegExp(`(?<![^${BEFORE_LINK}])[\\p{L}\\p{N}_]`, 'gu');
-/** A protocol marks an address without doubt, so it can also follow a construct or a closing bracket. */
+/**
+ * Matches a protocol at which an address begins. As a protocol is unambiguous, it can also follow a construct or a closing
+ * bracket.
+ */
 const PROTOCOL_START = new RegExp(`(?<![^${BEFORE_LINK})\\]}>\\uD800-\\uDBFF])https?://`, 'iuy');
 const PROTOCOL = /https?:\/\//giu;
 const HOST = /[\p{L}\p{N}_][\p{L}\p{N}_.:@-]*/uy;
@@ -141,43 +147,48 @@ const WORD = /[\p{L}\p{N}_.+-]+/uy;
 const EMAIL_HOST = /[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+/uy;
 const DOMAIN = /^(?:[\p{L}\p{N}_-]+\.)+([\p{L}\p{N}-]+)$/u;
 /**
- * Invisible characters that belong to no address. Joiners and non-joiners are not included: they can be between letters of
- * some scripts.
+ * Invisible characters that are never part of an address. Joiners and non-joiners are not among them, because they occur
+ * between letters of some scripts.
  */
 const HIDDEN = '\\u00AD\\u200B\\u200E\\u200F\\u202A-\\u202E\\u2060-\\u2064\\u2066-\\u2069\\u2800\\u3164\\uFEFF';
 /**
- * Text that can follow a domain or an email address: closing marks before a space, a dash or a script without spaces, or a
- * separator of a list.
+ * Matches text that can follow a domain or an email address. It is closing punctuation before a space, a dash or a script
+ * without spaces, or a separator of a list.
  */
 const AFTER = new RegExp(
   `[!:;?),.'">\\]}${EMPHASIS}]*(?=[\\s“”«»‹›—–…${HIDDEN}${UNSPACED}${EMOJI_END}]|[\\uD800-\\uDBFF]{2}|$)|(?=[,;|])`,
   'uy',
 );
-/** Text of a script without spaces that is directly followed by text of another script. */
+/** Matches the beginning of a word up to its last character of a script without spaces that another script directly follows. */
 const BEFORE_OTHER_SCRIPT = new RegExp(`^[^.@]*[${UNSPACED}](?=[^.@${UNSPACED}])`, 'u');
 const BEFORE_UNSPACED = new RegExp(`[^.:@${UNSPACED}](?=[${UNSPACED}])`, 'u');
-/** Hosts that belong to no email address: package versions ("2.6.11") and image sizes ("2x.png"). */
+/** Matches hosts that are not part of an email address, such as a package version ("2.6.11") or an image size ("2x.png"). */
 const VERSION = /^(?:v?\d+(?:\.\d+)+|\d+x\.)|\.(?:[^.]|\P{L}[^.]*)$/u;
 
-/** The next email address of a list separated by slashes. */
+/** Matches a slash and the beginning of the next email address, in a list of addresses that are separated by slashes. */
 const NEXT_EMAIL = /\/[\p{L}\p{N}_][\p{L}\p{N}_.+-]*@/uy;
 
-/** Returns the index after the match of a sticky pattern at `start`. Undefined if there is none. */
+/** Returns the index after the match of a sticky pattern at `start`. Undefined if the pattern does not match there. */
 function endOf(pattern: RegExp, text: string, start: number): number | undefined {
   pattern.lastIndex = start;
   return pattern.test(text) ? pattern.lastIndex : undefined;
 }
 
-/** Returns the end of a host that was found up to `end`. Text of a script without spaces can follow the host directly. */
+/**
+ * Returns the end of a host that a pattern matched up to `end`. The host ends before text of a script without spaces, which can
+ * follow it directly.
+ */
 function hostEndIn(text: string, start: number, end: number): number {
   const other = BEFORE_UNSPACED.exec(text.slice(start, end));
   return other === null ? end : start + other.index + other[0].length;
 }
 
-/** Every address contains one of these: a dot or an at-sign within a word, or the slashes of a protocol. */
+/**
+ * Matches text that may contain an address. Every address has a dot or an at-sign within a word, or the slashes of a protocol.
+ */
 const IN_ADDRESS = /[.@][^\s.,;:!?'")]|:\/\//;
 
-/** Returns the bare addresses in a text, in order of position. */
+/** Finds the bare addresses in a text, in order of position. */
 export function bareLinksIn(text: string): BareLink[] {
   if (!IN_ADDRESS.test(text)) return [];
   const scan = new LinkScan(text);
@@ -188,22 +199,22 @@ export function bareLinksIn(text: string): BareLink[] {
   return links;
 }
 
-/** Returns the indexes of the protocols at which an address can begin. */
+/** Returns the indexes of all protocols at which an address can begin, ascending. */
 function protocolsIn(text: string): number[] {
   const places = [...text.matchAll(PROTOCOL)].map(({ index }) => index);
   return places.filter((place) => endOf(PROTOCOL_START, text, place) !== undefined);
 }
 
 /**
- * A search for bare addresses from left to right. In a script without spaces, an address can begin at every character. The
- * end of a word is computed once for all starts in it, so the work is linear in the text.
+ * Searches for bare addresses from left to right. In a script without spaces, an address can begin at every character of a
+ * word. The end of a word is computed only once for all of these positions, so the work is linear in the text.
  */
 class LinkScan {
   readonly #text: string;
   readonly #protocols: number[];
-  /** The start that was found last. It is also the result for all smaller indexes that were not searched. */
+  /** Last start that was found by `LINK_START`. Valid for all smaller indexes that are not searched yet. */
   #nextWord = -1;
-  /** The end of the word that was read last. */
+  /** End of the word that was read last. */
   #wordEnd = -1;
 
   constructor(text: string) {
@@ -212,9 +223,10 @@ class LinkScan {
   }
 
   /**
-   * Returns the addresses that begin in a range.
+   * Returns the addresses that begin in a range of the text.
    *
-   * @param from At least the `to` of the previous call.
+   * @param from Start of the range, at least the `to` of the previous call.
+   * @param to End of the range, exclusive.
    */
   linksBetween(from: number, to: number): BareLink[] {
     const links: BareLink[] = [];
@@ -229,7 +241,7 @@ class LinkScan {
     return links;
   }
 
-  /** Returns the first index from `at` on at which an address can begin. Infinite if there is none. */
+  /** Returns the first index, not before `at`, at which an address can begin. Infinity if there is none. */
   #startFrom(at: number): number {
     while ((this.#protocols[0] ?? at) < at) this.#protocols.shift();
     if (this.#nextWord < at) {
@@ -239,7 +251,7 @@ class LinkScan {
     return Math.min(this.#nextWord, this.#protocols[0] ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Reads the address that begins at `start`. @returns The index at which to continue, if there is none. */
+  /** Reads the address that begins at `start`. If there is none, returns the index at which to continue the search. */
   #linkAt(start: number): BareLink | number {
     const text = this.#text;
     const protocolEnd = endOf(PROTOCOL_START, text, start);
@@ -252,7 +264,7 @@ class LinkScan {
     const wordEnd = this.#wordEnd;
     const before = BEFORE_OTHER_SCRIPT.exec(text.slice(start, wordEnd));
     if (before !== null) return start + before[0].length;
-    // The start does not decide whether there is an email address.
+    // Whether an email address ends at the at-sign does not depend on the start of the word.
     return text[wordEnd] === '@' ? (emailAt(text, start, wordEnd) ?? wordEnd + 1) : domainAt(text, start, wordEnd);
   }
 }
@@ -268,13 +280,16 @@ function emailAt(text: string, start: number, wordEnd: number): BareLink | undef
   return isEnd ? { start, end, kind: 'email' } : undefined;
 }
 
-/** @returns The index at which to continue, if there is no domain. All starts before it would lead to the same end. */
+/**
+ * Reads the domain that begins at `start`. If there is none, returns the index at which to continue: no position before that
+ * index begins a domain.
+ */
 function domainAt(text: string, start: number, wordEnd: number): BareLink | number {
   const hostEnd = hostEndIn(text, start, wordEnd);
   const word = text.slice(start, hostEnd).replace(/\.{1,3}$/, '');
   const topLevel = DOMAIN.exec(word)?.[1]?.toLowerCase();
   if (topLevel === undefined) {
-    // A domain can begin after the last character that no domain contains.
+    // A domain can only begin after the last character that domains do not contain.
     const broken = Math.max(word.lastIndexOf('+'), word.lastIndexOf('..'));
     return broken === -1 ? hostEnd : start + broken + 1;
   }
@@ -285,8 +300,8 @@ function domainAt(text: string, start: number, wordEnd: number): BareLink | numb
 }
 
 /**
- * Returns the end of an address whose host ends at `hostEnd`. It includes the path, but not the punctuation of the text
- * around it. Stars and tildes at the end are marks of emphasis.
+ * Returns the end of an address whose host ends at `hostEnd`. The address includes the path, but not the punctuation of the
+ * surrounding text. Stars and tildes at the end are emphasis or strikethrough.
  */
 function urlEnd(text: string, hostEnd: number): number {
   let end = /[/?#]/.test(text[hostEnd] ?? '') ? pathEnd(text, hostEnd) : hostEnd;
@@ -299,9 +314,9 @@ const CLOSING: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}'
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'u');
 
 /**
- * Returns the end of a path. A path of ASCII characters ends before a letter of a script without spaces that directly follows a
- * letter, a digit or a closing bracket. Such a letter belongs to the text around the address, for example as a particle. After
- * any other character, such as a slash or an underscore, the letter and all later letters are part of the path.
+ * Returns the end of the path of a URL. An ASCII path can end before a letter of a script without spaces that directly follows
+ * a letter, a digit or a closing bracket. Such a letter belongs to the surrounding text, for example as a particle. After any
+ * other character, such as a slash or an underscore, this letter and all later letters are part of the path.
  */
 function pathEnd(text: string, start: number): number {
   const closing: string[] = [];
@@ -325,13 +340,19 @@ function pathEnd(text: string, start: number): number {
   return end;
 }
 
-/** Marks around quoted addresses, an ellipsis, punctuation of scripts without spaces, and invisible characters. */
+/**
+ * Matches characters that end a path: quotation marks and brackets around addresses, an ellipsis, punctuation of scripts
+ * without spaces, and invisible characters.
+ */
 const ENDS_PATH = new RegExp(`[\\s<>"“”«»…${HIDDEN}。，、；：！？．～〜（）［］｛｝「」『』【】《》〈〉〔〕｡､｢｣]`);
 
-/** The next address of a list. */
+/** Matches a separator and the beginning of the next URL in a list of URLs. */
 const NEXT_LINK = /[,;|]https?:\/\//iy;
 
-/** Whether a path ends before this character, before a placeholder, or before the next address of a list. */
+/**
+ * Returns whether a path ends before the character at the index. It also ends before a placeholder and before the next URL of a
+ * list.
+ */
 function endsPath(text: string, at: number): boolean {
   const isHigh = (code: number) => code >= 0xd800 && code < 0xdc00;
   const code = text.charCodeAt(at);

@@ -2,14 +2,19 @@ import type { StateBlock } from 'markdown-it';
 import { columnOf, ITEM_INDENT, isIndented, mayNest, textOf, textStartOf } from './lines.ts';
 
 interface Marker {
-  /** Undefined for a bullet. */
+  /** Number of the item. Undefined for a bullet. */
   readonly number: number | undefined;
-  /** Number of characters of the marker and the space after it. */
+  /** Number of characters of the marker, including the white space after it. */
   readonly length: number;
   readonly isBlank: boolean;
 }
 
-/** Parses `* x`, `- x`, `+ x` and `1. x`. Lines indented by two more columns belong to the item. */
+/**
+ * Parses lists with the markers `*`, `-`, `+` and `1.`. Lines that are indented by at least two columns more than the marker
+ * belong to its item.
+ *
+ * @returns Whether a list begins at the line.
+ */
 export function list(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
   if (isIndented(state, startLine) || !mayNest(state)) return false;
   const first = markerOf(state, startLine);
@@ -40,14 +45,14 @@ function markerOf(state: StateBlock, line: number): Marker | undefined {
 }
 
 /**
- * Whether a line of a paragraph begins a list. An item of a list around the paragraph always does. In running text, only
- * bullets and numbers of one digit do, so that a year at the start of a line does not.
+ * Returns whether a line of a paragraph begins a list. If the line is an item of a list around the paragraph, it always does.
+ * In running text, only bullets and numbers of one digit do, so that a year at the start of a line does not begin a list.
  */
 function mayInterrupt(state: StateBlock, line: number, { number = 1, isBlank }: Marker): boolean {
   return columnOf(state, line) < state.blkIndent || (!isBlank && number < 10);
 }
 
-/** Parses the items of a list. @returns Whether a blank line separates two items, or two blocks of one. */
+/** Parses the items of a list. Returns whether a blank line separates two items, or two blocks of one item. */
 function pushItems(state: StateBlock, first: Marker, startLine: number, endLine: number): boolean {
   const indent = columnOf(state, startLine) + ITEM_INDENT;
   let [line, isLoose, endedBlank] = [startLine, false, false];
@@ -60,7 +65,7 @@ function pushItems(state: StateBlock, first: Marker, startLine: number, endLine:
   return isLoose;
 }
 
-/** Returns the marker of the next item of the list, if the line begins one. */
+/** Returns the marker of the next item of the list. Undefined if the line does not begin an item of this list. */
 function nextMarker(state: StateBlock, first: Marker, line: number, endLine: number): Marker | undefined {
   if (line >= endLine || columnOf(state, line) < state.blkIndent || isIndented(state, line)) return undefined;
   const marker = markerOf(state, line);
@@ -69,7 +74,7 @@ function nextMarker(state: StateBlock, first: Marker, line: number, endLine: num
   return isOther ? undefined : marker;
 }
 
-/** Parses an item. @returns Whether a blank line separates its blocks. */
+/** Parses an item of a list. Returns whether a blank line separates its blocks. */
 function pushItem(state: StateBlock, marker: Marker, indent: number, line: number, endLine: number): boolean {
   const { tight, blkIndent } = state;
   const [shift, column] = [state.tShift[line] ?? 0, columnOf(state, line)];
@@ -77,7 +82,7 @@ function pushItem(state: StateBlock, marker: Marker, indent: number, line: numbe
   state.tight = true;
   state.blkIndent = indent;
   state.tShift[line] = textStartOf(state, line) + marker.length - (state.bMarks[line] ?? 0);
-  // The text is not code, however many spaces follow the marker.
+  // The indentation of the text is set to the minimum, so that it is not code, however many spaces follow the marker.
   state.sCount[line] = Math.max(column + ITEM_INDENT, indent);
   if (marker.isBlank && state.isEmpty(line + 1)) state.line = Math.min(state.skipEmptyLines(line + 1), endLine);
   else state.md.block.tokenize(state, line, endLine);

@@ -3,44 +3,44 @@ import type { KatexOptions } from 'katex';
 import type { Inline } from './inline-text.ts';
 import type { Rendering } from './rendering.ts';
 
-/** Length limit of a formula, in characters: enough for a long derivation. The work grows faster than the length. */
+/** Maximum length of a formula, in characters: enough for a long derivation. The work grows faster than the length. */
 const MAX_FORMULA_LENGTH = 2_000;
 
-/** Length that each cell of a matrix adds, in characters: an empty cell results in as much HTML. */
+/** Length that is added for each cell of a matrix, in characters. An empty cell results in as much HTML. */
 const CELL_LENGTH = 5;
 
 /**
- * Work limit for all formulas of a text. Each counts as (length + `BASE_LENGTH`)². Enough for four of the longest formulas,
- * or some 1,500 of a few characters.
+ * Maximum work for all formulas of a text. A formula counts as (length + `BASE_LENGTH`)². The limit is enough for four of the
+ * longest formulas, or for some 1,500 formulas of a few characters.
  */
 const MAX_WORK = 4 * MAX_FORMULA_LENGTH ** 2;
 const BASE_LENGTH = 100;
 
 /**
- * Limit of the HTML of all formulas, in characters. Less than half of a message's limit, so that formulas alone never
- * exceed that.
+ * Length of the HTML of all formulas of a text from which formulas are shown as source, in characters. It is less than half of
+ * a message's limit, so that formulas alone never exceed that limit.
  */
 const MAX_HTML_LENGTH = 400_000;
 
 /**
- * Commands that formulas cannot use. Most of them define names, or use internal names of the engine. Some of those can expand a
- * short formula without limit, because the engine limits the number of expansions and not the size of the result. The others
+ * Matches commands that formulas cannot use. Most of them define names, or are internal names of the engine. Some of these can
+ * expand a short formula without limit: the engine limits the number of expansions but not the size of the result. The others
  * (`errmessage`, `message`, `show`) write to the output of the service.
  */
 const FORBIDDEN =
   /^\\(?:[egx]?def|(?:future)?let|(?:new|renew|provide)command|global|long|.*@.*|(?:err)?message|show)$/;
 const COMMANDS = /\\(?:[a-zA-Z@]+|[\s\S])/g;
 
-/** Longer offsets would move a formula over the messages of other users. */
+/** Matches HTML with horizontal offsets of three or more digits, which would move a formula over messages of other users. */
 const FAR_AWAY = /margin-(?:left|right):-?\d{3}/;
 
 const OPTIONS: KatexOptions = {
-  // Throws on unsupported input, instead of marking it. The source is shown then.
+  // The engine throws an error for unsupported input. The source of the formula is shown then.
   throwOnError: true,
   strict: 'ignore',
   trust: false,
   output: 'htmlAndMathml',
-  /** In em. */
+  /** Maximum of the sizes that a formula can specify, in em. */
   maxSize: 20,
 };
 
@@ -50,16 +50,17 @@ interface Tex {
 
 let tex: Tex | undefined;
 
-/** Loads the engine, which takes some 30 ms the first time. */
+/** Loads the engine. The first call takes some 30 ms. */
 export function loadTex(): Tex {
   tex ??= createRequire(import.meta.url)('katex') as Tex;
   return tex;
 }
 
-/** Renders `$$x$$` within a line. */
+/** Replaces formulas of the form `$$x$$` within a line by placeholders of their HTML. */
 export function mathSpans(inline: Inline, text: string): string {
   if (!text.includes('$$')) return text;
-  // Inside: no dollar sign except \$, and no line break. Next to the marks: no dollar sign, letter, digit or underscore.
+  // The formula contains no dollar sign except `\$`, and no line break. No dollar sign, letter, digit or underscore is next to
+  // it.
   return text.replace(
     /(?<![$\p{L}\p{N}_])\$\$(?![_$])((?:\\\$|[^\n$])+)\$\$(?![$\p{L}\p{N}_])/gu,
     (source: string, formula: string) => {
@@ -76,10 +77,10 @@ export function mathSpans(inline: Inline, text: string): string {
 }
 
 /**
- * Renders a formula.
+ * Renders a formula as HTML.
  *
- * @param isDisplay Whether the formula is a block of its own.
- * @returns undefined if the formula is invalid, uses a forbidden command, or exceeds the limits of the text.
+ * @param isDisplay Whether the formula is a block of its own and not part of a line.
+ * @returns Undefined if the formula is invalid, uses a forbidden command, or exceeds the limits of the text.
  */
 export function renderTex(
   { spent, isPlain }: Rendering,
@@ -101,13 +102,13 @@ const isForbidden = (source: string) =>
 
 function tryTex(source: string, displayMode: boolean): string | undefined {
   try {
-    // A formula can produce any character, including those that no text may contain.
+    // A formula can produce any character, including null characters and lone surrogates. These are replaced.
     return loadTex()
       .renderToString(source, { ...OPTIONS, displayMode })
       .toWellFormed()
       .replaceAll('\0', '\uFFFD');
   } catch {
-    // The engine throws for an invalid formula, and overflows the stack on deep nesting.
+    // The engine throws for an invalid formula. Deep nesting causes a stack overflow.
     return undefined;
   }
 }

@@ -4,36 +4,42 @@ import type { Inline } from './inline-text.ts';
 import type { Directory, DirectoryGroup, DirectoryUser } from './types.ts';
 
 /**
- * Matches a position at which a mention can begin. It must not follow "_", "@", or a letter, mark or digit of a script with
- * spaces between words. For regular expressions with the flag `u`.
+ * Matches a position at which a mention can begin. The character before it must not be "_", "@", or a letter, mark or digit of
+ * a script with spaces between words. For regular expressions with the flag `u`.
  */
 export const MENTION_START = `(?<!(?![${UNSPACED}${EMOJI_END}])[\\p{L}\\p{M}\\p{N}_@])`;
 
-/** Matches `@**Full Name**`, or `@_**Full Name**` for a silent mention. */
+/** Matches a mention of a user: `@**Full Name**`, or `@_**Full Name**` for a silent mention. */
 const USER_MENTION = new RegExp(`${MENTION_START}@(_?)\\*\\*([^*\\n]+)\\*\\*`, 'gu');
 
-/** Matches the start of `@*group*`, or of `@_*group*` for a silent mention. */
+/** Matches the start of a mention of a group: `@*` in `@*group*`, or `@_*` in `@_*group*` for a silent mention. */
 const GROUP_START = '@(_?)\\*(?=[^*\\n]+\\*)';
 const GROUP_MENTION = new RegExp(MENTION_START + GROUP_START, 'gu');
 const GROUP_ANYWHERE = new RegExp(GROUP_START, 'gu');
 
-/** Limits of group names in a mention: at most 100 characters, and at most the first six stars are tried as the end. */
+/**
+ * Limits of the names in a mention of a group: their maximum length, and the number of stars that are tried as the end of a
+ * name.
+ */
 const GROUP_NAME = { characters: 100, stars: 6 };
 
-/** A possible mention of a group, with the names that it may mean. A name can itself contain stars. */
+/**
+ * A text that may mention a group, with the possible names of the group. There can be several, because names can contain stars.
+ */
 export interface GroupMention {
   readonly start: number;
   readonly isSilent: boolean;
-  /** Index in the text at which each of the names begins. */
+  /** Index in the text at which the names begin. */
   readonly nameStart: number;
-  /** From the shortest to the longest. */
+  /** Possible names, from the shortest to the longest. */
   readonly names: readonly string[];
 }
 
 /**
- * Returns the possible mentions of groups in a text.
+ * Finds the texts that may mention a group.
  *
- * @param options `isBlock` for the text of one block. In a whole source, marks of blocks can precede a mention.
+ * @param options `isBlock` is true if the text is the text of one block. In a whole source, characters of block syntax can
+ * precede a mention.
  */
 export function groupMentionsIn(text: string, { isBlock }: { isBlock: boolean }): GroupMention[] {
   return [...text.matchAll(isBlock ? GROUP_MENTION : GROUP_ANYWHERE)].map(({ index, 0: { length }, 1: underscore }) => {
@@ -52,18 +58,18 @@ function namesAt(text: string, start: number): string[] {
   return names;
 }
 
-/** Words that mention all members of a channel, case-sensitive. */
+/** Words that mention all members of a channel or conversation. Case-sensitive. */
 export const CHANNEL_WILDCARDS: ReadonlySet<string> = new Set(['all', 'everyone', 'channel', 'stream']);
 export const TOPIC_WILDCARD = 'topic';
 
-/** A user as named in a mention: by name, by id, or by both. */
+/** A user as a mention names them: by name, by id, or by both. */
 export interface NamedUser {
-  /** Undefined if only the id is given. */
+  /** Full name. Undefined if only the id is given. */
   readonly name: string | undefined;
   readonly id: number | undefined;
 }
 
-/** Largest possible user id. */
+/** Maximum user id in the database. */
 const MAX_USER_ID = 2_147_483_647;
 
 /** Parses the text between the stars of a mention: "Full Name", "Full Name|31" or "|31". */
@@ -74,7 +80,7 @@ export function userNamedIn(text: string): NamedUser {
   return { name: name === '' ? undefined : name, id };
 }
 
-/** Renders mentions of users, of a whole channel, and of a whole topic. */
+/** Replaces mentions of users, of a whole channel, and of a whole topic by placeholders of their HTML. */
 export function userMentions(inline: Inline, text: string): string {
   if (!text.includes('**') || !text.includes('@')) return text;
   return text.replace(USER_MENTION, (source: string, underscore: string, name: string) => {
@@ -83,7 +89,10 @@ export function userMentions(inline: Inline, text: string): string {
   });
 }
 
-/** Renders mentions of groups: `@*name*`, and silent ones `@_*name*`. The longest name of an existing group is used. */
+/**
+ * Replaces mentions of groups, such as `@*name*` or silent ones `@_*name*`, by placeholders of their HTML. If several possible
+ * names belong to groups, the longest is used.
+ */
 export function groupMentions(inline: Inline, text: string): string {
   if (!text.includes('*') || !text.includes('@')) return text;
   const { rendering } = inline;
@@ -124,7 +133,10 @@ function userMention({ rendering }: Inline, name: string, isMarkedSilent: boolea
   return span('user-mention', isSilent || !user.isActive, user.fullName, ` data-user-id="${user.id}"`);
 }
 
-/** Finds the user of a mention. An id selects among equal names, but the user with this id must have the name. */
+/**
+ * Finds the user that a mention names. If a name and an id are given, the user with the id must have the name. Undefined if
+ * there is none.
+ */
 function findUser(directory: Directory, { name, id }: NamedUser): DirectoryUser | undefined {
   if (id === undefined) return directory.userNamed(name ?? '');
   const user = directory.userWithId(id);

@@ -3,27 +3,27 @@ import { emojiNamesIn } from './emoji-spans.ts';
 import { CHANNEL_WILDCARDS, groupMentionsIn, TOPIC_WILDCARD, userNamedIn } from './mentions.ts';
 import type { RenderOptions } from './types.ts';
 
-/** A topic that a text links to, with the name of its channel. */
+/** Name of a channel, and name of a topic in it, to which a text links. */
 export interface TopicReference {
   readonly channel: string;
-  /** "" for the empty topic. */
+  /** Name of the topic. "" for the empty topic. */
   readonly topic: string;
 }
 
 /**
- * Everything that a text may refer to, each item once and as written: what rendering may look up in a `Directory`. Some of
- * it may turn out to be code or plain text.
+ * Everything that a text may refer to, and that rendering may look up in a `Directory`. Each name occurs once, as written in
+ * the text. Some of the names may turn out to be code or plain text.
  */
 export interface References {
   readonly userNames: readonly string[];
   readonly userIds: readonly number[];
   readonly groupNames: readonly string[];
   readonly channelNames: readonly string[];
-  /** Topics whose latest message is linked. */
+  /** Topics to whose latest message the text links. */
   readonly topics: readonly TopicReference[];
-  /** Wildcard mentions of a channel or topic. */
+  /** Wildcard mentions of a channel or topic in the text. */
   readonly wildcards: readonly string[];
-  /** Names that custom emoji of the organization may have. */
+  /** Names that may be custom emoji of the organization. */
   readonly emojiNames: readonly string[];
 }
 
@@ -38,9 +38,10 @@ const NONE: References = {
 };
 
 /**
- * Returns what must be looked up before a text is rendered. Most texts refer to nothing, which is cheap to detect.
+ * Returns the names and ids that must be looked up before a text is rendered. Most texts contain none, which is cheap to
+ * detect.
  *
- * @param options The options for rendering.
+ * @param options Options with which the text will be rendered.
  */
 export function referencesIn(
   source: string,
@@ -52,14 +53,14 @@ export function referencesIn(
 }
 
 /**
- * Match every possible mention or link in a source, more than rendering finds: in a source, marks of quotes and tables can
- * precede a mention. A match can begin within another one.
+ * Match every possible mention or link in a source. They match more than rendering finds, because characters of quotes and
+ * tables can precede a mention in the source. A match can begin within another match.
  */
 const MENTION = /@_?\*\*(?=([^*\n]+)\*\*)/g;
 const LINK = /#\*\*(?=([^*\n]+)\*\*)/g;
 
 function mentionsAndLinksIn(written: string): Omit<References, 'emojiNames'> {
-  // Rendering removes a backslash before a pipe in a table.
+  // In a table, rendering removes a backslash before a pipe.
   const source = written.includes('\\|') ? `${written}\n${written.replaceAll('\\|', '|')}` : written;
   const mentions = [...source.matchAll(MENTION)].map(([, name = '']) => name);
   const isWildcard = (name: string) => CHANNEL_WILDCARDS.has(name) || name === TOPIC_WILDCARD;
@@ -69,7 +70,8 @@ function mentionsAndLinksIn(written: string): Omit<References, 'emojiNames'> {
     topic === undefined || messageId !== undefined ? [] : [{ channel, topic }],
   );
   return {
-    // A name with an id is not looked up. It is compared with the name of the user with this id.
+    // If a mention has a name and an id, the name is not looked up. Rendering compares it with the name of the user with this
+    // id.
     userNames: distinct(users.flatMap(({ name, id }) => (name === undefined || id !== undefined ? [] : [name]))),
     userIds: distinct(users.flatMap(({ id }) => id ?? [])),
     groupNames: distinct(groupMentionsIn(source, { isBlock: false }).flatMap(({ names }) => names)),

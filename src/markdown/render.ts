@@ -7,7 +7,7 @@ import { loadTex } from './math.ts';
 import type { Directory, RenderedMessage, RenderOptions } from './types.ts';
 import { OutOfTimeError, watched } from './watch.ts';
 
-/** Error for a text that cannot be rendered, or whose HTML is too long. */
+/** Error for a text whose rendering fails, or whose HTML is too long. */
 export class UnrenderableError extends Error {
   override name = 'UnrenderableError';
 
@@ -16,34 +16,37 @@ export class UnrenderableError extends Error {
   }
 }
 
-/** Length of the longest HTML of a message, in characters: 100 times the longest source. */
+/** Maximum length of the HTML of a message, in characters: 100 times the maximum length of its source. */
 const MAX_HTML_LENGTH = 1_000_000;
 
 /**
- * Time limit of a rendering, in milliseconds. Well below the 5 s after which clients time out, because the process serves
- * no other request meanwhile.
+ * Time limit of rendering, in milliseconds. It is well below the 5 s after which clients time out, because the process serves
+ * no other request while it renders.
  */
 const RENDER_MS = 1_000;
 
 /**
- * Length of the longest text that is rendered without a time limit, if it has no highlighted code. Rendering such a text is
- * linear and takes less time than the setup of a limit.
+ * Maximum length of a text without highlighted code that is rendered without a time limit. Rendering such a text takes linear
+ * time, and less time than setting up a limit.
  */
 const WATCHED_LENGTH = 2_000;
 
-/** Matches lines that begin with a letter and contain no mark of any construct. Most messages consist of such lines. */
+/**
+ * Matches the rest of a line without any character of a construct. Most messages consist of lines that begin with a letter and
+ * match.
+ */
 const HARMLESS = String.raw`[\p{L}\p{N} ,;!?'"()/-]*`;
 const PLAIN_LINE = String.raw`\p{L}${HARMLESS}(?:[.:](?=[ \n]|$)${HARMLESS})*`;
 const PLAIN = new RegExp(`^${PLAIN_LINE}(?:\\n${PLAIN_LINE})*$`, 'u');
 
 /**
- * Renders a message as HTML: blocks joined by newlines.
+ * Renders a message as HTML: block elements joined by newlines.
  *
- * The result depends only on text, directory and options, with one exception. A text that takes longer than `milliseconds`
- * is rendered without highlighting and formulas. If that takes as long, it is rendered as paragraphs of plain text. Known
- * causes of long times are limited before that, by the sizes in code.ts and math.ts: larger parts are shown plain.
+ * The result depends only on the source, directory and options, with one exception. If rendering takes longer than
+ * `milliseconds`, the text is rendered again without highlighting and formulas. If that takes too long as well, it is rendered
+ * as paragraphs of plain text. The limits in code.ts and math.ts prevent the known causes of slow rendering.
  *
- * @param source At most 10,000 code points, the length of a message.
+ * @param source At most 10,000 code points, the maximum length of a message.
  * @throws UnrenderableError if the HTML is longer than 1,000,000 characters, or the renderer fails.
  */
 export function renderMessage(source: string, directory: Directory, options: RenderOptions = {}): RenderedMessage {
@@ -54,25 +57,25 @@ export function renderMessage(source: string, directory: Directory, options: Ren
  * Renders Flavored Markdown that is not a message, such as a description. Mentions and links to channels stay text.
  *
  * @returns Block elements joined by newlines. "" for an empty source.
- * @throws UnrenderableError as `renderMessage` does.
+ * @throws UnrenderableError under the conditions of `renderMessage`.
  */
 export function renderMarkdown(source: string): string {
   return render(source, undefined, {}).html;
 }
 
-/** Whether the message describes what its sender does, and is shown after their name. */
+/** Returns whether the message begins with "/me ". Clients show such a message as an action, after the name of its sender. */
 export const isMeMessage = (source: string): boolean => source.startsWith('/me ');
 
-/** A link in a topic. Topics have no other markup. */
+/** A link in the name of a topic. Topic names have no other markup. */
 export interface TopicLink {
   readonly text: string;
   readonly url: string;
 }
 
 /**
- * Returns the website addresses in a topic, in order of position.
+ * Returns the website addresses in the name of a topic, in order of position.
  *
- * @param topic At most 60 code points.
+ * @param topic Name of the topic, at most 60 code points.
  */
 export function topicLinks(topic: string): TopicLink[] {
   return bareLinksIn(topic)
@@ -110,9 +113,10 @@ function tryInTime(milliseconds: number, attempt: () => RenderedMessage): Render
 }
 
 /**
- * Loads the modules that render code and formulas. Without time limit: a module whose loading is interrupted stays broken.
+ * Loads the modules that render code and formulas. Must not run under a time limit, because a module whose loading is
+ * interrupted cannot be used any more.
  *
- * @returns Whether the text may contain code in some language.
+ * @returns Whether the text may contain highlighted code.
  */
 function loadMachines(text: string, { defaultCodeLanguage = '' }: RenderOptions): boolean {
   const hasFence = /`{3}|~{3}/.test(text);
@@ -120,7 +124,7 @@ function loadMachines(text: string, { defaultCodeLanguage = '' }: RenderOptions)
   return hasFence && loadLanguages(text, defaultCodeLanguage);
 }
 
-/** Renders the text as paragraphs of plain text. */
+/** Renders the text as paragraphs of plain text, without any construct. */
 function plain(text: string): RenderedMessage {
   const paragraphs = text.split(/\n\s*\n/).filter((paragraph) => paragraph.trim() !== '');
   return {

@@ -1,24 +1,24 @@
 import type { Directory, RenderedMessage, RenderOptions } from './types.ts';
 
-/** Largest number of image previews. If a text has more, none is shown. */
+/** Maximum number of image previews in a text. If there are more images, none is shown. */
 const MAX_PREVIEWS = 24;
 
-/** A linked image, shown below the block with the link. */
+/** An image to which a text links. It is shown below the block with the link. */
 export interface Preview {
   readonly url: string;
-  /** Text of the link, if it differs from the address. */
+  /** Text of the link. Undefined if it is equal to the address. */
   readonly title: string | undefined;
-  /** Placeholder of the link in the inline text, if it is a bare address. */
+  /** Placeholder of the link in the text of the block. Undefined unless the link is a bare address. */
   readonly bare: string | undefined;
 }
 
-/** Input, results and used-up limits while one text is rendered. */
+/** State of the rendering of one text: its inputs, its results so far, and the work done so far. */
 export class Rendering {
   readonly directory: Directory | undefined;
   readonly options: RenderOptions;
-  /** Whether highlighting and formulas are disabled. */
+  /** Whether code is not highlighted and formulas are not rendered. */
   readonly isPlain: boolean;
-  /** Work done for code and formulas, in the units of code.ts and math.ts. */
+  /** Work done so far for code and formulas, in the units of the limits in code.ts and math.ts. */
   readonly spent = { code: 0, math: 0, mathHtml: 0 };
   readonly mentionedUserIds = new Set<number>();
   readonly mentionedGroupIds = new Set<number>();
@@ -34,19 +34,22 @@ export class Rendering {
     this.isPlain = isPlain;
   }
 
-  /** Whether the current block is in a quote: mentions are silent there, and links show no images. */
+  /** Whether the current block is in a quote. In a quote, mentions are silent and links show no images. */
   get isQuote(): boolean {
     return this.quoteDepth > 0;
   }
 
-  /** Returns whether to show the image here. Each image is shown once, at its first link. */
+  /**
+   * Returns whether to show a preview of the image for the current link. Each image is shown once, at its first link outside of
+   * a quote.
+   */
   claimPreview(url: string): boolean {
     if (!this.options.imagePreviews || this.isQuote || this.#previewed.has(url)) return false;
     this.#previewed.add(url);
     return true;
   }
 
-  /** Whether images are shown. Final only after all images of the text are known. */
+  /** Whether image previews are shown. The value is final only after the whole text was rendered. */
   get hasPreviews(): boolean {
     return this.#previewed.size > 0 && this.#previewed.size <= MAX_PREVIEWS;
   }

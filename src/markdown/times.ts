@@ -1,10 +1,10 @@
 import { escapeText } from './escape.ts';
 import type { Inline } from './inline-text.ts';
 
-/** Matches `<time:T>` with a date of at most 100 characters. */
+/** Matches `<time:T>`, in which T has at most 100 characters. */
 const TIME = /<time:([^>\n]{1,100})>/g;
 
-/** Renders `<time:T>`, a time that clients show in the zone of the reader. */
+/** Replaces `<time:T>` in a text by placeholders of times. Clients show a time in the time zone of the reader. */
 export function times(inline: Inline, text: string): string {
   if (!text.includes('<time:')) return text;
   return text.replace(TIME, (source: string, written: string) => {
@@ -24,22 +24,22 @@ const MONTH =
   /^(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)$/;
 const WEEKDAYS = 'sun mon tue wed thu fri sat'.split(' ');
 const WEEKDAY = /^(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?)(?:day)?$/;
-/** Hours ahead of UTC, by the name of the zone. */
+/** Hours by which a time zone is ahead of UTC, by the name of the zone. */
 const ZONES: ReadonlyMap<string, number> = new Map([
   ...(['utc', 'gmt', 'z'] as const).map((name) => [name, 0] as const),
   ...(['est', 'cst', 'mst', 'pst'] as const).map((name, i) => [name, -5 - i] as const),
   ...(['edt', 'cdt', 'mdt', 'pdt'] as const).map((name, i) => [name, -4 - i] as const),
 ]);
 
-/** A day as numbers: year, month, day. */
+/** A calendar day as numbers. Months count from 1. */
 type Day = readonly [year: number, month: number, day: number];
 
 /**
- * Parses a time: UNIX seconds, ISO 8601, or a day with month and year in words or numbers, such as "Jan 2, 2024 3:04 PM
- * EST" and "1/2/2024". The time of day is optional. Without a zone it is UTC. Fractions of a second are dropped.
+ * Parses a time: UNIX seconds, ISO 8601, or a day with month and year in words or numbers, such as "Jan 2, 2024 3:04 PM EST"
+ * and "1/2/2024". The time of day is optional. If no time zone is given, it is UTC. Fractions of a second are dropped.
  *
- * @returns undefined for a text in another form, and for a year without four digits. Also for a day or a time of day that
- *   does not exist, and for a wrong day of the week.
+ * @returns Undefined for a text in another form, and for a year without four digits. Also undefined for a day or a time of day
+ * that does not exist, and for a wrong day of the week.
  */
 export function parseTime(text: string): Date | undefined {
   const written = text.trim();
@@ -57,7 +57,7 @@ function parseDate(text: string): number {
   return Date.parse(`${day}T${time}${seconds}${hours}:${minutes}`);
 }
 
-/** Returns the first millisecond of a day. @returns NaN for a day that does not exist. */
+/** Returns the start of a day in UTC, in milliseconds since 1970. NaN if the day does not exist. */
 function midnightOf([year, month, day]: Day): number {
   const midnight = new Date(0);
   midnight.setUTCFullYear(year, month - 1, day);
@@ -70,7 +70,10 @@ const TOKEN =
 const TIME_OF_DAY = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?$/;
 const OFFSET = /^([+-])(\d{2}):?(\d{2})$/;
 
-/** Parses a date in words. Each part can occur once, in the orders that people write. */
+/**
+ * Parses a date in words. Returns milliseconds since 1970, or NaN if the text has another form. Each part of the date can occur
+ * once, in the orders that people write.
+ */
 function parseWords(text: string): number {
   const plain = text
     .replace(/\([^()]*\)/g, ' ')
@@ -89,7 +92,10 @@ function parseWords(text: string): number {
   return midnight + (time - zone) * 1000;
 }
 
-/** Removes the day from the tokens: "2 jan 2024", "jan 2 2024", "2024 jan 2", "1/2/2024", "2024/1/2" or "2024-01-02". */
+/**
+ * Removes the day from the tokens and returns it. Undefined if there is none. Forms: "2 jan 2024", "jan 2 2024", "2024 jan 2",
+ * "1/2/2024", "2024/1/2" and "2024-01-02".
+ */
 function takeDay(tokens: string[]): Day | undefined {
   const figures = tokens.findIndex((token) => /^\d+(?:\/\d+){2}$|^\d+-\d+-\d+$/.test(token));
   if (figures !== -1) {
@@ -101,7 +107,7 @@ function takeDay(tokens: string[]): Day | undefined {
   const month = tokens.findIndex((token) => MONTH.test(token));
   const isNumber = (at: number) => /^\d+$/.test(tokens[at] ?? '');
   if (month === -1) return undefined;
-  // The two numbers are around the month, or both after it.
+  // The two numbers are before and after the month, or both after it.
   const from = isNumber(month - 1) && isNumber(month + 1) ? month - 1 : month;
   const numbers = from === month ? [month + 1, month + 2] : [month - 1, month + 1];
   if (!numbers.every(isNumber)) return undefined;
@@ -114,9 +120,9 @@ function takeDay(tokens: string[]): Day | undefined {
 }
 
 /**
- * Removes the time of day from the tokens.
+ * Removes the time of day from the tokens and returns it.
  *
- * @returns Seconds since midnight, 0 if there is none. Undefined if the time does not exist.
+ * @returns Seconds since midnight. 0 if there is no time of day. Undefined if the time does not exist.
  */
 function takeTime(tokens: string[]): number | undefined {
   const half = tokens.findIndex((token) => token === 'am' || token === 'pm');
@@ -134,7 +140,10 @@ function takeTime(tokens: string[]): number | undefined {
   return (ofDay * 60 + minutes) * 60 + seconds;
 }
 
-/** Removes the time zone from the tokens: a name, an offset, or both ("gmt+0100"). @returns Seconds ahead of UTC. */
+/**
+ * Removes the time zone from the tokens: a name, an offset, or both ("gmt+0100"). Returns the seconds by which it is ahead of
+ * UTC, 0 if there is no zone.
+ */
 function takeZone(tokens: string[]): number {
   let seconds = 0;
   const name = tokens.findIndex((token) => ZONES.has(token));

@@ -1,4 +1,4 @@
-/** Short class names, by the highlighter's class without its prefix. */
+/** CSS classes in rendered code, by the highlighter's class without its prefix. */
 const CLASSES: Readonly<Record<string, string>> = {
   keyword: 'k',
   literal: 'kc',
@@ -38,18 +38,20 @@ const CLASSES: Readonly<Record<string, string>> = {
   doctag: 'cs',
 };
 
-/** Classes whose text is code, as it is outside of them. */
+/** Classes of the highlighter that are ignored. Their text is treated like the code around them. */
 const TRANSPARENT: ReadonlySet<string> = new Set(['params', 'subst', 'function', 'class', 'tag', 'meta-string']);
 
-/** Escaped code that no rule of the grammar matched: names, operators, punctuation, and the rest. */
+/**
+ * Splits escaped code that no rule of the grammar matched into names (`n`), operators (`o`), punctuation (`p`), and the rest.
+ */
 const LEXEMES =
   /(?<n>[\p{L}_$@][\p{L}\p{N}_$]*)|(?<o>(?:::|:=|&lt;|&gt;|&amp;|[-+*/%=!^~|?])+)|(?<p>[()[\]{};,.:]+)|&[#\w]+;|\s+|./gu;
 
 /**
- * Converts the highlighter's HTML to the short classes of the dialect, each token in one span: spans do not nest.
+ * Converts the highlighter's HTML to the CSS classes of the dialect. Each token is in one span, because spans do not nest.
  *
- * @param html Text and spans, with `& < > " '` escaped in the text.
- * @param options `isCode` for a language in which the text between tokens consists of names and operators.
+ * @param html Text and spans. In the text, `& < > " '` are escaped.
+ * @param options `isCode` is true for a language in which the text between tokens consists of names and operators.
  */
 export function tokenSpans(html: string, { isCode }: { isCode: boolean }): string {
   const open: (string | undefined)[] = [];
@@ -62,10 +64,13 @@ export function tokenSpans(html: string, { isCode }: { isCode: boolean }): strin
   return result;
 }
 
-/** Returns the kind of the content of a span: a class, "string", "number" or "comment". Undefined for code. */
+/**
+ * Returns how the content of a span is rendered: a CSS class, "string", "number" or "comment". Undefined for code without a
+ * class.
+ */
 function kindOf(scope: string, outer: string | undefined): string | undefined {
   const name = scope.replaceAll('hljs-', '');
-  // Embedded languages have no prefix.
+  // The highlighter's classes of embedded languages have no prefix.
   if (TRANSPARENT.has(name) || scope.startsWith('language-')) return undefined;
   return CLASSES[name] ?? (/^(?:string|number|comment)$/.test(name) ? name : outer);
 }

@@ -8,29 +8,30 @@ export interface DirectoryUser {
 /** A group that a text can mention. */
 export interface DirectoryGroup {
   readonly id: number;
-  /** Name as shown. For a role group, its display name. */
+  /** Name that is shown in mentions. Differs from the stored name for role groups. */
   readonly displayName: string;
   readonly isActive: boolean;
 }
 
 /**
- * Objects that a text can refer to, looked up in advance. Contains only objects that the author can see.
+ * Functions that look up the users, groups, channels, messages and custom emoji to which a text refers. They return only what
+ * the author of the text can see.
  *
- * Names are looked up as written in the text. `referencesIn` returns them in advance.
+ * Names are passed as written in the text. Only names and ids that `referencesIn` returned for the text can be looked up.
  */
 export interface Directory {
   /** URL of the organization, without a slash at the end. Links to it become relative. */
   readonly realmUrl: string;
-  /** Name shown for the empty topic. */
+  /** Name that is shown for the empty topic. */
   readonly emptyTopicName: string;
-  /** Ignores case. If several users have the name, returns one of them. */
+  /** Returns the user with a full name, ignoring case. If several users have the name, returns one of them. */
   userNamed(name: string): DirectoryUser | undefined;
   userWithId(id: number): DirectoryUser | undefined;
-  /** Ignores case. */
+  /** Returns the group with a name, ignoring case. */
   groupNamed(name: string): DirectoryGroup | undefined;
-  /** Case-sensitive. Undefined also if the author cannot read the channel. */
+  /** Returns the channel with a name, case-sensitive. Undefined also if the author cannot read the channel. */
   channelNamed(name: string): { readonly id: number; readonly name: string } | undefined;
-  /** Considers only messages that the author can read. */
+  /** Returns the id of the latest message in a topic that the author can read. */
   latestMessageId(channelId: number, topic: string): number | undefined;
   /** Returns an active custom emoji of the organization by its name. */
   customEmoji(name: string): { readonly url: string } | undefined;
@@ -38,28 +39,28 @@ export interface Directory {
 
 /** Options for rendering a text. */
 export interface RenderOptions {
-  /** Whether emoticons such as `:)` become emoji: a setting of the sender. */
+  /** Whether emoticons such as `:)` become emoji. Depends on a setting of the sender. */
   readonly translateEmoticons?: boolean;
-  /** Language of fenced code that names none. "" for none. */
+  /** Language of fenced code that names none. "" if such code has no language. */
   readonly defaultCodeLanguage?: string;
   /** Whether linked images are shown below the block that links them. */
   readonly imagePreviews?: boolean;
-  /** Time limit of rendering. @see renderMessage */
+  /** Time limit of rendering in milliseconds. @see renderMessage */
   readonly milliseconds?: number;
 }
 
-/** A text as HTML, with its effects. Silent mentions and mentions in quotes have no effect. */
+/** A text as HTML, with its mentions and properties. Silent mentions and mentions in quotes are not included. */
 export interface RenderedMessage {
   readonly html: string;
   readonly mentionedUserIds: number[];
   readonly mentionedGroupIds: number[];
-  /** Whether it mentions all members of the channel or conversation. */
+  /** Whether the text mentions all members of the channel or conversation. */
   readonly channelWildcard: boolean;
-  /** Whether it mentions all participants of the topic. */
+  /** Whether the text mentions all participants of the topic. */
   readonly topicWildcard: boolean;
   readonly hasLink: boolean;
-  /** Whether an image is shown. */
+  /** Whether image previews are shown. */
   readonly hasImage: boolean;
-  /** Whether it refers to an upload. Always false, because uploads are not supported. */
+  /** Whether the text refers to an uploaded file. Always false, because uploads are not supported. */
   readonly hasAttachment: boolean;
 }

@@ -1,14 +1,14 @@
 import { withoutEntities } from './entities.ts';
 
-/** Text of only invisible characters. U+1D159 is a note head without ink. */
+/** Matches text that has only invisible characters. U+1D159 is a note head without ink. */
 const INVISIBLE = /^[\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\s\u2800\u{1D159}]*$/u;
 
-/** Elements that are visible without any text. */
+/** Matches elements that are visible without any text. */
 const VISIBLE_TAG = /^<(?:img|video|audio|hr)\b/;
 
 const TAG_OR_TEXT = /<[^>]*>|[^<]+/g;
 
-/** Returns whether rendered HTML shows nothing: no image, no rule, and no visible character. Stops at the first of these. */
+/** Returns whether rendered HTML has nothing visible: no image, video, audio or horizontal rule, and no visible character. */
 export function showsNothing(html: string): boolean {
   for (const [piece] of html.matchAll(TAG_OR_TEXT)) {
     if (piece.startsWith('<') ? VISIBLE_TAG.test(piece) : !INVISIBLE.test(withoutEntities(piece))) return false;

@@ -1,6 +1,6 @@
 import { type Context, createContext, Script } from 'node:vm';
 
-/** The function took too long and was interrupted. */
+/** Error for a function that took too long and was interrupted. */
 export class OutOfTimeError extends Error {
   override name = 'OutOfTimeError';
 }
@@ -9,12 +9,13 @@ const script = new Script('run()');
 let context: Context | undefined;
 
 /**
- * Runs a function that cannot be stopped otherwise, such as a regular expression, and interrupts it after a time.
+ * Runs a function and interrupts it after a time. Also interrupts code that cannot be stopped otherwise, such as a regular
+ * expression.
  *
  * The setup starts a thread and takes less than a millisecond. An interrupted function runs no `finally` block, so it must not
- * leave an inconsistent state behind.
+ * leave inconsistent state behind.
  *
- * @param milliseconds A positive integer.
+ * @param milliseconds Time limit: a positive integer.
  * @throws OutOfTimeError if the time is exceeded.
  */
 export function watched<T>(milliseconds: number, run: () => T): T {

@@ -14,7 +14,7 @@ import {
 import { readRows } from '../platform/db/rows.ts';
 import { BadRequestError } from '../platform/errors.ts';
 
-/** A user for whom access to messages is checked. A `Viewer` is one. */
+/** A user whose access to messages is checked. Every `Viewer` can be used. */
 export type MessageReader = Ctx['viewer'];
 
 /** A message with its channel or conversation. */
@@ -23,17 +23,20 @@ export type PlacedMessage = Message & {
   readonly conversation: Conversation | null;
 };
 
-/** Returns the error for a message that does not exist or that the viewer cannot read. Both cases must look the same. */
+/**
+ * Returns the error for a message that does not exist or that the viewer cannot read. Clients must not be able to distinguish
+ * the two cases.
+ */
 export const invalidMessage = (): BadRequestError => new BadRequestError('Invalid message(s)');
 
-/** Whether the number can be a message id: a safe integer of at least 1. Ids are bigint columns. */
+/** Returns whether a number can be a message id: a safe integer of at least 1. The database stores ids as bigint. */
 export const isMessageId = (id: number): boolean => Number.isSafeInteger(id) && id >= 1;
 
 /**
- * Builds the SQL condition that the user received the message `m`: they sent it, were subscribed to its original channel
- * when it was sent, or are a member of the conversation. Whether they can read it now is a separate condition.
+ * Builds the SQL condition that the user received the message `m`: they sent it, were subscribed to its original channel when
+ * it was sent, or are a member of the conversation. Whether they can read it now is a separate condition.
  *
- * OFFSET 0 makes the planner look up each row by its key. Otherwise it might collect the user's rows of all organizations.
+ * OFFSET 0 makes the planner look up each row by its key. Otherwise it might read the user's rows in all organizations.
  *
  * @param userId A value, or a column of the query.
  */
@@ -49,24 +52,24 @@ export function receivedBy(userId: number | Prisma.Sql): Prisma.Sql {
     END)`;
 }
 
-/** Whether only users who received a message of the channel can read it. */
+/** Returns whether users can read only those messages of the channel that they received. */
 export const hasProtectedHistory = (channel: Pick<Channel, 'inviteOnly' | 'historyPublicToSubscribers'>): boolean =>
   channel.inviteOnly && !channel.historyPublicToSubscribers;
 
 /**
- * Returns the message if the viewer can read it.
+ * Reads a message that the viewer can read.
  *
- * @throws BadRequestError if the viewer cannot read it: the same error as for a message that does not exist.
+ * @throws BadRequestError if the message does not exist or the viewer cannot read it. Both cases give the same error.
  */
 export async function accessMessage({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>, messageId: number) {
   return accessMessageIn(app.db, viewer, messageId, app.now());
 }
 
 /**
- * Returns the message if the viewer can read it and its channel is not archived. Every change of a message begins with this
- * check.
+ * Reads a message that the viewer can read and whose channel is not archived. Every change of a message begins with this check.
  *
- * @throws BadRequestError otherwise: the same error as for a message that does not exist.
+ * @throws BadRequestError if the message does not exist, cannot be read, or is in an archived channel. All cases give the same
+ * error.
  */
 export async function accessMessageToChange(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
@@ -79,7 +82,7 @@ export async function accessMessageToChange(
   return found.message;
 }
 
-/** Does the same as `accessMessage`, also within a transaction. */
+/** Reads a message like `accessMessage`, but with a database client that can be a transaction. */
 export async function accessMessageIn(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
   viewer: MessageReader,
@@ -91,7 +94,7 @@ export async function accessMessageIn(
   return found.message;
 }
 
-/** A message with the data that read access depends on. */
+/** A message with the viewer's subscription, from which read access is decided. */
 export interface FoundMessage {
   readonly message: PlacedMessage;
   /** Whether the viewer is subscribed to the channel of the message. */
@@ -106,10 +109,10 @@ const PLACES = Prisma.sql`message m
   LEFT JOIN conversation v ON v.realm_id = m.realm_id AND v.id = m.conversation_id`;
 
 /**
- * Reads a message, whether or not the viewer can read it. Undefined if their organization has no such message. Uses one statement
- * instead of the ORM's four, because every change of a message begins with this read.
+ * Reads a message, whether or not the viewer can read it. Returns undefined if their organization has no such message. Uses one
+ * statement instead of the ORM's four, because every change of a message begins with this read.
  *
- * @param lock Clause that locks the row of the message. Absent: no lock.
+ * @param lock SQL clause that locks the row of the message. Default: no lock.
  */
 export async function findMessage(
   db: SqlClient,
@@ -134,7 +137,7 @@ const placedIn = (row: QueryRow): PlacedMessage => ({
   conversation: row['v.id'] === null ? null : rowOf<Conversation>(row, 'v', CONVERSATION_COLUMNS),
 });
 
-/** Returns those of the messages that the viewer can read, in any order. */
+/** Returns those of the given messages that the viewer can read, in any order. */
 export async function readableMessages(
   { app, viewer }: Pick<Ctx, 'app' | 'viewer'>,
   messageIds: readonly number[],
@@ -144,8 +147,8 @@ export async function readableMessages(
 }
 
 /**
- * Returns those of the messages that each reader can read, by reader id and message id. The number of statements depends
- * neither on the readers nor on the messages.
+ * Returns the messages that each reader can read, as a map by reader id of maps by message id. The number of statements depends
+ * neither on the number of readers nor on the number of messages.
  *
  * @param readers Users of one organization.
  */
@@ -184,7 +187,7 @@ export async function readableByEach(
 
 const isProtected = ({ channel }: PlacedMessage): boolean => channel !== null && hasProtectedHistory(channel);
 
-/** Returns the pairs of a reader and a message that they received, as `"<reader id> <message id>"`. */
+/** Returns which of the readers received which of the messages, as strings of the form `"<reader id> <message id>"`. */
 async function receivedOf(
   db: SqlClient,
   realmId: number,
@@ -202,7 +205,7 @@ async function receivedOf(
   return new Set(rows.map(({ reader, id }) => `${reader} ${id}`));
 }
 
-/** Whether the viewer can read a message from `findMessage`. */
+/** Returns whether the viewer can read a message that `findMessage` returned. */
 export async function mayRead(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
   viewer: MessageReader,
@@ -218,7 +221,7 @@ export async function mayRead(
   return !hasProtectedHistory(channel) || (await hasReceived(db, viewer, id));
 }
 
-/** Whether the viewer can read a message from `findMessage` and its channel is not archived. */
+/** Returns whether the viewer can read a message that `findMessage` returned, and its channel is not archived. */
 export const mayChange = async (
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
   viewer: MessageReader,
@@ -226,7 +229,7 @@ export const mayChange = async (
   now: Date,
 ): Promise<boolean> => (await mayRead(db, viewer, found, now)) && found.message.channel?.isArchived !== true;
 
-/** Whether the user received the message. */
+/** Returns whether the user received the message, as defined by `receivedBy`. False if the message does not exist. */
 export async function hasReceived(
   db: SqlClient,
   { id, realm }: Pick<MessageReader, 'id' | 'realm'>,

@@ -6,14 +6,14 @@ import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { hasProtectedHistory } from './access.ts';
 
-/** A page of messages, bounded by their ids. */
+/** Bounds, length and direction of a page of messages. */
 export interface MessagePage {
   /** Lower bound of the ids, exclusive. */
   readonly above: number;
   /** Upper bound of the ids, exclusive. */
   readonly below: number;
   readonly limit: number;
-  /** Whether the page contains the newest messages between the bounds. Otherwise it contains the oldest. */
+  /** Whether the page contains the newest messages between the bounds. If false, it contains the oldest ones. */
   readonly newestFirst: boolean;
 }
 
@@ -22,16 +22,18 @@ type Readable = Pick<Channel, 'id' | 'inviteOnly' | 'historyPublicToSubscribers'
 const MESSAGE = fieldsOf('m', MESSAGE_COLUMNS);
 
 /**
- * Builds the SQL that reads messages by the `id`s that a query returns, in no order. OFFSET 0 makes the planner look up
- * each message by its key. It cannot estimate that there are few, and would otherwise read all messages.
+ * Builds the SQL that reads messages by the `id`s that the query `ids` returns, in any order. OFFSET 0 makes the planner look
+ * up each message by its key. The planner cannot estimate that `ids` returns few rows, and would otherwise read all messages.
  */
 export const messagesByIds = (realmId: number, ids: Prisma.Sql): Prisma.Sql => Prisma.sql`
   SELECT found.* FROM (${ids}) AS wanted CROSS JOIN LATERAL (
     SELECT ${MESSAGE} FROM message m WHERE m.realm_id = ${realmId} AND m.id = wanted.id OFFSET 0) AS found`;
 
 /**
- * Reads the same page of each of the channels: the messages that the user can read, newest first. At most two queries,
- * however many channels. The caller checks that the user can read the channels.
+ * Reads the same page of several channels, with the messages that the user can read. Uses at most two queries, whatever the
+ * number of channels. The caller checks that the user can read the channels.
+ *
+ * @returns A function from a channel id to the messages of that channel, newest first.
  */
 export async function messagesInChannels(
   db: SqlClient,
@@ -57,13 +59,13 @@ export async function messagesInChannels(
 
 const idsOf = (channels: readonly Readable[]) => channels.map(({ id }) => id);
 
-/** A page of a channel in which all readers can read all messages. */
+/** Request for a page of a channel whose messages can all be read by every reader of the channel. */
 interface OpenPage {
   readonly channelId: number;
   readonly page: MessagePage;
 }
 
-/** Batches concurrent reads of the same page into one statement. */
+/** Batches concurrent reads of the same page of different channels into one statement. */
 const openPages = new GatheredReads<OpenPage, readonly Message[]>(
   async ({ db, realmId }, wanted) => {
     const [one] = wanted;
@@ -78,7 +80,11 @@ const openPages = new GatheredReads<OpenPage, readonly Message[]>(
 
 const textOf = ({ above, below, limit, newestFirst }: MessagePage) => `${above} ${below} ${limit} ${newestFirst}`;
 
-/** @param ids Query of the message `id`s in the channel `wanted.id`. */
+/**
+ * Reads a page of each channel.
+ *
+ * @param ids Query of the message `id`s in the channel `wanted.id`.
+ */
 function readPages(
   db: SqlClient,
   realmId: number,
@@ -102,8 +108,9 @@ const anyIn = (page: MessagePage): Prisma.Sql =>
   Prisma.sql`SELECT m.id FROM message m WHERE m.channel_id = wanted.id AND ${within(page)} ${first(page)}`;
 
 /**
- * Builds the query of the messages that the user received. Equivalent to `receivedBy` of access.ts, but each part has an
- * index of its own. Most of the channel may be older than the user's subscription.
+ * Builds the query of the messages in the channel `wanted.id` that the user received. It is equivalent to `receivedBy` in
+ * access.ts, but each of its three parts can use its own index. So it does not read messages that are older than the user's
+ * subscription.
  *
  * The parts are: messages sent here while the user was subscribed; the user's own messages; and messages moved here from a
  * channel to which the user was subscribed. In the last part, OFFSET 0 prevents a search of all messages of this channel.

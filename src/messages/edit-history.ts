@@ -6,15 +6,15 @@ import { shownTopic, type WireEdit } from './wire.ts';
 /** The parts of a message that an edit can change. */
 export interface EditableState {
   readonly topic: string;
-  /** Null for a direct message. */
+  /** Id of the channel. Null for a direct message. */
   readonly channelId: number | null;
-  /** Source text. */
+  /** Content as flavored Markdown. */
   readonly content: string;
-  /** HTML. */
+  /** Content as HTML. */
   readonly renderedContent: string;
 }
 
-/** An edit or move: the message before and after it, and the changes that the organization's policy shows. */
+/** An edit or move: the message before and after it, and whether the organization's policy shows each kind of change. */
 export interface HistoryStep {
   readonly editorId: number;
   readonly editedAt: Date;
@@ -25,15 +25,15 @@ export interface HistoryStep {
   readonly showsContent: boolean;
 }
 
-/** Returns the part of edit histories that users of the organization can see. */
+/** Returns which edits users of the organization can see: all, only moves, or none. */
 export const historyPolicy = (realm: Pick<Realm, 'settings'>): 'all' | 'moves' | 'none' =>
   realmSetting(realm, 'message_edit_history_visibility_policy');
 
 /**
- * Returns the edits and moves of a message that the policy shows, oldest first. If the policy shows only moves, edits of
- * the content alone are omitted.
+ * Returns the edits and moves of a message that the policy shows, oldest first. If the policy shows only moves, edits that
+ * changed only the content are omitted.
  *
- * @param edits All edits of the message, in any order. If read without HTML, the HTML of the steps is meaningless.
+ * @param edits All edits of the message, in any order. If they were read without HTML, the HTML in the result must not be used.
  */
 export function historySteps(
   message: Pick<Message, 'topic' | 'channelId' | 'content' | 'renderedContent'>,
@@ -63,13 +63,13 @@ export function historySteps(
   return steps.reverse();
 }
 
-/** Settings for showing the empty topic to a client. */
+/** Name of the empty topic, and whether the client accepts an empty topic name. */
 export interface TopicsShown {
   readonly emptyTopicName: string;
   readonly knowsEmptyTopic: boolean;
 }
 
-/** Returns the wire fields of an edit that describe a move. Empty if the message was not moved. */
+/** Returns the fields of an edit history entry that describe a move. Empty if the edit did not move the message. */
 export function toWireMove(step: HistoryStep, { emptyTopicName, knowsEmptyTopic }: TopicsShown) {
   const { before, after } = step;
   const shown = (topic: string) => shownTopic(topic, emptyTopicName, knowsEmptyTopic);
@@ -79,14 +79,17 @@ export function toWireMove(step: HistoryStep, { emptyTopicName, knowsEmptyTopic 
   };
 }
 
-/** Returns the wire fields with the previous content. Empty if the content was not changed, or is hidden by the policy. */
+/**
+ * Returns the fields of an edit history entry with the previous content. Empty if the edit did not change the content, or if
+ * the policy hides it.
+ */
 export const toWirePrevContent = ({ before, showsContent }: HistoryStep) => ({
   ...(showsContent && { prev_content: before.content, prev_rendered_content: before.renderedContent }),
 });
 
 /**
- * Builds `edit_history` of a message object, newest edit first. Null if no edit is visible. It excludes the HTML of earlier
- * versions, which can be a hundred times as long as the text. `/messages/{id}/history` includes it.
+ * Builds the field `edit_history` of a message, newest edit first. Null if there are no steps. The field excludes the HTML of
+ * earlier versions, which can be a hundred times as long as their text. `/messages/{id}/history` returns that HTML.
  */
 export function toWireHistory(steps: readonly HistoryStep[], topics: TopicsShown): WireEdit[] | null {
   if (steps.length === 0) return null;

@@ -13,12 +13,12 @@ export interface KnownMessage {
   readonly flags: UserFlags;
 }
 
-/** Event projection of a message of which the event contains only the id. */
+/** Event projection of a message, for events that contain only the id of the message. */
 export const messageReference = referenceProjection('Message');
 
 const idOf = ({ message }: { readonly message: { readonly id: number } }) => message.id;
 
-/** Fields that are known of every sent or edited message. */
+/** GraphQL fields of a message that events of sent and of edited messages both contain. */
 const told = {
   databaseId: idOf,
   type: ({ message }: MessageProjection) => (message.channel === null ? 'direct' : 'channel'),
@@ -83,7 +83,7 @@ const reactionGroup = new EventProjection<ReactionGroup>(
   },
 );
 
-/** Reaction fields, known if the event contains all reactions of the message. */
+/** GraphQL fields with the reactions to a message. Unknown if the event does not contain all reactions. */
 const reacted = {
   reactions: { facts: reaction, of: ({ reactions }: Reacted) => reactions?.all },
   reactionGroups: { facts: reactionGroup, of: ({ reactions }: Reacted) => reactions?.groups },
@@ -93,7 +93,7 @@ interface Reacted {
   readonly reactions?: KnownReactions | null | undefined;
 }
 
-/** Event projection of a message after a reaction was added or removed: all of its reactions. */
+/** Event projection of a message to which a reaction was added or from which one was removed. Contains all of its reactions. */
 export const reactedMessage = new EventProjection<KnownReacted>(
   'Message',
   { idOf: ({ id }) => id },
@@ -124,19 +124,24 @@ const edited = {
 
 const editedMessage = new EventProjection<KnownEdit>('Message', { idOf }, { ...edited, ...reacted });
 
-/** For messages with too many reactions, and for events logged by earlier versions, which did not contain reactions. */
+/**
+ * Event projection of an edited message, for events that do not contain reactions. The message has too many of them, or the
+ * event was logged by an earlier version.
+ */
 const editedWithoutReactions = new EventProjection<KnownEdit>('Message', { idOf }, edited);
 
-/** Returns the event projection of a message whose content was edited by its sender. */
+/**
+ * Returns the event projection of a message whose content its sender edited. It includes reactions if the event contains them.
+ */
 export const editProjection = ({ reactions }: Reacted): EventProjection<KnownEdit> =>
   reactions == null ? editedWithoutReactions : editedMessage;
 
-/** Snapshot of a moved message: its new location. */
+/** Snapshot of a moved message: its new location and the time of the move. */
 export interface KnownMove {
   readonly id: number;
   readonly channelId: number;
   readonly topic: string;
-  /** ISO 8601. With a precision of one second in events logged by earlier versions. */
+  /** Time of the move, in ISO 8601. Events logged by earlier versions have a precision of one second. */
   readonly at: string;
 }
 
@@ -155,23 +160,26 @@ const lastMovedAt = { lastMovedAt: ({ at }: KnownMove) => new Date(at) };
 
 const identity = { idOf: ({ id }: KnownMove) => id };
 
-/** Event projection of a moved message: its current location. */
+/** Event projection of a moved message: its new channel and topic, and the time of the move. */
 export const movedMessage = new EventProjection('Message', identity, { ...place, ...topicName, ...lastMovedAt });
 
-/** Event projection of a moved message whose topic name is unknown, because each of the moved messages keeps its own spelling. */
+/**
+ * Event projection of a moved message without its topic name. Used if the moved messages keep different spellings of the topic.
+ */
 export const messageOfSpellings = new EventProjection('Message', identity, { ...place, ...lastMovedAt });
 
 /**
- * Event projection of a message whose topic was resolved or unresolved. This does not count as a move, so the time is not set.
+ * Event projection of a message whose topic was resolved or unresolved. It has no `lastMovedAt`, because resolving does not
+ * count as a move.
  */
 export const messageOfResolved = new EventProjection('Message', identity, { ...place, ...topicName });
 
-/** Message fields that show one flag of the viewer. Other flags are only in `flags`. */
+/** Message field that shows a flag of the viewer, by flag name. Flags that are not listed are only in the field `flags`. */
 const FIELD_OF: Readonly<Record<string, string>> = { read: 'viewerHasRead', starred: 'viewerHasStarred' };
 
 const flagFacts = new Map<string, EventProjection<number>>();
 
-/** Returns the event projection of a message, by its id, after a flag of the viewer was set or removed. */
+/** Returns the event projection of a message after a flag of the viewer was set or removed. Its input is the message id. */
 export function flaggedMessage(flag: string, isSet: boolean): EventProjection<number> {
   const key = `${flag} ${isSet}`;
   let facts = flagFacts.get(key);

@@ -6,7 +6,7 @@ import { toSnapshot } from '../people/wire.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { channelRecipientId, conversationRecipientId, type MessageEventSnapshot } from './wire.ts';
 
-/** A message with all data that is the same for every reader. */
+/** A message with its sender, channel and conversation. All of this data is the same for every reader. */
 export type WholeMessage = Message & {
   readonly sender: User;
   readonly channel: Pick<Channel, 'id' | 'name'> | null;
@@ -29,7 +29,7 @@ export async function readWhole(
   return db.message.findMany({ where: { realmId, id: { in: [...ids] } }, include: WHOLE, orderBy: { id: 'asc' } });
 }
 
-/** Converts a message to the form from which responses are rendered. */
+/** Converts a message to the snapshot that events contain and from which responses are rendered. */
 export function snapshotOf(realm: Realm, message: WholeMessage): MessageEventSnapshot {
   const { id, sender, channel, conversation, topic, content, renderedContent } = message;
   return {

@@ -8,20 +8,20 @@ import { documentEvent } from '../events/wire.ts';
 import { mayMatch } from './narrow/logged-messages.ts';
 import { type MessageEventSnapshot, toWireFlags, toWireMessage, type UserFlags, wireMessage } from './wire.ts';
 
-/** A new message with all data required to render it for any recipient. */
+/** Payload of the event of a new message: all data that is needed to render the message for any recipient. */
 export interface SentPayload extends MessageEventSnapshot {
   readonly readBySender: boolean;
   /** Users other than the sender for whom the message is marked as read. */
   readonly readBy?: readonly number[] | undefined;
-  /** Whether it mentions all members of the channel or conversation. */
+  /** Whether the message mentions all members of the channel or conversation. */
   readonly channelWildcard: boolean;
   /** Users mentioned by name or through a group. */
   readonly mentioned: readonly number[];
   /** Users mentioned through @topic. */
   readonly topicMentioned: readonly number[];
-  /** Users with an alert word in it. */
+  /** Users who have an alert word that the message contains. */
   readonly alerted: readonly number[];
-  /** The queue that receives `localId`, by which its client recognizes the message that it sent. */
+  /** Id of the event queue that receives `localId`. The client of this queue recognizes its own message by `localId`. */
   readonly queueId?: string | undefined;
   readonly localId?: string | undefined;
 }
@@ -43,14 +43,14 @@ function flagsFor(payload: SentPayload, userId: number, isRecipient: boolean): U
   };
 }
 
-/** Returns the flags for event projections: for users who did not receive the message, it counts as read. */
+/** Returns the flags for event projections. For users who did not receive the message, it is also read and historical. */
 const knownFlags = (payload: SentPayload, { userId, isRecipient }: EventView): UserFlags =>
   isRecipient ? flagsFor(payload, userId, true) : { ...flagsFor(payload, userId, false), read: true, historical: true };
 
 const isLocalTo = ({ queueId, localId }: SentPayload, view: EventView) =>
   localId !== undefined && queueId === view.queueId;
 
-/** Returns the differences between viewers of one role, as bits. Called for every delivery. */
+/** Returns a number that is equal for all viewers of one role who get the same rendering. Called for every delivery. */
 function viewerClassOf(payload: SentPayload, view: EventView): number {
   const flags = knownFlags(payload, view);
   const differences = [
@@ -70,8 +70,8 @@ function viewerClassOf(payload: SentPayload, view: EventView): number {
 }
 
 /**
- * Event for all recipients of a message. The sender and users with flags of their own, such as mentions, get separate
- * renderings; all others share one. Never called to make an event: `send_messages` in the database writes them.
+ * Event for all recipients of a new message. The sender and users with their own flags, such as mentions, get separate
+ * renderings; all other users share one. Only describes the event: the SQL function `send_messages` writes the events.
  */
 export const messageSent = defineEvent('message', undefined, (payload: SentPayload): SentPayload => payload, {
   perUser: viewerClassOf,
@@ -90,7 +90,10 @@ export const messageSent = defineEvent('message', undefined, (payload: SentPaylo
   mayMatch: (narrow, userId) => narrow.flatMap(([operator, operand]) => mayMatch(operator, operand, userId) ?? []),
 });
 
-/** Whether a message matches a term. After changes, adapt `mayMatch`: it may match more messages, but never fewer. */
+/**
+ * Returns whether a message matches one term of a queue's narrow. After changes, adapt `mayMatch`: it may match more messages,
+ * but never fewer.
+ */
 function matches(payload: SentPayload, operator: string, operand: string, userId: number): boolean {
   const isText = (text: string | undefined) => text?.toLowerCase() === operand.toLowerCase();
   switch (operator) {
@@ -109,7 +112,7 @@ function matches(payload: SentPayload, operator: string, operand: string, userId
   }
 }
 
-/** Whether a message matches an operand of `is`. */
+/** Returns whether a message matches the operand of a term with the operator `is`. */
 function isMatched(payload: SentPayload, operand: string, userId: number): boolean {
   switch (operand) {
     case 'dm':

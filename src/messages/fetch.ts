@@ -20,33 +20,33 @@ export interface Match {
   readonly topic: string;
 }
 
-/** A message with the data of its reader. */
+/** A message with the reader's flags, its reactions and its edits. */
 export interface FetchedMessage {
   readonly facts: MessageEventSnapshot;
   readonly flags: UserFlags;
-  /** Oldest first. */
+  /** Reactions to the message, oldest first. */
   readonly reactions: readonly (Reaction & { readonly user: User })[];
-  /** Oldest edit first, as far as the organization's policy shows them. */
+  /** Edits of the message that the organization's policy shows, oldest first. */
   readonly edits: readonly HistoryStep[];
-  /** Null if the content was never edited. */
+  /** Time of the last edit of the content. Null if the content was never edited. */
   readonly lastEditedAt: Date | null;
-  /** Null if the message was never moved. */
+  /** Time of the last move. Null if the message was never moved. */
   readonly lastMovedAt: Date | null;
-  /** Undefined if the narrow has no search. */
+  /** Highlighted content and topic. Undefined if the narrow has no search. */
   readonly match: Match | undefined;
 }
 
-/** A page of messages, ascending by id, and its position in the narrow. */
+/** A page of messages, ascending by id. Also has the anchor, and whether the page reaches the ends of the narrow. */
 export interface FetchedPage extends Omit<Selection, 'ids'> {
   readonly messages: readonly FetchedMessage[];
 }
 
 /**
- * Reads the messages of a narrow around an anchor for the viewer. Fewer than requested if they exceed the size of a response.
- * The number of queries does not depend on the number of messages.
+ * Reads the messages of a narrow around an anchor for the viewer. Returns fewer than requested if they would exceed the size of
+ * a response. The number of queries does not depend on the number of messages.
  *
- * @throws BadNarrowError as `compileNarrow`.
- * @throws BadRequestError as `selectIds`.
+ * @throws BadNarrowError under the conditions of `compileNarrow`.
+ * @throws BadRequestError under the conditions of `selectIds`.
  */
 export async function fetchMessages(ctx: Ctx, terms: readonly NarrowTerm[], range: Range): Promise<FetchedPage> {
   const narrow = await compileNarrow(ctx, terms);
@@ -56,10 +56,10 @@ export async function fetchMessages(ctx: Ctx, terms: readonly NarrowTerm[], rang
 }
 
 /**
- * Reads messages by id for the viewer, ascending by id. Omits ids that do not exist, that the viewer cannot read, or that
- * are outside the narrow.
+ * Reads messages by id for the viewer, ascending by id. Omits ids that do not exist, that the viewer cannot read, or that are
+ * outside the narrow.
  *
- * @throws BadNarrowError as `compileNarrow`.
+ * @throws BadNarrowError under the conditions of `compileNarrow`.
  * @throws BadRequestError for more than 5000 ids, or if the messages exceed the size of a response.
  */
 export async function fetchByIds(
@@ -68,7 +68,8 @@ export async function fetchByIds(
   ids: readonly number[],
 ): Promise<FetchedMessage[]> {
   const narrow = await compileNarrow(ctx, terms);
-  // Messages can be requested by id even if the viewer did not receive them, unless the narrow depends on the viewer's own data.
+  // Messages can be requested by id even if the viewer did not receive them, unless the narrow depends on the viewer's own
+  // data.
   const readsHistory = narrow.readsHistory || terms.length === 0;
   const found = await selectAmong(ctx, { ...narrow, readsHistory }, ids);
   await requireSize(ctx.app.db, ctx.realmId, found);
@@ -78,7 +79,7 @@ export async function fetchByIds(
 /**
  * Reads one message for the viewer.
  *
- * @throws BadRequestError if the viewer cannot read it: the same error as for a message that does not exist.
+ * @throws BadRequestError if the message does not exist or the viewer cannot read it. Both cases give the same error.
  */
 export async function fetchMessage(ctx: Ctx, messageId: number): Promise<FetchedMessage> {
   await accessMessage(ctx, messageId);
@@ -88,9 +89,10 @@ export async function fetchMessage(ctx: Ctx, messageId: number): Promise<Fetched
 }
 
 /**
- * Returns those of the messages that match a narrow, by id, with search matches highlighted.
+ * Selects the messages that match a narrow among the given ids. Returns their content and topic by id, with search matches
+ * highlighted.
  *
- * @throws BadNarrowError as `compileNarrow`.
+ * @throws BadNarrowError under the conditions of `compileNarrow`.
  * @throws BadRequestError for more than 5000 ids.
  */
 export async function matchNarrow(
@@ -114,7 +116,10 @@ export async function matchNarrow(
 
 type Matched = Pick<WholeMessage, 'topic' | 'renderedContent'>;
 
-/** Returns a function that highlights the matches of a narrow's search in a message. */
+/**
+ * Returns a function that highlights the matches of a narrow's search in the given messages. Without a search, it highlights
+ * nothing.
+ */
 async function matcher(
   { app }: Ctx,
   { search }: CompiledNarrow,
@@ -128,7 +133,7 @@ async function matcher(
   });
 }
 
-/** Reads all data of messages that the viewer can read. The caller checks access. */
+/** Reads flags, reactions, edits and search highlights of messages. The caller checks that the viewer can read the messages. */
 async function assemble(
   ctx: Ctx,
   narrow: CompiledNarrow | undefined,

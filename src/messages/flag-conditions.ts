@@ -11,7 +11,7 @@ import type { UserFlags } from './wire.ts';
  */
 export const SENT_RECIPIENT = Prisma.sql`COALESCE(m.sent_channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1)`;
 
-/** Builds the SQL condition that the user has read the message `m`, provided that they received it. */
+/** Builds the SQL condition that the user has read the message `m`. Valid only if the user received the message. */
 export function isReadBy(userId: number | Prisma.Sql): Prisma.Sql {
   return Prisma.sql`COALESCE(
     (SELECT x.is_read FROM read_exception x WHERE x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id),
@@ -32,11 +32,11 @@ export function isUnreadBy(userId: number | Prisma.Sql): Prisma.Sql {
   });
 }
 
-/** SQL expressions that decide whether a message is unread, from any source. */
+/** SQL expressions from which the unread state of a message is decided. They can be columns or subqueries. */
 interface ReadFacts {
-  /** The read state set for this message alone, or null. */
+  /** Column or subquery with the read state that the user set for this message alone. Its value is null if there is none. */
   readonly isRead: Prisma.Sql;
-  /** The read mark that covers the message, or null. */
+  /** Column or subquery with the position of the read mark that covers the message. Its value is null if there is none. */
   readonly readThrough: Prisma.Sql;
   readonly received: Prisma.Sql;
 }
@@ -48,7 +48,10 @@ const unreadFrom = (
   COALESCE(NOT ${isRead}, NOT (m.sender_id = ${userId} AND m.read_by_sender) AND m.id > COALESCE(${readThrough}, 0)
     AND ${received})`;
 
-/** Facts about a message and a user, each as one bit of a number. Reading many columns would take most of the time. */
+/**
+ * Bits for properties of a message for one user. The database returns them as one number, because reading many columns takes
+ * longer.
+ */
 const BITS = {
   received: 1,
   unread: 2,
@@ -60,7 +63,7 @@ const BITS = {
   alerted: 128,
 } as const;
 
-/** Builds the SQL sum of the bits whose condition is true. */
+/** Builds the SQL sum of the bits whose conditions are true. */
 const bitsOf = (facts: Readonly<Record<keyof typeof BITS, Prisma.Sql>>): Prisma.Sql =>
   Prisma.join(
     Object.entries(BITS).map(([name, bit]) => {
@@ -71,18 +74,18 @@ const bitsOf = (facts: Readonly<Record<keyof typeof BITS, Prisma.Sql>>): Prisma.
   );
 
 interface UserFlagsRow {
-  /** Position among the requested pairs, from 1. */
+  /** Position in the list of requested messages, from 1. */
   readonly place: number;
   readonly bits: number;
 }
 
-/** A message and the user whose flags of it are requested. */
+/** A message id, and the user whose flags of that message are requested. */
 export interface OwnMessage {
   readonly userId: number;
   readonly messageId: number;
 }
 
-/** Reads the user's flags of the messages, by message id, in one query. Does not check access. */
+/** Reads the user's flags of the messages in one query, and returns them by message id. Does not check access. */
 export async function readFlags(
   db: SqlClient,
   { id, realm }: { readonly id: number; readonly realm: { readonly id: number } },
@@ -93,7 +96,10 @@ export async function readFlags(
   return new Map(own.flatMap(({ messageId }, i) => (flags[i] === undefined ? [] : [[messageId, flags[i]]])));
 }
 
-/** Reads the flags of each requested user and message, in the given order, in one query. Undefined for missing messages. */
+/**
+ * Reads flags of messages, each for one user, in one query. The result has the order of `wanted`. Its entry is undefined if the
+ * message does not exist.
+ */
 export async function readFlagsOfEach(
   db: SqlClient,
   realmId: number,
@@ -117,8 +123,8 @@ export async function readFlagsOfEach(
   });
   const userIds = wanted.map(({ userId }) => userId);
   const messageIds = wanted.map(({ messageId }) => messageId);
-  // Whether a message was received is computed once. OFFSET 0 makes the planner look up each row of the other tables by its
-  // key. Otherwise it would read the rows of all users.
+  // `received` is computed once per row. OFFSET 0 makes the planner look up each row of the other tables by its key. Otherwise
+  // it would read the rows of all users.
   const rows = await readRows<UserFlagsRow>(
     db,
     Prisma.sql`

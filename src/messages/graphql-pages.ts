@@ -18,7 +18,7 @@ import { type Anchor, readPage, selectIds } from './narrow/narrow-select.ts';
 import type { NarrowTerm } from './narrow/narrow-terms.ts';
 import { topicMessages } from './topics/topic-loaders.ts';
 
-/** Connection of messages. */
+/** GraphQL connection type for lists of messages. */
 export const MessageConnection = builder.connectionObject(
   { type: Message, name: 'MessageConnection' },
   { name: 'MessageEdge' },
@@ -55,7 +55,7 @@ export const MessageAnchor = builder.inputType('MessageAnchor', {
 });
 
 /**
- * Converts the input to an anchor.
+ * Converts the GraphQL input to an anchor of a page.
  *
  * @throws BadRequestError for a message that the viewer cannot read.
  */
@@ -66,7 +66,7 @@ export async function anchorIn(
   return place ?? date ?? Number((await accessMessage(ctx, messageId)).id);
 }
 
-/** Description of a connection's arguments in combination with `anchor`. */
+/** Text for the description of a connection: meaning of `first` and `last` if there is an `anchor`. */
 export const AROUND =
   'With `anchor`, the page has the anchor if it matches, up to `first` older messages and up to `last` newer ones. If ' +
   '`first` and `last` are absent: up to 20 of each. Such a page can be continued in both directions.';
@@ -102,16 +102,16 @@ builder.queryField('messages', (t) =>
   ),
 );
 
-/** Returns the number of messages requested on each side of an anchor. */
+/** Returns how many older and newer messages than the anchor are requested. */
 function sidesOf({ first, last }: ConnectionArguments): { readonly older: number; readonly newer: number } {
   if (first == null && last == null) return { older: DEFAULT_PAGE_SIZE, newer: DEFAULT_PAGE_SIZE };
   return { older: first == null ? 0 : pageSize({ first }), newer: last == null ? 0 : pageSize({ last }) };
 }
 
-/** Returns the number of messages requested around an anchor, including the anchor. */
+/** Returns the number of messages requested around an anchor, including the anchor itself. */
 export const sizeAround = (page: ConnectionArguments): number => sidesOf(page).older + sidesOf(page).newer + 1;
 
-/** Returns the messages of a narrow around an anchor, newest first. */
+/** Returns a connection of the messages of a narrow around an anchor, newest first. */
 export async function messagesAround(
   anchor: Anchor,
   terms: readonly NarrowTerm[],
@@ -160,16 +160,17 @@ builder.prismaObjectField(Channel, 'messages', (t) =>
   ),
 );
 
-/** Loads message ids of a channel, or of one of its topics. */
+/** Loads a page of message ids of a channel, or of one of its topics. */
 const channelIds = (ctx: GraphQLContext, channelId: number, topic: string | null | undefined, page: MessagePage) =>
   topic == null
     ? channelMessages(ctx).load({ channelId, ...page })
     : topicMessages(ctx).load({ channelId, name: topic, ...page });
 
 /**
- * Returns a page of messages. Sibling lists with the same page are loaded in the same batch.
+ * Returns a connection of the messages whose ids `load` returns. Lists of one operation that request the same page are loaded
+ * in one batch.
  *
- * @param load Returns the ids of the messages in the page, newest first.
+ * @param load Returns the ids of the messages in a page, newest first.
  */
 export async function idsPage(
   load: (page: MessagePage) => Promise<readonly number[]>,
@@ -189,7 +190,7 @@ export async function idsPage(
   return pageByIds('message', rows, { idOf: ({ id }) => id, more: ids.length > size, args });
 }
 
-/** Returns a page of the messages of a narrow, newest first. */
+/** Returns a connection of the messages of a narrow, newest first. */
 export async function messagesPage(terms: readonly NarrowTerm[], args: ConnectionArguments, ctx: GraphQLContext) {
   const me = signedIn(ctx);
   const size = pageSize(args);

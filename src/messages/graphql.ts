@@ -52,11 +52,11 @@ export const TopicLinkType = builder.objectRef<TopicLink>('TopicLink').implement
   }),
 });
 
-/** Resolves a field from the viewer's flags of the message. */
+/** Builds a resolver that computes a field from the viewer's flags of the message. */
 const byFlags = <Made>(make: (flags: UserFlags) => Made) =>
   madeByKey(ownFlags, ({ id }: Pick<MessageRow, 'id'>) => Number(id), make);
 
-/** Resolvers that have a message can return it without a check: access is checked wherever a message is loaded. */
+/** GraphQL type of a message. Its resolvers do not check access: every loader of messages has checked it already. */
 export const Message = builder.prismaNode('Message', {
   description: 'A channel message or a direct message.',
   id: { resolve: ({ id }) => id },
@@ -154,5 +154,5 @@ builder.queryField('message', (t) =>
   }),
 );
 
-/** Returns the message after a mutation. Null if the viewer can no longer read it. */
+/** Reads the message for the response to a mutation. Null if the viewer can no longer read it. */
 export const readBack = (ctx: Ctx, messageId: number) => unlessAbsent(accessMessage(ctx, messageId));

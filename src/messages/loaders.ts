@@ -14,7 +14,7 @@ import type { UserFlags } from './wire.ts';
 
 const NONE: UserFlags = {};
 
-/** Loads the viewer's flags of messages, by message id. Empty if the message was deleted meanwhile. */
+/** Loads the viewer's flags of messages, by message id. Without flags if the message was deleted meanwhile. */
 export const ownFlags = acrossRequests<number, UserFlags>(async (wanted) => {
   const [first] = wanted;
   if (first === undefined) return [];
@@ -26,7 +26,7 @@ export const ownFlags = acrossRequests<number, UserFlags>(async (wanted) => {
 
 const MESSAGE = fieldsOf('m', MESSAGE_COLUMNS);
 
-/** Loads messages by id. The caller has checked that the viewer can read them. Null if a message was deleted meanwhile. */
+/** Loads messages by id without checking access, so callers must check it first. Null if a message was deleted meanwhile. */
 export const foundMessages = forEverybody<number, Message | null>(async (db, realmId, ids) => {
   const rows = await readRows<Message>(
     db,
@@ -36,12 +36,12 @@ export const foundMessages = forEverybody<number, Message | null>(async (db, rea
   return (id) => byId.get(id) ?? null;
 });
 
-/** Returns those of the messages that still exist, in the order of `ids`. */
+/** Loads those of the messages that still exist, in the order of `ids`. The caller has checked access. */
 export async function messagesFound(ctx: GraphQLContext, ids: readonly number[]): Promise<Message[]> {
   return present(await foundMessages(ctx).loadAll(ids));
 }
 
-/** Loads messages, each for one viewer. Null if the viewer cannot read the message. */
+/** Loads each message for the viewer of its request, in the order of `wanted`. Null if the viewer cannot read the message. */
 export async function readableFor(wanted: readonly RequestedKey<number>[]): Promise<readonly (PlacedMessage | null)[]> {
   const [first] = wanted;
   if (first === undefined) return [];
@@ -50,7 +50,7 @@ export async function readableFor(wanted: readonly RequestedKey<number>[]): Prom
   return wanted.map(({ ctx, key }) => readable.get(ctx.viewer.id)?.get(key) ?? null);
 }
 
-/** Key of a page of one channel's messages. */
+/** Channel, bounds and direction of a page of messages. */
 export interface ChannelPageKey extends MessagePage {
   readonly channelId: number;
 }
@@ -58,8 +58,8 @@ export interface ChannelPageKey extends MessagePage {
 const pageOf = ({ channelId: _, ...page }: ChannelPageKey) => JSON.stringify(page);
 
 /**
- * Loads pages of channel messages, as ids, newest first. Empty for a channel that the viewer cannot read. Pages with the
- * same bounds share their queries, whose number does not grow with the channels.
+ * Loads pages of channel messages, as ids, newest first. A page is empty if the viewer cannot read the channel. Pages with the
+ * same bounds are read by the same queries, whatever the number of channels.
  */
 export const channelMessages = perOperation(
   (ctx) =>
@@ -77,7 +77,7 @@ export const channelMessages = perOperation(
           const messagesOf = await messagesInChannels(app.db, holder, wanted, page);
           for (const key of alike) {
             const messages = messagesOf(key.channelId);
-            // Later loads of these ids are answered from the cache.
+            // Stores the messages in the cache of `foundMessages`, so that loading them by id needs no query.
             for (const message of messages) foundMessages(ctx).prime(Number(message.id), message);
             found.set(
               key,

@@ -4,11 +4,11 @@ import type { Selection } from './narrow/narrow-select.ts';
 import { ENTRY_BYTES } from './stored-edits.ts';
 
 /**
- * Bytes of the texts in one response: five thousand messages of the usual length. The HTML of a message can be a hundred times
- * as long, and five thousand of those exceed the memory of the process.
+ * Largest size of the texts in one response, in bytes. Five thousand messages of the usual length fit. The HTML of a message
+ * can be a hundred times as long as usual; five thousand of such messages exceed the memory of the process.
  *
- * One message has at most a third of it: 4 MiB of versions (`TOTALS.versions_per_message_total_bytes`) and its reactions.
- * So a page always has space for the anchor and for one message on each side of it.
+ * One message uses at most a third of this size: 4 MiB of versions (`TOTALS.versions_per_message_total_bytes`) and its
+ * reactions. So a page always has space for the anchor and for one message on each side of it.
  */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 
@@ -16,8 +16,8 @@ export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 const REACTION_BYTES = 250;
 
 /**
- * Cuts a selection to the size of one response: the anchor, and the messages nearest to it, at least one on each side. If a
- * side is cut, its end counts as not found.
+ * Removes messages from a selection until it fits into one response. Keeps the anchor and the messages nearest to it, at least
+ * one on each side. If messages are removed on a side, that end of the narrow counts as not found.
  */
 export async function cutToSize(db: Tx, realmId: number, selection: Selection): Promise<Selection> {
   const { ids, anchor, foundOldest, foundNewest } = selection;
@@ -58,8 +58,8 @@ function nearest(ids: readonly number[], sizes: ReadonlyMap<number, number>, bud
 }
 
 /**
- * Reads the size of each message in a response, in bytes: its texts, its edits and moves with their texts, and its reactions.
- * The database reads the lengths without reading the texts.
+ * Reads the size of each message in a response, in bytes: its text and HTML, earlier versions of the text, and reactions. The
+ * database computes the lengths without reading the texts.
  */
 async function sizesOf(db: Tx, realmId: number, ids: readonly number[]): Promise<Map<number, number>> {
   const rows = await db.$queryRaw<{ id: bigint; bytes: number }[]>`

@@ -6,13 +6,13 @@ import { readRows } from '../platform/db/rows.ts';
 import { isGuest } from '../platform/roles.ts';
 import { hasProtectedHistory, receivedBy } from './access.ts';
 
-/** Location of a message, as SQL: columns of a query, or values known in advance. */
+/** SQL expressions for the ids of a message's channel and conversation: columns of a query, or constants. */
 export interface MessagePlace {
   readonly channelId: Prisma.Sql;
   readonly conversationId: Prisma.Sql;
 }
 
-/** Location of the message `m`. */
+/** Columns with the channel and the conversation of the message `m`. */
 export const PLACE_OF_M: MessagePlace = {
   channelId: Prisma.sql`m.channel_id`,
   conversationId: Prisma.sql`m.conversation_id`,
@@ -26,15 +26,15 @@ export interface ReadingRights {
   readonly readsChannel: Prisma.Sql;
   /** Whether the user can read the message `m`. */
   readonly mayRead: Prisma.Sql;
-  /** Whether the user received the message `m`, starred it, or marked it unread (`takenUpBy`). */
+  /** Whether the user received the message `m`, starred it, or marked it as unread. See `takenUpBy`. */
   readonly holds: Prisma.Sql;
 }
 
 type NamedChannel = Guarded & Pick<Channel, 'id' | 'historyPublicToSubscribers'> & { readonly isSubscribed: boolean };
 
 /**
- * Returns the channels that the viewer can read and that are not open to all users of their role. One query. Without a
- * subscription, the viewer must be the creator or have a permission in the column `permissions`.
+ * Reads the channels that the viewer can read, except those that all users of the viewer's role can read. One query. It selects
+ * candidates: channels to which the viewer is subscribed, that they created, or that have explicit permissions.
  */
 async function readByName({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>): Promise<NamedChannel[]> {
   const actor = await channelActor(app.db, viewer, app.now());
@@ -53,17 +53,17 @@ async function readByName({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>): Promise
   return found.filter((channel) => readsChannel(actor, channel, channel.isSubscribed));
 }
 
-/** Returns the channel if the viewer can read it, else an empty list. */
+/** Returns a list with the channel if the viewer can read it, else an empty list. */
 async function readOf({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>, channel: NamedChannel): Promise<NamedChannel[]> {
   const actor = await channelActor(app.db, viewer, app.now());
   return readsChannel(actor, channel, channel.isSubscribed) ? [channel] : [];
 }
 
 /**
- * Returns the read permissions of the viewer, in one query. Private channels are few and listed by id; all other channels
- * follow a rule.
+ * Returns the read permissions of the viewer as SQL conditions, in one query. Channels that only some users can read are few,
+ * so the conditions contain their ids.
  *
- * @param within The only channel in question, if there is just one. No query is needed then.
+ * @param within The only channel whose messages are read. If given, the channels are not read from the database.
  */
 export async function readingRights({ app, viewer }: Ctx, within?: NamedChannel): Promise<ReadingRights> {
   const { id: userId, realm, role } = viewer;
@@ -90,13 +90,13 @@ export async function readingRights({ app, viewer }: Ctx, within?: NamedChannel)
   };
 }
 
-/** Builds the query of the ids of messages that the user starred without having received them, or marked unread one by one. */
+/** Builds the query of ids of messages that the user starred without having received them, or marked as unread one by one. */
 export const takenUpBy = (realmId: number, userId: number): Prisma.Sql => Prisma.sql`
   SELECT um.message_id FROM user_message um
   WHERE um.realm_id = ${realmId} AND um.user_id = ${userId} AND um.starred AND um.historical
   UNION ALL SELECT x.message_id FROM read_exception x
   WHERE x.realm_id = ${realmId} AND x.user_id = ${userId} AND NOT x.is_read`;
 
-/** Joins conditions with AND. Without conditions: `true`. */
+/** Joins SQL conditions with AND. Returns `true` if there are none. */
 export const allOf = (conditions: readonly Prisma.Sql[]): Prisma.Sql =>
   conditions.length === 0 ? Prisma.sql`true` : Prisma.sql`(${Prisma.join([...conditions], ' AND ')})`;

@@ -69,7 +69,7 @@ const apply_markdown = json(z.boolean(), {
 }).default(true);
 const narrow = json(Narrow, { description: 'Terms of the narrow. A message must match all of them.' }).default([]);
 
-/** Returns the settings for rendering messages in a response to the viewer. */
+/** Returns the viewer and the client options for which messages in a response are rendered. */
 const shownTo = (
   { viewer }: Ctx,
   options: { applyMarkdown: boolean; clientGravatar: boolean; knowsEmptyTopic: boolean },
@@ -80,7 +80,12 @@ const shownTo = (
 
 const ANCHORS = ['newest', 'oldest', 'first_unread'] as const;
 
-/** Parses the anchor of a request. */
+/**
+ * Parses the anchor of a request.
+ *
+ * @throws BadRequestError if it is missing or malformed, or if `date` is malformed.
+ * @throws RequestVariableMissingError if the anchor is "date" and `date` is missing.
+ */
 function anchorNamed(name: string | undefined, date: string | undefined): Anchor {
   if (name === undefined) throw new BadRequestError("Missing 'anchor' argument.");
   const keyword = ANCHORS.find((anchor) => anchor === name);
@@ -178,7 +183,7 @@ export const getMessages = endpoint({
       };
     }
     const page = await fetchMessages(ctx, narrow, {
-      // Takes precedence over `anchor`: clients send a dummy value with it.
+      // `use_first_unread_anchor` takes precedence over `anchor`: clients that send it also send a dummy anchor.
       anchor: use_first_unread_anchor === true ? 'first_unread' : anchorNamed(anchor, anchor_date),
       numBefore: num_before ?? 0,
       numAfter: num_after ?? 0,

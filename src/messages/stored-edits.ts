@@ -3,32 +3,35 @@ import type { SqlClient } from '../platform/db/client.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { TOTALS } from '../platform/totals.ts';
 
-/** Size of the texts in some rows of `message_edit`, in bytes. The database reads the lengths without reading the texts. */
+/**
+ * SQL sum of the sizes of the texts and the HTML in rows of `message_edit`, in bytes. The database does not read the texts for
+ * it.
+ */
 export const SUM_OF_VERSIONS = Prisma.sql`
   COALESCE(sum(octet_length(prev_content) + octet_length(prev_rendered_content)), 0)::float8`;
 
-/** Approximate size of an edit history entry without its texts, in bytes. */
+/** Approximate size of an entry of an edit history without its texts, in bytes. */
 export const ENTRY_BYTES = 200;
 
-/** A stored edit or move of a message. */
+/** A stored edit or move of a message. `prev…` fields are values before the change, null if unchanged. */
 export interface StoredEdit {
   readonly id: bigint;
   readonly messageId: bigint;
   readonly editorId: number;
   readonly editedAt: Date;
-  /** Null if the content was not changed. */
+  /** Markdown before the edit. Null if the edit did not change the content. */
   readonly prevContent: string | null;
-  /** HTML. Null if the content was not changed, or if the HTML was not read. */
+  /** HTML before the edit. Null if the edit did not change the content, or if the HTML was not read. */
   readonly prevRenderedContent: string | null;
   readonly prevTopic: string | null;
   readonly prevChannelId: number | null;
 }
 
 /**
- * Reads the stored edits of messages, in any order. Histories older than the limits can exceed them. Of such a history, the
- * first version and the newest versions within the limits are returned.
+ * Reads the stored edits of messages, in any order. A history from before the limits existed can exceed them. Then its first
+ * version and those of its newest versions that fit into the limits are returned.
  *
- * @param readsHtml Whether to read the HTML of earlier versions, which lists of messages do not contain.
+ * @param readsHtml Whether to read the HTML of earlier versions. Lists of messages do not contain that HTML.
  */
 export function readEdits(
   db: SqlClient,
@@ -55,7 +58,7 @@ export function readEdits(
   );
 }
 
-/** Returns the largest possible size of the earlier versions that `readEdits` returns, in bytes. */
+/** Returns an upper bound of the size of the earlier versions that `readEdits` reads, in bytes. */
 export async function bytesOfEdits(db: SqlClient, realmId: number, messageIds: readonly bigint[]): Promise<number> {
   const [sum] = await readRows<{ bytes: number }>(
     db,

@@ -5,7 +5,7 @@ import { type Shown, toWireFlags, toWireMessage, type WireMessage } from './wire
 
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 
-/** Converts a fetched message to its wire format for one viewer. */
+/** Converts a message with the reader's data to its JSON form. */
 export function toWireFetched(message: FetchedMessage, shown: Shown): WireMessage {
   const { facts, flags, reactions, edits, lastEditedAt, lastMovedAt, match } = message;
   const knowsEmptyTopic = shown.options.capabilities.empty_topic_name;

@@ -9,7 +9,7 @@ import { wirePerson, wireReaction } from './reactions/wire.ts';
 /** A member of a direct conversation, as JSON. */
 export interface MemberSnapshot {
   readonly id: number;
-  /** Email address of the user in the API. */
+  /** Email address of the user, as shown in the API. */
   readonly email: string;
   readonly fullName: string;
 }
@@ -23,33 +23,33 @@ export interface MessageEventSnapshot {
   readonly realm: string;
   /** Name of the client that sent the message. */
   readonly client: string;
-  /** UNIX seconds. */
+  /** Time at which the message was sent, in UNIX seconds. */
   readonly timestamp: number;
-  /** ISO 8601, with milliseconds. Absent in events logged by earlier versions. */
+  /** Time at which the message was sent, in ISO 8601 with milliseconds. Absent in events logged by earlier versions. */
   readonly sentAt?: string | undefined;
-  /** Null for a direct message. */
+  /** Id and name of the channel. Null for a direct message. */
   readonly channel: { readonly id: number; readonly name: string } | null;
   /** Members of the conversation, ascending by id. Empty for a channel message. */
   readonly members: readonly MemberSnapshot[];
-  /** "" for a direct message, and for the empty topic. */
+  /** Name of the topic. "" for a direct message, and for the empty topic. */
   readonly topic: string;
   readonly topicLinks: readonly TopicLink[];
-  /** Source text. */
+  /** Content as flavored Markdown. */
   readonly content: string;
-  /** HTML. */
+  /** Content as HTML. */
   readonly renderedContent: string;
   /** Name shown instead of the empty topic to clients that do not support it. */
   readonly emptyTopicName: string;
 }
 
 /**
- * Returns the recipient id of a channel: twice its id. That of a conversation is twice its id plus 1. Opaque to clients;
- * the key of read marks.
+ * Returns the recipient id of a channel: twice the channel id. The recipient id of a conversation is twice its id plus 1.
+ * Clients treat recipient ids as opaque; the server uses them as keys of read marks.
  */
 export const channelRecipientId = (channelId: number): number => 2 * channelId;
 export const conversationRecipientId = (conversationId: number): number => 2 * conversationId + 1;
 
-/** The viewer and the client options for which a message is rendered. */
+/** The viewer for whom a message is rendered, and the options of their client. */
 export interface Shown {
   readonly requester: Requester;
   readonly options: Pick<RenderOptions, 'applyMarkdown' | 'clientGravatar'> & {
@@ -57,7 +57,7 @@ export interface Shown {
   };
 }
 
-/** Returns the name of a topic as shown to a client. */
+/** Returns the name of a topic as sent to a client: `emptyTopicName` for the empty topic, if the client does not accept "". */
 export function shownTopic(topic: string, emptyTopicName: string, knowsEmptyTopic: boolean): string {
   return topic === '' && !knowsEmptyTopic ? emptyTopicName : topic;
 }
@@ -76,7 +76,7 @@ export const wireEdit = z
   .meta({ id: 'MessageEdit' });
 export type WireEdit = Wire<typeof wireEdit>;
 
-/** Wire format of a message for one reader. */
+/** JSON form of a message for one reader, as in the REST API. */
 export const wireMessage = z
   .object({
     id: z.int(),
@@ -108,7 +108,7 @@ export const wireMessage = z
   .meta({ id: 'Message' });
 export type WireMessage = Wire<typeof wireMessage>;
 
-/** Fields that are specific to the reader, or set after the message was sent. */
+/** Fields of a message that depend on the reader, or that change after the message was sent. */
 type Since =
   | 'edit_history'
   | 'last_edit_timestamp'
@@ -116,10 +116,10 @@ type Since =
   | 'flags'
   | 'match_content'
   | 'match_subject';
-/** Wire format of a message as it was sent, the same for all readers. */
+/** JSON form of a message as it was sent. Identical for all readers with the same client options. */
 export type WireSent = Omit<WireMessage, Since>;
 
-/** Converts a message to its wire format, without flags and edit history. */
+/** Converts a message to its JSON form, without flags and edit history. */
 export function toWireMessage(facts: MessageEventSnapshot, { options }: Shown): WireSent {
   const { channel, sender, content, renderedContent, topic, emptyTopicName } = facts;
   const knowsEmptyTopic = options.capabilities.empty_topic_name;
@@ -151,7 +151,7 @@ const toWireMember = ({ id, email, fullName }: MemberSnapshot) => ({
   is_mirror_dummy: false,
 });
 
-/** A user's flags of a message. Absent means false. */
+/** Flags of a message for one user. An absent flag is false. */
 export interface UserFlags {
   readonly read?: boolean;
   readonly starred?: boolean;
@@ -163,7 +163,7 @@ export interface UserFlags {
   readonly historical?: boolean;
 }
 
-/** A flag of a user for a message. Excludes `wildcard_mentioned`, which older clients use for both wildcards. */
+/** Name of a flag of a message. Excludes `wildcard_mentioned`, which stands for both wildcard flags in older clients. */
 export type FlagName =
   | 'read'
   | 'starred'
@@ -176,7 +176,7 @@ export type FlagName =
 
 export const isFlag = (flag: string): flag is FlagName => flag !== 'wildcard_mentioned';
 
-/** Returns the names of the flags that are set, in wire format. */
+/** Returns the names of the flags that are set, as in the REST API. */
 export function toWireFlags(flags: UserFlags): string[] {
   const wildcard = flags.channelWildcard === true || flags.topicWildcard === true;
   const named: readonly (readonly [string, boolean | undefined])[] = [
@@ -188,7 +188,7 @@ export function toWireFlags(flags: UserFlags): string[] {
     ['topic_wildcard_mentioned', flags.topicWildcard],
     ['has_alert_word', flags.hasAlertWord],
     ['historical', flags.historical],
-    // For clients that do not distinguish the two wildcards.
+    // Older clients read this flag and do not distinguish the two wildcards.
     ['wildcard_mentioned', wildcard],
   ];
   return named.filter(([, set]) => set === true).map(([name]) => name);

@@ -62,7 +62,9 @@ const withIds = ({ app, viewer }: Ctx, ids: readonly number[]) =>
 
 nodeType('DirectConversation', withIds);
 
-/** Loads direct conversations of the viewer by id. Null if the viewer is not a member. */
+/**
+ * Loads direct conversations of the viewer by id. Null if the viewer is not a member, or if the conversation has no message.
+ */
 const ownConversations = perOperation(
   (ctx) =>
     new DataLoader<number, Conversation | null>(async (ids) => {

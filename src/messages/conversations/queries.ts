@@ -3,22 +3,22 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { inOrder, isWithin, type Keyset } from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
 
-/** A direct conversation of a user. */
+/** A direct conversation of the user whose list is read. */
 export interface Conversation {
   readonly id: number;
-  /** All members, including the user, ascending. */
+  /** Ids of all members, including the user, ascending. */
   readonly memberIds: readonly number[];
   /** Id of the last message. */
   readonly lastId: number;
 }
 
-/** Sort keys of lists of conversations. */
+/** Keys by which a list of conversations can be sorted. */
 export type ConversationField = 'lastMessage' | 'id';
 
-/** A page of conversations and its order. */
+/** Bounds and order of a page of conversations. */
 export interface ConversationPage extends Keyset {
   readonly field: ConversationField;
-  /** Restricts the page to these conversations, if given. */
+  /** Ids of the only conversations that the page can contain. Absent: no restriction. */
   readonly ids?: readonly number[] | undefined;
 }
 
@@ -34,15 +34,15 @@ const KEYS: Readonly<Record<ConversationField, Prisma.Sql>> = {
   id: Prisma.sql`v.id::bigint`,
 };
 
-/** The user whose conversations are read. */
+/** Ids of the user whose conversations are read, and of their organization. */
 export interface Participant {
   readonly realmId: number;
   readonly userId: number;
 }
 
 /**
- * Reads the conversations of a user that contain a message, in the order of the page. Each costs one index lookup, however
- * many messages it contains.
+ * Reads the conversations of a user that contain a message, in the order of the page. The cost of a conversation is one index
+ * lookup, whatever its number of messages.
  */
 export async function readConversations(
   db: SqlClient,

@@ -2,19 +2,19 @@ import { EventProjection, instantOf } from '../../api/graphql/event-projections.
 import { userReference } from '../../people/event-projections.ts';
 import type { KnownDraft } from './events.ts';
 
-/** Target of a draft, from the database or an event. */
+/** Type of a draft and the ids of its target, as in the database and in events. */
 interface Addressed {
   readonly type: string;
   readonly to: readonly number[];
 }
 
-/** Returns the channel of a draft. Null unless the draft is for a channel. */
+/** Returns the channel id of a draft. Null unless the draft is for a channel. */
 export const channelOf = ({ type, to }: Addressed): number | null => (type === 'stream' ? (to[0] ?? null) : null);
 
-/** Returns the recipients of a draft. Empty unless the draft is a direct message. */
+/** Returns the ids of the recipients of a draft. Empty unless the draft is for a direct message. */
 export const peopleOf = ({ type, to }: Addressed): number[] => (type === 'private' ? [...to] : []);
 
-/** Event projection of a draft. Excludes its channel, because the viewer may no longer see it. */
+/** Event projection of a draft. It excludes the channel, because the viewer may no longer be able to see it. */
 export const draftProjection = new EventProjection<KnownDraft>(
   'Draft',
   { idOf: ({ id }) => id },

@@ -5,9 +5,9 @@ import { documentEvent } from '../../events/wire.ts';
 import type { Draft, Realm } from '../../generated/prisma/client.ts';
 import { type DraftSnapshot, toSnapshot, wireDraft, wireOf, withShownTopic } from './wire.ts';
 
-// All of these events go to the author's clients only: drafts are private.
+// The events below are sent only to the author's clients, because drafts are private.
 
-/** Snapshot of a draft with its author, the only recipient of its events. */
+/** Snapshot of a draft, with its author. The author is the only recipient of the event. */
 export interface KnownDraft extends DraftSnapshot {
   readonly authorId: number;
 }

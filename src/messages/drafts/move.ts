@@ -6,14 +6,14 @@ import type { Tx } from '../../platform/db/client.ts';
 import { draftUpdated } from './events.ts';
 
 /**
- * Largest number of drafts moved with a topic. Each is an event, and other changes of the organization wait until all are
- * logged.
+ * Maximum number of drafts that are moved with a topic. Each of them causes an event, and other changes of the organization
+ * wait until all events are logged.
  */
 const MAX_DRAFTS = 1_000;
-/** Largest number of drafts of one author moved with a topic: those edited last. */
+/** Maximum number of one author's drafts that are moved with a topic. The drafts that were edited last are moved. */
 const MAX_OF_AUTHOR = 20;
 
-/** A topic whose messages were all moved. Names as returned by `topicNamed`. */
+/** A topic whose messages were all moved. Both names were normalized by `topicNamed`. */
 export interface DraftMove {
   readonly from: Channel;
   readonly to: Channel;
@@ -22,8 +22,8 @@ export interface DraftMove {
 }
 
 /**
- * Moves the drafts of a topic with its messages, and notifies their authors. Drafts of users who cannot read the target
- * channel are not moved.
+ * Moves the drafts for a topic to the new location of its messages, and notifies their authors. Drafts of users who cannot read
+ * the target channel are not moved.
  */
 export async function moveTopicDrafts(
   tx: Tx,

@@ -20,22 +20,25 @@ import type { DraftType } from './wire.ts';
 
 export interface NewDraft {
   readonly type: DraftType;
-  /** A channel, as a list of one id or as a key, or user ids, depending on `type`. Ignored if `type` is empty. */
+  /**
+   * Target of the draft, depending on `type`: a channel, as a list of one id or as a key, or the ids of users. Ignored if
+   * `type` is empty.
+   */
   readonly to: readonly number[] | ChannelKey;
-  /** Topic of a channel draft, cut to 60 code points. Ignored for other drafts. */
+  /** Topic of a draft for a channel, truncated to 60 code points. Ignored for other drafts. */
   readonly topic: string;
-  /** Flavored Markdown, not blank. Cut to 10,000 code points. */
+  /** Flavored Markdown that is not blank. Truncated to 10,000 code points. */
   readonly content: string;
-  /** UNIX seconds of the last edit, fractions allowed. Null or absent: now. */
+  /** Time of the last edit, in UNIX seconds. Fractions are allowed. Null or absent: now. */
   readonly timestamp?: number | null | undefined;
 }
 
-/** A larger request would always exceed the number of drafts that a user can have. */
+/** Maximum number of drafts in a request. A user cannot have more drafts. */
 const MAX_PER_REQUEST = TOTALS.drafts.max;
-/** Largest number of recipients of a draft: twice the largest number of members of a direct conversation. */
+/** Maximum number of recipients of a draft: twice the maximum number of members of a direct conversation. */
 const MAX_ADDRESSEES = 500;
 
-/** Last second of the year 9999. Date libraries disagree on later times. */
+/** Last second of the year 9999, in UNIX seconds. Date libraries disagree on later times. */
 const LAST_TIMESTAMP = 253_402_300_799;
 
 /**
@@ -51,7 +54,7 @@ export function visibleTo({ viewer }: Ctx): Prisma.DraftWhereInput {
 }
 
 /**
- * Returns one of the viewer's drafts.
+ * Reads one of the viewer's drafts.
  *
  * @throws NotFoundError if no draft has this id, or it belongs to another user.
  * @throws BadRequestError if the viewer has disabled the synchronization of drafts.
@@ -66,8 +69,8 @@ export async function accessDraft(ctx: Ctx, draftId: number): Promise<Draft> {
 const noSuchDraft = () => new NotFoundError('Draft does not exist');
 
 /**
- * Returns the viewer's drafts, oldest edit first. If the user has more drafts than the limit, because they are older than the
- * limit, only the drafts edited last are returned.
+ * Reads the viewer's drafts, oldest edit first. Users can have more drafts than the limit, from before the limit existed. Then
+ * only the drafts that were edited last are returned.
  *
  * @throws BadRequestError if the viewer has disabled the synchronization of drafts.
  */
@@ -77,12 +80,12 @@ export async function listDrafts(ctx: Ctx): Promise<Draft[]> {
 }
 
 /**
- * Saves drafts for the viewer and notifies the viewer's clients, in one event. All are saved or none.
+ * Saves drafts for the viewer, all or none, and notifies the viewer's clients with one event.
  *
- * @returns The saved drafts, in the order given.
- * @throws BadRequestError for more than 1,000 drafts, or if the viewer has disabled the synchronization of drafts. Also if
- *   a draft is blank, contains a null byte, or has a timestamp before 1970 or after 9999. Also if a draft names no or
- *   several channels, a channel that the viewer cannot read, or an unknown user.
+ * @returns The saved drafts, in the given order.
+ * @throws BadRequestError for more than 1,000 drafts, or if the viewer has disabled the synchronization of drafts.
+ * @throws BadRequestError if a draft is blank, contains a null byte, or has a timestamp before 1970 or after 9999.
+ * @throws BadRequestError if a draft names no or several channels, a channel that the viewer cannot read, or an unknown user.
  * @throws TotalReachedError if the viewer would have more than 1,000 drafts, or more than 500,000 characters in them.
  */
 export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promise<Draft[]> {
@@ -106,9 +109,9 @@ export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promi
 /**
  * Replaces one of the viewer's drafts and notifies the viewer's clients.
  *
- * @param draft The complete draft. Nothing of the old one is kept.
+ * @param draft The complete new draft. Nothing of the old draft is kept.
  * @throws NotFoundError if no draft has this id, or it belongs to another user.
- * @throws BadRequestError as `createDrafts`.
+ * @throws BadRequestError, TotalReachedError under the conditions of `createDrafts`.
  */
 export async function updateDraft(ctx: Ctx, draftId: number, draft: NewDraft): Promise<Draft> {
   await accessDraft(ctx, draftId);
@@ -142,12 +145,21 @@ export async function deleteDraft(ctx: Ctx, draftId: number): Promise<void> {
   });
 }
 
-/** Checks the total length of the viewer's drafts. The caller holds the lock of the viewer. */
+/**
+ * Checks the limit of the total length of the viewer's drafts. The caller holds the lock of the viewer.
+ *
+ * @throws TotalReachedError if the limit is exceeded.
+ */
 async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
   requireWithin('drafts_total_length', await draftsLength(tx, viewer.id));
 }
 
-/** Checks drafts and converts them to rows. `nameOf` returns the name of the draft at an index, for error messages. */
+/**
+ * Checks drafts and converts them to rows, in the given order.
+ *
+ * @param nameOf Returns the name of the draft at an index, for error messages.
+ * @throws BadRequestError if a draft is invalid.
+ */
 async function toRows(ctx: Ctx, drafts: readonly NewDraft[], nameOf: (index: number) => string) {
   const rows = drafts.map((draft, i) => toRow(ctx, draft, nameOf(i)));
   const keys = drafts.flatMap(({ to }) => (isKey(to) ? [to] : []));
@@ -189,7 +201,11 @@ function toDate(seconds: number, name: string): Date {
   return new Date(seconds * 1000);
 }
 
-/** Checks that the channels and users of all drafts exist for the viewer, with one query each. */
+/**
+ * Checks that the viewer can read the channels of all drafts and that their users exist, with one query for each kind.
+ *
+ * @throws BadRequestError if not.
+ */
 async function requireAddressees(ctx: Ctx, rows: readonly { type: DraftType; to: number[] }[]): Promise<void> {
   const named = (type: DraftType) => [...new Set(rows.flatMap((row) => (row.type === type ? row.to : [])))];
   const [channelIds, userIds] = [named('stream'), named('private')];

@@ -3,10 +3,13 @@ import type { StateGroup } from '../../api/state-group.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { toWire, withShownTopic } from './wire.ts';
 
-/** Largest number of drafts in a registration response. */
+/** Maximum number of drafts in an initial state. */
 const MAX_DRAFTS = 1000;
 
-/** Drafts of the user, newest edit first. Empty if the user has disabled the synchronization of drafts. */
+/**
+ * Initial state of event queues: drafts of the user, newest edit first. Empty if the user has disabled the synchronization of
+ * drafts.
+ */
 export const draftsState: StateGroup = {
   name: 'drafts',
   async read({ viewer, db, options }) {

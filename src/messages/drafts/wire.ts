@@ -4,7 +4,7 @@ import type { Wire } from '../../platform/wire.ts';
 import { shownTopic } from '../wire.ts';
 
 export const DRAFT_TYPES = ['', 'stream', 'private'] as const;
-/** Target of a draft: none yet, a channel, or users. */
+/** Type of a draft's target: "" for no target yet, "stream" for a channel, "private" for users. */
 export type DraftType = (typeof DRAFT_TYPES)[number];
 
 export const wireDraft = z
@@ -19,9 +19,9 @@ export const wireDraft = z
   .meta({ id: 'Draft' });
 export type WireDraft = Wire<typeof wireDraft>;
 
-/** Snapshot of a draft in an event. */
+/** Snapshot of a draft in an event, from which the event is rendered. */
 export interface DraftSnapshot extends WireDraft {
-  /** ISO 8601, with milliseconds. Absent in events logged by earlier versions. */
+  /** Time of the last edit, in ISO 8601 with milliseconds. Absent in events logged by earlier versions. */
   readonly lastEditedAt?: string;
 }
 
@@ -34,10 +34,10 @@ export const toSnapshot = (draft: Draft): DraftSnapshot => ({
   lastEditedAt: draft.lastEditedAt.toISOString(),
 });
 
-/** Returns the fields of a draft that are part of the wire format. */
+/** Returns the fields of a draft that the REST API contains. */
 export const wireOf = ({ lastEditedAt: _, ...draft }: DraftSnapshot): WireDraft => draft;
 
-/** Returns the draft for a client that may not support the empty topic. */
+/** Replaces the empty topic by its name, if the client does not accept an empty topic name. */
 export function withShownTopic(draft: WireDraft, emptyTopicName: string, knowsEmptyTopic: boolean): WireDraft {
   return draft.type === 'stream'
     ? { ...draft, topic: shownTopic(draft.topic, emptyTopicName, knowsEmptyTopic) }

@@ -5,36 +5,36 @@ import type { Tx } from '../../platform/db/client.ts';
 import { GUEST } from '../../platform/roles.ts';
 import { hasProtectedHistory, type PlacedMessage } from '../access.ts';
 
-/** Messages with the recipients of an event about them. Each recipient can read all of the messages. */
+/** Messages, and the recipients of an event about them. Each recipient can read all of these messages. */
 export interface RecipientGroup {
   readonly audience: Audience;
-  /** Ascending, at least one. */
+  /** Ids of the messages, ascending. There is at least one. */
   readonly ids: readonly number[];
 }
 
-/** Messages in one channel or in one conversation. */
+/** Messages in the same channel or in the same conversation. */
 export interface LocatedMessages extends Pick<PlacedMessage, 'channel' | 'conversation'> {
-  /** Ascending. */
+  /** Ids of the messages, ascending. */
   readonly ids: readonly number[];
 }
 
-/** Messages that move from one channel to another. */
+/** Messages of one channel that move to another channel or, if `from` and `to` are equal, to another topic. */
 export interface MovedMessages {
   readonly from: Channel;
   readonly to: Channel;
-  /** Ascending. */
+  /** Ids of the messages, ascending. */
   readonly ids: readonly number[];
 }
 
 /**
- * Returns the recipients of changes of messages. In a conversation: its participants. In a channel: its subscribers and, if it is
- * public, unsubscribed users who received, flagged or reacted to one of the messages. If the channel's history is protected,
- * subscribers receive changes only of messages that they received.
+ * Returns the recipients of changes of messages. In a conversation, they are its members. In a channel, they are its
+ * subscribers. If the channel is public, also unsubscribed users who received, flagged or reacted to one of the messages. If
+ * its history is protected, users are recipients only of changes of messages that they received.
  *
  * Subscriptions of the channel must be locked.
  *
- * @param actorId The user who makes the change. Notified even without a subscription. In a channel without protected history the
- *   caller must have checked that this user can read it.
+ * @param actorId The user who makes the change. They are a recipient even without a subscription. In a channel without
+ * protected history, the caller must have checked that they can read it.
  * @see src/events/README.md#the-log
  */
 export async function recipientsOf(
@@ -54,15 +54,16 @@ export async function recipientsOf(
   return [{ audience: either(subscribersOf(channel.id), users([...takers, ...actor])), ids }];
 }
 
-/** Recipients of a move, and users who lose access to the messages by it. */
+/** Recipients of a move (`moved`), and users who lose access to the messages by the move (`gone`). */
 export interface MoveHearings {
   readonly moved: readonly RecipientGroup[];
   readonly gone: readonly RecipientGroup[];
 }
 
 /**
- * Returns the recipients of a move to another channel: the previous recipients who can read the target channel, and the
- * subscribers of the target channel. Previous recipients who cannot read it receive the event of a deletion (`gone`).
+ * Returns the recipients of a move to another channel. They are the subscribers of the target channel, and those previous
+ * recipients who can read it. Previous recipients who cannot read the messages any more are in `gone`: they receive the event
+ * of a deletion.
  *
  * Subscriptions of both channels must be locked.
  */
@@ -87,15 +88,18 @@ export async function recipientsOfMove(
 }
 
 interface People {
-  /** Recipients of changes of the messages in the source channel. */
+  /** Users who receive changes of the messages while they are in the source channel. */
   readonly notified: ReadonlySet<number>;
-  /** Further recipients of the move, if they can read the messages in the target channel. */
+  /** Further users who receive the move, if they can read the messages in the target channel. */
   readonly others: ReadonlySet<number>;
-  /** Users in the two sets above who can read the target channel. */
+  /** Users in `notified` or `others` who can read the target channel. */
   readonly readers: ReadonlySet<number>;
 }
 
-/** Uses rules instead of lists of users where possible, because the lists can be long. */
+/**
+ * Computes the recipients of a move between channels without protected history. Describes them by rules instead of lists of
+ * users where possible, because the lists can be long.
+ */
 function openMove({ from, to, ids }: MovedMessages, { notified, others, readers }: People): MoveHearings {
   const gone = [...notified].filter((id) => !readers.has(id));
   const named = (to.inviteOnly ? [...notified, ...others] : [...others]).filter((id) => readers.has(id));
@@ -104,7 +108,10 @@ function openMove({ from, to, ids }: MovedMessages, { notified, others, readers 
   return { moved: [{ audience, ids }], gone: gone.length === 0 ? [] : [{ audience: users(gone), ids }] };
 }
 
-/** Evaluates each user separately, because access depends on the messages that a user received. */
+/**
+ * Computes the recipients of a move if a channel has protected history. Each user is examined, because access depends on the
+ * messages that a user received.
+ */
 async function guardedMove(
   tx: Tx,
   realmId: number,
@@ -128,7 +135,7 @@ async function guardedMove(
 
 const NONE: readonly number[] = [];
 
-// Fast paths: most users received either all of the messages, and share one array, or none of them.
+// The first lines of these functions avoid work: most users received all of the messages, and share one array, or none of them.
 
 function among(some: readonly number[], others: readonly number[]): readonly number[] {
   if (some === others || some.length === 0) return some;
@@ -143,7 +150,7 @@ function without(some: readonly number[], others: readonly number[]): readonly n
   return some.filter((id) => !known.has(id));
 }
 
-/** Groups users by equal lists of messages. Users with an empty list are omitted. */
+/** Groups users whose lists of messages are equal. Users with an empty list are omitted. */
 function byIds(idsOf: ReadonlyMap<number, readonly number[]>): RecipientGroup[] {
   const keys = new Map([...new Set(idsOf.values())].map((ids) => [ids, ids.join()]));
   const alike = Map.groupBy(idsOf, ([, ids]) => keys.get(ids));
@@ -160,8 +167,8 @@ async function subscriberIds(tx: Tx, channelId: number): Promise<number[]> {
 }
 
 /**
- * Returns the users who are not subscribed to the channel but received one of the messages, have a flag on it or reacted to it.
- * Guests are excluded, because they cannot read channels without a subscription.
+ * Returns the users who are not subscribed to the channel, but received one of the messages, have a flag on it or reacted to
+ * it. Guests are excluded, because they cannot read channels without a subscription.
  */
 async function takersOf(tx: Tx, realmId: number, channelId: number, ids: readonly number[]): Promise<number[]> {
   const rows = await tx.$queryRaw<{ id: number }[]>`
@@ -183,7 +190,10 @@ async function takersOf(tx: Tx, realmId: number, channelId: number, ids: readonl
   return rows.map(({ id }) => id);
 }
 
-/** The ids of messages that a user received in a channel: `began` < id <= `ended`. */
+/**
+ * Range of message ids that a user received in a channel: greater than `began` and at most `ended`. If `ended` is null, the
+ * range is open.
+ */
 interface Period {
   readonly user_id: number;
   readonly channel_id: number;
@@ -192,8 +202,9 @@ interface Period {
 }
 
 /**
- * Returns the channel messages that each user received, ascending. Equivalent to `receivedBy` of messages/access.ts, but does not
- * query every pair of user and message. A user who received all messages gets `ids` itself.
+ * Reads which of the channel messages each user received, ascending by id. Equivalent to `receivedBy` in messages/access.ts,
+ * but without comparing every user with every message. For a user who received all messages, the result is the array `ids`
+ * itself.
  */
 async function readReceipts(
   tx: Tx,
@@ -212,7 +223,8 @@ async function readReceipts(
     WHERE realm_id = ${realmId} AND channel_id = ANY(${[...sentIn.keys()]}) AND user_id = ANY(${[...userIds]})
     ORDER BY channel_id, began_event_id`;
   const periodsOf = Map.groupBy(periods, ({ user_id }) => user_id);
-  // Few users differ in the messages that they received, so each distinct list is built once.
+  // Lists of received messages, by the ranges of which they consist. Few users differ in their lists, so each list is built
+  // once.
   const made = new Map<string, readonly number[]>();
   return new Map(
     userIds.map((userId) => {
@@ -226,7 +238,7 @@ async function readReceipts(
   );
 }
 
-/** Returns the messages of a period, with a name that is unique to their range. */
+/** Returns the messages of a subscription period, and a name that is the same for all periods with these messages. */
 function stretchOf(sentIn: ReadonlyMap<number, readonly number[]>, { channel_id, began, ended }: Period) {
   const sent = sentIn.get(channel_id) ?? NONE;
   const [from, to] = [
@@ -237,9 +249,9 @@ function stretchOf(sentIn: ReadonlyMap<number, readonly number[]>, { channel_id,
 }
 
 /**
- * Returns the number of ids that are at most `id`.
+ * Returns how many of the ids are at most `id`.
  *
- * @param ids Ascending.
+ * @param ids Ids, ascending.
  */
 function countThrough(ids: readonly number[], id: number): number {
   let [low, high] = [0, ids.length];
@@ -251,7 +263,7 @@ function countThrough(ids: readonly number[], id: number): number {
   return low;
 }
 
-/** Returns the union of the lists, ascending. Returns `ids` itself if the union has the same size. */
+/** Returns the union of the lists, ascending. If it has as many ids as `ids`, returns the array `ids` itself. */
 function gather(ids: readonly number[], lists: readonly (readonly number[])[]): readonly number[] {
   const all = new Set(lists.flat());
   return all.size === ids.length ? ids : [...all].sort((a, b) => a - b);

@@ -6,22 +6,22 @@ import { type PlacedMessage, receivedBy } from '../access.ts';
 import { normalContent, type RenderedContent, renderContent } from '../sending/content.ts';
 import { membersMentioned, type Named, requireMayMention, whoIsMentioned } from '../sending/mentions.ts';
 
-/** New content of a message, with the users that it mentions or whose alert words it contains. */
+/** New content of a message, with the users whom it mentions or who have an alert word in it. */
 export interface ContentEdit {
   readonly rendered: RenderedContent;
   readonly named: Named;
-  /** Whether the new or the old content mentions or alerts any user. If not, no rows are written. */
+  /** Whether the new or the old content mentions a user or has an alert word. If not, no rows of `user_message` are written. */
   readonly flagsAnybody: boolean;
 }
 
-/** The content of a message that was emptied. */
+/** Content that is stored if an edit leaves only white space. */
 const NOTHING_LEFT = '(deleted)';
 
 /**
- * Renders new content with the permissions of the message's sender, who edits it. Null if no content is given.
+ * Renders new content with the permissions of the message's sender, who edits it. Returns null if `content` is undefined.
  *
- * @throws BadRequestError if the content has a null byte, cannot be rendered, or mentions a group that the sender may not
- *   mention.
+ * @throws BadRequestError if the content has a null byte, cannot be rendered, or mentions a group that the sender cannot
+ * mention.
  * @throws WildcardMentionNotAllowedError if the content has a wildcard mention that the sender is not permitted to use.
  */
 export async function prepareContent(
@@ -55,7 +55,7 @@ interface Flagged {
   readonly topicWildcardMentioned: boolean;
 }
 
-/** Returns the users that the stored message mentions or alerts. */
+/** Reads the users whom the stored content mentions, or who have an alert word in it. */
 function flaggedIn(tx: Tx, { realmId, id }: PlacedMessage): Promise<Flagged[]> {
   const isNamed = [{ mentioned: true }, { topicWildcardMentioned: true }, { hasAlertWord: true }];
   return tx.userMessage.findMany({
@@ -64,7 +64,7 @@ function flaggedIn(tx: Tx, { realmId, id }: PlacedMessage): Promise<Flagged[]> {
   });
 }
 
-/** Restricts the named users to those who received the message. They can differ from the users who would receive it today. */
+/** Restricts the users to those who received the message. They can differ from the users who would receive a message today. */
 async function amongReceivers(
   tx: Tx,
   { realmId, id }: PlacedMessage,
@@ -90,7 +90,9 @@ async function amongReceivers(
   };
 }
 
-/** Writes the flags of all users that the new or the old content mentions or alerts. */
+/**
+ * Writes the mention and alert flags of all users to whom the new or the old content applies. Deletes rows without any flag.
+ */
 export async function writeFlags(
   tx: Tx,
   { realmId, id }: PlacedMessage,

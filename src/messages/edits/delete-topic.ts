@@ -11,19 +11,20 @@ import { hasProtectedHistory, receivedBy } from '../access.ts';
 import { clearTopicPolicies } from '../topic-policies/service.ts';
 import { deleteMessages } from './delete.ts';
 
-/** Time budget of one request, in milliseconds. */
+/** Time after which a request stops deleting, in milliseconds. */
 const BUDGET_MS = 50_000;
-/** Messages per transaction, so that other changes in the organization wait only briefly. */
+/** Maximum number of messages per transaction. Other changes in the organization wait for it only briefly. */
 const BATCH = 100;
 
 /**
- * Deletes all messages of a topic that the viewer can read, newest first, in batches with a transaction each. With the last
- * message of the topic, all users' policies for it are deleted.
+ * Deletes all messages of a topic that the viewer can read, newest first, in batches of one transaction each. When the topic
+ * has no messages left, all users' policies for it are deleted.
  *
- * @param topicName In any spelling, at most 60 code points.
- * @returns True if all messages are deleted. False if the time budget is used up: the next call continues.
+ * @param topicName Name of the topic in any spelling, at most 60 code points.
+ * @returns True if all messages are deleted. False if the time is used up and another call must continue.
  * @throws UnauthorizedPrincipalError if the viewer is not an administrator.
- * @throws BadRequestError if the channel does not exist, is archived or cannot be read by the viewer, or if the name is too long.
+ * @throws BadRequestError if the channel does not exist, is archived or cannot be read by the viewer, or if the name is too
+ * long.
  */
 export async function deleteTopic(ctx: Ctx, channelId: number, topicName: string): Promise<boolean> {
   requireAdministrator(ctx);
@@ -37,10 +38,10 @@ export async function deleteTopic(ctx: Ctx, channelId: number, topicName: string
   });
 }
 
-/** @returns Whether no message is left to delete. */
+/** Deletes one batch of messages. Returns whether no message is left that the viewer can read. */
 async function deleteBatch(ctx: Ctx, channelId: number, topic: string): Promise<boolean> {
   const { app, viewer, realmId } = ctx;
-  // Checked again for each batch, because the viewer can lose access in the meantime.
+  // Access is checked again for each batch, because the viewer can lose it in the meantime.
   const channel = await accessChannelContent(ctx, channelId);
   if (channel.isArchived) throw invalidChannelId();
   return transact({ app, realmId }, async (tx, emit) => {

@@ -23,7 +23,7 @@ import { isPast } from './time-limits.ts';
 import { removeTraces } from './traces.ts';
 
 /**
- * Deletes a message and notifies the users who could read it. A copy is kept for the operator for 30 days.
+ * Deletes a message and notifies the users who could read it. The operator's copy is kept for 30 days.
  *
  * @throws BadRequestError if the viewer cannot read the message, or is not (or no longer) permitted to delete it.
  * @throws BadRequestError if the message is already deleted or in an archived channel.
@@ -45,7 +45,7 @@ export async function deleteMessage(ctx: Ctx, messageId: number): Promise<void> 
 
 const alreadyDeleted = () => new BadRequestError('Message already deleted');
 
-/** Returns whether the id is that of a deleted message that the viewer could otherwise read. */
+/** Returns whether the id belongs to a deleted message that the viewer could read if it still existed. */
 async function couldRead(tx: Tx, viewer: Viewer, messageId: number, now: Date): Promise<boolean> {
   const [deleted] = await tx.$queryRaw<{ channel_id: number | null; received: boolean }[]>`
     SELECT m.channel_id, ${receivedBy(viewer.id)} AS received
@@ -74,9 +74,9 @@ async function requireMayDelete(tx: Tx, viewer: Viewer, message: PlacedMessage, 
 }
 
 /**
- * Returns the reason why a user cannot delete a message that they can read. Undefined if they can.
+ * Returns the reason why a user cannot delete a message that they can read. Undefined if they can delete it.
  *
- * @param isOwn Whether the user or one of their bots sent it. Called only if the result depends on it.
+ * @param isOwn Returns whether the user or one of their bots sent the message. Called only if the result depends on it.
  */
 export async function objectionToDeleting(
   holders: Holders,
@@ -100,18 +100,18 @@ async function isOwn(tx: Tx, viewer: Viewer, { realmId, senderId }: PlacedMessag
   return (await tx.user.count({ where: { realmId, id: senderId, botOwnerId: viewer.id } })) > 0;
 }
 
-/** Context of a deletion. `deleter` is null if no user deletes the messages. */
+/** Organization, time and acting user of a deletion. `deleter` is null if no user causes it, for example for retention. */
 export interface DeletionPlace {
   readonly realm: Realm;
   readonly now: Date;
   readonly deleter: Viewer | null;
-  /** False if no copy may remain: neither the operator's copy nor content in the event log and in reminders. */
+  /** Whether the operator's copy, and the content in the event log and in reminders, are kept. Absent: true. */
   readonly keepsCopy?: boolean;
 }
 
 /**
- * Deletes messages in any channel or conversation, as part of a change. Users who could read them are notified, topic by topic.
- * The caller must check the deleter's permission and split long lists into batches with a transaction each.
+ * Deletes messages in any channel or conversation, as part of a change. Users who could read them are notified, with one event
+ * or more per topic. The caller checks the deleter's permission, and splits long lists into batches of one transaction each.
  *
  * @returns Number of messages that were deleted.
  */
@@ -143,7 +143,10 @@ async function remove(tx: Tx, emit: Emit, place: DeletionPlace, locked: readonly
 const placeOf = ({ channel, conversation, topic }: LockedToDelete) =>
   channel === null ? `conversation ${conversation?.id}` : `channel ${channel.id} ${topic}`;
 
-/** Emits the events. Must run before the rows are deleted, because the recipients are read from them. */
+/**
+ * Emits the events of a deletion within one topic or conversation. Must run before the rows are deleted, because the recipients
+ * are computed from them.
+ */
 async function tell(tx: Tx, emit: Emit, place: DeletionPlace, messages: readonly LockedToDelete[]): Promise<void> {
   const [first] = messages;
   if (first === undefined) return;

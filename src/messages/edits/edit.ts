@@ -19,33 +19,33 @@ import { publishEdit } from './publish.ts';
 import { recordEdit } from './record.ts';
 import { isTooLate } from './time-limits.ts';
 
-/** An edit of a message. Absent properties remain unchanged. */
+/** Changes of a message. Absent properties do not change. */
 export interface MessageEdit {
-  /** Flavored Markdown. Truncated to 10,000 code points; white space alone becomes "(deleted)". */
+  /** New content as flavored Markdown, truncated to 10,000 code points. White space alone becomes "(deleted)". */
   readonly content?: string | undefined;
-  /** Hexadecimal SHA-256 of the source text that the client edited. */
+  /** Hexadecimal SHA-256 of the Markdown that the client edited. If it differs from the current one, the edit is refused. */
   readonly prevContentSha256?: string | undefined;
-  /** Truncated to 60 code points. */
+  /** Name of the new topic. Truncated to 60 code points. */
   readonly topic?: string | undefined;
   readonly channelId?: number | undefined;
-  /** Other messages of the topic that are moved with the message. */
+  /** Determines which other messages of the topic are moved too. */
   readonly propagateMode: PropagateMode;
-  /** Whether a notice in the old topic says where the messages moved to. */
+  /** Whether to send a notice to the old topic that says where the messages moved. */
   readonly notifiesOldTopic: boolean;
-  /** Whether a notice in the new topic says where the messages came from. */
+  /** Whether to send a notice to the new topic that says where the messages came from. */
   readonly notifiesNewTopic: boolean;
 }
 
 /**
- * Edits the content of a message, or moves the message and others of its topic to another topic or channel. Users who can read
- * the messages are notified. Users who lose access receive the event of a deletion.
+ * Edits the content of a message, or moves the message and other messages of its topic to another topic or channel. Users who
+ * can read the messages are notified. Users who lose access to them receive the event of a deletion.
  *
  * @throws BadRequestError if the viewer cannot read the message, or is not (or no longer) permitted to edit or move it.
  * @throws BadRequestError if its channel is archived, or if the target channel or topic does not accept it.
  * @throws BadRequestError if nothing changes, or if the changes cannot be combined.
  * @throws ExpectationMismatchError if the content differs from the content that the client edited.
  * @throws MoveMessagesTimeLimitExceededError if some messages of the topic are too old to be moved.
- * @throws TopicPolicyError, WildcardMentionNotAllowedError under the same conditions as sending.
+ * @throws TopicPolicyError, WildcardMentionNotAllowedError under the same conditions as for sending.
  */
 export async function updateMessage(ctx: Ctx, messageId: number, edit: MessageEdit): Promise<void> {
   const { propagateMode: mode, channelId } = edit;
@@ -66,7 +66,7 @@ interface Change {
   readonly edit: MessageEdit;
 }
 
-/** Writes the rows, then emits the events. */
+/** Writes an edit that was checked, and then emits its events and notices. */
 async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, ...asked }: Change): Promise<void> {
   const { app, viewer } = ctx;
   const now = app.now();
@@ -81,16 +81,21 @@ async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, 
     await takePoliciesAlong(tx, emit, place, move);
   }
   publishEdit(emit, place, { message, move, content, editor: viewer, mode: edit.propagateMode });
-  // Emitted after the event of the move. On that event, clients move the draft that is being written.
+  // Drafts are moved after the event of the move was emitted: on that event, clients move the draft that the user is writing.
   if (move?.isWhole) await moveTopicDrafts(tx, emit, place, move);
-  // A different spelling of the same topic is not a move.
+  // No notices are sent if only the spelling of the topic changes.
   if (move === null || move.isSameTopic) return;
   const { notifiesOldTopic, notifiesNewTopic } = edit;
   const tells = { oldTopic: notifiesOldTopic, newTopic: notifiesNewTopic, resolution: taken === undefined };
   await sendNotices(tx, emit, { app, realm: viewer.realm }, viewer.user, move, tells);
 }
 
-/** Checks the parts of an edit that do not depend on the target. The order of the checks is that of the API specification. */
+/**
+ * Checks the parts of an edit that do not depend on the target. The checks have the order of the API specification. Returns the
+ * edit without values that equal the current ones.
+ *
+ * @throws BadRequestError, ExpectationMismatchError if a check fails.
+ */
 function examine(viewer: Viewer, message: PlacedMessage, edit: MessageEdit, now: Date): RequestedEdit {
   if (edit.content !== undefined) requireMayEditContent(viewer, message, now);
   const named = edit.topic === undefined ? undefined : topicNamed(viewer.realm, edit.topic.trim());
@@ -116,7 +121,7 @@ function requireMayEditContent(viewer: Viewer, message: PlacedMessage, now: Date
   if (objection !== undefined) throw new BadRequestError(objection);
 }
 
-/** Returns the reason why a user cannot edit the content of a message that they can read. Undefined if they can. */
+/** Returns the reason why a user cannot edit the content of a message that they can read. Undefined if they can edit it. */
 export function objectionToEditing(
   { realm, id }: Pick<Viewer, 'realm' | 'id'>,
   { senderId, sentAt }: Pick<PlacedMessage, 'senderId' | 'sentAt'>,
@@ -137,7 +142,12 @@ function requireSomething({ channelId: standsIn }: PlacedMessage, { content, top
   if (topic !== undefined) throw new BadRequestError('Direct messages cannot have topics.');
 }
 
-/** @param before The current topic. A topic that is only marked as resolved or unresolved keeps its name. */
+/**
+ * Checks the name of the target topic.
+ *
+ * @param before Name of the current topic. A change of only the prefix of resolved topics is always readable.
+ * @throws BadRequestError if the name is not allowed.
+ */
 function requireTopicName({ realm }: Viewer, name: string, before: string): void {
   if (name === RESOLVED_PREFIX.trim() || name === RESOLVED_PREFIX + emptyTopicName(realm)) {
     throw new BadRequestError('General chat cannot be marked as resolved');

@@ -1,14 +1,14 @@
 import { defineError } from '../../platform/errors.ts';
 
-/** The part of a topic that the viewer can move. */
+/** Numbers of messages of a topic that the viewer can and cannot move. */
 interface Movable {
-  /** Id of the oldest message that can be moved. All later messages can be moved as well. */
+  /** Id of the oldest message that the viewer can move. They can move all later messages as well. */
   readonly firstAllowedId: number;
   readonly total: number;
   readonly allowed: number;
 }
 
-/** Some messages of the topic are too old for the viewer to move. */
+/** Error for a move of a topic of which some messages are too old for the viewer to move. */
 export class MoveMessagesTimeLimitExceededError extends defineError(
   'MOVE_MESSAGES_TIME_LIMIT_EXCEEDED',
   ({ firstAllowedId, total, allowed }: Movable) => ({

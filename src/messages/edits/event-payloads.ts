@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { documentEvent } from '../../events/wire.ts';
 import { messagesDeleted, messageUpdated, PROPAGATE_MODES } from './events.ts';
 
-// Payloads and recipients of the events for changed and deleted messages.
+// Documents the payloads and recipients of the events for changed and deleted messages.
 
 documentEvent(messageUpdated, 'users who can read the messages after the change', {
   user_id: z.int().describe('User who made the change.'),

@@ -5,61 +5,65 @@ import { classOfReactor, type EventEmoji, type KnownReactions, reactionsSeenBy }
 import { type MessageEventSnapshot, shownTopic, toWireFlags, type UserFlags } from '../wire.ts';
 import { flagsOf, type RecipientFlags } from './recipient-flags.ts';
 
-/** Extent of a move: one message, that message and the later ones of its topic, or all of them. */
+/** Extent of a move: one message, this message and the later ones of its topic, or all messages of the topic. */
 export const PROPAGATE_MODES = ['change_one', 'change_later', 'change_all'] as const;
 export type PropagateMode = (typeof PROPAGATE_MODES)[number];
 
-/** The part of a changed message that is equal for all users who can read it: `MessageEventSnapshot`, and the times of the changes. */
+/**
+ * Data of an edited message that is the same for all users who can read it: a `MessageEventSnapshot` without content, and the
+ * times of the changes.
+ */
 export type EditedSnapshot = Omit<MessageEventSnapshot, 'content' | 'renderedContent' | 'members'> & {
-  /** ISO 8601, to the millisecond. */
+  /** Time of the last edit of the content, in ISO 8601 with milliseconds. */
   readonly lastEditedAt: string;
-  /** ISO 8601, to the millisecond. Null if the message was never moved. */
+  /** Time of the last move, in ISO 8601 with milliseconds. Null if the message was never moved. */
   readonly lastMovedAt: string | null;
 };
 
 /**
- * Longest HTML of the previous version in an edit's event, in characters. HTML can be a hundred times as long as the text: with
- * both versions, an edit would be twice as long as a message in the log and in each queue. The edit history has longer ones.
+ * Maximum length of the previous HTML in the event of an edit, in characters. Longer HTML is omitted, but the edit history has
+ * it. HTML can be a hundred times as long as its text. With both versions, the event would be twice as long as the event of a
+ * new message.
  */
 export const MAX_ORIG_HTML = 65_536;
 
-/** An edit or move of messages, for users who can read all of them. */
+/** Payload of the event of an edit or move of messages. All recipients can read all of the messages. */
 export interface UpdatedPayload {
   readonly editorId: number;
-  /** UNIX seconds. */
+  /** Time of the change, in UNIX seconds. */
   readonly timestamp: number;
-  /** ISO 8601, to the millisecond. Absent in events logged by previous versions. */
+  /** Time of the change, in ISO 8601 with milliseconds. Absent in events logged by previous versions. */
   readonly at?: string | undefined;
-  /** The requested message. If the recipients cannot read it, the last of `ids`. */
+  /** Id of the message that the editor selected. If the recipients cannot read that message, the last of `ids`. */
   readonly id: number;
-  /** The moved messages, ascending, or the one that was edited. */
+  /** Ids of the moved messages, ascending, or id of the edited message. */
   readonly ids: readonly number[];
-  /** The channel before the change. Null for a direct message. */
+  /** Id and name of the channel before the change. Null for a direct message. */
   readonly channel: { readonly id: number; readonly name: string } | null;
-  /** Null if nothing moved. */
+  /** Details of the move. Null if no message was moved. */
   readonly move: {
     readonly propagateMode: PropagateMode;
     readonly origTopic: string;
-    /** Null if the topic is unchanged. */
+    /** Name of the new topic. Null if the topic does not change. */
     readonly topic: string | null;
     readonly topicLinks: readonly TopicLink[];
-    /** Null if the channel is unchanged. */
+    /** Id of the new channel. Null if the channel does not change. */
     readonly channelId: number | null;
-    /** Whether all messages spell their topic alike after the move. Absent in events logged by previous versions. */
+    /** Whether all moved messages spell their topic alike after the move. Absent in events logged by previous versions. */
     readonly isOneSpelling?: boolean | undefined;
   } | null;
-  /** Content of the message `id` before and after the edit. Null if the content is unchanged. */
+  /** Content of the message `id` before and after the edit. Null if the content does not change. */
   readonly content: {
     readonly origSource: string;
-    /** Absent if it is longer than `MAX_ORIG_HTML`. */
+    /** Previous HTML. Absent if it is longer than `MAX_ORIG_HTML`. */
     readonly origHtml?: string | undefined;
     readonly source: string;
     readonly html: string;
     readonly isMeMessage: boolean;
   } | null;
-  /** Flags of the message `id`. */
+  /** Flags of the message `id` for all recipients. */
   readonly flags: RecipientFlags;
-  /** The message `id` in its current state. Absent if the change does not contain all of it. */
+  /** The message `id` after the change. Absent if the change does not contain all data of the message. */
   readonly message?: EditedSnapshot | undefined;
   /** Reactions to the message `id`. Absent if there are too many, and in events logged by previous versions. */
   readonly reactions?: readonly EventEmoji[] | undefined;
@@ -67,13 +71,14 @@ export interface UpdatedPayload {
   readonly emptyTopicName: string;
 }
 
-/** Sent to users who can read the messages after the change. */
+/** Event of an edit or move, for users who can read the messages after the change. */
 export const messageUpdated = defineEvent(
   'update_message',
   undefined,
   (payload: UpdatedPayload): UpdatedPayload => payload,
   {
-    // Editors see their own address even if it is hidden from other users.
+    // The rendering also depends on whether the recipient is the editor: users see their own address even if other users do
+    // not.
     perUser: ({ flags, editorId, reactions = [] }, { userId }) =>
       `${toWireFlags(flagsOf(flags, userId)).join()} ${editorId === userId} ${classOfReactor(reactions, userId)}`,
     render: renderUpdate,
@@ -85,7 +90,7 @@ export const messageUpdated = defineEvent(
   },
 );
 
-/** A change with the flags and reactions of one recipient. */
+/** The payload of an edit or move, with the flags and reactions that one recipient sees. */
 export interface KnownUpdate extends Omit<UpdatedPayload, 'flags' | 'reactions'> {
   readonly flags: UserFlags;
   readonly reactions?: KnownReactions | undefined;
@@ -119,16 +124,16 @@ function renderUpdate(payload: UpdatedPayload, { userId, options }: EventView): 
   };
 }
 
-/** Messages of one topic or conversation that were deleted or became unreadable. */
+/** Payload of the event of deleted messages: ids in one topic or conversation. */
 export interface DeletedPayload {
-  /** Ascending. */
+  /** Ids of the messages, ascending. */
   readonly ids: readonly number[];
-  /** The location of the messages. Null for direct messages. */
+  /** Channel and topic of the messages. Null for direct messages. */
   readonly place: { readonly channelId: number; readonly topic: string } | null;
   readonly emptyTopicName: string;
 }
 
-/** Sent to users who could read the messages. They were deleted, or the recipients lost access to them. */
+/** Event for users who could read the messages. The messages were deleted, or the recipients lost access to them. */
 export const messagesDeleted = defineEvent(
   'delete_message',
   undefined,

@@ -23,12 +23,15 @@ type UpdateSource = EventSource<unknown, KnownUpdate>;
 
 const isEditKnown = ({ message, content }: KnownUpdate): boolean => message !== undefined && content !== null;
 
-/** Returns the projection of the messages that the event is about. */
+/** Returns the event projection of the message that the event is about. */
 function factsOfUpdated({ facts }: UpdateSource): EventProjection {
   return isEditKnown(facts) ? editProjection(facts) : factsOfMoved(facts);
 }
 
-/** Returns the projection of a moved message: its location. If nothing moved: only its id. */
+/**
+ * Returns the event projection of a moved message, with its new location. If no message was moved, the projection has only the
+ * id.
+ */
 function factsOfMoved({ move }: KnownUpdate): EventProjection {
   if (move === null) return messageReference;
   if (move.topic === null) return move.isOneSpelling === true ? movedMessage : messageOfSpellings;
@@ -36,19 +39,25 @@ function factsOfMoved({ move }: KnownUpdate): EventProjection {
   return isResolution ? messageOfResolved : movedMessage;
 }
 
-/** Returns the projection of each message in the event's list. After a move, all of them have the same one. */
+/** Returns the event projection of the messages in the event's list. It is the same for all messages of a move. */
 const factsOfEach = (source: UpdateSource): EventProjection =>
   source.facts.move === null ? factsOfUpdated(source) : factsOfMoved(source.facts);
 
-/** Recipients can read the messages in the target channel but may not see the source channel. */
+/**
+ * Returns the event projection of the previous channel. Recipients can read the messages in the target channel, but some may
+ * not be able to see the source channel.
+ */
 const factsOfOrigChannel = ({ facts: { move } }: UpdateSource) =>
   move === null || move.channelId === null ? namedChannel : channelToBeSeen;
 
-/** Returns one of the messages in the form that the projection of `factsOfUpdated` reads. */
+/** Returns a message of the event in the form that the projection from `factsOfUpdated` reads. */
 const updated = (facts: KnownUpdate, id: number): KnownEdit | KnownMove | number =>
   isEditKnown(facts) ? (facts as KnownEdit) : moved(facts, id);
 
-/** Returns one of the messages in the form that the projection of `factsOfMoved` reads. If nothing moved: its id. */
+/**
+ * Returns a message of the event in the form that the projection from `factsOfMoved` reads. If no message was moved, this is
+ * the id.
+ */
 function moved(facts: KnownUpdate, id: number): KnownMove | number {
   const { move, channel } = facts;
   if (move === null) return id;

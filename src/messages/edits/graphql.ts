@@ -128,8 +128,8 @@ builder.prismaObjectField(Message, 'editHistory', (t) =>
 );
 
 /**
- * Returns a message's channel, and whether the message can be changed: it is a direct message, or the channel is visible and not
- * archived.
+ * Returns a message's channel, and whether the message can be changed. It can if it is a direct message, or if the channel is
+ * visible to the viewer and not archived.
  */
 async function changeableChannel(ctx: GraphQLContext, { channelId }: { readonly channelId: number | null }) {
   const channel = await nodeOf(ctx, 'Channel', channelId);
@@ -195,7 +195,7 @@ mutation('editMessage', {
         'SHA-256 of the content that the client edited, in hexadecimal. If the content has changed, the edit is refused.',
     }),
   }),
-  // Not named `message`, because all errors in the same union have a field of that name.
+  // The field is not named `message`, because all errors in the same union have a field of that name.
   payload: () => ({
     editedMessage: {
       type: Message,

@@ -5,19 +5,19 @@ import { accessMessage } from '../access.ts';
 import { type EditableState, type HistoryStep, historyPolicy, historySteps } from '../edit-history.ts';
 import { readEdits } from '../stored-edits.ts';
 
-/** A message as it was sent, or as it was after an edit. */
+/** State of a message when it was sent or after an edit. */
 export interface Snapshot {
   readonly at: Date;
-  /** The sender, or the user who made the edit. */
+  /** Id of the sender, or of the user who made the edit. */
   readonly userId: number;
   readonly state: EditableState;
-  /** The change made by the edit. Null for the message as it was sent. */
+  /** Change that the edit made. Null for the state in which the message was sent. */
   readonly step: HistoryStep | null;
 }
 
 /**
- * Returns the states of a message from its sending to its current version, oldest first. All stored versions are included:
- * `recordEdit` limits their number.
+ * Reads the states of a message from its sending to its current version, oldest first. Includes all stored edits, except of old
+ * histories that exceed the limits of `readEdits`.
  *
  * @throws BadRequestError if the organization does not show edit histories, or if the viewer cannot read the message.
  */
@@ -31,7 +31,8 @@ export async function readHistory(ctx: Ctx, messageId: number): Promise<Snapshot
 }
 
 /**
- * Returns the message as it was sent and after each step. If the policy shows only moves, all snapshots have the current content.
+ * Returns the states of a message when it was sent and after each step. If the policy shows only moves, all states have the
+ * current content.
  */
 export function toSnapshots(
   message: Pick<Message, 'sentAt' | 'senderId' | 'topic' | 'channelId' | 'content' | 'renderedContent'>,

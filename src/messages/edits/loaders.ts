@@ -9,16 +9,24 @@ import { bytesOfEdits, readEdits, type StoredEdit } from '../stored-edits.ts';
 import type { Snapshot } from './history.ts';
 
 /**
- * Maximum number of bytes of text and HTML that are read for one response: the longest history of one message. Each text can be
- * requested four times, which is as much as a page of messages can have.
+ * Maximum number of bytes of text and HTML of edits that are read for one response. The longest history of one message fits. A
+ * client can request each text four times, which is as much as a page of messages can have.
  */
 const MAX_BYTES = TOTALS.versions_per_message_total_bytes.max;
-/** Maximum number of bytes of snapshots in one response. Includes moves, which repeat the content. */
+/**
+ * Maximum number of bytes of snapshots in one response. The content of a message counts for each of its snapshots, including
+ * moves.
+ */
 const MAX_SNAPSHOT_BYTES = 2 * MAX_BYTES;
 
 const tooLong = () => new BadRequestError('The edit histories are too large for one reply. Request fewer.');
 
-/** Loads all stored edits and moves of messages by id, in any order. Fails if several histories together are too long. */
+/**
+ * Loads the stored edits and moves of messages by message id, in any order. Of old histories that exceed the limits of
+ * `readEdits`, some are omitted.
+ *
+ * @throws BadRequestError if the histories of several messages together exceed `MAX_BYTES`.
+ */
 export const editsOf = perOperation(
   (ctx) =>
     new DataLoader<bigint, readonly StoredEdit[], string>(
@@ -33,11 +41,11 @@ export const editsOf = perOperation(
     ),
 );
 
-/** The remaining bytes of snapshots for the operation. */
+/** Counter of the bytes of snapshots that the operation can still return. */
 export const snapshotBudget = perOperation(() => {
   let left = MAX_SNAPSHOT_BYTES;
   return {
-    /** @throws BadRequestError if the operation returns more than a response can contain. */
+    /** @throws BadRequestError if the snapshots of the operation exceed the size of a response. */
     take(snapshots: readonly Snapshot[]): void {
       for (const { state } of snapshots)
         left -= Buffer.byteLength(state.content) + Buffer.byteLength(state.renderedContent);
@@ -46,5 +54,5 @@ export const snapshotBudget = perOperation(() => {
   };
 });
 
-/** The comparisons of versions in an operation. They share one budget and yield to the event loop. */
+/** Work of comparing versions in an operation. All comparisons share one time limit and yield to the event loop. */
 export const comparisons = perOperation(() => ({ work: new LongWork(), budget: sharedBudget() }));

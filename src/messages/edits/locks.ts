@@ -15,33 +15,38 @@ import {
 } from '../access.ts';
 import type { PropagateMode } from './events.ts';
 
-// Lock order: messages after channels (channels/locks.ts), ascending by id, and before the rows that reference them.
+// Order of locks: channels first (channels/locks.ts), then messages in ascending order of ids, then rows that reference
+// messages.
 
-/** The extent of a change. */
+/** Extent of a change: which messages it includes, and the channel to which they move. */
 export interface Reach {
-  /** The other messages of the topic that are included. */
+  /** Determines which other messages of the topic the change includes. */
   readonly mode: PropagateMode;
-  /** The target channel. */
+  /** Id of the target channel. Absent if the channel does not change. */
   readonly channelId?: number | undefined;
 }
 
-/** Locked messages. Their channel, the target channel and the subscriptions of both are locked as well. */
+/**
+ * Messages that are locked for a change. Their channel, the target channel, and the subscriptions of both channels are locked
+ * as well.
+ */
 export interface Locked {
-  /** The viewer, read again once the locks are held: since signing in they may have been deactivated or demoted. */
+  /** The viewer, read again under the locks, because they may have been deactivated or demoted since they signed in. */
   readonly viewer: Viewer;
-  /** The requested message in its current state. */
+  /** The message that the viewer selected, in its current state. */
   readonly message: PlacedMessage;
-  /** All messages that the change includes and the viewer can read, with the requested one, ascending. */
+  /** Ids of all messages that the change includes and the viewer can read, ascending. Includes the selected message. */
   readonly ids: readonly number[];
 }
 
-/** The error for `retrying` if a message moved before it was locked (a serialization failure). */
+/** Returns an error that `retrying` treats as a serialization failure. Used if a message moved before it was locked. */
 export const serializationFailure = () =>
   Object.assign(new Error('A message moved while it was being locked'), { code: '40001' });
 
 /**
- * Locks a message that the viewer can change, and the rows that the change depends on. Access is checked before locking, so that
- * users cannot block changes of messages that they cannot read, and again once the locks are held.
+ * Locks a message that the viewer can change, the other messages of the change, and the rows on which the permission depends.
+ * Access is checked before locking, so that users cannot block changes of messages that they cannot read. It is checked again
+ * under the locks.
  *
  * @throws BadRequestError if the message does not exist, the viewer cannot read it, or its channel is archived.
  * @throws RealmDeactivatedError, UserDeactivatedError if the viewer can no longer sign in.
@@ -65,9 +70,9 @@ export async function lockMessages(tx: Tx, ctx: Ctx, messageId: number, reach: R
 }
 
 /**
- * Locks the messages of a topic: the given one and later ones, or all.
+ * Locks the messages of a topic: the given one and later ones, or all of them.
  *
- * @returns Their ids, ascending.
+ * @returns Ids of the locked messages, ascending.
  */
 async function lockTopic(tx: Tx, { realmId, id, channelId, topic }: PlacedMessage, mode: PropagateMode) {
   const rows = await tx.$queryRaw<{ id: bigint }[]>`
@@ -86,13 +91,14 @@ async function readable(tx: Tx, userId: number, { realmId, channel }: PlacedMess
   return rows.map(({ id }) => Number(id));
 }
 
-/** Location of a message that is locked for deletion. */
+/** Id and location of a message that is locked for deletion. */
 export type LockedToDelete = Pick<PlacedMessage, 'id' | 'topic' | 'channel' | 'conversation'>;
 
 /**
  * Locks messages and their channels for deletion.
  *
- * @returns The messages that still exist, ascending.
+ * @returns The messages that still exist, ascending by id.
+ * @throws A serialization failure (40001) if a message moved to another channel meanwhile.
  */
 export async function lockToDelete(
   tx: Tx,

@@ -35,8 +35,10 @@ interface MoveRequest {
 }
 
 /**
- * Returns the requested move if the viewer is permitted to make it. Null if no move is requested. The order of the checks is that
- * of the API specification.
+ * Checks a requested move and returns it in full. Null if the edit does not move the message. The checks have the order of the
+ * API specification.
+ *
+ * @throws BadRequestError, TopicPolicyError, MoveMessagesTimeLimitExceededError if the move is not permitted.
  */
 export async function prepareMove(tx: Tx, viewer: Viewer, asked: MoveRequest, now: Date): Promise<MessageMove | null> {
   const { message, ids, requested, mode } = asked;
@@ -84,7 +86,7 @@ async function accessTargetChannel(tx: Tx, actor: ChannelActor, channelId: numbe
 const isSubscribed = async (tx: Tx, { id, realm }: ChannelActor['person'], channelId: number): Promise<boolean> =>
   (await tx.subscription.count({ where: { realmId: realm.id, userId: id, channelId, active: true } })) > 0;
 
-/** Returns whether a change of a topic's name resolves or unresolves it. Null if it does anything else. */
+/** Returns whether a change of a topic's name resolves or unresolves the topic. Null if it changes more than the prefix. */
 function resolutionOf(realm: Realm, before: string, after: string): MessageMove['resolution'] {
   if (after === topicNamed(realm, RESOLVED_PREFIX + before)) return 'resolved';
   return before === RESOLVED_PREFIX + after ? 'unresolved' : null;
@@ -119,19 +121,19 @@ async function requireMayChangeChannel(attempt: MoveAttempt): Promise<void> {
   }
 }
 
-/** Returns whether the permissions allow messages of the channel to be moved to another topic of it. */
+/** Returns whether the user has permission to move messages of the channel to another topic of the channel. */
 const mayMoveWithin = (holders: Holders, from: Channel): boolean =>
   mayInRealm(holders[0], 'can_move_messages_between_topics_group') ||
   administersChannel(holders[0], from) ||
   holdAny(holders, from, 'can_move_messages_within_channel_group');
 
-/** Returns whether the permissions allow messages of the channel to be moved to another channel. */
+/** Returns whether the user has permission to move messages of the channel to another channel. */
 const mayMoveOut = (holders: Holders, from: Channel): boolean =>
   mayInRealm(holders[0], 'can_move_messages_between_channels_group') ||
   administersChannel(holders[0], from) ||
   holdAny(holders, from, 'can_move_messages_out_of_channel_group');
 
-/** Returns whether the time limit of a move has passed. Moderators have no limit. */
+/** Returns whether the time limit for moving the message has passed. Moderators have no limit. */
 function isLateToMove(
   { realm, role }: Pick<Viewer, 'realm' | 'role'>,
   { sentAt }: Pick<PlacedMessage, 'sentAt'>,
@@ -141,7 +143,7 @@ function isLateToMove(
   return !isModerator(role) && isTooLate(sentAt, realmSetting(realm, limit), now);
 }
 
-/** Returns whether a user who can read a message of the channel can move it to another topic or channel. */
+/** Returns whether a user who can read a message of the channel can move it to another topic or to another channel. */
 export function mayMove(
   holders: Holders,
   viewer: Pick<Viewer, 'realm' | 'role'>,
@@ -159,7 +161,7 @@ export function mayMove(
 /**
  * Returns whether a user can mark a topic as resolved or unresolved.
  *
- * @param last The last message of the topic. The user can read it.
+ * @param last The last message of the topic that the user can read.
  */
 export const mayResolve = (
   holders: Holders,
@@ -171,8 +173,10 @@ export const mayResolve = (
   !isLateToMove(viewer, last, 'move_messages_within_stream_limit_seconds', holders[0].now);
 
 /**
- * Checks permission to post in the target channel. The viewer's access to the channel is already checked, and that the channel is
- * not archived.
+ * Checks the viewer's permission to post in the target channel. The caller has checked that the viewer can read the channel and
+ * that it is not archived.
+ *
+ * @throws BadRequestError if the viewer cannot post there.
  */
 async function requireMayPost({ tx, viewer, actor, to, now }: MoveAttempt): Promise<void> {
   if (hasProtectedHistory(to) && !(await isSubscribed(tx, actor.person, to.id))) {
@@ -183,7 +187,11 @@ async function requireMayPost({ tx, viewer, actor, to, now }: MoveAttempt): Prom
   }
 }
 
-/** Refuses a move of a whole topic if some messages are too old, instead of silently leaving them behind. */
+/**
+ * Refuses a move of a whole topic if some of its messages are too old, instead of leaving those messages in the old topic.
+ *
+ * @throws MoveMessagesTimeLimitExceededError if some messages are too old.
+ */
 async function requireAllInTime(
   { tx, viewer, message, now }: MoveAttempt,
   requested: RequestedEdit,
@@ -207,7 +215,7 @@ async function requireAllInTime(
   });
 }
 
-/** Checks which messages remain in the old topic, and whether the new topic already has messages. */
+/** Determines whether messages remain in the old topic, and whether the new topic already has messages. */
 async function surroundingsOf({ tx, viewer, from, to, message }: MoveAttempt, topic: string, ids: readonly number[]) {
   const moving = Prisma.sql`m.id = ANY(${[...ids]}::bigint[])`;
   const visible = hasProtectedHistory(from) ? receivedBy(viewer.id) : Prisma.sql`true`;
@@ -223,14 +231,14 @@ async function surroundingsOf({ tx, viewer, from, to, message }: MoveAttempt, to
   return { isWhole: !row.stays, isSameTopic, merges, isNewTopic };
 }
 
-/** Returns the ids of the messages whose topic is not spelled exactly like `not`. */
+/** Returns the ids of those of the messages whose topic is not spelled exactly like `not`, ascending. */
 async function named(tx: Tx, realmId: number, ids: readonly number[], { not }: { readonly not: string }) {
   const rows = await tx.$queryRaw<{ id: bigint }[]>`
     SELECT id FROM message WHERE realm_id = ${realmId} AND id = ANY(${[...ids]}::bigint[]) AND topic <> ${not} ORDER BY id`;
   return rows.map(({ id }) => Number(id));
 }
 
-/** Moves the locked messages. Resolving or unresolving a topic does not change `last_moved_at`. */
+/** Writes the new location of the locked messages. Resolving or unresolving a topic does not change `last_moved_at`. */
 export async function writeMove(tx: Tx, realmId: number, move: MessageMove, now: Date): Promise<void> {
   const { to, topic, oldTopic, ids, resolution } = move;
   await tx.$executeRaw`
@@ -240,8 +248,8 @@ export async function writeMove(tx: Tx, realmId: number, move: MessageMove, now:
 }
 
 /**
- * Removes stars, flags and unread marks of users who can no longer read the moved messages, as if the messages were deleted. The
- * messages must already be moved, and the subscriptions of the target channel locked.
+ * Removes stars, flags and unread marks of users who can no longer read the moved messages. The new location must already be
+ * written, and the subscriptions of the target channel locked.
  */
 export async function dropWhatIsGone(
   tx: Tx,
@@ -271,7 +279,7 @@ export async function dropWhatIsGone(
       AND ${isGone(Prisma.sql`x.user_id`)}`;
 }
 
-/** Moves all users' visibility policies of the topic if the whole topic is moved. */
+/** Moves all users' visibility policies for the topic, if all of its messages are moved. */
 export async function takePoliciesAlong(
   tx: Tx,
   emit: Emit,

@@ -9,7 +9,7 @@ import { FOLLOWED, literal } from '../topic-policies/policies.ts';
 import { type DeletionPlace, deleteMessages } from './delete.ts';
 import type { MessageMove } from './plan.ts';
 
-/** If a topic's resolution is undone within this number of seconds, its notice is deleted. */
+/** Time in seconds within which undoing a topic's resolution deletes the notice of the resolution. */
 const UNDO_SECONDS = 60;
 
 const RESOLUTIONS = {
@@ -20,9 +20,9 @@ const RESOLUTIONS = {
 const OPPOSITE = { resolved: 'unresolved', unresolved: 'resolved' } as const;
 
 /**
- * Deletes the notice of the previous resolution if it is undone within a minute.
+ * Deletes the notice of the previous resolution of a topic, if that resolution is undone within a minute.
  *
- * @returns The id of the deleted notice. Undefined if there is none.
+ * @returns Id of the deleted notice. Undefined if none was deleted.
  */
 export async function takeBackNotice(
   tx: Tx,
@@ -31,7 +31,7 @@ export async function takeBackNotice(
   { from, resolution, isWhole, ids }: MessageMove,
 ): Promise<number | undefined> {
   const lastId = ids.at(-1);
-  // If the notice is the only message of the topic, it is kept.
+  // The notice is not deleted if it is the only message of the topic.
   if (resolution === null || !isWhole || lastId === undefined || ids.length === 1) return undefined;
   const last = await tx.message.findUniqueOrThrow({
     where: { realmId_id: { realmId: from.realmId, id: lastId } },
@@ -44,15 +44,15 @@ export async function takeBackNotice(
   return lastId;
 }
 
-/** The notices to send about a move. */
+/** Selects the notices to send about a move. */
 interface Tells {
   readonly oldTopic: boolean;
   readonly newTopic: boolean;
-  /** Whether the topic was resolved or reopened. */
+  /** Whether to send the notice that the topic was resolved or unresolved. */
   readonly resolution: boolean;
 }
 
-/** Sends notices of a move to the topics concerned, as the notification bot. */
+/** Sends the selected notices of a move to the old and the new topic, as the notification bot. */
 export async function sendNotices(
   tx: Tx,
   emit: Emit,
@@ -77,8 +77,8 @@ export async function sendNotices(
 }
 
 /**
- * Sends the notice of a resolution. Users' settings determine whether it is read from the start. By default it is, except in
- * followed topics.
+ * Sends the notice of a resolution. Users' settings determine for whom it is read from the start. By default, it is read from
+ * the start except for users who follow the topic.
  */
 async function tellResolution(
   tx: Tx,

@@ -14,9 +14,9 @@ import { MAX_ORIG_HTML, messagesDeleted, messageUpdated, type PropagateMode, typ
 import type { MessageMove } from './plan.ts';
 import { readFlagsAndReactions } from './recipient-flags.ts';
 
-/** A change that is already written. */
+/** A change of messages that was written, but whose events were not emitted yet. */
 interface Edited {
-  /** The message before the change. */
+  /** The message that the editor selected, before the change. */
   readonly message: PlacedMessage;
   readonly move: MessageMove | null;
   readonly content: ContentEdit | null;
@@ -25,12 +25,12 @@ interface Edited {
 }
 
 /**
- * Types of events that do not affect the recipients of a message or their flags: sends, and changes of other messages. The
- * messages of the change itself are locked.
+ * Types of events that change neither the recipients of the changed messages nor their flags: new messages, and changes of
+ * other messages. The changed messages themselves are locked.
  */
 export const OF_OTHER_MESSAGES: readonly string[] = ['message', 'update_message', 'typing', 'presence'];
 
-/** Emits the events of a change that is already written. Each user is notified of the messages that they can read. */
+/** Emits the events of a change that was written. Each recipient receives only the messages that they can read. */
 export function publishEdit(emit: Emit, context: EditContext, edited: Edited): void {
   emit.reading((tx) => eventsOf(tx, context, edited), OF_OTHER_MESSAGES);
 }
@@ -60,7 +60,7 @@ async function eventsOf(tx: Tx, { realm, now }: EditContext, edited: Edited): Pr
   return events;
 }
 
-/** Returns the change as seen by users who can read exactly these of its messages. */
+/** Returns the data of the change for recipients who can read only the messages `ids` of it. */
 function factsOf({ message, move, content, editor, mode }: Edited, realm: Realm, now: Date, ids: readonly number[]) {
   const isTheirs = ids.includes(Number(message.id));
   const { channel } = message;
@@ -79,8 +79,8 @@ function factsOf({ message, move, content, editor, mode }: Edited, realm: Realm,
 }
 
 /**
- * Returns the message after an edit of its content. Undefined if the editor is not the sender, or if the message is not in its
- * previous channel.
+ * Returns the message after an edit of its content in a channel. Undefined if the content does not change, the message is
+ * direct, the editor is not the sender, or the message moves to another channel.
  */
 function toEditedFacts({ message, move, content, editor }: Edited, realm: Realm, now: Date): UpdatedPayload['message'] {
   const { channel } = message;

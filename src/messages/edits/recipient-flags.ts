@@ -3,11 +3,11 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { type EventReactions, eventReactions } from '../reactions/queries.ts';
 import type { UserFlags } from '../wire.ts';
 
-/** Read state of a message for a user. `historical`: the user did not receive the message. */
+/** Read states of a message for a user. `historical` means that the user did not receive the message. */
 const READ_STATES = ['unread', 'read', 'historical', 'historical_unread'] as const;
 type RecipientReadState = (typeof READ_STATES)[number];
 
-/** The flags of a message for all recipients of an event, as JSON. Users who are in no list have no special flag. */
+/** Flags of a message for all recipients of an event, as JSON. Each flag has the list of users for whom it is set. */
 export interface RecipientFlags {
   readonly starred: readonly number[];
   readonly collapsed: readonly number[];
@@ -16,12 +16,12 @@ export interface RecipientFlags {
   readonly alerted: readonly number[];
   /** Whether the message mentions all users who received it. */
   readonly channelWildcard: boolean;
-  /** The most frequent read state. It applies to all recipients who are in none of the lists in `others`. */
+  /** Most frequent read state. It applies to all recipients who are in none of the lists of `others`. */
   readonly most: RecipientReadState;
   readonly others: { readonly [S in RecipientReadState]?: readonly number[] };
 }
 
-/** Returns the flags of the message for one recipient. */
+/** Returns the flags of the message for one recipient of the event. */
 export function flagsOf(facts: RecipientFlags, userId: number): UserFlags {
   const has = (ids: readonly number[]) => ids.includes(userId);
   const standing = READ_STATES.find((one) => has(facts.others[one] ?? [])) ?? facts.most;
@@ -44,7 +44,7 @@ type FlagRow = Readonly<Record<IdList, readonly number[] | null>> & {
   readonly reactions: EventReactions;
 };
 
-/** Flags and reactions of a changed message. */
+/** Flags of a changed message for all recipients, and the reactions to it. */
 interface ChangedFlags {
   readonly flags: RecipientFlags;
   /** Reactions to the message. */
@@ -52,11 +52,11 @@ interface ChangedFlags {
 }
 
 /**
- * Reads the flags of a message for all recipients of a change, and its reactions, for an event that is about to be logged. The
- * subscriptions of the channels in the audience must be locked.
+ * Reads the flags of a message for all recipients of a change, and the reactions to it, for an event that is about to be
+ * logged. The subscriptions of the channels in the audience must be locked.
  *
- * Equivalent to `receivedBy` and `isUnreadBy`, but for many users in one query, because the organization's counter is locked
- * meanwhile.
+ * Equivalent to `receivedBy` and `isUnreadBy`, but for many users in one query. The query must be fast, because the
+ * organization's event counter is locked meanwhile.
  */
 export async function readFlagsAndReactions(
   tx: SqlClient,

@@ -6,7 +6,7 @@ import { SUM_OF_VERSIONS } from '../stored-edits.ts';
 import type { ContentEdit } from './content.ts';
 import type { MessageMove } from './plan.ts';
 
-/** The edit of one message, or the move of several, by one request. */
+/** An edit of one message, or a move of several messages, that one request makes. */
 interface Recorded {
   readonly message: PlacedMessage;
   readonly move: MessageMove | null;
@@ -15,21 +15,30 @@ interface Recorded {
   readonly now: Date;
 }
 
-/** Seconds from a user's first edit of the content in which further edits by that user are merged into one version. */
+/**
+ * Time in seconds, from a user's first edit of the content, within which further edits by that user are merged into the same
+ * version.
+ */
 const MERGED_SECONDS = 60;
 
-/** Maximum number of stored moves of a message. Beyond it the newest two are merged, so that a message can always be moved. */
+/**
+ * Maximum number of stored moves of a message. When it is reached, the newest stored move is merged with the new one, so that a
+ * message can always be moved.
+ */
 const MAX_MOVES = 100;
 
-/** Maximum number of bytes of content that the moves of a message repeat in its history. Long messages keep fewer moves. */
+/**
+ * Maximum number of bytes of content that the moves of a message repeat in its history. Fewer moves of long messages are
+ * stored.
+ */
 const MAX_MOVED_BYTES = 1_048_576;
 
 /**
- * Writes a message's new content, and one history entry for each changed message: its state before the change. Uses a single
- * statement, so that it reads each message as it was before the change.
+ * Writes a message's new content, and one history entry for each changed message, with its state before the change. Uses a
+ * single statement, so that it reads each message as it was before the change.
  *
- * An edit of only the content that follows an edit by the same user within a minute adds no entry: the text before the first of
- * them remains stored. The messages must be locked.
+ * An edit of only the content adds no entry if it follows an edit by the same user within a minute. The stored entry then has
+ * the text before the first of these edits. The messages must be locked.
  *
  * @throws TotalReachedError if the message would have too many versions, or if the versions would be too long.
  */
@@ -65,9 +74,9 @@ export async function recordEdit(tx: Tx, { message, move, content, editorId, now
 }
 
 /**
- * Returns whether an edit of the content is stored as a separate version.
+ * Returns whether an edit of the content is stored as a separate version. Otherwise it is merged into the newest version.
  *
- * @throws TotalReachedError if the version would exceed a limit.
+ * @throws TotalReachedError if the number or the length of the versions would exceed a limit.
  */
 async function addsVersion(
   tx: Tx,
@@ -87,7 +96,7 @@ async function addsVersion(
   const after = bytesOf(content.rendered.source, content.rendered.html);
   const before = bytesOf(source, renderedContent);
   if (!merges) requireWithin('versions_per_message', count + 1);
-  // An edit that makes a merged version shorter is never refused, even above the limit.
+  // An edit that merges and does not make the text longer is never refused, even above the limit.
   if (!merges || after > before)
     requireWithin('versions_per_message_total_bytes', bytes + after + (merges ? 0 : before));
   return !merges;

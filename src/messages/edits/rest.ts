@@ -90,7 +90,7 @@ export const getMessageHistory = endpoint({
     const history = await readHistory(ctx, message_id);
     const topics = { emptyTopicName: emptyTopicName(ctx.viewer.realm), knowsEmptyTopic: allow_empty_topic_name };
     const shown = { ...topics, budget: sharedBudget() };
-    // Yields to the event loop: comparing a thousand long versions takes a second.
+    // Yields to the event loop between snapshots, because comparing a thousand long versions takes a second.
     const work = new LongWork();
     const snapshots: WireSnapshot[] = [];
     for (const snapshot of history) {

@@ -5,10 +5,10 @@ import type { Tx } from '../../platform/db/client.ts';
 import { reminderRemoved } from '../reminders/events.ts';
 
 /**
- * Removes the data of messages outside their rows, inside the change that deletes them: logged events with their text, and
- * reminders that quote them. Owners of pending reminders are notified.
+ * Removes data of messages outside of their rows, inside the change that deletes them. This includes the payloads of logged
+ * events, and reminders that quote the messages. Owners of reminders that are not delivered are notified.
  *
- * @param ids Messages that are locked and still stored.
+ * @param ids Ids of messages that are locked and still stored.
  */
 export async function removeTraces(tx: Tx, emit: Emit, realmId: number, ids: readonly bigint[]): Promise<void> {
   if (ids.length === 0) return;
@@ -29,7 +29,7 @@ export async function removeTraces(tx: Tx, emit: Emit, realmId: number, ids: rea
   }
 }
 
-/** Deletes the operator's copies of deleted messages and erases their logged events, inside a change. */
+/** Deletes the operator's copies of deleted messages and erases the logged events of these messages, inside a change. */
 export async function eraseCopies(
   tx: Tx,
   emit: Emit,

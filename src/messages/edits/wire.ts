@@ -6,7 +6,7 @@ import { type TopicsShown, toWireMove, toWirePrevContent } from '../edit-history
 import { shownTopic } from '../wire.ts';
 import type { Snapshot } from './history.ts';
 
-/** A message after an edit. */
+/** JSON form of a message after an edit, as in its edit history. */
 export const wireSnapshot = z
   .object({
     topic: z.string(),
@@ -25,16 +25,16 @@ export const wireSnapshot = z
 export type WireSnapshot = Wire<typeof wireSnapshot>;
 
 /**
- * Converts a snapshot to its REST form.
+ * Converts a snapshot to its JSON form.
  *
- * @param budget Work that is left for comparing versions.
+ * @param budget Remaining work for comparing versions.
  */
 export function toWireSnapshot(
   { at, userId, state, step }: Snapshot,
   { budget, ...topics }: TopicsShown & { readonly budget: Budget },
 ): WireSnapshot {
   return {
-    // Direct messages have no topic, so the display name of the empty topic does not apply to them.
+    // Direct messages have no topic, so the organization's name of the empty topic does not apply to them.
     topic: state.channelId === null ? '' : shownTopic(state.topic, topics.emptyTopicName, topics.knowsEmptyTopic),
     ...(step !== null && toWireMove(step, topics)),
     content: state.content,

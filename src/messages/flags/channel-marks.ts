@@ -3,11 +3,11 @@ import type { Tx } from '../../platform/db/client.ts';
 import { isUnreadBy } from '../flag-conditions.ts';
 import { lockReaders } from './read-state.ts';
 
-/** Returns SQL for the id of the organization's last message, 0 if there is none. */
+/** Builds SQL for the id of the organization's last message. 0 if there is none. */
 export const lastMessage = (realmId: number): Prisma.Sql =>
   Prisma.sql`COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${realmId}), 0)`;
 
-/** A user who has read all messages of a channel. */
+/** A channel, and a user who has read all of its messages. */
 export interface ReadChannel {
   readonly userId: number;
   readonly channelId: number;
@@ -16,12 +16,12 @@ export interface ReadChannel {
 const READER = Prisma.sql`reader.id`;
 
 /**
- * Moves users' read marks in channels and clears their exceptions. Whether a message is read depends on its current channel, but
- * marks apply to the channel where it was sent. Messages that were moved away get an exception and remain unread. Messages that
- * were moved to the channel are marked as read one by one.
+ * Moves users' read marks in channels and deletes the exceptions that are then needless. Messages count as part of their
+ * current channel, but a read mark applies to messages that were sent to its channel. So messages that were moved away get an
+ * exception and remain unread. Messages that were moved to the channel are marked as read one by one.
  *
- * `OFFSET 0` makes the planner start from users, and go from their marks and exceptions to messages. The redundant condition on
- * the user of the exceptions has the same purpose.
+ * `OFFSET 0` makes the planner start with the users, and read their marks and exceptions before messages. The redundant
+ * condition on the user of the exceptions has the same purpose.
  *
  * @param through Id of the last message that is read.
  */
@@ -87,8 +87,9 @@ export async function readChannels(
 }
 
 /**
- * Marks the unread messages of channels as read for users who leave them, as part of the change that ends their subscriptions.
- * They stay read if the user returns. No event is sent, because clients derive it from the end of the subscription.
+ * Marks the unread messages of channels as read for users who leave the channels, as part of the change that ends their
+ * subscriptions. The messages stay read if the user returns. No event is sent, because clients derive it from the end of the
+ * subscription.
  *
  * Locks the users. Messages that are sent afterwards are marked by `readToTheEnd`.
  */
@@ -102,8 +103,8 @@ export async function readWhatIsLeft(tx: Tx, realmId: number, left: readonly Rea
 }
 
 /**
- * Marks the messages as read that were sent since `readWhatIsLeft`. Must be called once the event of the change has an id,
- * because no message can be sent before it from then on.
+ * Marks the messages as read that were sent since `readWhatIsLeft` was called. Must be called when the event of the change has
+ * an id: then no more messages can be sent before the event.
  */
 export async function readToTheEnd(tx: Tx, realmId: number, left: readonly ReadChannel[]): Promise<void> {
   await tx.$executeRaw`

@@ -1,12 +1,16 @@
 import type { App } from '../../access/context.ts';
 import { PeriodicWorker } from '../../platform/periodic-worker.ts';
 
-/** Milliseconds between runs. Each request counts the messages that are not counted yet one by one, a few microseconds each. */
+/** Time between runs, in milliseconds. Until a message is counted, each request counts it separately, in a few microseconds. */
 const EVERY_MS = 5_000;
-/** Messages per transaction. Fewer do not justify one, and more would block moves and deletions for too long. */
+/**
+ * Number of messages per transaction. Fewer are not worth a transaction, and more would block moves and deletions for too long.
+ */
 const AT_ONCE = 256;
 
-/** Counts the messages of all organizations that are not counted yet, except for the last few of each. */
+/**
+ * Counts messages of all organizations that are not counted yet. Skips organizations with fewer than `AT_ONCE` such messages.
+ */
 export async function countMessages({ db }: Pick<App, 'db'>, isOver: () => boolean = () => false): Promise<void> {
   const behind = await db.$queryRaw<{ id: number }[]>`
     SELECT t.realm_id AS id FROM message_tally t WHERE EXISTS (
@@ -21,7 +25,8 @@ export async function countMessages({ db }: Pick<App, 'db'>, isOver: () => boole
 }
 
 /**
- * Maintains the counts of messages, so that unread messages are not counted one by one. Several nodes can run it on one database.
+ * Creates the worker that keeps the counts of messages, so that requests need not count unread messages one by one. Any number
+ * of nodes can run it on one database.
  *
  * @see src/messages/README.md
  */

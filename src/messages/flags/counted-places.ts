@@ -2,12 +2,12 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import { SENT_RECIPIENT } from '../flag-conditions.ts';
 import type { AnyHolder } from './unread.ts';
 
-/** The value of `through_id` in the row with the total of a place. */
+/** Value of `through_id` in the row of `message_count` with the total of a channel, topic or conversation. */
 const ALL = Prisma.sql`9223372036854775807`;
 
 /**
- * Returns common table expressions: `tallied`, one row with the id up to which the organization's messages are counted, and
- * `late`, the messages after it.
+ * Builds two common table expressions. `tallied` has one row with the id up to which the organization's messages are counted.
+ * `late` has the messages after that id, except moved ones.
  */
 export const talliedOf = (realmId: number): Prisma.Sql => Prisma.sql`
   tallied AS MATERIALIZED (
@@ -18,16 +18,17 @@ export const talliedOf = (realmId: number): Prisma.Sql => Prisma.sql`
     -- The order makes the planner use the index: it cannot estimate that few messages are above the id.
     ORDER BY m.id LIMIT (SELECT 9223372036854775807))`;
 
-/** Restricts `placesOf` to some places. Undefined: no restriction. */
+/** Restricts the result of `placesOf` to some channels and conversations. An undefined field does not restrict. */
 export interface PlaceFilter {
-  /** A query of the ids of channels. Null: no channels. */
+  /** Query of the ids of channels. Null: no channels. */
   readonly channels?: Prisma.Sql | null;
   readonly conversations?: Prisma.Sql | null;
 }
 
 /**
- * Returns the common table expression `place`: the places with a user's unread messages. These are conversations, and channels
- * that the user is subscribed to and that are not archived. Messages above the id `above` are unread.
+ * Builds the common table expression `place`, with the channels and conversations in which a user can have unread messages.
+ * These are the user's conversations, and the channels that are not archived and to which the user is subscribed. Messages with
+ * ids above the column `above` are unread, apart from exceptions.
  */
 export function placesOf({ realmId, userId }: AnyHolder, { channels, conversations }: PlaceFilter = {}): Prisma.Sql {
   const among = (column: Prisma.Sql, ids: Prisma.Sql | null | undefined) =>
@@ -47,30 +48,34 @@ export function placesOf({ realmId, userId }: AnyHolder, { channels, conversatio
       WHERE cm.realm_id = ${realmId} AND cm.user_id = ${userId} ${among(Prisma.sql`cm.conversation_id`, conversations)})`;
 }
 
-/** The scope of a count, as SQL over a row `p` of `place`. */
+/** A channel, topic or conversation in which messages are counted, as SQL over a row `p` of `place`. */
 export interface CountScope {
-  /** Key in `message_count`. */
+  /** Value of the column `key` in `message_count`. */
   readonly key: Prisma.Sql;
-  /** Condition that the message `m` is in the scope. */
+  /** Condition that the message `m` is currently in the channel, topic or conversation. */
   readonly stands: Prisma.Sql;
 }
 
-/** A whole channel. */
+/** Counts in the whole channel of `p`. */
 export const IN_CHANNEL: CountScope = { key: Prisma.sql`''`, stands: Prisma.sql`m.channel_id = p.channel_id` };
-/** A whole conversation. */
+/** Counts in the whole conversation of `p`. */
 export const IN_CONVERSATION: CountScope = {
   key: Prisma.sql`''`,
   stands: Prisma.sql`m.conversation_id = p.conversation_id`,
 };
-/** Returns the scope of a topic, given its key. */
+/**
+ * Returns the scope of a topic in the channel of `p`.
+ *
+ * @param topic SQL for the key of the topic.
+ */
 export const inTopic = (topic: Prisma.Sql): CountScope => ({
   key: Prisma.sql`':' || ${topic}`,
   stands: Prisma.sql`m.channel_id = p.channel_id AND topic_key(m.topic) = ${topic}`,
 });
 
 /**
- * Returns SQL for the number of counted messages in `p` after `p.above`, by any sender. It is the total less the messages up to
- * the mark. The latter are the stored count at the last counted id before the mark, plus the few messages in between.
+ * Builds SQL for the number of counted messages in `p` after `p.above`, by any sender. It is the stored total minus the number
+ * of messages up to `p.above`. The latter is the last stored count before `p.above`, plus the few messages after that count.
  */
 export function countedAbove(realmId: number, { key, stands }: CountScope): Prisma.Sql {
   return Prisma.sql`
@@ -91,10 +96,11 @@ export function countedAbove(realmId: number, { key, stands }: CountScope): Pris
 }
 
 /**
- * Returns SQL for the corrections to `countedAbove`: rows of messages with `n` and `is_unread`. `n` is 1 if the message is unread
- * but not counted, -1 if it is counted but not unread, 0 if it is both.
+ * Builds SQL for the corrections to `countedAbove`. Each row is a message with `n` and `is_unread`. `n` is 1 if the message is
+ * unread but not counted, -1 if it is counted but not unread, and 0 if it is both.
  *
- * @param base Has the rows of `place` with `n`, the number counted. If it is 0, nothing is subtracted.
+ * @param base Table with the rows of `place` and the column `n`, the result of `countedAbove`. The user's own messages are
+ * subtracted only in rows with `n` above 0.
  */
 export function countedOtherwise({ realmId, userId }: AnyHolder, base: Prisma.Sql): Prisma.Sql {
   const columns = Prisma.sql`m.id, m.channel_id, m.conversation_id, m.topic`;
@@ -105,11 +111,11 @@ export function countedOtherwise({ realmId, userId }: AnyHolder, base: Prisma.Sq
   const inPeriod = Prisma.sql`
     m.id > GREATEST(p.began_message_id, r.read_through) AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)`;
   const parts = [
-    // Messages that are not counted yet.
+    // Messages that the worker has not counted yet.
     Prisma.sql`
       SELECT ${columns}, 1 AS n, true AS is_unread
       FROM late m JOIN place p ON p.recipient_id = ${SENT_RECIPIENT} AND m.id > p.above WHERE ${byMark}`,
-    // In a subscription period that has ended. Its messages are usually read.
+    // Messages in a subscription period that has ended. They are usually read.
     Prisma.sql`
       SELECT past.*, 1, true FROM subscription_period p JOIN place ON place.channel_id = p.channel_id
       LEFT JOIN read_mark r ON r.realm_id = p.realm_id AND r.user_id = p.user_id AND r.recipient_id = p.channel_id::bigint * 2
@@ -117,7 +123,7 @@ export function countedOtherwise({ realmId, userId }: AnyHolder, base: Prisma.Sq
         SELECT ${columns} FROM message m
         WHERE m.channel_id = p.channel_id AND m.sent_channel_id = m.channel_id AND ${inPeriod} AND ${byMark} OFFSET 0) AS past
       WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.ended_message_id > COALESCE(r.read_through, 0)`,
-    // Moved from another channel.
+    // Messages that were moved from another channel.
     Prisma.sql`
       SELECT moved.*, 1, true FROM subscription_period p
       LEFT JOIN read_mark r ON r.realm_id = p.realm_id AND r.user_id = p.user_id AND r.recipient_id = p.channel_id::bigint * 2
@@ -126,7 +132,7 @@ export function countedOtherwise({ realmId, userId }: AnyHolder, base: Prisma.Sq
         WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND ${inPeriod} AND ${byMark} OFFSET 0
       ) AS moved
       WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND moved.channel_id IN (SELECT channel_id FROM place)`,
-    // Marked as read or unread individually, or passed over when the mark was moved.
+    // Messages with an exception: marked as read or unread one by one, or left unread when the read mark was moved.
     Prisma.sql`
       SELECT excepted.id, excepted.channel_id, excepted.conversation_id, excepted.topic,
              (NOT x.is_read)::int - (excepted.stays AND x.message_id > p.above AND x.message_id <= ${tallied})::int, NOT x.is_read
@@ -135,7 +141,7 @@ export function countedOtherwise({ realmId, userId }: AnyHolder, base: Prisma.Sq
       ) AS excepted
       JOIN place p ON p.recipient_id = COALESCE(excepted.channel_id::bigint * 2, excepted.conversation_id::bigint * 2 + 1)
       WHERE x.realm_id = ${realmId} AND x.user_id = ${userId}`,
-    // Read because the user sent them.
+    // Messages that are read because the user sent them.
     Prisma.sql`
       SELECT own.*, -1, false FROM ${base} p CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m

@@ -5,24 +5,24 @@ import { documentEvent } from '../../events/wire.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { shownTopic } from '../wire.ts';
 
-/** Flags that users can set. */
+/** Flags that users can set and remove. */
 export const MESSAGE_FLAGS = ['read', 'starred', 'collapsed'] as const;
 export type MessageFlag = (typeof MESSAGE_FLAGS)[number];
 
 /**
- * Maximum number of messages in one event. More are split into several events, to bound pages of events and the messages read for
- * each event.
+ * Maximum number of messages in one event. If more messages change, there are several events. This bounds pages of events, and
+ * the number of messages that are read for each event.
  */
 export const MAX_PER_EVENT = 500;
 
-// All of these events are sent only to the user's own clients.
+// The events below are sent only to the user's own clients.
 
-/** Returns the events for messages that now have the flag: one, or several for more than `MAX_PER_EVENT` messages. */
+/** Returns the events for messages that now have the flag: one event for every `MAX_PER_EVENT` messages. */
 export function flagAdded(flag: MessageFlag, messageIds: readonly number[]) {
   return inEvents(messageIds).map((ids) => flagsAdded(flag, ids, false));
 }
 
-/** Splits the ids, ascending, into parts of at most `MAX_PER_EVENT`. */
+/** Sorts the ids in ascending order and splits them into lists of at most `MAX_PER_EVENT`. */
 function inEvents(messageIds: readonly number[]): readonly (readonly number[])[] {
   const ascending = messageIds.toSorted((a, b) => a - b);
   const count = Math.ceil(ascending.length / MAX_PER_EVENT);
@@ -38,13 +38,13 @@ const flagsAdded = defineEvent(
 /** Returns the event for a user who has read all messages. */
 export const allRead = () => flagsAdded('read', [], true);
 
-/** Data that clients need for a message that is unread again. */
+/** Data of a message that became unread again. Clients that do not have the message need it. */
 export interface UnreadDetails {
   readonly id: number;
-  /** Null for a direct message. */
+  /** Id of the channel. Null for a direct message. */
   readonly channelId: number | null;
   readonly topic: string;
-  /** The participants of the conversation except the user. Null for a channel message. */
+  /** Ids of the members of the conversation except the user. Null for a channel message. */
   readonly otherIds: readonly number[] | null;
   readonly isMentioned: boolean;
   readonly isMuted: boolean;
@@ -69,18 +69,18 @@ const toWireDetails = (details: UnreadDetails): WireUnreadDetails => ({
 interface RemovedPayload {
   readonly flag: MessageFlag;
   readonly messages: readonly number[];
-  /** Details of the messages that are unread again, by message id. */
+  /** Details of the messages that became unread, by message id. Absent for other flags than `read`. */
   readonly details?: Readonly<Record<string, WireUnreadDetails>>;
   readonly empty_topic_name: string;
 }
 
-/** Messages that lost a flag. `details` is given for the flag `read`. */
+/** Messages that lost a flag. `details` is given only if the flag is `read`. */
 export interface Removed {
   readonly ids: readonly number[];
   readonly details?: readonly UnreadDetails[];
 }
 
-/** Returns the events for messages that lost the flag: one, or several for more than `MAX_PER_EVENT` messages. */
+/** Returns the events for messages that lost the flag: one event for every `MAX_PER_EVENT` messages. */
 export function flagRemoved(flag: MessageFlag, { ids, details }: Removed, realm: Realm) {
   const detailsOf = new Map(details?.map((message) => [message.id, message]));
   const of = (id: number) => detailsOf.get(id) ?? [];

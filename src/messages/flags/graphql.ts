@@ -42,7 +42,7 @@ const OperationEnum = builder.enumType('FlagOperation', {
 const GIVES = 'Whether to add or remove the flag.';
 const SETTABLE = 'READ, STARRED or COLLAPSED. Users cannot change the other flags.';
 
-/** Maximum number of changed messages in a payload. Clients that change more must read them again. */
+/** Maximum number of changed messages that a payload contains. If more change, clients must read the messages again. */
 const MAX_SHOWN = 500;
 
 const FlagChange = builder.objectRef<FlagsChanged>('MessageFlagChange').implement({
@@ -175,7 +175,7 @@ mutation('markAllAsRead', {
   resolve: async (ctx, { maxSeconds }) => ({ complete: await markAllAsRead(ctx, maxSeconds ?? MAX_SECONDS) }),
 });
 
-/** The viewer's unread messages, by user id. */
+/** Source of the GraphQL type for the viewer's unread messages. */
 interface UnreadOfUser {
   readonly id: number;
 }
@@ -254,7 +254,7 @@ builder.prismaObjectField(Message, 'readReceipts', (t) =>
   ),
 );
 
-/** Reads a page of a message's readers, batched with the same page of the other selected messages. */
+/** Reads a page of the users who have read a message. The same pages of several messages are read in one batch. */
 async function receiptsPage(messageId: number, args: UserListArguments, ctx: GraphQLContext) {
   const { sorted, page } = sortedUsers('readers', args);
   if (!showsReceipts(signedIn(ctx))) return pageOfList([], {});

@@ -5,7 +5,7 @@ import { lastReceivedIds } from './summaries.ts';
 
 const loaders = new WeakMap<App, DataLoader<Holder, number>>();
 
-/** Returns the id of the last message that the user received, -1 if there is none. Concurrent requests share one query. */
+/** Loads the id of the last message that the user received. -1 if there is none. Concurrent requests share one query. */
 export function lastReceivedByTurn(app: App, holder: Holder): Promise<number> {
   let loader = loaders.get(app);
   if (loader === undefined) {

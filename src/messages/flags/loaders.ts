@@ -10,7 +10,10 @@ import { countReceipts, readReceiptPages } from './receipts.ts';
 
 const STARRED = [{ operator: 'is', operand: 'starred', negated: false }];
 
-/** Loads pages of ids of the readable messages that the viewer has starred. Each page is read once for an operation. */
+/**
+ * Loads pages of the messages that the viewer has starred and can read, as ids, newest first. Each page is read once per
+ * operation.
+ */
 export const ownStarred = perOperation(
   (ctx) =>
     new DataLoader<MessagePage, readonly number[], string>(
@@ -24,14 +27,16 @@ export const ownStarred = perOperation(
     ),
 );
 
-/** A page of the users who have read one message. */
+/** Message, bounds and order of a page of the users who have read the message. */
 export interface ReceiptPageKey extends UserPage {
   readonly messageId: number;
 }
 
 const pageOf = ({ messageId: _, ...page }: ReceiptPageKey) => JSON.stringify(page);
 
-/** Loads pages of the users who have read messages. Equal pages of several messages share one query. */
+/**
+ * Loads pages of the users who have read messages. Pages of several messages with the same bounds and order share one query.
+ */
 export const receiptPages = perOperation(
   (ctx) =>
     new DataLoader<ReceiptPageKey, readonly Place[], string>(
@@ -51,7 +56,7 @@ export const receiptPages = perOperation(
     ),
 );
 
-/** Loads the number of users who have read a message, by its id. */
+/** Loads the number of users who have read a message, by the message's id. */
 export const receiptCounts = perOperation(
   (ctx) =>
     new DataLoader<number, number>(async (messageIds) => {

@@ -24,9 +24,10 @@ function announceRead(emit: Emit, { viewer }: Ctx, messageIds: readonly number[]
 /**
  * Marks all messages of a topic as read for the viewer and notifies the viewer's clients.
  *
- * @param topic In any spelling. Each name of the empty topic denotes the empty topic.
+ * @param topic Name of the topic in any spelling. Also accepts every name of the empty topic.
  * @returns Ids of the messages that were unread.
- * @throws BadRequestError if the viewer cannot read the channel, or received no message in the topic and it is not the empty one.
+ * @throws BadRequestError if the viewer cannot read the channel, or if they received no message in the topic, unless it is the
+ * empty topic.
  */
 export async function markTopicAsRead(ctx: Ctx, channelId: number, topic: string): Promise<readonly number[]> {
   refuseNullBytes('topic_name', topic);
@@ -58,7 +59,7 @@ export async function markChannelAsRead(ctx: Ctx, channelId: number): Promise<re
     await lockReaders(tx, holder.realmId, [holder.userId]);
     const ids = await unreadIdsIn(tx, holder, { channelId: channel.id });
     if (ids.length === 0) return ids;
-    // Messages that were sent in the meantime are not among the ids.
+    // Messages that were sent after the ids were read stay unread.
     await readChannels(tx, holder.realmId, [{ userId: holder.userId, channelId: channel.id }], ids.at(-1) ?? 0);
     announceRead(emit, ctx, ids);
     return ids;
@@ -66,18 +67,18 @@ export async function markChannelAsRead(ctx: Ctx, channelId: number): Promise<re
 }
 
 /**
- * Maximum number of exceptions that one transaction deletes. More are deleted in several transactions, to keep each of them
- * short. Each emits an event with the messages that became read.
+ * Maximum number of exceptions that one transaction deletes. More exceptions are deleted in several transactions, so that each
+ * is short. Each transaction emits an event with the messages that became read.
  */
 const MAX_EXCEPTIONS_AT_ONCE = 5_000;
-/** Longest time for marking everything. */
+/** Maximum time for marking all messages as read, in seconds. */
 export const MAX_SECONDS = 50;
 
 /**
  * Marks all messages as read for the viewer and notifies the viewer's clients.
  *
- * @param maxSeconds Time budget.
- * @returns False if the budget is used up. Part of the work is then done, and the next call continues.
+ * @param maxSeconds Time after which the call returns even if it is not done.
+ * @returns True if all messages are read. False if the time is used up and another call must continue.
  * @throws BadRequestError if `maxSeconds` is not between 1 and 50.
  */
 export async function markAllAsRead(ctx: Ctx, maxSeconds = MAX_SECONDS): Promise<boolean> {
@@ -96,7 +97,7 @@ export async function markAllAsRead(ctx: Ctx, maxSeconds = MAX_SECONDS): Promise
 }
 
 /**
- * Marks a batch of individually unread messages as read if there is more than one batch.
+ * Marks a batch of messages as read that were marked as unread one by one, if there is more than one batch of them.
  *
  * @returns Whether a batch was marked.
  */
@@ -108,7 +109,8 @@ async function clearSome(ctx: Ctx): Promise<boolean> {
   if ((few?.count ?? 0) <= MAX_EXCEPTIONS_AT_ONCE) return false;
   await transact({ app: ctx.app, realmId: ctx.realmId }, async (tx, emit) => {
     await lockReaders(tx, ctx.realmId, [userId]);
-    // Without the exception the message is read.
+    // An unread exception exists only for a message that would otherwise count as read. So deleting it marks the message as
+    // read.
     const rows = await tx.$queryRaw<{ id: bigint }[]>`
       DELETE FROM read_exception WHERE realm_id = ${realmId} AND user_id = ${userId} AND message_id = ANY(ARRAY(
         SELECT message_id FROM read_exception WHERE realm_id = ${realmId} AND user_id = ${userId} AND NOT is_read
@@ -150,11 +152,12 @@ async function moveAllMarks(tx: Tx, emit: Emit, ctx: Ctx): Promise<void> {
       ON CONFLICT (realm_id, user_id, recipient_id) DO UPDATE SET read_through = EXCLUDED.read_through
     )
     SELECT id AS through FROM last`;
-  // The event marks all messages sent before it as read. The event counter is locked, so no message can be sent in between.
+  // For clients, the event marks all messages as read that were sent before it. When the callback runs, the event counter is
+  // locked, so no message can be sent in between.
   emit(allRead(), users([userId]), () => readSince(tx, holder, moved?.through ?? 0n));
 }
 
-/** Marks the messages as read that the user received after `through`. */
+/** Marks the messages as read that the user received with an id above `through`. */
 function readSince(tx: Tx, { realmId, userId }: Holder, through: bigint): Promise<unknown> {
   return tx.$executeRaw`
     INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)

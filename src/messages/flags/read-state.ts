@@ -3,15 +3,15 @@ import type { Tx } from '../../platform/db/client.ts';
 import { receivedBy } from '../access.ts';
 import { SENT_RECIPIENT } from '../flag-conditions.ts';
 
-/** A user of an organization. */
+/** Ids of a user and of their organization. */
 export interface Holder {
   readonly realmId: number;
   readonly userId: number;
 }
 
 /**
- * Serializes the flag changes of users. Must be taken before all other locks, unless the transaction already holds a lock of the
- * organization or of a channel.
+ * Locks users, so that changes of their flags run one after another. Must be called before all other locks are taken, unless
+ * the transaction already holds a lock of the organization or of a channel.
  */
 export async function lockReaders(tx: Tx, realmId: number, userIds: readonly number[]): Promise<void> {
   await tx.$queryRaw`
@@ -20,34 +20,35 @@ export async function lockReaders(tx: Tx, realmId: number, userIds: readonly num
 }
 
 /**
- * Exceptions to one read mark up to which the mark is not moved. Beyond it, the best position is searched each time the number of
- * exceptions has doubled. A user who leaves one message after another unread does not cause a search each time.
+ * Number of exceptions to one read mark up to which the mark is not moved. Beyond it, the best position of the mark is searched
+ * each time the number of exceptions has doubled. So a user who marks one message after another as unread does not cause a
+ * search each time.
  */
 const MAX_EXCEPTIONS = 64;
-/** Messages that are examined for the best position. The database takes some 50 ms for them. */
+/** Number of messages that are examined to find the best position of a mark. The database takes some 50 ms for them. */
 const MAX_SPAN = 20_000;
 
-/** Returns how often the number of exceptions has doubled beyond the limit. */
+/** Returns how often the number of exceptions has doubled beyond the limit. 0 if it is below the limit. */
 const doublings = (count: number): number => Math.max(0, Math.floor(Math.log2(count / MAX_EXCEPTIONS)) + 1);
 
 interface Touched {
   readonly recipient_id: bigint;
-  /** Exceptions before the change, and rows that were inserted and deleted. */
+  /** Number of exceptions before the change. `put` and `gone` are the numbers of rows that were inserted and deleted. */
   readonly before: number;
   readonly put: number;
   readonly gone: number;
 }
 
 /**
- * Marks messages as read or unread for a user who is locked, as part of a change. If the read mark alone gives the requested
- * state, no row is needed; otherwise an exception is stored. Missing messages are ignored.
+ * Marks messages as read or unread for a locked user, as part of a change. An exception is stored only if the read mark alone
+ * does not give the requested state. Messages that do not exist are ignored.
  *
  * @see src/messages/README.md
  */
 export async function setRead(tx: Tx, holder: Holder, messageIds: readonly number[], isRead: boolean): Promise<void> {
   if (messageIds.length === 0) return;
   const { realmId, userId } = holder;
-  // `FOR KEY SHARE` waits for concurrent deletions of the messages; deleted ones are then omitted.
+  // `FOR KEY SHARE` waits for concurrent deletions of the messages. Messages that were deleted are omitted then.
   const touched = await tx.$queryRaw<Touched[]>`
     WITH wanted AS (
       SELECT m.id, ${SENT_RECIPIENT} AS recipient_id,
@@ -77,7 +78,10 @@ export async function setRead(tx: Tx, holder: Holder, messageIds: readonly numbe
   }
 }
 
-/** Returns one or two conditions on `m`, which together match the messages sent to a recipient id. Each has its own index. */
+/**
+ * Returns one or two conditions on the message `m`. Together they match the messages sent to a recipient id. Each condition has
+ * its own index.
+ */
 function sentTo(recipientId: number): readonly Prisma.Sql[] {
   const id = Math.floor(recipientId / 2);
   if (recipientId % 2 === 1) return [Prisma.sql`m.conversation_id = ${id}`];
@@ -88,8 +92,8 @@ function sentTo(recipientId: number): readonly Prisma.Sql[] {
 }
 
 /**
- * Moves a read mark forward to the position with the fewest exceptions, if it has fewer than now. Read messages up to the new
- * mark lose their exception, and unread messages get one. No message changes its state.
+ * Moves a read mark forward to the position with the fewest exceptions, if there are fewer than now. Up to the new position,
+ * read messages lose their exception and unread messages get one. No message changes its state.
  */
 export async function compact(tx: Tx, { realmId, userId }: Holder, recipientId: number): Promise<void> {
   const places = sentTo(recipientId).map(
@@ -99,8 +103,9 @@ export async function compact(tx: Tx, { realmId, userId }: Holder, recipientId: 
       WHERE m.realm_id = ${realmId} AND ${place} AND m.id > mark.id AND m.id <= last.id AND ${receivedBy(userId)}
       ORDER BY m.id LIMIT ${MAX_SPAN})`,
   );
-  // `dearer`: number of additional exceptions if the mark is moved to a message. Each unread message up to it adds one and each
-  // read one removes one. Messages that are read because the user sent them do not count.
+  // `dearer` is the number of additional exceptions if the mark is moved to a message. Each unread message up to it adds one
+  // exception, and each message with an exception that is read removes one. Messages that are read because the user sent them
+  // do not count.
   await tx.$executeRaw`
     WITH mark AS (
       SELECT COALESCE(max(read_through), 0) AS id FROM read_mark

@@ -15,7 +15,8 @@ export const showsReceipts = ({ viewer }: Pick<Ctx, 'viewer'>): boolean =>
   realmSetting(viewer.realm, 'enable_read_receipts');
 
 /**
- * Returns the ids of users who have read a message, ascending: active users who share their read receipts, except the sender.
+ * Reads the ids of users who have read a message, ascending. Includes only active users who share their read receipts. Excludes
+ * the sender.
  *
  * @throws BadRequestError if the viewer cannot read the message, or if the organization does not show read receipts.
  */
@@ -35,11 +36,11 @@ const ALL: UserPage = {
 };
 
 /**
- * Users who have read the message `m` and share their read receipts, as SQL: `user_account AS u`. Does not check whether the
- * viewer can read the message.
+ * SQL for the users who have read the message `m` and share their read receipts. Follows FROM and defines `user_account AS u`.
+ * Does not check whether the viewer can read the message.
  *
- * Includes users who received the message and users who flagged it. Excludes users who lost access because it was moved to a
- * private channel without them.
+ * Includes users who received the message and users who flagged it. Excludes users who lost access because the message was
+ * moved to a private channel to which they are not subscribed.
  */
 const READERS = Prisma.sql`(
     SELECT p.user_id FROM subscription_period p
@@ -55,7 +56,10 @@ const READERS = Prisma.sql`(
       OR NOT EXISTS (SELECT FROM channel c WHERE c.realm_id = m.realm_id AND c.id = m.channel_id AND c.invite_only)
       OR EXISTS (SELECT FROM subscription s WHERE s.realm_id = m.realm_id AND s.user_id = u.id AND s.channel_id = m.channel_id AND s.active))`;
 
-/** Reads the same page of users who have read each of the messages, in the order of the page. One query for all messages. */
+/**
+ * Reads the same page of users who have read a message, for each of the messages, with one query. Returns a function from a
+ * message id to its page.
+ */
 export async function readReceiptPages(
   db: SqlClient,
   realmId: number,
@@ -77,7 +81,7 @@ export async function readReceiptPages(
   return (id) => (pages.get(id) ?? []).map(placeOf);
 }
 
-/** Counts the users who have read each of the messages, in total over all pages. One query. */
+/** Counts the users who have read each of the messages, with one query. Returns a function from a message id to the count. */
 export async function countReceipts(
   db: SqlClient,
   realmId: number,

@@ -36,7 +36,7 @@ export const postMessagesFlags = endpoint({
 const KEYWORDS = ['newest', 'oldest', 'first_unread'] as const;
 
 /**
- * Parses the parameter `anchor`.
+ * Parses the REST parameter `anchor`.
  *
  * @throws BadRequestError if it is neither a keyword nor an integer.
  */

@@ -4,7 +4,7 @@ import { lastReceivedId, recentConversations, starredIds } from './summaries.ts'
 import { readUnread } from './unread.ts';
 import { toWireUnread } from './wire.ts';
 
-/** State with the field `max_message_id`. */
+/** Initial state `max_message_id` of event queues: the id of the last message that the user received, or -1. */
 export const maxMessageIdState: StateGroup = {
   name: 'message',
   read: async ({ viewer, db }) => ({
@@ -12,7 +12,7 @@ export const maxMessageIdState: StateGroup = {
   }),
 };
 
-/** State with the field `unread_msgs`, for clients that receive the events `message` and `update_message_flags`. */
+/** Initial state `unread_msgs` of event queues, for clients that receive the events `message` and `update_message_flags`. */
 export const unreadState: StateGroup = {
   name: 'message',
   besides: 'update_message_flags',
@@ -28,7 +28,7 @@ export const unreadState: StateGroup = {
   },
 };
 
-/** State with the field `starred_messages`. */
+/** Initial state `starred_messages` of event queues: ids of the user's newest starred messages, ascending. */
 export const starredMessagesState: StateGroup = {
   name: 'starred_messages',
   read: async ({ viewer, db }) => ({
@@ -36,7 +36,7 @@ export const starredMessagesState: StateGroup = {
   }),
 };
 
-/** State with the field `recent_private_conversations`. */
+/** Initial state `recent_private_conversations` of event queues. The conversation with the newest message is first. */
 export const recentConversationsState: StateGroup = {
   name: 'recent_private_conversations',
   async read({ viewer, db }) {

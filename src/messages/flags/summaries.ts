@@ -3,10 +3,10 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import type { Holder } from './read-state.ts';
 
-/** Maximum number of entries in a registration. */
+/** Maximum numbers of starred messages and of conversations in an initial state. */
 const [MAX_STARRED, MAX_CONVERSATIONS] = [10_000, 1_000];
 
-/** Returns the ids of the user's newest starred messages, ascending. */
+/** Reads the ids of the user's newest starred messages, ascending. At most `MAX_STARRED`. */
 export async function starredIds(db: SqlClient, { realmId, userId }: Holder): Promise<number[]> {
   const [row] = await readRows<{ ids: number[] | null }>(
     db,
@@ -19,15 +19,15 @@ export async function starredIds(db: SqlClient, { realmId, userId }: Holder): Pr
   return row?.ids ?? [];
 }
 
-/** A direct conversation with at least one message. */
+/** A direct conversation that has a message. */
 export interface RecentConversation {
-  /** Id of its last message. */
+  /** Id of the last message in the conversation. */
   readonly maxId: number;
-  /** All participants, ascending. */
+  /** Ids of all members, ascending. */
   readonly memberIds: readonly number[];
 }
 
-/** Returns the user's conversations, the one with the newest message first. */
+/** Reads the user's conversations, at most `MAX_CONVERSATIONS`. The conversation with the newest message comes first. */
 export async function recentConversations(db: SqlClient, { realmId, userId }: Holder): Promise<RecentConversation[]> {
   const rows = await readRows<{ max_id: bigint; member_ids: number[] }>(
     db,
@@ -42,16 +42,19 @@ export async function recentConversations(db: SqlClient, { realmId, userId }: Ho
 }
 
 /**
- * Returns the id of the last message that the user received, -1 if there is none. Equivalent to `receivedBy` of
- * messages/access.ts, but split into parts that each use an index.
- *
- * `COALESCE` around a comparison keeps the planner from estimating few matches and reading the whole channel.
+ * Reads the id of the last message that the user received. -1 if there is none. Equivalent to `receivedBy` in
+ * messages/access.ts, but each of its parts can use its own index.
  */
 export async function lastReceivedId(db: SqlClient, holder: Holder): Promise<number> {
   return (await lastReceivedIds(db, [holder])).get(holder.userId) ?? -1;
 }
 
-/** Returns the last received message of several users, by user id. Users without any are absent. One query. */
+/**
+ * Reads the id of the last message that each user received, by user id, with one query. Users who received no message are
+ * absent.
+ *
+ * `COALESCE` around a comparison keeps the planner from estimating few matches and reading the whole channel.
+ */
 export async function lastReceivedIds(db: SqlClient, holders: readonly Holder[]): Promise<Map<number, number>> {
   const rows = await readRows<{ user_id: number; id: bigint | null }>(
     db,

@@ -13,17 +13,17 @@ import {
 } from './counted-places.ts';
 import type { AnyHolder } from './unread.ts';
 
-/** Number of unread messages of one channel or conversation, separate for muted and other messages. */
+/** Number of unread messages of one channel or conversation. Muted and other messages of a channel are counted separately. */
 export interface UnreadCount {
-  /** Null for a conversation. */
+  /** Id of the channel. Null for a conversation. */
   readonly channelId: number | null;
-  /** Null for a channel. */
+  /** Id of the conversation. Null for a channel. */
   readonly conversationId: number | null;
   readonly isMuted: boolean;
   readonly count: number;
 }
 
-/** Returns a statement for the counts of one user. */
+/** Builds the query of the unread counts of one user. */
 function countsOf(holder: AnyHolder): Prisma.Sql {
   const { realmId, userId } = holder;
   return Prisma.sql`
@@ -51,7 +51,10 @@ function countsOf(holder: AnyHolder): Prisma.Sql {
     FROM counted GROUP BY 1, 2, 3 HAVING sum(n) > 0`;
 }
 
-/** Counts the unread messages of each user, by channel or conversation. One query, whose cost does not grow with the counts. */
+/**
+ * Counts the unread messages of each user, by user id, per channel or conversation. Uses one query, whose cost does not grow
+ * with the counts.
+ */
 export async function countUnreadOfEach(
   db: SqlClient,
   realmId: number,
@@ -63,8 +66,8 @@ export async function countUnreadOfEach(
 type OfHolder<Row> = Row & { readonly userId: number };
 
 /**
- * Runs a statement for each of the users, in one query. For a single user the id is a constant, which gives the planner better
- * estimates.
+ * Runs a query for each of the users, in one statement. If there is only one user, the user id is a constant, which gives the
+ * planner better estimates.
  */
 export async function ofEach<Row extends object>(
   db: SqlClient,
@@ -86,16 +89,16 @@ export async function ofEach<Row extends object>(
 const byHolder = <Row>(rows: readonly OfHolder<Row>[]): Map<number, OfHolder<Row>[]> =>
   Map.groupBy(rows, ({ userId }) => userId);
 
-/** A topic or conversation, with the user for whom it is read. */
+/** A topic or conversation in which a user's unread messages are counted or searched. One of the two ids is null. */
 export interface WantedPlace {
   readonly userId: number;
   readonly channelId: number | null;
   readonly conversationId: number | null;
-  /** In any spelling. */
+  /** Name of the topic in any spelling. Empty for a conversation. */
   readonly topic: string;
 }
 
-/** Returns the places of one user as the common table expression `wanted`. `nth` is the index in `places`, from 1. */
+/** Builds the common table expression `wanted` with the places of one user. `nth` is the position in `places`, from 1. */
 const wantedBy = ({ userId }: AnyHolder, places: readonly WantedPlace[]): Prisma.Sql => Prisma.sql`
   wanted AS MATERIALIZED (
     SELECT w.nth::int AS nth, w.channel_id, w.conversation_id, topic_key(w.topic) AS topic FROM unnest(
@@ -109,9 +112,9 @@ const WANTED = {
   conversations: Prisma.sql`SELECT conversation_id FROM wanted`,
 };
 /**
- * Returns the number of unread messages in each of the topics, in their order. One query.
+ * Counts the unread messages in each of the topics, in the order of `places`. Uses one query.
  *
- * @param places Topics of channels.
+ * @param places Topics of channels. Conversations are not supported.
  */
 export async function countUnreadInTopics(
   db: SqlClient,
@@ -133,8 +136,8 @@ export async function countUnreadInTopics(
 }
 
 /**
- * Returns the id of the oldest unread message in each of the topics and conversations, in their order. Null if there is none. One
- * query.
+ * Finds the oldest unread message in each of the topics and conversations. Returns its id or null, in the order of `places`.
+ * Uses one query.
  */
 export async function firstUnreadIn(
   db: SqlClient,

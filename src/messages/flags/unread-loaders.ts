@@ -12,10 +12,10 @@ import {
 } from './unread-counts.ts';
 import { type UnreadMentions, unreadMentionsOfEach } from './unread-mentions.ts';
 
-/** The only key of each viewer. */
+/** Key of the loaders. They have one value per viewer, so the key is constant. */
 const ALL = 0;
 
-/** Returns a loader of rows that are read for several viewers in one query, once for each operation or delivery. */
+/** Creates a loader of rows of the viewer. Rows of several viewers are read in one query, once per operation or delivery. */
 function ofViewers<Row>(read: (db: Db, realmId: number, userIds: readonly number[]) => Promise<Map<number, Row[]>>) {
   const load = acrossReaders<typeof ALL, readonly Row[]>(async (wanted) => {
     const [first] = wanted;
@@ -27,10 +27,10 @@ function ofViewers<Row>(read: (db: Db, realmId: number, userIds: readonly number
   return (ctx: GraphQLContext): Promise<readonly Row[]> => load(ctx).load(ALL);
 }
 
-/** Loads the viewer's numbers of unread messages, by channel or conversation. */
+/** Loads the viewer's numbers of unread messages, one row per channel or conversation. */
 export const ownCounts = ofViewers<UnreadCount>(countUnreadOfEach);
 
-/** Loads the viewer's numbers of unread mentions, by topic or conversation. */
+/** Loads the viewer's numbers of unread mentions, one row per topic or conversation. */
 export const ownMentions = ofViewers<UnreadMentions>(unreadMentionsOfEach);
 
 interface UnreadCountRow {
@@ -39,7 +39,7 @@ interface UnreadCountRow {
   readonly count: number;
 }
 
-/** Returns sums by key. Rows without a key are omitted. */
+/** Sums the counts of rows by key. Rows whose key is null are omitted. */
 function sumsBy<Row extends { readonly count: number }, K>(
   rows: readonly Row[],
   keyOf: (row: Row) => K | null,
@@ -52,7 +52,7 @@ function sumsBy<Row extends { readonly count: number }, K>(
   return sums;
 }
 
-/** Returns a loader of sums in one channel or conversation. The rows are read once for each operation. */
+/** Creates a loader of the sum of counts in a channel or a conversation. The rows are read once per operation. */
 const sumsIn = (read: (ctx: GraphQLContext) => Promise<readonly UnreadCountRow[]>) =>
   perOperation(async (ctx) => {
     const rows = await read(ctx);
@@ -64,13 +64,13 @@ const sumsIn = (read: (ctx: GraphQLContext) => Promise<readonly UnreadCountRow[]
     };
   });
 
-/** Loads the viewer's number of unread messages in a channel or conversation. */
+/** Loads functions that return the viewer's number of unread messages in a channel or a conversation, by id. */
 export const ownCountsIn = sumsIn(ownCounts);
 
-/** Loads the viewer's number of unread mentions in a channel or conversation. */
+/** Loads functions that return the viewer's number of unread mentions in a channel or a conversation, by id. */
 export const ownMentionsIn = sumsIn(ownMentions);
 
-/** Loads the viewer's number of unread mentions in a topic. */
+/** Loads a function that returns the viewer's number of unread mentions in a topic, by channel id and name. */
 export const ownMentionsInTopics = perOperation(async (ctx) => {
   const byTopic = sumsBy(await ownMentions(ctx), ({ channelId, topic }) => `${channelId} ${topicKey(topic)}`);
   return (channelId: number, name: string): number => byTopic.get(`${channelId} ${topicKey(name)}`) ?? 0;
@@ -87,7 +87,7 @@ function placeOf({ ctx, key }: RequestedKey<string>): WantedPlace {
     : { userId, channelId: id, conversationId: null, topic: key.slice(end + 1) };
 }
 
-/** Returns a loader for places. The number of queries does not depend on the number of places. */
+/** Creates a loader of values of topics and conversations. The number of queries does not depend on their number. */
 const ofPlaces = <V>(read: (db: Db, realmId: number, places: readonly WantedPlace[]) => Promise<readonly V[]>) =>
   acrossReaders<string, V>(async (wanted) => {
     const ctx: Ctx | undefined = wanted[0]?.ctx;

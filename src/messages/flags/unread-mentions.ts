@@ -7,16 +7,18 @@ import type { AnyHolder } from './unread.ts';
 import { ofEach } from './unread-counts.ts';
 
 /**
- * Maximum number of examined messages: the newest that name the user and, in each channel and conversation, the newest with a
- * wildcard mention.
+ * Maximum number of messages that are examined: of the newest messages that mention the user by name and, in each channel and
+ * conversation, of the newest with a wildcard mention.
  */
 export const MAX_MENTIONS = 1_000;
 
-/** Number of unread messages of one topic or conversation that mention the user. Wildcards count unless the topic is muted. */
+/**
+ * Number of unread messages of one topic or conversation that mention the user. Wildcard mentions do not count in muted topics.
+ */
 export interface UnreadMentions {
-  /** Null for a conversation. */
+  /** Id of the channel. Null for a conversation. */
   readonly channelId: number | null;
-  /** Null for a topic. */
+  /** Id of the conversation. Null for a topic. */
   readonly conversationId: number | null;
   /** Key of the topic. Empty for a conversation. */
   readonly topic: string;
@@ -61,7 +63,7 @@ function mentionsOf(holder: AnyHolder): Prisma.Sql {
     GROUP BY 1, 2, 3`;
 }
 
-/** Counts the unread mentions of each user. One query. */
+/** Counts the unread mentions of each user, by user id, per topic or conversation. Uses one query. */
 export async function unreadMentionsOfEach(
   db: SqlClient,
   realmId: number,

@@ -5,22 +5,25 @@ import { readRows } from '../../platform/db/rows.ts';
 import { IS_TOPIC_MUTED } from '../topic-policies/policies.ts';
 import type { Holder } from './read-state.ts';
 
-/** Maximum number of unread messages in a registration. The newest are returned. */
+/** Maximum number of unread messages in an initial state. If there are more, the newest are returned. */
 export const MAX_UNREAD = 50_000;
 
-/** Unread messages of one topic or conversation, with their state for the user. */
+/** Unread messages of a user in one topic or conversation. */
 export interface UnreadGroup {
-  /** Null for a direct conversation. */
+  /** Id of the channel. Null for a direct conversation. */
   readonly channelId: number | null;
-  /** The topic, as the newest of the messages spells it. "" for a conversation. */
+  /** Name of the topic as the newest of the messages spells it. "" for a conversation. */
   readonly topic: string;
-  /** Participants of the conversation, ascending. Null for a topic. */
+  /** Ids of the members of the conversation, ascending. Null for a topic. */
   readonly memberIds: readonly number[] | null;
-  /** Whether the topic is muted, itself or by its channel. */
+  /** Whether the topic is muted, by its own policy or by its channel. */
   readonly isMuted: boolean;
-  /** Ascending. */
+  /** Ids of the unread messages, ascending. */
   readonly ids: readonly number[];
-  /** Messages that mention the user by name, through a group or, unless the topic is muted, by a wildcard. */
+  /**
+   * Ids of those messages that mention the user by name or through a group. Unless the topic is muted, also those with a
+   * wildcard mention.
+   */
   readonly mentions: readonly number[];
 }
 
@@ -30,25 +33,28 @@ export interface UnreadPlace {
   readonly topic?: string | undefined;
 }
 
-/** A user, given by a value or by a column of a query. */
+/** A user, whose id is given by a value or by a column of a query. */
 export interface AnyHolder extends Omit<Holder, 'userId'> {
   readonly userId: number | Prisma.Sql;
 }
 
-/** Ids above `above`, through `through`. */
+/** Range of message ids: greater than `above` and at most `through`. */
 interface Window {
   readonly above: number;
   readonly through: number;
 }
 
 /**
- * Returns SQL for a user's unread messages: rows of `id`, `channel_id`, `topic`, `conversation_id` and `channel_wildcard`.
+ * Builds SQL for a user's unread messages, with the columns `id`, `channel_id`, `topic`, `conversation_id` and
+ * `channel_wildcard`.
  *
- * Each part enters an index at the user's mark. The cost is proportional to the unread messages, plus one entry for each channel
- * and conversation, and independent of the organization's age. `OFFSET 0` forces this plan, because the planner does not know the
+ * Each part starts reading an index at the user's read mark. So the cost grows with the unread messages and the channels and
+ * conversations, but not with the age of the organization. `OFFSET 0` forces this plan, because the planner does not know the
  * marks.
  *
- * @param place Absent: direct messages, and channels that the user is subscribed to and that are not archived.
+ * @param place Channel or topic to which the result is restricted. Absent: all direct messages, and the channels that are not
+ * archived and to which the user is subscribed.
+ * @param window Range of ids to which the result is restricted.
  */
 export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPlace, window?: Window): Prisma.Sql {
   const channels =
@@ -67,7 +73,7 @@ export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPla
   const inPeriod = Prisma.sql`
     m.id > GREATEST(p.began_message_id, r.read_through) AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)`;
   const parts = [
-    // In the channel where they were sent.
+    // Messages that are in the channel to which they were sent.
     Prisma.sql`
       SELECT sent.* FROM place 
       JOIN subscription_period p ON p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.channel_id = place.channel_id
@@ -76,7 +82,7 @@ export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPla
         SELECT ${columns} FROM message m
         WHERE m.channel_id = place.channel_id AND m.sent_channel_id = m.channel_id AND ${inPeriod} AND ${byMark} OFFSET 0
       ) AS sent`,
-    // Moved from another channel.
+    // Messages that were moved from another channel.
     Prisma.sql`
       SELECT moved.* FROM subscription_period p
       LEFT JOIN read_mark r ON r.realm_id = p.realm_id AND r.user_id = p.user_id AND r.recipient_id = p.channel_id::bigint * 2
@@ -85,7 +91,7 @@ export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPla
         WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND ${inPeriod} AND ${byMark} OFFSET 0
       ) AS moved
       WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND moved.channel_id IN (SELECT channel_id FROM place)`,
-    // Marked as unread individually, or passed over when the mark was moved.
+    // Messages that were marked as unread one by one, or left unread when the read mark was moved.
     Prisma.sql`
       SELECT excepted.* FROM read_exception x CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m WHERE m.realm_id = ${realmId} AND m.id = x.message_id ${within} OFFSET 0
@@ -117,7 +123,10 @@ interface UnreadGroupRow {
   readonly wildcards: number[] | null;
 }
 
-/** Reads at most `limit` of the unread messages, in no particular order, by group. */
+/**
+ * Reads at most `limit` of the unread messages, grouped by topic and conversation. If there are more, it is not defined which
+ * are read.
+ */
 async function readGroups(
   db: SqlClient,
   holder: Holder,
@@ -167,17 +176,17 @@ const union = (a: readonly number[], b: readonly number[]): number[] =>
 
 const sizeOf = (groups: readonly UnreadGroup[]): number => groups.reduce((sum, { ids }) => sum + ids.length, 0);
 
-/** The newest unread messages of a user, by group. */
+/** The newest unread messages of a user, grouped by topic and conversation. */
 export interface Unread {
   readonly groups: readonly UnreadGroup[];
-  /** Whether there are more than `MAX_UNREAD`. The oldest are then omitted. */
+  /** Whether the user has more unread messages than `MAX_UNREAD`. The oldest are then omitted. */
   readonly isCut: boolean;
 }
 
 /**
- * Reads a user's unread messages: direct messages, and messages of channels that the user is subscribed to.
+ * Reads a user's unread messages: direct messages, and messages of channels to which the user is subscribed.
  *
- * @param max For tests.
+ * @param max Maximum number of messages. Only tests set it.
  */
 export async function readUnread(db: SqlClient, holder: Holder, max = MAX_UNREAD): Promise<Unread> {
   const groups = await readGroups(db, holder, max + 1);
@@ -186,8 +195,8 @@ export async function readUnread(db: SqlClient, holder: Holder, max = MAX_UNREAD
 }
 
 /**
- * Reads the newest of many unread messages. It reads windows of ids, newest first, each twice as wide as the one before, so that
- * it reads little more than `max` messages.
+ * Reads the newest `max` unread messages. Reads ranges of ids from the newest on, each twice as wide as the previous one. So it
+ * reads hardly more than `max` messages.
  */
 async function readNewest(db: SqlClient, holder: Holder, max: number): Promise<UnreadGroup[]> {
   const [last] = await readRows<{ id: bigint }>(
@@ -212,9 +221,9 @@ async function readNewest(db: SqlClient, holder: Holder, max: number): Promise<U
 const keyOf = ({ channelId, topic, memberIds }: UnreadGroup) => `${channelId} ${memberIds?.join()} ${topicKey(topic)}`;
 
 /**
- * Merges the parts of each group. Messages below `oldest` are dropped.
+ * Merges the groups of the same topic or conversation. Drops messages with ids below `oldest`.
  *
- * @param parts Those with newer messages first.
+ * @param parts Groups. Groups with newer messages come first.
  */
 function mergeGroups(parts: readonly UnreadGroup[], oldest: number): UnreadGroup[] {
   return [...Map.groupBy(parts, keyOf).values()].flatMap(([newest, ...older]) => {
@@ -229,7 +238,7 @@ function mergeGroups(parts: readonly UnreadGroup[], oldest: number): UnreadGroup
   });
 }
 
-/** Returns the ids of a user's unread messages in a channel or topic, ascending. */
+/** Reads the ids of a user's unread messages in a channel or topic, ascending. */
 export async function unreadIdsIn(db: SqlClient, holder: Holder, place: UnreadPlace): Promise<number[]> {
   const [row] = await readRows<{ ids: number[] | null }>(
     db,
@@ -239,7 +248,7 @@ export async function unreadIdsIn(db: SqlClient, holder: Holder, place: UnreadPl
   return row?.ids ?? [];
 }
 
-/** Returns whether a registration would contain unread messages of the user. */
+/** Returns whether the initial state of an event queue would contain unread messages of the user. */
 export async function hasUnread(db: SqlClient, holder: Holder): Promise<boolean> {
   const rows = await readRows<unknown>(
     db,

@@ -7,7 +7,7 @@ import type { Tx } from '../../platform/db/client.ts';
 import { hasProtectedHistory, receivedBy } from '../access.ts';
 import { flagRemoved } from './events.ts';
 
-/** Channels, users and messages affected by a change of access. Absent: all. */
+/** Channels, users and messages that a change of access affects. An absent field includes all of them. */
 export interface StarScope extends AccessScope {
   readonly messageIds?: readonly number[];
 }
@@ -20,8 +20,8 @@ interface Star {
 }
 
 /**
- * Removes the stars of messages that their users can no longer read, and notifies those users' clients. Runs inside the change
- * that revokes the access, after its rows are written. Its cost grows with the number of stars in the scope.
+ * Removes the stars of messages that their users can no longer read, and notifies these users' clients. Runs inside the change
+ * that revokes access, after the change has written its rows. The cost grows with the number of stars in the scope.
  */
 export async function removeUnreadableStars(
   tx: Tx,
@@ -50,7 +50,7 @@ export async function removeUnreadableStars(
   }
 }
 
-/** Returns the starred channel messages in the scope, by user. Direct messages remain readable for their participants. */
+/** Reads the starred channel messages in the scope, ordered by user. Direct messages always remain readable for their users. */
 function starsIn(tx: Tx, realmId: number, { channelIds, userIds, messageIds }: StarScope): Promise<Star[]> {
   const conditions = [
     Prisma.sql`um.realm_id = ${realmId} AND um.starred AND m.channel_id IS NOT NULL`,
@@ -64,7 +64,7 @@ function starsIn(tx: Tx, realmId: number, { channelIds, userIds, messageIds }: S
     WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY um.user_id, um.message_id`;
 }
 
-/** Clears stars. Rows without any other flag are deleted. */
+/** Clears the given stars. Deletes rows of `user_message` that then have no flag. */
 async function clearStars(tx: Tx, realmId: number, removed: ReadonlyMap<number, readonly number[]>): Promise<void> {
   const pairs = [...removed].flatMap(([userId, ids]) => ids.map((id) => ({ userId, id })));
   const given = Prisma.sql`unnest(${pairs.map(({ userId }) => userId)}::int[], ${pairs.map(({ id }) => id)}::bigint[])

@@ -20,13 +20,13 @@ import { lockReaders, setRead } from './read-state.ts';
 
 export type FlagOperation = 'add' | 'remove';
 
-/** A change of a flag. */
+/** A flag, and whether it is added or removed. */
 export interface FlagChange {
   readonly operation: FlagOperation;
   readonly flag: MessageFlag;
 }
 
-/** Flags that only the service sets. */
+/** Flags that only the service sets. Requests to change them are refused. */
 const FIXED_FLAGS = [
   ...['mentioned', 'stream_wildcard_mentioned', 'topic_wildcard_mentioned', 'wildcard_mentioned', 'has_alert_word'],
   'historical',
@@ -36,9 +36,9 @@ const FIXED_FLAGS = [
 const MAX_MESSAGES = 5_000;
 
 /**
- * Validates the operation and the flag of a request.
+ * Validates the operation and the flag of a request, and returns them.
  *
- * @throws BadRequestError if the operation or flag is unknown, or if users cannot change the flag.
+ * @throws BadRequestError if the operation or the flag is unknown, or if users cannot change the flag.
  */
 export function requireFlagChange(operation: string, flag: string): FlagChange {
   if (operation !== 'add' && operation !== 'remove') {
@@ -51,9 +51,9 @@ export function requireFlagChange(operation: string, flag: string): FlagChange {
 
 /** Result of a change of flags. */
 export interface FlagsChanged {
-  /** Messages whose flag changed. */
+  /** Ids of the messages whose flag changed. */
   readonly changedIds: readonly number[];
-  /** Channels whose messages were skipped because the user is not subscribed to them. Ascending. */
+  /** Ids of the channels whose messages were skipped because the user is not subscribed to them. Ascending. */
   readonly skippedChannelIds: readonly number[];
 }
 
@@ -62,8 +62,9 @@ export interface FlagsChanged {
  * messages that the viewer did not receive can be flagged too. Channel messages become unread only if the viewer is subscribed.
  *
  * @throws BadRequestError if there are more than 5,000 messages.
- * @throws BadRequestError if the viewer neither received a message in its current channel nor can read it.
- * @throws TotalReachedError if there would be more than 100,000 starred messages.
+ * @throws BadRequestError if a message does not exist. Also if the viewer cannot read a message and did not receive it in its
+ * current channel.
+ * @throws TotalReachedError if the viewer would have more than 100,000 starred messages.
  */
 export async function updateFlags(ctx: Ctx, messageIds: readonly number[], change: FlagChange): Promise<FlagsChanged> {
   if (messageIds.length > MAX_MESSAGES) {
@@ -77,22 +78,24 @@ export async function updateFlags(ctx: Ctx, messageIds: readonly number[], chang
   });
 }
 
-/** Messages of a narrow around an anchor. */
+/** A narrow, an anchor, and the numbers of messages around the anchor. */
 export interface NarrowRange extends Range {
   readonly narrow: readonly NarrowTerm[];
 }
 
 /** Result of a change of flags in a narrow. */
 export interface NarrowChanged extends FlagsChanged {
-  /** The messages that were found. They include messages whose flag did not change. */
+  /** Messages that were found, and the anchor. Includes messages whose flag did not change. */
   readonly selection: Selection;
 }
 
 /**
- * Changes a flag of the messages of a narrow around an anchor, like `updateFlags`.
+ * Adds or removes a flag of the messages of a narrow around an anchor, like `updateFlags`.
  *
  * @throws BadNarrowError if the narrow is invalid.
- * @throws BadRequestError if the range has more than 5,000 messages, or if it excludes an anchor that is not at one of its ends.
+ * @throws BadRequestError if the range has more than 5,000 messages, or if it excludes an anchor that is not at one of its
+ * ends.
+ * @throws TotalReachedError if the viewer would have more than 100,000 starred messages.
  */
 export async function updateFlagsInNarrow(
   ctx: Ctx,
@@ -105,17 +108,20 @@ export async function updateFlagsInNarrow(
   return transact(ctx, async (tx, emit) => {
     const places = isStarring(change) ? await holdPlaces(tx, ctx.realmId, selection.ids) : undefined;
     await lockReaders(tx, ctx.realmId, [ctx.viewer.id]);
-    // Messages that were deleted since they were found are omitted.
+    // `readMessages` omits messages that were deleted since they were found.
     const found = await readMessages(tx, ctx, selection.ids, places);
     const rows = places === undefined ? found : await readableOf(tx, ctx.viewer, ctx.app.now(), found);
     return { selection, ...(await changeFlags(tx, emit, ctx, rows, change)) };
   });
 }
 
-/** Returns whether a change adds stars. Only readable messages can be starred, and stars are removed when access is lost. */
+/**
+ * Returns whether a change adds stars. Such a change needs locks: only readable messages can be starred, and stars are removed
+ * when access is lost.
+ */
 const isStarring = ({ operation, flag }: FlagChange): boolean => operation === 'add' && flag === 'starred';
 
-/** Ids of locked channels. Users cannot lose access to them during the change. */
+/** Ids of channels that the transaction has locked. While they are locked, users cannot lose access to them. */
 type HeldPlaces = ReadonlySet<number>;
 
 async function holdPlaces(tx: Tx, realmId: number, messageIds: readonly number[]): Promise<HeldPlaces> {
@@ -127,7 +133,11 @@ async function holdPlaces(tx: Tx, realmId: number, messageIds: readonly number[]
   return new Set(channelIds);
 }
 
-/** Changes flags in a transaction that has locked the user. The caller must have checked access to the messages. */
+/**
+ * Changes flags in a transaction that has locked the user. The caller has checked access to the messages.
+ *
+ * @throws TotalReachedError if the user would have too many starred messages.
+ */
 async function changeFlags(
   tx: Tx,
   emit: Emit,
@@ -152,7 +162,11 @@ async function changeFlags(
   return { changedIds, skippedChannelIds };
 }
 
-/** Checks the limit of stars, because a registration lists all of them. The user must be locked. */
+/**
+ * Checks the limit of starred messages. The limit exists because an initial state lists all of them. The user must be locked.
+ *
+ * @throws TotalReachedError if the limit is exceeded.
+ */
 async function requireRoomForStars(tx: Tx, { viewer }: Ctx): Promise<void> {
   requireWithin(
     'starred_messages',
@@ -178,15 +192,15 @@ const detailsFor = (userId: number) => (row: FlaggedMessage) => ({
   isMuted: row.isMuted,
 });
 
-/** A message with the state that the flags of one user depend on. */
+/** A message, with the data on which the flags of one user depend. */
 interface FlaggedMessage {
   readonly id: number;
-  /** Null for a direct message. */
+  /** Id of the channel. Null for a direct message. */
   readonly channelId: number | null;
   readonly topic: string;
   readonly memberIds: readonly number[] | null;
   readonly received: boolean;
-  /** Whether the message was moved to another channel. */
+  /** Whether the message is in a different channel than the one to which it was sent. */
   readonly isMoved: boolean;
   readonly isUnread: boolean;
   readonly isSubscribed: boolean;
@@ -196,9 +210,11 @@ interface FlaggedMessage {
 }
 
 /**
- * Reads the messages, without duplicates. Requires that the viewer received each in its current channel or can read it.
+ * Reads the messages, without duplicates, and checks access: the viewer received each message in its current channel or can
+ * read it.
  *
  * @param places Locked channels. If given, the viewer must be able to read all of the messages.
+ * @throws BadRequestError if a message does not exist or the viewer has no access to it.
  */
 async function requireMessages(
   tx: Tx,
@@ -210,7 +226,7 @@ async function requireMessages(
   if (!ids.every(isMessageId)) throw invalidMessage();
   const messages = await readMessages(tx, ctx, ids, places);
   if (messages.length < ids.length) throw invalidMessage();
-  // Users who received a moved message may not be able to read it in its new channel.
+  // Users who received a message that was moved may not be able to read it in its new channel.
   const others = places === undefined ? messages.filter(({ received, isMoved }) => !received || isMoved) : messages;
   const readable = await readableOf(tx, ctx.viewer, ctx.app.now(), others);
   if (readable.length < others.length) throw invalidMessage();
@@ -218,9 +234,10 @@ async function requireMessages(
 }
 
 /**
- * Reads the messages that still exist.
+ * Reads those of the messages that still exist.
  *
- * @param places Locked channels. If given, the messages are locked against moves.
+ * @param places Locked channels. If given, the messages are also locked, so that they cannot be moved.
+ * @throws A serialization failure (40001) if a message is in a channel that is not among the locked ones.
  */
 async function readMessages(
   tx: Tx,
@@ -263,7 +280,7 @@ async function readableOf(
     where: { AND: [{ id: { in: ids } }, readBy(await channelActor(tx, viewer, now))] },
   });
   const isGuarded = new Map(readable.map((channel) => [channel.id, hasProtectedHistory(channel)]));
-  // Direct messages are readable only for users who received them.
+  // Only users who received a direct message can read it.
   const mayRead = ({ channelId, received }: FlaggedMessage) => {
     if (channelId === null) return received;
     const guarded = isGuarded.get(channelId);
@@ -275,9 +292,9 @@ async function readableOf(
 const columnOf = (flag: 'starred' | 'collapsed') => Prisma.raw(flag);
 
 /**
- * Sets a flag.
+ * Sets a flag of the viewer on messages.
  *
- * @returns The messages that did not have it before.
+ * @returns The messages that did not have the flag before.
  */
 async function setFlag(
   tx: Tx,
@@ -297,9 +314,9 @@ async function setFlag(
 }
 
 /**
- * Clears a flag, and deletes rows that have no flag left.
+ * Clears a flag of the viewer on messages. Deletes rows of `user_message` that then have no flag.
  *
- * @returns The messages that had it before.
+ * @returns The messages that had the flag before.
  */
 async function clearFlag(
   tx: Tx,

@@ -1,8 +1,8 @@
 import { beginningOf, defineError } from '../../platform/errors.ts';
 
 /**
- * A narrow that is invalid: an unknown operator, an operand that does not exist, or terms that contradict each other. `what` says
- * whether a single term is invalid or only the combination.
+ * Error for a narrow that has an unknown operator or operand, or terms that contradict each other. `what` is 'operator' if a
+ * single term is invalid, and 'operator combination' if terms are only invalid in combination.
  */
 export class BadNarrowError extends defineError(
   'BAD_NARROW',

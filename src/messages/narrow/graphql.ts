@@ -71,7 +71,7 @@ const NarrowTerms = builder.inputType('MessageNarrowTermsInput', {
   fields: narrowFields,
 });
 
-/** The filter of a list of messages. */
+/** GraphQL input for a narrow: the filter of a list of messages. */
 export const MessageNarrow = builder.inputType('MessageNarrowInput', {
   description:
     'Filter for messages. A message must meet all conditions. With `channel` or `channels`, all readable messages are ' +
@@ -87,7 +87,7 @@ export const MessageNarrow = builder.inputType('MessageNarrowInput', {
   }),
 });
 
-/** Operator of each input field. */
+/** Operator of the narrow term that each input field is converted to. */
 const OPERATOR_OF: Readonly<Record<keyof typeof NarrowTerms.$inferInput, string>> = {
   channel: 'channel',
   channels: 'channels',
@@ -101,7 +101,11 @@ const OPERATOR_OF: Readonly<Record<keyof typeof NarrowTerms.$inferInput, string>
   search: 'search',
 };
 
-/** Returns the terms that are equivalent to a GraphQL narrow. */
+/**
+ * Converts the GraphQL input to narrow terms.
+ *
+ * @throws BadRequestError if the search is blank.
+ */
 export function termsIn(input: typeof MessageNarrow.$inferInput): NarrowTerm[] {
   const { with: messageId, not, ...fields } = input;
   const place = messageId == null ? [] : [{ operator: 'with', operand: messageId, negated: false }];
@@ -113,7 +117,7 @@ function termsOf({ channel, ...fields }: typeof NarrowTerms.$inferInput, negated
   return Object.entries(given).flatMap(([field, value]: [string, Operand | readonly string[] | null | undefined]) => {
     if (value == null) return [];
     const operator = OPERATOR_OF[field as keyof typeof OPERATOR_OF];
-    // Each state and each part is a separate term.
+    // Each value of `is` and `has` becomes a separate term.
     const operands = field === 'is' || field === 'has' ? (value as readonly string[]) : [value as Operand];
     if (field === 'search' && String(value).trim() === '') throw new BadRequestError('search cannot be blank');
     return operands.map((operand) => ({ operator, operand, negated }));

@@ -2,12 +2,12 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { folded, lowered } from '../../platform/folding.ts';
 import { type Search, SHORT, WORD } from './narrow-search.ts';
 
-/** A function that marks the hits of a search in HTML. Tags, entities and MathML remain unchanged. */
+/** Function that marks the matches of a search in HTML. Tags, entities and MathML remain unchanged. */
 export type Highlighter = (html: string) => string;
 
 /**
- * A tag, or the whole MathML of a formula. A `<span>` inside MathML makes the HTML parser end the formula, and its TeX source
- * becomes text. The visible form of a formula is next to its MathML.
+ * Matches a tag, or the whole MathML of a formula. MathML is not marked, because a `<span>` inside it makes the HTML parser end
+ * the formula and show its TeX source as text. The HTML has another, visible form of the formula next to its MathML.
  */
 const TAG = /(<math[\s>].*?<\/math>|<[^>]*>)/s;
 const ENTITY = '&#?\\w+;';
@@ -16,7 +16,8 @@ const WORDS = new RegExp(WORD, 'gv');
 const WORD_OR_ENTITY = new RegExp(`${ENTITY}|(?<word>${WORD})`, 'gv');
 
 /**
- * Returns a function that wraps the hits of a search in these texts in `<span class="highlight">`. One query for all texts.
+ * Returns a function that wraps the matches of a search in `<span class="highlight">`. It can be called with any of the given
+ * texts. Uses one query for all texts.
  *
  * @param texts HTML.
  */
@@ -40,10 +41,10 @@ export async function highlighter(db: SqlClient, search: Search, texts: readonly
       .join('');
 }
 
-/** Start and end of a hit in a text, in UTF-16 units. */
+/** Start (inclusive) and end (exclusive) of a match in a text, in UTF-16 units. */
 type Hit = readonly [start: number, end: number];
 
-/** Marks each hit. Overlapping hits are merged into one. */
+/** Wraps each match in a `<span>` and returns the HTML. Overlapping matches share one `<span>`. */
 function marked(text: string, hits: readonly Hit[]): string {
   const merged: [number, number][] = [];
   for (const [start, end] of hits.toSorted((a, b) => a[0] - b[0])) {
@@ -60,14 +61,17 @@ function marked(text: string, hits: readonly Hit[]): string {
   return html + text.slice(at);
 }
 
-/** An entity, or a character with its combining marks. */
+/** Matches an entity, or a character with its combining marks. */
 const UNIT = new RegExp(`${ENTITY}|(?:\\r\\n|[^])\\p{M}*`, 'gu');
 
-/** Finds parts in a text. The text is folded with `fold`; the parts are folded already. Characters are marked as a whole. */
+/**
+ * Finds the given parts in a text after folding the text with `fold`. The parts must be folded already. A match always covers
+ * whole characters of the text.
+ */
 function hitsOf(text: string, parts: readonly string[], fold: (text: string) => string): Hit[] {
   if (parts.length === 0 || text === '') return [];
   let plain = '';
-  // For each UTF-16 unit of `plain`: start and end of its source in the text.
+  // For each UTF-16 unit of `plain`: start and end of the character in `text` from which it was folded.
   const [starts, ends]: [number[], number[]] = [[], []];
   for (const { 0: unit, index } of text.matchAll(UNIT)) {
     const made = fold(unit.length > 1 ? unescaped(unit) : unit);
@@ -88,7 +92,7 @@ function hitsOf(text: string, parts: readonly string[], fold: (text: string) => 
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' };
 
-/** Returns the character of an entity. Any other text is returned unchanged. */
+/** Returns the character that an entity encodes. Returns any other text unchanged. */
 function unescaped(unit: string): string {
   const [, hex, decimal, name] = /^&(?:#x([\da-f]+)|#(\d+)|(\w+));$/i.exec(unit) ?? [];
   if (name !== undefined) return NAMED[name] ?? unit;
@@ -96,10 +100,10 @@ function unescaped(unit: string): string {
   return code >= 0 && code <= 0x10_ff_ff ? String.fromCodePoint(code) : unit;
 }
 
-/** Returns the words of the texts that have one of the stems, folded. */
+/** Returns those words of the texts whose stem is one of `stems`. The words are folded. */
 async function wordsLike(db: SqlClient, stems: readonly string[], texts: readonly string[]): Promise<Set<string>> {
   if (stems.length === 0) return new Set();
-  // All forms of a word begin with the same letter.
+  // All forms of a word begin with the same letter, so other words need not be sent to the database.
   const initials = new Set(stems.map((stem) => [...stem.replace(SHORT, '')][0]));
   const words = new Set<string>();
   for (const text of texts) {

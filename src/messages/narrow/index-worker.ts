@@ -2,18 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../access/context.ts';
 import { PeriodicWorker } from '../../platform/periodic-worker.ts';
 
-/** Milliseconds between runs. Each search compares messages without an index entry one by one, about ten microseconds each. */
+/**
+ * Time between runs, in milliseconds. Until a message is indexed, each search compares it directly, in about ten microseconds.
+ */
 const EVERY_MS = 5_000;
-/** Least number of messages that justifies a transaction. */
+/** Number of messages to be indexed from which an organization is indexed. Fewer are not worth a transaction. */
 const WORTH_WHILE = 32;
-/** Messages per transaction. An entry takes some 0.3 ms, and deletions of the messages wait for the transaction. */
+/** Messages per transaction. An index entry takes some 0.3 ms, and deletions of the messages wait for the transaction. */
 const AT_ONCE = 128;
 
 /**
- * Indexes all organizations' messages without an index entry or with a stale one, except for the last few of each. After each
- * batch it pauses for as long as the batch took, so that it uses at most half of a processor.
+ * Indexes the messages of all organizations that have no index entry or an outdated one. After each batch it pauses for as long
+ * as the batch took, so that it uses at most half of a processor.
  *
- * @param least Organizations with fewer such messages are skipped.
+ * @param least Organizations with fewer messages to be indexed are skipped.
  */
 export async function indexMessages(
   { db }: Pick<App, 'db'>,
@@ -35,7 +37,7 @@ export async function indexMessages(
 }
 
 /**
- * Keeps messages indexed for searches. Any number of nodes do so on one database.
+ * Creates the worker that keeps messages indexed for searches. Any number of nodes can run it on one database.
  *
  * @see src/messages/README.md
  */

@@ -12,11 +12,11 @@ const isOfChannel = sql`jsonb_typeof(payload->'channel') IS DISTINCT FROM 'null'
 const whole = (text: string): string => `^${sameInLowerCase(text)}$`;
 
 /**
- * Returns a prefilter for new messages in the event log: an SQL condition over the payload that is true for every message that a
- * term of a queue's narrow matches. It may also be true for others.
+ * Builds an SQL condition on the payload of a logged `message` event. It is true for every message that a term of a queue's
+ * narrow matches, and can be true for other messages too.
  *
- * @returns Undefined if the database does not check the term.
- * @see `matches` in ../events.ts, which makes the decision.
+ * @returns Undefined if the term has no such condition.
+ * @see `matches` in ../events.ts, which makes the final decision.
  */
 export function mayMatch(operator: string, operand: string, userId: number): Prisma.Sql | undefined {
   switch (operator) {
@@ -35,11 +35,11 @@ export function mayMatch(operator: string, operand: string, userId: number): Pri
 }
 
 /**
- * The empty topic has several names, one of which is stored with the message. The most selective condition is first, because
- * detoasting a long payload dominates the cost and each condition detoasts it again.
+ * Builds the condition for a topic. The empty topic has several names, one of which is stored with the message. The most
+ * selective part of the condition is first: each part detoasts the payload again, which dominates the cost if it is long.
  */
 function mayHaveTopic(operand: string): Prisma.Sql {
-  // OFFSET prevents the planner from reading the payload once for each part of the function.
+  // OFFSET prevents the planner from inlining the subquery, which would read the payload again in each part of `topic_key`.
   const key = sql`(SELECT topic_key(sent.topic) FROM (SELECT payload->>'topic' AS topic OFFSET 0) AS sent)`;
   const isNamedOrEmpty = sql`${key} IN ('', ${topicKey(operand)})`;
   const isNamed = ['', '(no topic)'].includes(operand)
@@ -48,7 +48,7 @@ function mayHaveTopic(operand: string): Prisma.Sql {
   return sql`(${isNamedOrEmpty} AND ${isNamed} AND ${isOfChannel})`;
 }
 
-/** Matches either address of the sender, regardless of which one the API shows. */
+/** Builds the condition for a sender. It accepts both addresses of the sender, regardless of which one the API shows. */
 function mayBeSentBy(operand: string): Prisma.Sql {
   const id = userOfStandIn(operand);
   const hasAddress = sql`payload->'sender'->>'email' ~ ${whole(operand)}`;

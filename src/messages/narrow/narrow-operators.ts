@@ -12,7 +12,7 @@ import { BadNarrowError } from './errors.ts';
 import { parseSearch, type Search } from './narrow-search.ts';
 import type { Operand } from './narrow-terms.ts';
 
-/** The access path to the messages of a term, usually an index. */
+/** Access path to the messages that a term selects, usually an index. */
 export type Lead =
   | { readonly by: 'nothing' }
   | { readonly by: 'id'; readonly id: number }
@@ -28,21 +28,24 @@ export type Lead =
   | { readonly by: 'unread' }
   | { readonly by: 'search'; readonly search: Search };
 
-/** The compiled form of a term, before negation. No condition is ever null. */
+/** Compiled form of a term, before negation. Its SQL conditions never evaluate to null. */
 export interface Meaning {
-  /** The condition, if it depends only on the channel or conversation. Whole channels and conversations are then skipped. */
+  /** Condition on the channel or conversation of a message. It allows skipping whole channels and conversations. */
   readonly ofPlace?: (place: MessagePlace) => Prisma.Sql;
-  /** The condition on the message `m`. A term has one of the two conditions, or none if it matches everything. */
+  /** Condition on the message `m`. A term has either `ofPlace` or `ofMessage`, or none of them if it matches every message. */
   readonly ofMessage?: Prisma.Sql;
   readonly lead?: Lead;
   readonly topic?: string;
-  /** The only channel that the term selects. */
+  /** Channel that the term selects, if it selects only one. */
   readonly channel?: OwnChannel;
-  /** The kind of message that the term selects. No message is of both kinds. */
+  /** Kind of message that the term selects. No message is both a channel message and a direct message. */
   readonly kind?: 'channel' | 'direct';
-  /** Whether the term selects the whole history of a channel, and not only the messages that the viewer received. */
+  /** Whether the term includes messages of a channel that the viewer can read but did not receive. */
   readonly opensHistory?: boolean;
-  /** Whether the term is about the viewer's own state of a message, so that only messages on the viewer's record can match. */
+  /**
+   * Whether the term depends on the viewer's own state of a message. Then only messages that the viewer holds can match
+   * (`holds` of `ReadingRights`).
+   */
   readonly isOwn?: boolean;
 }
 
@@ -52,7 +55,7 @@ const { sql } = Prisma;
 const none = (): Prisma.Sql => sql`false`;
 const equal = (column: Prisma.Sql, value: number) => sql`COALESCE(${column} = ${value}, false)`;
 
-/** All operators of a narrow, by the names that `operatorNamed` returns. */
+/** Compilers of all operators, by the names that `operatorNamed` returns. */
 export const OPERATORS: Readonly<Record<string, Operator>> = {
   channel: async (ctx, operand) => {
     const channel = await findChannel(ctx, operand);
@@ -130,7 +133,7 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   near: () => ({}),
   mentions: async (ctx, operand) => {
     const { id } = await findUser(ctx, operand);
-    // The row shows that a mention reached the user; the text shows that the mention was by name.
+    // The row in `user_message` proves that the mention reached the user. The HTML proves that the mention was by name.
     const byName = `class="user-mention" data-user-id="${id}"`;
     return {
       ofMessage: sql`(strpos(m.rendered_content, ${byName}) > 0 AND ${hasRow(id, sql`um.mentioned`)})`,
@@ -143,14 +146,16 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   },
 };
 
-/** Returns the message id in an operand, clamped to `Number.MAX_SAFE_INTEGER`. Undefined if the operand is not an id. */
+/**
+ * Parses the message id in an operand. Returns at most `Number.MAX_SAFE_INTEGER`. Undefined if the operand is not an integer.
+ */
 export function messageIdIn(operand: Operand): number | undefined {
   if (typeof operand === 'string' && !/^\d{1,30}$/.test(operand)) return undefined;
   const id = Number(operand);
   return Number.isInteger(id) ? Math.min(id, Number.MAX_SAFE_INTEGER) : undefined;
 }
 
-/** Operands of `is`. */
+/** Compilers of the operands of `is`. */
 const STATES: Readonly<Record<string, (userId: number) => Meaning>> = {
   dm: () => DIRECT,
   private: () => DIRECT,
@@ -166,10 +171,13 @@ const STATES: Readonly<Record<string, (userId: number) => Meaning>> = {
   muted: (userId) => ({ ofMessage: isMutedFor(userId) }),
 };
 
-/** Must equal the predicate of the index on a user's mentions. */
+/** Condition on a user's mentions. It must equal the predicate of their index, so that the planner can use the index. */
 export const MENTIONED = sql`(um.mentioned OR um.topic_wildcard_mentioned)`;
 
-/** Direct messages have no topic. The prefix is a literal in the statement so that an index on this expression can be used. */
+/**
+ * Condition that the topic of `m` is resolved. The prefix is a literal in the statement, so that the planner can use the index
+ * on this expression. Direct messages have no topic and never match.
+ */
 export const RESOLVED = sql`starts_with(m.topic, ${Prisma.raw(`'${RESOLVED_PREFIX}'`)})`;
 
 const DIRECT: Meaning = {
@@ -178,7 +186,7 @@ const DIRECT: Meaning = {
   kind: 'direct',
 };
 
-/** Operands of `has`. */
+/** Conditions of the operands of `has`. */
 const PARTS: Readonly<Record<string, Prisma.Sql>> = {
   link: sql`m.has_link`,
   image: sql`m.has_image`,
@@ -197,15 +205,15 @@ const hasRow = (userId: number, isOne: Prisma.Sql) =>
 const includes = (conversationId: Prisma.Sql, { realmId, id }: Pick<User, 'realmId' | 'id'>) => sql`EXISTS (
   SELECT FROM conversation_member o WHERE o.realm_id = ${realmId} AND o.user_id = ${id} AND o.conversation_id = ${conversationId})`;
 
-/** The user's visibility policy for the topic of `m`, as SQL. `INHERITED` if there is none. */
+/** SQL for the user's visibility policy for the topic of `m`. `INHERITED` if there is none. */
 const policyOf = (userId: number) => sql`COALESCE((
   SELECT t.policy FROM user_topic t
   WHERE t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND topic_key(t.topic) = topic_key(m.topic)), ${literal(INHERITED)})`;
 
 /**
- * Returns SQL for whether the message `m` is muted for the user, by its topic or its channel.
+ * Builds the SQL condition that the message `m` is muted for the user, by its topic or its channel.
  *
- * @param heedsChannel Whether a muted channel counts.
+ * @param heedsChannel Whether messages are muted if their channel is. If false, only policies for topics count.
  */
 export const isMutedFor = (userId: number, heedsChannel = true): Prisma.Sql => {
   const byChannel = sql`EXISTS (
@@ -214,7 +222,7 @@ export const isMutedFor = (userId: number, heedsChannel = true): Prisma.Sql => {
     WHEN ${literal(INHERITED)} THEN ${heedsChannel ? byChannel : none()} ELSE false END)`;
 };
 
-/** Finds a channel by id or by name, ignoring case. Null if the viewer does not see it. */
+/** Finds a channel by id or by name, ignoring case. Null if it does not exist or the viewer cannot see it. */
 async function findChannel(ctx: Ctx, operand: Operand) {
   const { app, viewer } = ctx;
   const rows =
@@ -229,7 +237,11 @@ async function findChannel(ctx: Ctx, operand: Operand) {
   return channel ?? null;
 }
 
-/** Finds a user by email address or id. */
+/**
+ * Finds a user by email address or id.
+ *
+ * @throws BadNarrowError if the user does not exist.
+ */
 async function findUser(ctx: Ctx, operand: Operand): Promise<User> {
   const named = typeof operand === 'number' ? { userIds: [operand] } : { emails: [String(operand)] };
   const [user] = await usersNamed(ctx, named, () => `unknown user ${operand}`);
@@ -237,7 +249,11 @@ async function findUser(ctx: Ctx, operand: Operand): Promise<User> {
   return user;
 }
 
-/** Returns the conversation of exactly these users and the viewer. Null if there is none. */
+/**
+ * Finds the conversation of exactly these users and the viewer. Null if there is none.
+ *
+ * @throws BadNarrowError if a user does not exist.
+ */
 async function findDirect(ctx: Ctx, operand: Operand): Promise<{ id: number } | null> {
   const named =
     typeof operand === 'object'

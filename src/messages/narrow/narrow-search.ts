@@ -5,32 +5,35 @@ import { BadNarrowError } from './errors.ts';
 
 /** A parsed search. */
 export interface Search {
-  /** Stems of words, and short words prefixed with `SHORT`. For each of them a message must contain a matching word. */
+  /** Stems of words, and short words prefixed with `SHORT`. A message must contain a matching word for each of them. */
   readonly stems: readonly string[];
-  /** Unquoted text in scripts without spaces between words, folded. A message must contain each part, ignoring accents. */
+  /** Unquoted texts in scripts without spaces between words, folded. A message must contain each of them, ignoring accents. */
   readonly parts: readonly string[];
-  /** Quoted text in lower case. A message must contain all of it. */
+  /** Quoted texts in lower case. A message must contain each of them. */
   readonly quoted: readonly string[];
-  /** Elements of `quoted` that are more than a short word. */
+  /** Elements of `quoted`, except those that are a single short word. */
   readonly phrases: readonly string[];
-  /** A `tsquery` that the index entry of each matching message satisfies. Empty: no message matches. */
+  /** PostgreSQL `tsquery` that the index entry of each matching message satisfies. Empty if no message matches. */
   readonly query: string;
-  /** SQL condition that the message `m` matches. */
+  /** SQL condition that the message `m` matches the search. */
   readonly matches: Prisma.Sql;
-  /** Builds a cheaper SQL condition on the folded text of a message. It holds for every message that `matches` accepts. */
+  /** Builds a cheaper SQL condition on the folded text of a message. It is true for every message that `matches` accepts. */
   readonly mayMatch: (folded: Prisma.Sql) => Prisma.Sql;
 }
 
 const { sql } = Prisma;
 
-/** Longest search in UTF-16 units: the longest content of a message. All search terms of a narrow are one search. */
+/**
+ * Maximum length of a search in UTF-16 units. The longest content of a message fits. All search terms of a narrow are one
+ * search.
+ */
 const MAX_LENGTH = 10_000;
-/** Maximum number of quoted texts. Each one is compared with every message that the index returns. */
+/** Maximum number of quoted texts in a search. Each of them is compared with every message that the index returns. */
 const MAX_QUOTED = 20;
 const MAX_PARTS = 100;
 
 /**
- * Parses a search: words, and in quotes text that must be contained literally.
+ * Parses a search of words and quoted texts. A quoted text must occur literally in a message, ignoring case.
  *
  * @throws BadNarrowError if the search is too long or has too many parts.
  */
@@ -51,7 +54,7 @@ export async function parseSearch(db: SqlClient, words: string): Promise<Search>
     text,
     stems: stems.filter((stem) => stem[0] !== SHORT),
   }));
-  // Drops quoted texts of only white space and invisible characters, because every message would match them.
+  // Drops quoted texts that contain only white space or invisible characters, because every message would match them.
   const quoted = found.filter(({ folded }) => folded.trim() !== '');
   const stems = [
     ...new Set([
@@ -71,7 +74,7 @@ export async function parseSearch(db: SqlClient, words: string): Promise<Search>
       ? // A search of only common words has no results, because every message would match it.
         sql`false`
       : sql`search_matches(m.topic || E'\\n' || m.content, ${lowers}::text[], ${parts}::text[], ${stems}::text[])`;
-  // A word begins with its stem, except for the last two letters of the stem. As in `search_matches`.
+  // In `search_matches`, a word matches only if it begins with its stem without the last two letters of that stem.
   const beginnings = stems.map((stem) =>
     [...stem.replace(/^"/, '')].slice(0, Math.max(1, [...stem].length - 2)).join(''),
   );
@@ -82,10 +85,13 @@ export async function parseSearch(db: SqlClient, words: string): Promise<Search>
 }
 
 const QUOTED = /"([^"]+)"/g;
-/** Prefix of a word of one or two Latin letters or digits that is looked up literally: common ones have no stem. */
+/**
+ * Prefix of a word of one or two Latin letters or digits in `stems`. Such a word is searched literally, because common short
+ * words have no stem.
+ */
 export const SHORT = '"';
 
-/** Folded text between spaces, with the stems of its words that are not too common. */
+/** Folded text between two spaces, with the stems of its words. Words that are too common have no stem. */
 interface Token {
   readonly text: string;
   readonly stems: readonly string[];
@@ -96,7 +102,7 @@ interface Parsed {
   readonly quoted: readonly { readonly lower: string; readonly folded: string }[];
 }
 
-/** Scripts written without spaces between words, or whose words are also found inside longer ones. */
+/** Scripts that are written without spaces between words, or in which words are also found inside longer words (Hangul). */
 const SPACELESS =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}\\p{Script=Thai}' +
   '\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\\p{Script=Tibetan}\\p{Script=Yi}\\p{Script=Tai_Le}' +
@@ -104,16 +110,16 @@ const SPACELESS =
 const IN_WORDS = '\\p{L}\\p{N}\\p{M}\\p{Default_Ignorable_Code_Point}';
 const PIECE = new RegExp(`[${IN_WORDS}]+`, 'gu');
 const IS_SPACELESS = new RegExp(`[${SPACELESS}]`, 'u');
-/** A word of a script with spaces between words. */
+/** Pattern of a word in a script with spaces between words. */
 export const WORD = `[[${IN_WORDS}]--[${SPACELESS}]]+`;
 
-/** Returns the parts of the token that a message must contain in addition to words with the token's stems. */
+/** Returns the texts of the token that a message must contain literally, in addition to words with the token's stems. */
 function partsOf({ text, stems }: Token): string[] {
   const pieces = text.match(PIECE) ?? [];
-  // An emoji, a currency sign or an arrow. Punctuation alone is ignored.
+  // The token is a symbol, such as an emoji, a currency sign or an arrow. ASCII punctuation is ignored.
   if (pieces.length === 0)
     return text.match(/[^\p{ASCII}]*\p{S}[^\p{ASCII}]*/gu)?.filter((part) => !isAscii(part)) ?? [];
-  // All of its words are too common for a stem: "to-do".
+  // The token consists of several words that are too common to have a stem, such as "to-do". It is searched literally.
   if (pieces.length > 1 && stems.length === 0 && !IS_SPACELESS.test(text)) {
     return [
       text.slice(text.indexOf(pieces[0] ?? ''), text.lastIndexOf(pieces.at(-1) ?? '') + (pieces.at(-1) ?? '').length),
@@ -124,12 +130,12 @@ function partsOf({ text, stems }: Token): string[] {
 
 const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text);
 
-/** Maximum number of n-grams looked up for one part. Those of a long part are spread evenly over it. */
+/** Maximum number of n-grams that are looked up for one text. If a text has more, they are taken at equal distances. */
 const MAX_GRAMS = 24;
 
 /**
- * Returns n-grams of a folded text that are in the index entries of all texts that contain it: trigrams, and from runs of fewer
- * than three characters the parts without Latin letters and digits.
+ * Returns n-grams that the index entry of every message with this folded text has. They are the trigrams within the runs
+ * between spaces. Of a run of fewer than three characters, they are the parts without Latin letters and digits.
  */
 function gramsOf(text: string): string[] {
   const grams = text.split(/\s+/u).flatMap((run) => {
@@ -142,8 +148,8 @@ function gramsOf(text: string): string[] {
 }
 
 /**
- * Returns the words of a folded text that has no n-grams: words of one or two Latin letters or digits. The index has these as
- * whole words.
+ * Returns the words of a folded text that has no n-grams: words of one or two Latin letters or digits. The index has such words
+ * as whole words. Empty if the text has n-grams.
  */
 const shortWordsOf = (text: string): string[] =>
   gramsOf(text).length > 0 ? [] : text.split(/\s+/u).filter((word) => word !== '');

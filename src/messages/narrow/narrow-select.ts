@@ -10,37 +10,40 @@ import { isMutedFor } from './narrow-operators.ts';
 import { fromIds, sourcesOf, unreadSourcesOf } from './narrow-sources.ts';
 import { type Sources, type Stretch, way } from './stretch.ts';
 
-/** The message to read around: its id, an end, the first unread message, or the first that was sent at or after a time. */
+/**
+ * The message around which a page is read: a message id, the newest or oldest end, the first unread message, or the first
+ * message sent at or after a time.
+ */
 export type Anchor = number | 'newest' | 'oldest' | 'first_unread' | Date;
 
-/** The messages to select around an anchor. */
+/** An anchor, and the numbers of older and newer messages to select. */
 export interface Range {
   readonly anchor: Anchor;
   readonly numBefore: number;
   readonly numAfter: number;
-  /** Whether the anchor itself is included if it is in the narrow. */
+  /** Whether the anchor itself is selected if it is in the narrow. */
   readonly includeAnchor: boolean;
 }
 
-/** The selected messages. */
+/** Ids of the selected messages, and which ends of the narrow they reach. */
 export interface Selection {
-  /** In ascending order. */
+  /** Ids of the messages, ascending. */
   readonly ids: readonly number[];
-  /** Id of the resolved anchor: 0 for the oldest, `NEWEST` for the newest. */
+  /** Message id of the anchor. 0 for the oldest end, `NEWEST` for the newest end. */
   readonly anchor: number;
   readonly foundAnchor: boolean;
   readonly foundOldest: boolean;
   readonly foundNewest: boolean;
 }
 
-/** Anchor id that clients receive for the newest end. Greater than any id. */
+/** Id that clients receive as the anchor for the newest end. Greater than the id of every message. */
 export const NEWEST = 10_000_000_000_000_000;
-/** Upper bound of ids for the database. Greater than any id. */
+/** Upper bound of message ids in SQL. Greater than the id of every message. */
 const BEYOND = Number.MAX_SAFE_INTEGER;
 
 const { sql } = Prisma;
 const id = (value: number) => sql`${value}::bigint`;
-/** Converts an anchor to a bound of ids. Undefined if the bound would exclude nothing. */
+/** Converts an anchor to an SQL bound of ids. Undefined if every message is on one side of the anchor. */
 const bound = (value: number) => (value <= 0 || value >= BEYOND ? undefined : id(value));
 
 /** Maximum number of messages in one request. */
@@ -51,10 +54,10 @@ function requireFew(count: number): void {
 }
 
 /**
- * Returns the ids of the messages of a narrow around an anchor. At most three queries, for any number of messages.
+ * Selects the ids of the messages of a narrow around an anchor. Uses at most three queries, for any number of messages.
  *
  * @throws BadRequestError if more than 5000 messages are requested, or if the anchor is excluded although messages on both
- *   sides of it are requested.
+ * sides of it are requested.
  */
 export async function selectIds(ctx: Ctx, narrow: CompiledNarrow, range: Range): Promise<Selection> {
   const { numBefore, numAfter, includeAnchor } = range;
@@ -66,7 +69,7 @@ export async function selectIds(ctx: Ctx, narrow: CompiledNarrow, range: Range):
   const sources = sourcesOf(narrow);
   const before: LimitedStretch = { above: undefined, below: bound(anchor), newestFirst: true, limit: numBefore };
   const after: LimitedStretch = { above: bound(anchor), below: undefined, newestFirst: false, limit: numAfter };
-  // If no other messages are requested, the anchor alone is selected.
+  // If no older or newer messages are requested, the anchor alone is selected, even without `includeAnchor`.
   const hasAnchor = (includeAnchor || numBefore + numAfter === 0) && anchor > 0 && anchor <= BEYOND;
   const parts = [
     ...(numBefore > 0 && anchor > 0 ? [firstIn(narrow, sources, before, sql`'before'`)] : []),
@@ -88,7 +91,7 @@ export async function selectIds(ctx: Ctx, narrow: CompiledNarrow, range: Range):
 }
 
 /**
- * Returns those of `ids` that are in the narrow and that the viewer can read, in ascending order. One query.
+ * Selects those of the given ids that are in the narrow and that the viewer can read, ascending. Uses one query.
  *
  * @throws BadRequestError for more than 5000 ids.
  */
@@ -102,26 +105,26 @@ export async function selectAmong(ctx: Ctx, narrow: CompiledNarrow, ids: readonl
 
 /** Bounds, order and size of a page of messages. */
 export interface PageBounds {
-  /** Ids above this one. */
+  /** Lower bound of the ids, exclusive. */
   readonly above: number;
-  /** Ids below this one. */
+  /** Upper bound of the ids, exclusive. */
   readonly below: number;
   readonly newestFirst: boolean;
   readonly limit: number;
 }
 
-/** Returns the ids of a page of a narrow's messages, in the order of the page. One query. */
+/** Selects the ids of a page of a narrow's messages, in the order of the page. Uses one query. */
 export async function selectPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageBounds): Promise<number[]> {
   if (bounds.limit === 0) return [];
   const rows = await readRows<{ id: bigint }>(ctx.app.db, pageOf(narrow, bounds));
   return rows.map((row) => Number(row.id)).sort((a, b) => (bounds.newestFirst ? b - a : a - b));
 }
 
-/** Returns a page of a narrow's messages, in the order of the page. One query. */
+/** Reads a page of a narrow's messages, in the order of the page. Uses one query. */
 export async function readPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageBounds): Promise<Message[]> {
   if (bounds.limit === 0) return [];
   const { realmId } = narrow.rights;
-  // Viewers of an open channel run the same statement. When many reconnect at the same time, they share its result.
+  // Viewers of an open channel run the same statement. When many of them reconnect at the same time, one query serves them all.
   const rows = await sharedRows<Message>({ db: ctx.app.db, realmId }, messagesByIds(realmId, pageOf(narrow, bounds)));
   return rows.toSorted((a, b) => Number(bounds.newestFirst ? b.id - a.id : a.id - b.id));
 }
@@ -134,22 +137,22 @@ const certain = (narrow: CompiledNarrow, ids: readonly number[]): Sources => ({
   kind: 'inOneIndex',
 });
 
-/** A range of ids with a fixed limit. */
+/** A range of message ids that is read in one direction, up to a limit of messages. */
 type LimitedStretch = Stretch & { readonly limit: number };
 
 const whole = (limit: number): LimitedStretch => ({ above: undefined, below: undefined, newestFirst: false, limit });
 
 /**
- * Length of the first window, in ids per requested message, and the factor by which each further window grows. The windows
- * seldom contain more than a few times the requested messages, and about seven of them cover ten million ids.
+ * `SPAN` is the length of the first window, in ids per requested message. `WIDENING` is the factor by which each further window
+ * grows. A window seldom contains more than a few times the requested messages, and about seven windows cover ten million ids.
  */
 const [SPAN, WIDENING] = [4, 8];
 
 /**
  * Builds the query of the first messages in a range of ids, from all sources. Its columns are `part` and `id`.
  *
- * Each source alone can return as many messages as are requested in total, so reading the whole range would cost that many reads
- * for each channel and conversation. Therefore the query reads a short window of the range, and then further windows until it has
+ * Each source alone can return as many messages as are requested in total, so reading the whole range from every channel and
+ * conversation would be expensive. Therefore the query reads a short window of the range, and then longer windows until it has
  * enough messages.
  */
 function firstIn(
@@ -162,7 +165,7 @@ function firstIn(
   if (one === undefined) return sql`(SELECT ${part} AS part, 0::bigint AS id WHERE false)`;
   if (kind !== 'scattered') return sql`(SELECT ${part} AS part, one.id FROM (${one(stretch)}) AS one)`;
   const { newestFirst, limit } = stretch;
-  // All organizations draw their ids from one sequence, so the ids of one begin and end anywhere in it.
+  // Ids come from one sequence for all organizations, so the ids of one organization can begin and end anywhere in it.
   const [first, last] = [sql`ASC`, sql`DESC`].map(
     (order) => sql`(SELECT m.id FROM message m WHERE m.realm_id = ${rights.realmId} ORDER BY m.id ${order} LIMIT 1)`,
   );
@@ -197,13 +200,16 @@ async function resolveAnchor(ctx: Ctx, narrow: CompiledNarrow, anchor: Anchor): 
   return (anchor === 'first_unread' ? await firstUnread(ctx, narrow) : await firstSince(ctx, narrow, anchor)) ?? NEWEST;
 }
 
-/** Finds the first unread message of the narrow. Skips muted messages, unless the narrow names their location. */
+/**
+ * Finds the first unread message of the narrow that is not muted. Undefined if there is none. A muted conversation, topic or
+ * channel counts as not muted if the narrow names it.
+ */
 async function firstUnread({ app }: Ctx, narrow: CompiledNarrow): Promise<number | undefined> {
   const { rights, isDirect, namesChannel, topic } = narrow;
-  // A conversation, topic or channel that the narrow names counts even if it is muted.
+  // Messages in a conversation, topic or channel that the narrow names are not skipped, even if it is muted.
   const isMuted = isDirect || topic !== undefined ? sql`false` : isMutedFor(rights.userId, !namesChannel);
   const heard = { ...narrow, ofMessage: allOf([narrow.ofMessage, sql`NOT ${isMuted}`]) };
-  // Each source begins at the user's read mark, so its first match is near.
+  // Each source begins at the user's read mark, so the first match of a source is near its beginning.
   const sources = unreadSourcesOf(heard).map((source) => sql`(${source(whole(1))})`);
   const [row] = await readRows<{ id: bigint }>(
     app.db,
@@ -213,12 +219,17 @@ async function firstUnread({ app }: Ctx, narrow: CompiledNarrow): Promise<number
   return row === undefined ? undefined : Number(row.id);
 }
 
-/** Longest time by which a message can be later than one with a higher id: ids of concurrent messages can be out of order. */
+/**
+ * Maximum time by which a message can be later than a message with a higher id. Ids of concurrent messages can be out of order.
+ */
 const SKEW_MS = 60_000;
 
-/** Finds the first message of the narrow sent at or after a time. Ids ascend with time, except for concurrent messages. */
+/**
+ * Finds the first message of the narrow that was sent at or after a time. Undefined if there is none. Searches by bisection,
+ * because ids ascend with time, except for concurrent messages.
+ */
 async function firstSince(ctx: Ctx, narrow: CompiledNarrow, given: Date): Promise<number | undefined> {
-  // No message is older than this, and the database accepts no time before the year 1.
+  // No message is older than one minute after 1970 began, and the database accepts no time before the year 1.
   const time = new Date(Math.max(given.getTime(), SKEW_MS));
   const { db } = ctx.app;
   const { realmId } = narrow.rights;

@@ -3,15 +3,17 @@ import { z } from 'zod';
 /** The operand of a term: a name, a numeric id, or ids of users. */
 export type Operand = string | number | readonly number[];
 
-/** One condition of a narrow. A message must satisfy all terms. */
+/** One condition of a narrow. A message must match all terms of the narrow. */
 export interface NarrowTerm {
-  /** Name of the operator as sent by the client, which can be an old name. `compileNarrow` normalizes it. */
+  /**
+   * Name of the operator as sent by the client, which can be a legacy name. `compileNarrow` replaces it by the current name.
+   */
   readonly operator: string;
   readonly operand: Operand;
   readonly negated: boolean;
 }
 
-/** Old names that are still accepted. */
+/** Current names of operators, by legacy names that are still accepted. */
 const ALIASES: Readonly<Record<string, string>> = {
   stream: 'channel',
   streams: 'channels',
@@ -22,9 +24,9 @@ const ALIASES: Readonly<Record<string, string>> = {
 /** Returns the current name of an operator. */
 export const operatorNamed = (name: string): string => (Object.hasOwn(ALIASES, name) ? (ALIASES[name] ?? name) : name);
 
-/** Maximum number of terms. Bounds the size of the compiled query. */
+/** Maximum number of terms in a narrow. It bounds the size of the compiled query. */
 const MAX_TERMS = 100;
-/** Maximum number of ids in an operand. More users than a conversation can have. */
+/** Maximum number of ids in an operand. A conversation cannot have as many members. */
 const MAX_IDS = 1000;
 
 const FORMS = {
@@ -33,7 +35,7 @@ const FORMS = {
   'a string or an integer list': (operand: Operand) => typeof operand !== 'number',
 } as const;
 
-/** Type of each operator's operand. Not checked for unknown operators. */
+/** Required type of the operand, by operator. Operands of unknown operators are not checked. */
 const FORM_OF: Readonly<Record<string, keyof typeof FORMS>> = {
   channels: 'a string',
   topic: 'a string',
@@ -58,12 +60,12 @@ const Term = z.object({
   negated: z.boolean().default(false),
 });
 
-/** The oldest form: operator and operand as two strings. */
+/** Legacy form of a term: operator and operand as two strings. */
 const Pair = z
   .tuple([z.string(), z.string()])
   .transform(([operator, operand]) => ({ operator, operand, negated: false }));
 
-/** The parameter `narrow` of all endpoints. */
+/** Schema of the REST parameter `narrow`. */
 export const Narrow = z
   .array(z.union([Term, Pair]))
   .max(MAX_TERMS)

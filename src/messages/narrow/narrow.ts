@@ -12,26 +12,26 @@ import { type NarrowTerm, operatorNamed } from './narrow-terms.ts';
 /** A narrow compiled for one viewer: names are resolved, conditions are SQL and the access paths are known. */
 export interface CompiledNarrow {
   readonly rights: ReadingRights;
-  /** Whether the narrow includes all messages that the viewer can read, and not only those that they received. */
+  /** Whether the narrow includes messages that the viewer can read but did not receive. */
   readonly readsHistory: boolean;
-  /** Condition on the location of a message. */
+  /** Builds the condition on the channel and conversation of a message. */
   readonly ofPlace: (place: MessagePlace) => Prisma.Sql;
-  /** Condition on the message `m`, besides its location. */
+  /** Condition on the message `m`, in addition to `ofPlace`. */
   readonly ofMessage: Prisma.Sql;
-  /** Access paths to the messages, from the terms that are not negated. Possibly none. */
+  /** Access paths of the terms that are not negated. Empty if no term has one. */
   readonly leads: readonly Lead[];
   /** Whether only direct messages can match. */
   readonly isDirect: boolean;
   readonly namesChannel: boolean;
-  /** The topic that the narrow names, in any spelling. */
+  /** Topic that the narrow names, in any spelling. Undefined if it names none. */
   readonly topic: string | undefined;
-  /** The search of the narrow, if it has one. */
+  /** Search of the narrow. Undefined if it has none. */
   readonly search: Search | undefined;
-  /** `ofMessage` without the search. */
+  /** `ofMessage` without the condition of the search. */
   readonly ofUnsearched: Prisma.Sql;
 }
 
-/** Returns the narrow without its search: its messages are the candidates of the search. */
+/** Returns the narrow without its search. The messages of the result are the candidates of the search. */
 export const withoutSearch = (narrow: CompiledNarrow): CompiledNarrow => ({
   ...narrow,
   ofMessage: narrow.ofUnsearched,
@@ -39,14 +39,14 @@ export const withoutSearch = (narrow: CompiledNarrow): CompiledNarrow => ({
   search: undefined,
 });
 
-/** Negates a condition. Conditions are never null. */
+/** Negates an SQL condition. The condition must never evaluate to null. */
 const negate = (condition: Prisma.Sql) => Prisma.sql`NOT ${condition}`;
 
 /**
- * Compiles a narrow. Resolves the names in its terms to channels and users that the viewer can see.
+ * Compiles a narrow for the viewer. Resolves the names in its terms to channels and users that the viewer can see.
  *
  * @throws BadNarrowError if an operator is unknown, a term names something that does not exist or that the viewer cannot see,
- *   or two terms exclude each other.
+ * or two terms exclude each other.
  * @throws BadRequestError if an operand contains a null byte or is longer than 10,000 characters.
  */
 export async function compileNarrow(ctx: Ctx, terms: readonly NarrowTerm[]): Promise<CompiledNarrow> {
@@ -88,7 +88,7 @@ interface Meant {
   readonly meaning: Meaning;
 }
 
-/** Joins the conditions of the terms on the message `m`, except those on its location. */
+/** Joins the conditions of terms on the message `m` with AND. Excludes conditions on its channel or conversation. */
 const conditionOf = (meant: readonly Meant[]): Prisma.Sql =>
   allOf(
     meant.flatMap(({ term, meaning: { ofMessage } }) => {
@@ -98,12 +98,16 @@ const conditionOf = (meant: readonly Meant[]): Prisma.Sql =>
   );
 
 /**
- * Longest operand, in characters. A list of the addresses of all members of a conversation fits, and so does the content of a
+ * Maximum length of an operand, in characters. The addresses of all members of a conversation fit, and so does the content of a
  * message.
  */
 const MAX_LENGTH = 10_000;
 
-/** Returns the term with the canonical name of its operator. Rejects an operand that cannot be stored as text. */
+/**
+ * Returns the term with the current name of its operator.
+ *
+ * @throws BadRequestError if the operand cannot be stored as text or is too long.
+ */
 function readable({ operator, operand, negated }: NarrowTerm): NarrowTerm {
   const text = typeof operand === 'string' ? requireText('operand', operand, { max: MAX_LENGTH }) : operand;
   return { operator: operatorNamed(operator), operand: text, negated };
@@ -120,7 +124,7 @@ async function meaningOf(ctx: Ctx, { operator, operand }: NarrowTerm): Promise<M
   return read(ctx, operand);
 }
 
-/** Joins all search terms into one, so that the index is read once. Negated terms stay separate. */
+/** Joins all search terms into one, so that the index is read once. Negated search terms stay separate. */
 function joinSearches(terms: readonly NarrowTerm[]): readonly NarrowTerm[] {
   const isSearch = ({ operator, negated }: NarrowTerm) => operator === 'search' && !negated;
   const searches = terms.filter(isSearch);
@@ -132,11 +136,11 @@ function joinSearches(terms: readonly NarrowTerm[]): readonly NarrowTerm[] {
 const CONVERSATION: ReadonlySet<string> = new Set(['channel', 'topic', 'dm']);
 
 /**
- * Replaces a `with` term and the terms for channel, topic and conversation by terms for the current location of its message.
- * If the viewer cannot read the message, the other terms stay as they are.
+ * Replaces a `with` term and the terms for channel, topic and conversation by terms for the current location of its message. If
+ * the viewer cannot read the message, only the `with` term is removed.
  *
- * @throws BadNarrowError if there are two `with` terms, the term is negated or has no id, or the viewer cannot read the message
- *   and the other terms name no conversation.
+ * @throws BadNarrowError if there are two `with` terms, or if the term is negated or has no id.
+ * @throws BadNarrowError if the viewer cannot read the message and the other terms name no topic or conversation.
  */
 async function resolveWith(ctx: Ctx, terms: readonly NarrowTerm[]): Promise<readonly NarrowTerm[]> {
   const [term, another] = terms.filter(({ operator }) => operator === 'with');

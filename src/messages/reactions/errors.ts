@@ -1,11 +1,11 @@
 import { defineError } from '../../platform/errors.ts';
 
-/** The viewer has already reacted to the message with this emoji. */
+/** Error for a reaction with an emoji with which the viewer has already reacted to the message. */
 export class ReactionAlreadyExistsError extends defineError('REACTION_ALREADY_EXISTS', () => ({
   message: 'Reaction already exists.',
 })) {}
 
-/** The viewer has not reacted to the message with this emoji. */
+/** Error for the removal of a reaction that the viewer does not have on the message. */
 export class ReactionDoesNotExistError extends defineError('REACTION_DOES_NOT_EXIST', () => ({
   message: "Reaction doesn't exist.",
 })) {}

@@ -18,15 +18,15 @@ const toPayload = (reaction: ReactionOfUser, told: EventReactions): ReactionPayl
   ...(told !== null && { told }),
 });
 
-/** The event projection of a message with reactions. */
+/** Id of a message, and the reactions to it as one recipient of the event sees them. */
 export interface KnownReacted {
   readonly id: number;
-  /** Null if the event does not contain them. */
+  /** Reactions to the message. Null if the event does not contain them. */
   readonly reactions: KnownReactions | null;
 }
 
 const rulesOf = (op: 'add' | 'remove') => ({
-  // Old clients read the user of a reaction only from `user`.
+  // The event also contains `user`, because old clients do not read `user_id`.
   render: ({ told: _, ...event }: ReactionPayload) => ({ type: 'reaction', op, ...event }),
   perUser: ({ told }: ReactionPayload, { userId }: EventView) => classOfReactor(told ?? [], userId),
   facts: ({ message_id, told }: ReactionPayload, { userId }: EventView): KnownReacted => ({
@@ -35,7 +35,7 @@ const rulesOf = (op: 'add' | 'remove') => ({
   }),
 });
 
-// Sent to all recipients of changes of the message.
+// The two events below are sent to all recipients of changes of the message.
 
 export const reactionAdded = defineEvent('reaction', 'add', toPayload, rulesOf('add'));
 

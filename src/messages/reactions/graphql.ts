@@ -77,7 +77,8 @@ const ReactionGroupType = builder.objectRef<ReactionGroup>('ReactionGroup').impl
     users: t.field({
       type: [User],
       description: `The first ${MAX_GROUP_USERS} users, in the order of their reactions. \`reactions\` has all of them.`,
-      // The usual number of users for a message. The users of a whole page of messages are read in one batch.
+      // Estimates the usual number of users of the reactions to a message. The users of a whole page of messages are read in
+      // one batch.
       complexity: { field: 1, multiplier: 3 },
       resolve: ({ userIds }, _args, ctx) => nodesOf(ctx, 'User', userIds),
     }),
@@ -142,7 +143,7 @@ mutation('removeReaction', {
     messageId: t.id({ ...refersTo('Message'), description: 'Id of the message.' }),
     emoji: t.field({ type: EmojiRef, description: 'Emoji of the reaction.' }),
   }),
-  // Not named `message`, because all errors in the same union have a field of that name.
+  // The field is not named `message`, because all errors in the same union have a field of that name.
   payload: () => ({
     changedMessage: {
       type: Message,

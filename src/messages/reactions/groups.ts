@@ -1,31 +1,36 @@
 import type { ReactionType } from '../../people/emoji/emoji.ts';
 
-/** An emoji on a message, with the users who reacted with it. */
+/** An emoji on a message, with the number of reactions and the first users who reacted with it. */
 export interface ReactionGroup {
-  /** The name in the first reaction with this emoji. */
+  /** Name of the emoji in the first reaction with it. */
   readonly emojiName: string;
   readonly emojiCode: string;
   readonly reactionType: ReactionType;
   readonly count: number;
-  /** The first of these users, in the order of their reactions. */
+  /** Ids of the first users who reacted with the emoji, in the order of their reactions. At most `MAX_GROUP_USERS`. */
   readonly userIds: readonly number[];
   readonly viewerHasReacted: boolean;
 }
 
-/** Maximum number of users of an emoji that are listed: as many as fit in one line of names. */
+/** Maximum number of users that are listed for an emoji. Their names fit into one line. */
 export const MAX_GROUP_USERS = 10;
 
-/** An emoji on a message, as it is read from the database or from an event. */
+/** An emoji on a message, with all or some of the users who reacted with it, as read from the database or from an event. */
 export interface CountedEmoji {
   readonly emoji_name: string;
   readonly emoji_code: string;
   readonly reaction_type: ReactionType;
   readonly count: number;
-  /** The first `MAX_GROUP_USERS` users, in the order of their reactions, then any others. */
+  /**
+   * Ids of users who reacted with the emoji. The first `MAX_GROUP_USERS` are in the order of their reactions; more users can
+   * follow.
+   */
   readonly user_ids: readonly number[];
 }
 
-/** Converts an emoji to a group as the viewer sees it. `user_ids` must include the viewer if the viewer has reacted. */
+/**
+ * Converts an emoji to a group as the viewer sees it. If the viewer has reacted with it, `user_ids` must include the viewer.
+ */
 export const toReactionGroup = (emoji: CountedEmoji, viewerId: number): ReactionGroup => ({
   emojiName: emoji.emoji_name,
   emojiCode: emoji.emoji_code,
@@ -35,10 +40,10 @@ export const toReactionGroup = (emoji: CountedEmoji, viewerId: number): Reaction
   viewerHasReacted: emoji.user_ids.includes(viewerId),
 });
 
-/** Maximum number of reactions in an event about a message. They take some 10 KiB. */
+/** Maximum number of reactions to a message in an event. This many take some 10 KiB. */
 export const MAX_EVENT_REACTIONS = 500;
 
-/** An emoji on a message with all users who reacted, as JSON in events. */
+/** An emoji on a message with all of its reactions, as JSON in events. */
 export interface EventEmoji extends CountedEmoji {
   /** Ids of the reactions, in the order of `user_ids`. */
   readonly ids: readonly number[];
@@ -50,18 +55,21 @@ export interface KnownReaction extends Pick<ReactionGroup, 'emojiName' | 'emojiC
   readonly userId: number;
 }
 
-/** All reactions of a message as one recipient of an event sees them. */
+/** All reactions to a message, as one recipient of an event sees them. */
 export interface KnownReactions {
   readonly groups: readonly ReactionGroup[];
-  /** Oldest first. */
+  /** Single reactions, oldest first. */
   readonly all: readonly KnownReaction[];
 }
 
-/** Returns a key that is equal for users who reacted with the same emoji, so that an event is rendered once for all of them. */
+/**
+ * Returns a key that is equal for users who reacted with the same emoji. An event is rendered only once for all users with an
+ * equal key.
+ */
 export const classOfReactor = (told: readonly EventEmoji[], userId: number): string =>
   told.map(({ user_ids }) => Number(user_ids.includes(userId))).join('');
 
-/** Converts an event's reactions to a message for a viewer. */
+/** Converts the reactions in an event to the form that the viewer sees. */
 export function reactionsSeenBy(told: readonly EventEmoji[], viewerId: number): KnownReactions {
   const all = told.flatMap(({ emoji_name, emoji_code, reaction_type, user_ids, ids }) => {
     const emoji = { emojiName: emoji_name, emojiCode: emoji_code, reactionType: reaction_type };

@@ -3,10 +3,10 @@ import type { Reaction } from '../../generated/prisma/client.ts';
 import type { ReactionGroup } from './groups.ts';
 import { readReactionGroups, readReactionsOf } from './queries.ts';
 
-/** Loads all reactions to a message by its id, oldest first. */
+/** Loads all reactions to a message by the message's id, oldest first. */
 export const reactionsOf = forEverybody<number, readonly Reaction[]>(readReactionsOf);
 
-/** Loads the emoji on a message by its id, in the order of their first reactions. */
+/** Loads the emoji on a message by the message's id, as the viewer sees them, in the order of their first reactions. */
 export const reactionGroups = acrossReaders<number, readonly ReactionGroup[]>(async (wanted) => {
   const [first] = wanted;
   if (first === undefined) return [];

@@ -13,7 +13,10 @@ import {
 
 type EmojiRow = CountedEmoji & { readonly message_id: bigint };
 
-/** Reads the emoji on each of the messages, in the order of their first reactions, for each of the viewers. */
+/**
+ * Reads the emoji on each message, in the order of their first reactions. Returns a function that returns them for a message id
+ * and one of the viewers.
+ */
 export async function readReactionGroups(
   db: SqlClient,
   realmId: number,
@@ -35,7 +38,7 @@ export async function readReactionGroups(
 
 const REACTION = fieldsOf('r', REACTION_COLUMNS);
 
-/** Reads the reactions to each of the messages, oldest first. */
+/** Reads the reactions to each message. Returns a function that returns them for a message id, oldest first. */
 export async function readReactionsOf(
   db: SqlClient,
   realmId: number,
@@ -51,10 +54,10 @@ export async function readReactionsOf(
   return (messageId) => byMessage.get(messageId) ?? [];
 }
 
-/** All reactions to a message, for an event. Null if there are more than `MAX_EVENT_REACTIONS`. */
+/** All reactions to a message in an event. Null if there are more than `MAX_EVENT_REACTIONS`. */
 export type EventReactions = readonly EventEmoji[] | null;
 
-/** Returns an SQL expression for the `EventReactions` of a message. */
+/** Builds an SQL expression whose value is the `EventReactions` of a message. */
 export const eventReactions = (realmId: number, messageId: bigint | number) => Prisma.sql`(
   SELECT CASE WHEN COALESCE(sum(count), 0) <= ${MAX_EVENT_REACTIONS} THEN
            COALESCE(jsonb_agg(to_jsonb(emoji) ORDER BY ids[1]), '[]') END
@@ -76,7 +79,7 @@ interface Held {
   readonly told: EventReactions;
 }
 
-/** Reads the reactions to a message, and their numbers. */
+/** Reads the numbers of reactions to a message, and the reactions for an event. */
 export async function readReactions(
   db: SqlClient,
   { realmId, messageId, userId }: { readonly realmId: number; readonly messageId: bigint; readonly userId: number },

@@ -24,12 +24,13 @@ import { reactionAdded, reactionRemoved } from './events.ts';
 import { readReactions } from './queries.ts';
 
 /**
- * Adds a reaction of the viewer to a message. If the message already has the emoji, its existing name is kept.
+ * Adds a reaction of the viewer to a message. If the message already has the emoji, the reaction gets the name that the emoji
+ * has there.
  *
  * @throws BadRequestError if the viewer cannot read the message, if its channel is archived, or if the emoji does not exist.
  * @throws ReactionAlreadyExistsError if the viewer has already reacted with this emoji.
  * @throws TotalReachedError if the viewer has 25 other reactions to the message, or if the message has 5,000 reactions or 100
- *   other emoji.
+ * other emoji.
  */
 export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiReference): Promise<Reaction> {
   const { viewer } = ctx;
@@ -53,7 +54,10 @@ export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiR
   });
 }
 
-/** Applies the viewer's settings for topics in which they participate. A reaction counts as participation. */
+/**
+ * Sets the viewer's policy for the topic according to their settings for topics in which they participate. A reaction counts as
+ * participation.
+ */
 async function followTopic(tx: Tx, emit: Emit, { app, viewer }: Ctx, { channel, topic }: PlacedMessage): Promise<void> {
   if (channel === null) return;
   const subscription = await tx.subscription.findUnique({
@@ -70,11 +74,14 @@ async function followTopic(tx: Tx, emit: Emit, { app, viewer }: Ctx, { channel, 
   await setAutomaticPolicy(tx, emit, place, { channelId: channel.id, topic, policy });
 }
 
-/** Returns the recipients of a reaction. They include the viewer even without a subscription. */
+/** Returns the recipients of a change of the reactions to a message. They include the viewer, even without a subscription. */
 const hearingsOfOne = (tx: Tx, { viewer }: Ctx, message: PlacedMessage): Promise<RecipientGroup[]> =>
   recipientsOf(tx, viewer.realm, { ...message, ids: [Number(message.id)] }, viewer.id);
 
-/** Returns the emoji as it is already used on the message, even if it was deactivated or renamed since. */
+/**
+ * Returns the emoji as the message already has it, even if it was deactivated or renamed since. Undefined if the message does
+ * not have it.
+ */
 async function emojiThere(tx: Tx, message: PlacedMessage, { code, type }: NamedEmoji): Promise<NamedEmoji | undefined> {
   const there = await tx.reaction.findFirst({
     where: { realmId: message.realmId, messageId: message.id, emojiCode: code, reactionType: type },
@@ -83,7 +90,7 @@ async function emojiThere(tx: Tx, message: PlacedMessage, { code, type }: NamedE
   return there === null ? undefined : { name: there.emojiName, code, type };
 }
 
-/** The emoji of a reaction to remove: its name, or its code and type. */
+/** Emoji of the reaction to remove, given by its name, or by its code and type. */
 export interface RemovedEmoji {
   readonly name?: string | undefined;
   readonly code?: string | undefined;
@@ -120,8 +127,10 @@ export async function removeReaction(ctx: Ctx, messageId: number, emoji: Removed
 }
 
 /**
- * Returns the emoji to remove. A name is first looked up among the viewer's reactions, because the emoji may be deactivated or
- * hidden by another one.
+ * Returns the emoji to remove. A name is first looked up among the viewer's reactions, because the emoji may have been
+ * deactivated, or another emoji may have its name now.
+ *
+ * @throws BadRequestError if the name is unknown.
  */
 async function removed(
   tx: Tx,

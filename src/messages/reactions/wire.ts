@@ -3,13 +3,13 @@ import { apiEmail } from '../../access/address.ts';
 import type { Reaction, User } from '../../generated/prisma/client.ts';
 import type { Wire } from '../../platform/wire.ts';
 
-/** A reaction with its user. */
+/** A reaction, and the user who reacted. */
 export type ReactionOfUser = Omit<Reaction, 'id' | 'realmId'> & { readonly user: User };
 
-/** A user in a message or event. */
+/** Schema of a user in a message or event. */
 export const wirePerson = z.object({ id: z.int(), email: z.string(), full_name: z.string() });
 
-/** A reaction in messages and events. `user` is the older form of `user_id`. */
+/** Schema of a reaction in messages and events. `user` is the legacy form of `user_id`. */
 export const wireReaction = z
   .object({
     emoji_name: z.string(),

@@ -10,7 +10,7 @@ import { directAddress, fenceFor, silentMention, topicLink } from '../sending/li
 /**
  * Builds the content of a reminder: a link to the message, the note if there is one, and a quote of the message.
  *
- * @param note "" for none.
+ * @param note Text by the owner. "" if there is none.
  */
 export function reminderOf(message: PlacedMessage, author: User, note: string): string {
   const fence = fenceFor(`${note}\n${message.content}`);
@@ -32,8 +32,8 @@ function linkTo({ id, channel, conversation, topic }: PlacedMessage): string {
 }
 
 /**
- * Extracts the note from the content of a reminder, the only place where it is stored. The last line is the fence, which
- * neither the note nor the message contains.
+ * Extracts the note from the content of a reminder. The note is stored nowhere else. The last line of the content is the fence,
+ * which neither the note nor the message contains. Returns "" if there is no note.
  */
 function noteIn(content: string): string {
   const fence = content.slice(content.lastIndexOf('\n') + 1);
@@ -42,8 +42,8 @@ function noteIn(content: string): string {
 }
 
 /**
- * Builds the content of a reminder at its delivery, from the current message. If the message was deleted, or the owner can
- * no longer read it, the stored content is returned.
+ * Builds the content of a reminder when it is delivered, from the current message. If the message was deleted, or the owner can
+ * no longer read it, returns the stored content.
  */
 export async function reminderAtDelivery(
   tx: Tx,
@@ -61,7 +61,7 @@ export async function reminderAtDelivery(
   }
 }
 
-/** Reads the sender of the message. */
+/** Reads the user who sent the message. */
 export async function authorOf(db: Pick<Tx, 'user'>, { realmId, senderId }: PlacedMessage): Promise<User> {
   return db.user.findUniqueOrThrow({ where: { realmId_id: { realmId, id: senderId } } });
 }

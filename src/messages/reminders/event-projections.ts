@@ -1,7 +1,10 @@
 import { EventProjection, instantOf } from '../../api/graphql/event-projections.ts';
 import type { ReminderSnapshot } from './wire.ts';
 
-/** Fields known of every reminder. Excludes the message: it may be deleted, or no longer readable for the owner. */
+/**
+ * GraphQL fields that the events of all reminders contain. Excludes the message: it may be deleted, or no longer readable for
+ * the owner.
+ */
 const always = {
   databaseId: (reminder: ReminderSnapshot) => reminder.reminder_id,
   content: ({ content }: ReminderSnapshot) => content,
@@ -17,10 +20,10 @@ const reminderFacts = new EventProjection<ReminderSnapshot>('Reminder', identity
   failureReason: ({ failureReason }) => failureReason,
 });
 
-/** For events logged by earlier versions, which did not contain the reason of a failure. */
+/** Event projection for events logged by earlier versions, which did not contain the reason of a failure. */
 const earlyFacts = new EventProjection<ReminderSnapshot>('Reminder', identity, always);
 
-/** Returns the event projection of the reminders in an event. */
+/** Returns the event projection of the reminders in an event, depending on the version that logged the event. */
 export function projectionOf({ facts }: { readonly facts: unknown }): EventProjection<ReminderSnapshot> {
   const [reminder] = facts as readonly ReminderSnapshot[];
   return reminder?.failureReason === undefined ? earlyFacts : reminderFacts;

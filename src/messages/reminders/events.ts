@@ -4,9 +4,9 @@ import { documentEvent } from '../../events/wire.ts';
 import type { ScheduledMessage } from '../../generated/prisma/client.ts';
 import { type ReminderSnapshot, toSnapshot, wireOf, wireReminder } from './wire.ts';
 
-// These events go to the owner's clients only.
+// The events below are sent only to the clients of the reminder's owner.
 
-/** A reminder was created, or it failed. If it failed, `reminderRemoved` is emitted first. */
+/** Event after a reminder was created or failed. If it failed, `reminderRemoved` is emitted before it. */
 export const reminderAdded = defineEvent(
   'reminders',
   'add',
@@ -19,7 +19,7 @@ export const reminderAdded = defineEvent(
   },
 );
 
-/** A reminder was deleted or delivered, or it failed. */
+/** Event after a reminder was deleted or delivered, or failed. */
 export const reminderRemoved = defineEvent('reminders', 'remove', (id: number) => ({ reminder_id: id }));
 
 documentEvent(reminderAdded, 'the owner', { reminders: z.array(wireReminder) });

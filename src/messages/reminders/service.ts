@@ -19,9 +19,9 @@ import { reminderAdded, reminderRemoved } from './events.ts';
 /** Input of `createReminder`. */
 export interface NewReminder {
   readonly messageId: number;
-  /** UNIX seconds, fractions allowed. */
+  /** Time of the delivery, in UNIX seconds. Fractions are allowed. */
   readonly timestamp: number;
-  /** Plain text by the owner, at most 500 code points. Blank means no note. */
+  /** Plain text by the owner, at most 500 code points. A blank text counts as no note. */
   readonly note?: string | undefined;
 }
 
@@ -29,10 +29,10 @@ type Owner = Pick<Viewer, 'id' | 'realm'>;
 
 const own = ({ id, realm }: Owner) => ({ realmId: realm.id, ownerId: id, kind: 'reminder' });
 
-/** Returns the filter for the viewer's reminders, delivered or not. */
+/** Returns the filter for all of the viewer's reminders, including delivered ones. */
 export const visibleTo = ({ viewer }: Ctx): Prisma.ScheduledMessageWhereInput => own(viewer);
 
-/** Returns the filter for a user's reminders that are scheduled or failed. */
+/** Returns the filter for the user's reminders that are scheduled or failed. */
 export const undelivered = (viewer: Owner): Prisma.ScheduledMessageWhereInput => ({
   ...own(viewer),
   state: { not: 'delivered' },
@@ -41,7 +41,7 @@ export const undelivered = (viewer: Owner): Prisma.ScheduledMessageWhereInput =>
 const noSuchReminder = () => new NotFoundError('Reminder does not exist');
 
 /**
- * Returns one of the viewer's reminders. Delivered reminders are deleted after some weeks.
+ * Reads one of the viewer's reminders. Delivered reminders can be read for some weeks.
  *
  * @throws NotFoundError if no reminder has this id, or it belongs to another user.
  */
@@ -51,7 +51,7 @@ export async function accessReminder({ app, viewer }: Ctx, id: number): Promise<
   return row;
 }
 
-/** Returns the viewer's reminders that are scheduled or failed, earliest first. */
+/** Reads the viewer's reminders that are scheduled or failed, earliest first. */
 export async function listReminders({ app, viewer }: Ctx): Promise<ScheduledMessage[]> {
   return app.db.scheduledMessage.findMany({ where: undelivered(viewer), orderBy: IN_ORDER });
 }

@@ -3,7 +3,7 @@ import { IN_ORDER } from '../scheduled/service.ts';
 import { undelivered } from './service.ts';
 import { toWire } from './wire.ts';
 
-/** Reminders of the user that are not delivered, earliest first. */
+/** Initial state of event queues: the user's reminders that were not delivered, earliest first. */
 export const remindersState: StateGroup = {
   name: 'reminders',
   async read({ viewer, db }) {

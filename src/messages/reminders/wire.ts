@@ -29,11 +29,11 @@ export function toWire(row: ScheduledMessage): WireReminder {
   };
 }
 
-/** Snapshot of a reminder in an event. Events logged by earlier versions lack all of these fields. */
+/** Snapshot of a reminder in an event. Events logged by earlier versions lack the fields that are added here. */
 export interface ReminderSnapshot extends WireReminder {
-  /** ISO 8601, with milliseconds. */
+  /** Time of the delivery, in ISO 8601 with milliseconds. */
   readonly scheduledAt?: string;
-  /** Null unless it failed. */
+  /** Reason of the failure. Null unless the reminder failed. */
   readonly failureReason?: string | null;
 }
 
@@ -43,6 +43,6 @@ export const toSnapshot = (row: ScheduledMessage): ReminderSnapshot => ({
   failureReason: row.failureMessage,
 });
 
-/** Returns the fields of a reminder that are part of the wire format. */
+/** Returns the fields of a reminder that the REST API contains. */
 export const wireOf = ({ scheduledAt: _, failureReason: _reason, ...reminder }: ReminderSnapshot): WireReminder =>
   reminder;

@@ -23,7 +23,7 @@ mutation('reportMessage', {
       description: 'Explanation. At most 1,000 characters. Required for OTHER.',
     }),
   }),
-  // Not named `message`, because all errors in the same union have a field of that name.
+  // The field is not named `message`, because all errors in the same union have a field of that name.
   payload: () => ({
     reportedMessage: {
       type: Message,

@@ -10,25 +10,26 @@ import { directAddress, fenceFor, silentMention, topicLink, withoutFences } from
 import { notify } from '../sending/notices.ts';
 
 const MAX_DESCRIPTION_LENGTH = 1000;
-/** Code points reserved for the description and for the text around the quoted message. */
+/** Code points of a report that are reserved for the description and for the text around the quoted message. */
 const RESERVED = MAX_DESCRIPTION_LENGTH + 500;
 
-/** Largest number of recipients that a report names, so that enough space remains for the quoted message. */
+/** Maximum number of recipients that a report names. More would leave too little space for the quoted message. */
 const MAX_NAMED = 10;
 
 export interface Report {
-  /** A key of `REPORT_TYPES`. */
+  /** Key of one of the `REPORT_TYPES`. */
   readonly reportType: string;
-  /** At most 1,000 code points; not blank for the type "other". */
+  /** Explanation by the user, at most 1,000 code points. Must not be blank for the type "other". */
   readonly description: string;
 }
 
 /**
- * Reports a message to the organization's moderators: the notification bot quotes it in their channel. Users can report any
- * message that they can read, including their own, any number of times.
+ * Reports a message to the organization's moderators: the notification bot quotes it in the channel for moderation requests.
+ * Users can report any message that they can read, including their own, any number of times.
  *
  * @throws BadRequestError if the type is unknown, the description is too long or missing, or the viewer cannot read the
- *   message. Also if the organization has no channel for reports.
+ * message.
+ * @throws BadRequestError if the organization has no channel for moderation requests.
  */
 export async function reportMessage(ctx: Ctx, messageId: number, { reportType, description }: Report): Promise<void> {
   const { app, viewer } = ctx;
@@ -62,7 +63,7 @@ function topicOf({ topicsPolicy }: Pick<Channel, 'topicsPolicy'>, { fullName }: 
 interface People {
   readonly reporter: User;
   readonly reported: User;
-  /** The reported user and all members of the conversation. */
+  /** The sender of the message and all members of the conversation, ascending by id. */
   readonly people: readonly User[];
 }
 

@@ -2,29 +2,32 @@ import { realmSetting } from '../../access/realm-settings.ts';
 import { Prisma, type Realm } from '../../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../../platform/db/client.ts';
 
-/** Limit of messages, of copies, and of stored responses in one transaction. Other changes of the organization wait for it. */
+/**
+ * Maximum number of messages, of copies, and of stored responses that one transaction deletes. Other changes of the
+ * organization wait for the transaction.
+ */
 export const BATCH = 100;
 /**
- * Number of oldest messages of a channel, and of all direct messages, that a pass reads. Ids rise with time, except for clock
- * skew.
+ * Number of oldest messages that one read compares with their limit, per channel and for all direct messages. Ids ascend with
+ * time, except for clock skew.
  */
 const WINDOW = { channel: 100, direct: 1_000 };
 /**
- * Number of oldest messages of a channel that decide whether its window is read. Several, because a node with a wrong clock may
- * have sent one. For 5,000 channels of 180 messages, probing five messages of each takes 80 ms, as long as probing one. Reading
- * the windows of all channels takes 1,300 ms.
+ * Number of oldest messages of a channel that decide whether more of its messages are read. It is more than one, because a node
+ * with a wrong clock may have sent a message. For 5,000 channels of 180 messages, reading five messages of each takes 80 ms, as
+ * long as reading one. Reading `WINDOW.channel` messages of each takes 1,300 ms.
  */
 const PROBE = 5;
 
-/** A message older than its limit. */
+/** A message that is older than its retention limit. */
 export interface Expired {
   readonly id: number;
-  /** Null for a direct message. */
+  /** Id of the channel. Null for a direct message. */
   readonly channelId: number | null;
   readonly overdueSeconds: number;
 }
 
-/** Returns the ids of the organizations that limit the age of messages, by their setting or for a channel. */
+/** Reads the ids of organizations that limit the age of messages, for the whole organization or for a channel. Ascending. */
 export async function realmIdsWithRetention(db: SqlClient): Promise<number[]> {
   const rows = await db.$queryRaw<{ id: number }[]>`
     SELECT r.id FROM realm r
@@ -35,24 +38,22 @@ export async function realmIdsWithRetention(db: SqlClient): Promise<number[]> {
 }
 
 /**
- * Builds SQL for the seconds by which `sentAt` is past a limit in days. Not an interval, because the longest limits exceed
- * its range.
+ * Builds SQL for the seconds by which `sentAt` exceeds a limit in days. Negative if it does not. Computed without intervals,
+ * because the longest limits exceed their range.
  */
 const overdue = (now: Date, sentAt: Prisma.Sql, days: Prisma.Sql): Prisma.Sql =>
   Prisma.sql`(extract(epoch FROM ${now}::timestamptz - ${sentAt})::float8 - ${days}::float8 * 86400)`;
 
-/**
- * Builds SQL for the time before which something is past a limit in days. 1970 if the limit exceeds the range of
- * timestamps.
- */
+/** Builds SQL for the time that is `days` before now. 1970 or later, because long limits exceed the range of timestamps. */
 const cutoff = (now: Date, days: Prisma.Sql): Prisma.Sql =>
   Prisma.sql`to_timestamp(GREATEST(extract(epoch FROM ${now}::timestamptz)::float8 - ${days}::float8 * 86400, 0))`;
 
 /**
- * Returns the oldest messages of an organization that are older than the retention limit of their channel. Without one, and for
- * direct messages, the limit of the organization applies. At most `BATCH`.
+ * Reads the oldest messages of an organization that exceed their retention limit, at most `BATCH`, ascending by id. The limit
+ * of a message is that of its channel. Without one, and for direct messages, it is the limit of the organization.
  *
- * In most channels only a few messages are read. If none of the oldest is older than the limit, the others count as younger.
+ * In most channels only a few messages are read: if none of the oldest messages exceeds the limit, the rest of the channel is
+ * skipped.
  */
 export async function expiredMessages(
   db: Pick<Tx, '$queryRaw'>,
@@ -61,15 +62,16 @@ export async function expiredMessages(
 ): Promise<Expired[]> {
   const ofRealm = realmSetting(realm, 'message_retention_days');
   const daysOf = Prisma.sql`COALESCE(c.message_retention_days, ${ofRealm}::int)`;
-  // The inner query has no equality condition on channel or organization. With one, the planner would read and sort all of
-  // a channel that it estimates to be small. Without it, the index is followed from the beginning of the channel.
+  // The inner query has no equality condition on channel or organization. With one, the planner would read and sort all
+  // messages of a channel that it estimates to be small. Without one, it reads the index from the beginning of the channel.
   const oldest = (channelId: Prisma.Sql, count: number) => Prisma.sql`
     SELECT next.id, next.channel_id, next.sent_at FROM (
       SELECT m.id, m.channel_id, m.sent_at, m.realm_id FROM message m
       WHERE m.channel_id IS NOT NULL AND (m.channel_id, m.id) > (${channelId}, 0::bigint)
       ORDER BY m.channel_id, m.id LIMIT ${count}
     ) AS next WHERE next.realm_id = ${realm.id} AND next.channel_id = ${channelId}`;
-  // Materialized: otherwise the messages of each channel could be read before the oldest ones are compared.
+  // MATERIALIZED makes the database choose the channels first. Otherwise it could read messages of channels that have none to
+  // delete.
   const due = Prisma.sql`
     SELECT c.id, ${daysOf} AS days FROM channel c CROSS JOIN LATERAL (
       SELECT min(sent_at) AS sent_at FROM (${oldest(Prisma.sql`c.id`, PROBE)}) AS probe
@@ -91,7 +93,7 @@ export async function expiredMessages(
   return rows.map(toExpired);
 }
 
-/** Returns those of the given messages that are past their limit, ascending by id. */
+/** Returns those of the given messages that exceed their retention limit, ascending by id. */
 export async function expiredAmong(
   db: Pick<Tx, '$queryRaw'>,
   realm: Pick<Realm, 'id' | 'settings'>,
@@ -121,17 +123,16 @@ const toExpired = (row: ExpiredRow): Expired => ({
   overdueSeconds: row.overdue,
 });
 
-/** A copy of a deleted message, older than its limit. */
+/** An operator's copy of a deleted message that is older than the retention limit of the message. */
 export interface ExpiredCopy {
   readonly id: bigint;
-  /** Null for a direct message. */
+  /** Id of the channel. Null for a direct message. */
   readonly channel_id: number | null;
   readonly sent_event_id: bigint;
 }
 
 /**
- * Returns copies of deleted messages of an organization that are past the limit of their channel or organization. At most
- * `BATCH`.
+ * Reads copies of deleted messages of an organization that exceed the limit of their channel or organization. At most `BATCH`.
  */
 export async function expiredCopies(
   db: Pick<Tx, '$queryRaw'>,
@@ -156,8 +157,8 @@ export async function expiredCopies(
 }
 
 /**
- * Deletes stored responses of an organization that are older than the shortest of its retention limits, at most `BATCH`. A
- * response can contain the text of messages of any channel.
+ * Deletes stored responses of an organization that are older than the shortest of its retention limits, at most `BATCH`. The
+ * shortest limit applies because a response can contain the text of messages of any channel.
  *
  * @returns Number of deleted responses.
  */

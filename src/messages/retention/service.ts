@@ -17,20 +17,21 @@ import {
 
 type RetentionContext = Pick<App, 'config' | 'database' | 'db' | 'hub' | 'log' | 'now'>;
 
-/** Result of one batch. */
+/** Result of deleting one batch in one organization. */
 interface Batch {
   readonly deleted: number;
-  /** Seconds by which the most overdue message is past its limit. 0 if no message is overdue. */
+  /** Seconds by which the most overdue message exceeded its limit. 0 if no message was deleted. */
   readonly overdueSeconds: number;
-  /** Whether another batch may find more. */
+  /** Whether another batch may find more messages, copies or responses to delete. */
   readonly hasMore: boolean;
 }
 
 /**
- * Deletes all messages that are older than the limit of their channel or organization. Works in batches that alternate
- * between organizations. Each batch is a transaction, so a process that ends between batches loses nothing.
+ * Deletes all messages that are older than the retention limit of their channel or organization. Works in batches that
+ * alternate between organizations. Each batch is a transaction, so a process that is killed loses nothing.
  *
  * @param pause Called after each batch with its duration in milliseconds. Returns whether to continue.
+ * @throws The error of the last batch that failed, after all organizations were processed.
  */
 export async function deleteExpired(
   app: RetentionContext,
@@ -49,7 +50,7 @@ export async function deleteExpired(
         overdueSeconds = Math.max(overdueSeconds, batch.overdueSeconds);
         if (batch.hasMore) remaining.push(realmId);
       } catch (error) {
-        // An organization that fails does not stop the others.
+        // A failure in one organization does not stop the deletions in other organizations.
         failure = error;
         app.log.error({ err: error, realm: realmId }, 'message retention failed');
       }
@@ -63,10 +64,10 @@ export async function deleteExpired(
 }
 
 /**
- * Deletes one batch of messages, of copies of messages deleted before, and of stored responses. If another node is deleting
- * in this organization, nothing is deleted.
+ * Deletes one batch of messages, of copies of messages deleted earlier, and of stored responses. If another node is deleting in
+ * this organization, deletes nothing.
  *
- * The limits are read after taking the locks that changes of limits take, so that a lifted limit deletes no message.
+ * The limits are read under the locks that changes of limits take. So no message is deleted after its limit was lifted.
  */
 async function deleteBatch(app: RetentionContext, realmId: number): Promise<Batch> {
   const now = await databaseNow(app);

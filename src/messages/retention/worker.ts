@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../access/context.ts';
 import { deleteExpired } from './service.ts';
 
-/** Time between passes. Limits are days: a minute after a limit is set or passed is early enough. */
+/** Time between passes, in milliseconds. Limits are in days, so it need not be shorter. */
 const PASS_MS = 60_000;
-/** Delay of the first pass. After a start, reconnecting clients are served first. */
+/** Time from the start to the first pass, in milliseconds. Reconnecting clients are served first. */
 const FIRST_MS = 10_000;
-/** Longest pause between batches. */
+/** Maximum pause between batches, in milliseconds. */
 const MAX_PAUSE_MS = 1_000;
 
 /**
- * Deletes messages that are past the limit of their organization or channel. Runs on every node. One node at a time works
- * on an organization.
+ * Deletes messages that are older than the retention limit of their channel or organization. Every node runs a worker, but only
+ * one node at a time works on an organization.
  *
  * @see src/messages/README.md
  */
@@ -29,7 +29,7 @@ export class RetentionWorker {
     this.#wakeIn(FIRST_MS);
   }
 
-  /** Stops after the batch in progress. */
+  /** Stops the worker. Waits for the batch in progress. */
   async stop(): Promise<void> {
     this.#stop.abort();
     clearTimeout(this.#timer);
@@ -52,7 +52,10 @@ export class RetentionWorker {
     this.#wakeIn(PASS_MS);
   }
 
-  /** Pauses as long as the batch took, at most `MAX_PAUSE_MS`. So deletions use about half of one connection's time. */
+  /**
+   * Pauses for as long as the batch took, at most `MAX_PAUSE_MS`. So deletions use about half of one connection's time. Returns
+   * false if the worker was stopped.
+   */
   async #pause(batchMs: number): Promise<boolean> {
     const { signal } = this.#stop;
     await sleep(Math.min(batchMs, MAX_PAUSE_MS), undefined, { signal, ref: false }).catch(() => undefined);

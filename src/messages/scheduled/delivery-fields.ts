@@ -1,7 +1,7 @@
 import { builder, type Types } from '../../api/graphql/builder.ts';
 import type PrismaTypes from '../../generated/pothos.ts';
 
-/** Delivery state of a scheduled message or a reminder. */
+/** GraphQL enum for the delivery state of a scheduled message or a reminder. */
 const DeliveryState = builder.enumType('DeliveryState', {
   description: 'Delivery state of a scheduled message or reminder.',
   values: {
@@ -13,7 +13,11 @@ const DeliveryState = builder.enumType('DeliveryState', {
 
 type FieldBuilder = PothosSchemaTypes.PrismaObjectFieldBuilder<Types, PrismaTypes['ScheduledMessage']>;
 
-/** Defines the fields that scheduled messages and reminders have in common. */
+/**
+ * Defines the GraphQL fields that scheduled messages and reminders have in common.
+ *
+ * @param says Descriptions of fields.
+ */
 export const deliveryFields = (
   t: Pick<FieldBuilder, 'expose' | 'exposeInt' | 'exposeString' | 'field'>,
   says: { readonly databaseId: string; readonly content: string; readonly renderedContent: string },

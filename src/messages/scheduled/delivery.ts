@@ -20,30 +20,30 @@ import { destinationOf } from './service.ts';
 const TOO_LATE = 'Message could not be sent at the scheduled time.';
 const UNEXPECTED = 'Internal server error';
 
-/** A transaction in progress. */
+/** A transaction in progress, with the function that adds events to it. */
 interface Change {
   readonly tx: Tx;
   readonly emit: Emit;
   readonly app: App;
 }
 
-/** State of the queue at the time of a delivery. */
+/** State of the delivery queue at the time of one delivery. */
 export interface Turn {
-  /** Ids of messages that are set aside. They are skipped and do not block others. */
+  /** Ids of messages that failed recently and will be retried later. They are skipped and do not block other messages. */
   readonly passedOver: readonly number[];
   /**
-   * Start of the current period in which something was always due. A message that was on time then is not late because of
-   * the backlog.
+   * Start of the current period in which at least one message was always due. A message that was not too late at this time is
+   * not too late because of the backlog.
    */
   readonly busySince: Date;
 }
 
 /**
- * Delivers due messages of one owner in order, or marks them as failed. This is done in the transaction that claims them,
- * so each is sent once or not at all, even if a node dies.
+ * Delivers due messages of one owner in order, or marks them as failed. Claims and sends them in one transaction, so each
+ * message is sent once or not at all, even if the node is killed.
  *
- * @returns Number of messages delivered or marked. The others are claimed by another node, or wait for an earlier message
- *   of the owner.
+ * @returns Number of messages delivered or marked as failed. The remaining ones are claimed by another node, or wait for an
+ * earlier message of the owner.
  * @throws RequestTimeoutError if the database is unavailable. All messages remain scheduled.
  */
 export async function deliverInOrder(app: App, due: readonly Due[], turn: Turn): Promise<number> {
@@ -62,7 +62,8 @@ export async function deliverInOrder(app: App, due: readonly Due[], turn: Turn):
 }
 
 /**
- * Marks a message as failed after an unexpected error, and notifies the owner. If the notification fails, it is omitted.
+ * Marks a message as failed after an unexpected error, and notifies the owner. If the notification cannot be sent, it is
+ * omitted.
  *
  * @throws RequestTimeoutError if the database is unavailable.
  */
@@ -84,7 +85,7 @@ async function deliver(change: Change, claimed: Claimed, { busySince }: Turn): P
   const { row, owner, realm, now } = claimed;
   const isReminder = row.kind === 'reminder';
   if (realm.deactivatedAt !== null || !owner.isActive) {
-    // No notification: the owner or the organization is deactivated.
+    // The owner is not notified, because the owner or the organization is deactivated.
     const { message } = realm.deactivatedAt === null ? new UserDeactivatedError() : new RealmDeactivatedError();
     await markFailed(change.tx, row, message);
     return;
@@ -96,7 +97,7 @@ async function deliver(change: Change, claimed: Claimed, { busySince }: Turn): P
   try {
     await (isReminder ? remind(change, claimed) : send(change, claimed));
   } catch (error) {
-    // Expected errors are thrown before any write, so the transaction can continue.
+    // Errors that refuse the message are thrown before any write, so the transaction can continue.
     if (!isRefusal(error)) throw error;
     await fail(change, claimed, error.message, { notice: true });
   }
@@ -105,7 +106,7 @@ async function deliver(change: Change, claimed: Claimed, { busySince }: Turn): P
 const isRefusal = (error: unknown): error is ChatError =>
   error instanceof ChatError && !(error instanceof RequestTimeoutError);
 
-/** Sends a message as if its owner sent it now: with current permissions, names and mentions. */
+/** Sends a message as if its owner sent it now: with the owner's current permissions, and with current names and mentions. */
 async function send({ tx, emit, app }: Change, { row, owner, realm }: Claimed): Promise<void> {
   const { topic, content, readBySender } = row;
   const sender = senderFor(realm, owner, row.clientName);
@@ -126,7 +127,7 @@ async function remind({ tx, emit, app }: Change, { row, owner, realm }: Claimed)
   emit(reminderRemoved(row.id), users([owner.id]));
 }
 
-/** Raw SQL, because all senders in the organization wait for this statement. */
+/** Marks a message as delivered. Uses raw SQL for speed, because all senders in the organization wait for this statement. */
 const markDelivered = (tx: Tx, { realmId, id }: ScheduledMessage, messageId: number) =>
   tx.$executeRaw`
     UPDATE scheduled_message SET state = 'delivered', delivered_message_id = ${messageId} WHERE realm_id = ${realmId} AND id = ${id}`;

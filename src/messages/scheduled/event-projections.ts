@@ -7,8 +7,8 @@ const scheduledAt = (message: KnownScheduled): Date =>
   instantOf(message.scheduledAt, message.scheduled_delivery_timestamp);
 
 /**
- * Fields known of every scheduled message. Excludes the channel: the owner may no longer see it, so that the message
- * failed.
+ * GraphQL fields that the events of all scheduled messages contain. Excludes the channel: the message may have failed because
+ * the owner can no longer see it.
  */
 const always = {
   databaseId: (message: KnownScheduled) => message.scheduled_message_id,
@@ -31,10 +31,10 @@ const scheduledFacts = new EventProjection<KnownScheduled>('ScheduledMessage', i
   failureReason: ({ failureReason }) => failureReason,
 });
 
-/** For events logged by earlier versions, which did not contain the other fields. */
+/** Event projection for events logged by earlier versions, which did not contain the fields added above. */
 const earlyFacts = new EventProjection<KnownScheduled>('ScheduledMessage', identity, always);
 
-/** Returns the event projection of the scheduled messages in an event. */
+/** Returns the event projection of the scheduled messages in an event, depending on the version that logged the event. */
 export function projectionOf({ facts }: { readonly facts: unknown }): EventProjection<KnownScheduled> {
   const [message] = [facts].flat() as KnownScheduled[];
   return message?.readBySender === undefined ? earlyFacts : scheduledFacts;

@@ -5,9 +5,9 @@ import { documentEvent } from '../../events/wire.ts';
 import type { Realm, ScheduledMessage } from '../../generated/prisma/client.ts';
 import { type ScheduledSnapshot, toSnapshot, wireOf, wireScheduledMessage, withShownTopic } from './wire.ts';
 
-// All of these events go to the owner's clients only.
+// The events below are sent only to the clients of the message's owner.
 
-/** Snapshot of a scheduled message with its owner, the only recipient of its events. */
+/** Snapshot of a scheduled message, with its owner. The owner is the only recipient of the event. */
 export interface KnownScheduled extends ScheduledSnapshot {
   readonly ownerId: number;
 }
@@ -43,7 +43,7 @@ interface UpdatedPayload {
   readonly empty_topic_name: string;
 }
 
-/** A scheduled message was edited, or it failed. */
+/** Event after a scheduled message was edited or failed. */
 export const scheduledMessageUpdated = defineEvent(
   'scheduled_messages',
   'update',
@@ -66,7 +66,7 @@ export const scheduledMessageUpdated = defineEvent(
   },
 );
 
-/** A scheduled message was canceled or sent. */
+/** Event after a scheduled message was canceled or sent. */
 export const scheduledMessageRemoved = defineEvent('scheduled_messages', 'remove', (id: number) => ({
   scheduled_message_id: id,
 }));

@@ -195,7 +195,7 @@ eventType(
       nullable: { list: false, items: true },
       description: 'The new scheduled messages.',
       ...projectedFromEvent(projectionOf),
-      // An event contains one message.
+      // An event contains only one message.
       complexity: { field: 1, multiplier: 1 },
     }),
   }),

@@ -1,9 +1,12 @@
-/** Longest delay of a scheduled message, in milliseconds. A later delivery may no longer be what the owner intended. */
+/**
+ * Maximum delay of a scheduled message, in milliseconds. After a longer delay, the message may no longer be what the owner
+ * intended.
+ */
 export const LATENESS_MS = 600_000;
 
-/** Last second of the year 9999. Date libraries disagree on later times. */
+/** Last second of the year 9999, in UNIX seconds. Date libraries disagree on later times. */
 export const LAST_TIMESTAMP = 253_402_300_799;
 
-/** Returns the latest time at which a message can be sent. After that, it fails. */
+/** Returns the latest time at which a scheduled message can be sent. If it is not sent by then, it fails. */
 export const lastMoment = (scheduledAt: Date): Date =>
   new Date(Math.min(scheduledAt.getTime() + LATENESS_MS, LAST_TIMESTAMP * 1000));

@@ -1,6 +1,9 @@
 import type { SqlClient, Tx } from '../../platform/db/client.ts';
 
-/** Locks one of the owner's rows until the end of the transaction. Waits for a delivery of it that is in progress. */
+/**
+ * Locks a scheduled message or reminder of the owner until the end of the transaction. Waits until a delivery in progress has
+ * ended.
+ */
 export async function lockScheduled(
   tx: Tx,
   { realmId, ownerId }: { readonly realmId: number; readonly ownerId: number },
@@ -11,7 +14,10 @@ export async function lockScheduled(
     WHERE realm_id = ${realmId} AND id = ${id} AND owner_id = ${ownerId} FOR NO KEY UPDATE`;
 }
 
-/** Returns the number of an owner's undelivered messages or reminders, and their total length with HTML, in code points. */
+/**
+ * Returns the number of an owner's undelivered messages or reminders, and their total length. The length includes the HTML and
+ * is in code points.
+ */
 export async function measureWaiting(
   db: SqlClient,
   ownerId: number,

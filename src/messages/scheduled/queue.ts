@@ -3,50 +3,50 @@ import { Prisma, type Realm, type ScheduledMessage, type User } from '../../gene
 import type { Tx } from '../../platform/db/client.ts';
 import { fieldsOf, SCHEDULED_MESSAGE_COLUMNS } from '../../platform/db/columns.ts';
 
-// The table is the queue. Several nodes read it; the node that locks a row delivers it. @see src/messages/README.md
+// The table `scheduled_message` is the queue. All nodes read it; the node that locks a row delivers it. @see
+// src/messages/README.md
 
-/** A message or reminder that is due, and its owner. */
+/** Ids of a scheduled message or reminder that is due, and of its owner. */
 export interface Due {
   readonly id: number;
   readonly realmId: number;
   readonly ownerId: number;
 }
 
-/** A row that is due, locked by the transaction that delivers it. */
+/** A scheduled message or reminder that is due, locked by the transaction that delivers it. */
 export interface Claimed {
   readonly row: ScheduledMessage;
   readonly owner: User;
   readonly realm: Realm;
-  /** Current time, by the clock that decides which rows are due. */
+  /** Time of the claim, by the clock that decides which rows are due. */
   readonly now: Date;
 }
 
-/** Largest number of one owner's messages in one transaction, for which other senders in the organization wait. */
+/** Maximum number of one owner's messages in one transaction. Other senders in the organization wait for this transaction. */
 export const TOGETHER = 16;
 /**
- * Largest numbers of due messages in one read: several seconds of work in total. For one organization, enough for full
- * transactions of four owners, while other organizations wait.
+ * `MAX_DUE` is the maximum number of due messages in one read. Delivering them takes several seconds. `MAX_DUE_PER_REALM` is
+ * the maximum number for one organization. It is enough for full transactions of four owners.
  */
 const MAX_DUE = 400;
 const MAX_DUE_PER_REALM = 4 * TOGETHER;
 
 /**
- * Returns the time up to which messages are due, as SQL. The clocks of nodes differ, and a message scheduled by one node
- * must not be sent too early by another. All nodes share the clock of the database, so a node whose own clock is ahead uses
- * the database's. The embedded database has only the clock of this process.
+ * Builds the SQL for the time up to which messages are due. All nodes use the clock of the database if their own clock is
+ * ahead, so that no message is sent too early. The embedded database has no other clock than this process.
  */
 function dueBy({ now, database }: Pick<App, 'now' | 'database'>): Prisma.Sql {
-  // Stable within the statement, unlike clock_timestamp(), so that it can bound an index scan.
+  // `statement_timestamp()` is constant within a statement, unlike `clock_timestamp()`. So it can bound an index scan.
   if (database.kind === 'postgresql') return Prisma.sql`LEAST(${now()}::timestamptz, statement_timestamp())`;
   return Prisma.sql`${now()}::timestamptz`;
 }
 
 /**
- * Returns the messages that are due. In each organization, the owner with the oldest message comes first, with as many
- * messages as one transaction delivers. The other owners follow. Further messages of the same owners come after these. So
- * an owner with many messages does not delay others, and messages are still delivered in batches.
+ * Reads due messages in the order of their delivery. In each organization, the owner with the oldest message comes first, with
+ * as many messages as one transaction delivers. The other owners follow; further messages of the same owners come last. So an
+ * owner with many messages does not delay other owners, and messages are still delivered in batches.
  *
- * @param passedOver Ids to skip.
+ * @param passedOver Ids of messages to skip.
  */
 export async function whatIsDue(app: App, passedOver: readonly number[]): Promise<Due[]> {
   return app.db.$queryRaw<Due[]>`
@@ -60,7 +60,10 @@ export async function whatIsDue(app: App, passedOver: readonly number[]): Promis
     WHERE place <= ${MAX_DUE_PER_REALM} ORDER BY place, scheduled_at, id LIMIT ${MAX_DUE}`;
 }
 
-/** Returns the milliseconds until something is due, negative if it is overdue. Undefined if nothing is scheduled. */
+/**
+ * Returns the milliseconds until the next message is due. Negative if it is overdue. Undefined if nothing is scheduled. Skips
+ * the ids in `passedOver`.
+ */
 export async function untilNextDue(app: App, passedOver: readonly number[]): Promise<number | undefined> {
   const [row] = await app.db.$queryRaw<{ scheduledAt: Date; now: Date }[]>`
     SELECT scheduled_at AS "scheduledAt", ${dueBy(app)} AS now FROM scheduled_message
@@ -69,16 +72,16 @@ export async function untilNextDue(app: App, passedOver: readonly number[]): Pro
 }
 
 /**
- * Claims a row if it is due and not locked by another transaction.
+ * Locks a message for delivery if it is due and not locked by another transaction. Otherwise returns undefined.
  *
- * The messages of an owner are delivered in order: a row waits for the owner's earlier ones, including those that another
- * node has locked.
+ * The messages of an owner are delivered in order. So a message is not locked while an earlier one of its owner is scheduled,
+ * including those that another node has locked.
  *
- * @param passedOver Ids to skip. They do not block later rows.
+ * @param passedOver Ids of messages that do not block later ones.
  */
 export async function claim(tx: Tx, app: App, id: number, passedOver: readonly number[]): Promise<Claimed | undefined> {
-  // Reads scheduled rows in the order of their times, because few are earlier. `+ 0` avoids the index by owner, which would
-  // lead to everything that the owner ever sent.
+  // Searches earlier messages in the index of scheduled rows by time, because few rows are earlier. `+ 0` prevents the planner
+  // from using the index by owner, which contains everything that the owner ever sent.
   const earlier = Prisma.sql`
     SELECT FROM scheduled_message e
     WHERE e.state = 'scheduled' AND (e.scheduled_at, e.id) < (s.scheduled_at, s.id) AND e.owner_id + 0 = s.owner_id
@@ -97,10 +100,16 @@ export async function claim(tx: Tx, app: App, id: number, passedOver: readonly n
   return { row, owner, realm, now };
 }
 
-/** Time for which delivered rows are kept, in milliseconds. Long enough for every client to read that a message was sent. */
+/**
+ * Time after the scheduled time for which delivered rows are kept, in milliseconds. Long enough for every client to read that a
+ * message was sent.
+ */
 const KEPT_MS = 30 * 86_400_000;
 
-/** Deletes rows that were delivered some weeks ago (`KEPT_MS`). Failed rows stay until their owner deletes them. */
+/**
+ * Deletes delivered rows whose scheduled time is longer ago than `KEPT_MS`. Failed rows are kept until their owner deletes
+ * them.
+ */
 export async function purge({ db, now }: App): Promise<void> {
   const scheduledAt = { lt: new Date(now().getTime() - KEPT_MS) };
   await db.scheduledMessage.deleteMany({ where: { state: 'delivered', scheduledAt } });

@@ -9,7 +9,7 @@ const type = text(z.enum(MESSAGE_TYPES), {
   description: '"private" is an alias of "direct", and "stream" of "channel".',
 });
 const to = json(
-  // Any form: the value is checked after the time, depending on the type.
+  // The schema accepts any value. The service checks it after the time, depending on the message type.
   z.unknown().meta({ anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] }),
   { description: 'A channel id, or an array of user ids.', example: '[1]' },
 );

@@ -18,41 +18,44 @@ import { LAST_TIMESTAMP } from './lateness.ts';
 import { lockScheduled } from './queries.ts';
 import { requireWaitingWithin } from './totals.ts';
 
-/** Target of a message as received from the client. It is checked after the time. */
+/** Target of a message as received from a REST client. The service checks it after the time. */
 export interface SentDestination {
-  /** Absent: not changed. */
+  /** Type of the message. If absent in an edit, the type does not change. */
   readonly type: MessageType | undefined;
-  /** Channel id, alone or in a list, or user ids. */
+  /** Id of a channel, alone or in a list, or ids of users. Not checked yet. */
   readonly sent: unknown;
 }
 
 /** Input of `scheduleMessage`. */
 export interface NewScheduledMessage {
   readonly to: ChannelKey | Recipients | SentDestination;
-  /** Flavored Markdown. Cut to 10,000 code points. */
+  /** Flavored Markdown. Truncated to 10,000 code points. */
   readonly content: string;
-  /** Topic of a channel message, cut to 60 code points. Ignored for direct messages. */
+  /** Topic of a channel message, truncated to 60 code points. Ignored for direct messages. */
   readonly topic?: string | undefined;
-  /** UNIX seconds, fractions allowed. */
+  /** Time of the delivery, in UNIX seconds. Fractions are allowed. */
   readonly timestamp: number;
-  /** Absent: true if the client is interactive and the message is not a note to self. */
+  /**
+   * Whether the sent message is read for its owner. Absent: true if the client is interactive and the message is not a note to
+   * self.
+   */
   readonly readBySender?: boolean | undefined;
 }
 
-/** Changes to a scheduled message. Absent fields are not changed. */
+/** Changes to a scheduled message. An absent field does not change. */
 export type ScheduledMessageEdit = Partial<Omit<NewScheduledMessage, 'readBySender'>>;
 
-/** Order of deliveries and lists. */
+/** Sort order of deliveries and of lists: by time, then by id. */
 export const IN_ORDER: Prisma.ScheduledMessageOrderByWithRelationInput[] = [{ scheduledAt: 'asc' }, { id: 'asc' }];
 
 type Owner = Pick<Viewer, 'id' | 'realm'>;
 
 const own = ({ id, realm }: Owner) => ({ realmId: realm.id, ownerId: id, kind: 'message' });
 
-/** Returns the filter for the viewer's scheduled messages, sent or not. */
+/** Returns the filter for all of the viewer's scheduled messages, including sent ones. */
 export const visibleTo = ({ viewer }: Ctx): Prisma.ScheduledMessageWhereInput => own(viewer);
 
-/** Returns the filter for a user's messages that are scheduled or failed. */
+/** Returns the filter for the user's messages that are scheduled or failed. */
 export const undelivered = (viewer: Owner): Prisma.ScheduledMessageWhereInput => ({
   ...own(viewer),
   state: { not: 'delivered' },
@@ -62,9 +65,9 @@ const noSuchMessage = () => new NotFoundError('Scheduled message does not exist'
 const notInFuture = () => new BadRequestError('Scheduled delivery time must be in the future.');
 
 /**
- * Converts the time of a delivery.
+ * Converts the time of a delivery to a date, after checking it.
  *
- * @param timestamp UNIX seconds, fractions allowed.
+ * @param timestamp UNIX seconds. Fractions are allowed.
  * @throws BadRequestError if the time is not in the future, or after the year 9999.
  */
 export function requireFuture(now: Date, timestamp: number): Date {
@@ -75,7 +78,7 @@ export function requireFuture(now: Date, timestamp: number): Date {
 }
 
 /**
- * Returns one of the viewer's scheduled messages. Sent ones are deleted after some weeks.
+ * Reads one of the viewer's scheduled messages. Sent messages can be read for some weeks.
  *
  * @throws NotFoundError if no scheduled message has this id, or it belongs to another user.
  */
@@ -85,18 +88,19 @@ export async function accessScheduledMessage({ app, viewer }: Ctx, id: number): 
   return row;
 }
 
-/** Returns the viewer's messages that are scheduled or failed, earliest first. */
+/** Reads the viewer's messages that are scheduled or failed, earliest first. */
 export async function listScheduledMessages({ app, viewer }: Ctx): Promise<ScheduledMessage[]> {
   return app.db.scheduledMessage.findMany({ where: undelivered(viewer), orderBy: IN_ORDER });
 }
 
 /**
- * Schedules a message that the viewer could send now, and notifies the viewer's clients. Permissions are checked again when
- * it is sent.
+ * Schedules a message that the viewer could send now, and notifies the viewer's clients. Permissions are checked again when the
+ * message is sent.
  *
  * @returns Id of the scheduled message. The sent message has another id.
- * @throws BadRequestError if the time is not in the future, or `to` has an invalid form. Other errors as `prepareMessage`.
- * @throws TotalReachedError if the viewer's messages that are not sent would be too many, or too long in total.
+ * @throws BadRequestError if the time is not in the future, or `to` has an invalid form.
+ * @throws TotalReachedError if the viewer's unsent messages would be too many, or too long in total.
+ * @throws The errors of `prepareMessage`.
  */
 export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): Promise<number> {
   const { app, viewer } = ctx;
@@ -126,13 +130,14 @@ export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): P
 }
 
 /**
- * Changes one of the viewer's scheduled messages, and notifies the viewer's clients. A failed message is scheduled again; a
- * new time is required for it.
+ * Changes one of the viewer's scheduled messages, and notifies the viewer's clients. A failed message is scheduled again and
+ * requires a new time.
  *
- * @throws BadRequestError if nothing is to change, a new type comes without recipients or topic, or the time is not in the
- *   future. Also if the message was sent. Other errors as `prepareMessage`.
- * @throws TotalReachedError if the message becomes longer, and all that are not sent would be too long in total.
+ * @throws BadRequestError if nothing is to change, a new type is given without recipients or topic, the time is not in the
+ * future, or the message was already sent.
+ * @throws TotalReachedError if the message becomes longer, and the viewer's unsent messages would be too long in total.
  * @throws NotFoundError if no scheduled message has this id, or it belongs to another user.
+ * @throws The errors of `prepareMessage`.
  */
 export async function updateScheduledMessage(ctx: Ctx, id: number, edit: ScheduledMessageEdit): Promise<void> {
   const { app, viewer } = ctx;
@@ -160,7 +165,7 @@ export async function updateScheduledMessage(ctx: Ctx, id: number, edit: Schedul
 
 const lengthIn = ({ content, renderedContent }: ScheduledMessage) => lengthOf(content) + lengthOf(renderedContent);
 
-/** Checks an edit. @returns The new time, if there is one. */
+/** Checks an edit, except its target and content. Returns the new time, or undefined if the time does not change. */
 function requireEdit(edit: ScheduledMessageEdit, now: Date): Date | undefined {
   const { to, topic, timestamp } = edit;
   const { type, sent } = to !== undefined && 'sent' in to ? to : { type: undefined, sent: to };
@@ -188,7 +193,12 @@ export async function cancelScheduledMessage(ctx: Ctx, id: number): Promise<void
   });
 }
 
-/** Locks one of the viewer's messages. Waits for a delivery in progress, after which the message counts as sent. */
+/**
+ * Locks one of the viewer's messages that was not sent yet. Waits for a delivery in progress.
+ *
+ * @throws NotFoundError if no scheduled message has this id, or it belongs to another user.
+ * @throws BadRequestError if the message was sent.
+ */
 async function lockOwn(tx: Tx, viewer: Owner, id: number): Promise<ScheduledMessage> {
   if (!isRowId(id)) throw noSuchMessage();
   await lockScheduled(tx, { realmId: viewer.realm.id, ownerId: viewer.id }, id);
@@ -199,8 +209,8 @@ async function lockOwn(tx: Tx, viewer: Owner, id: number): Promise<ScheduledMess
 }
 
 /**
- * Returns the columns that an edit changes, except the time. If recipients or content change, the message is checked like a
- * new one.
+ * Returns the columns that an edit changes, except the time. If the recipients or the content change, the message is checked
+ * like a new one.
  */
 async function changesOf(tx: Tx, { app, viewer }: Ctx, row: ScheduledMessage, edit: ScheduledMessageEdit) {
   const { to, content, topic } = edit;
@@ -229,7 +239,7 @@ function toColumns({ target, memberIds, payload, content, sender }: PreparedMess
   const others = (memberIds ?? []).filter((id) => id !== sender.id);
   return {
     channelId: target?.channel.id ?? null,
-    // The recipient of a note to self is its owner.
+    // If the message is a note to self, the recipient is the owner.
     recipientIds: others.length === 0 ? [...(memberIds ?? [])] : others,
     topic: payload.topic,
     content: content.source,
@@ -237,12 +247,17 @@ function toColumns({ target, memberIds, payload, content, sender }: PreparedMess
   };
 }
 
-/** Returns the target of a stored message. */
+/** Returns the target of a stored message in the form that `prepareMessage` accepts. */
 export function destinationOf({ channelId, recipientIds }: ScheduledMessage): ChannelKey | Recipients {
   return channelId === null ? { userIds: recipientIds } : { id: channelId };
 }
 
-/** Converts a target. Unlike for a message that is sent immediately, channel names and email addresses are not accepted. */
+/**
+ * Checks and converts a target. Unlike for a message that is sent immediately, channels and users must be named by ids.
+ *
+ * @param typeBefore Type of the message if `to` has no type.
+ * @throws BadRequestError if the value has another form.
+ */
 function destinationIn(to: NewScheduledMessage['to'], typeBefore: MessageType = 'direct'): ChannelKey | Recipients {
   if (!('sent' in to)) return to;
   const { type = typeBefore, sent } = to;

@@ -3,7 +3,7 @@ import { emptyTopicName } from '../../channels/topic-name.ts';
 import { IN_ORDER, undelivered } from './service.ts';
 import { toWire, withShownTopic } from './wire.ts';
 
-/** Scheduled messages of the user that are not sent, including failed ones, earliest first. */
+/** Initial state of event queues: the user's scheduled messages that were not sent, including failed ones, earliest first. */
 export const scheduledMessagesState: StateGroup = {
   name: 'scheduled_messages',
   async read({ viewer, db, options }) {

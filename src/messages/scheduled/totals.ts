@@ -3,15 +3,15 @@ import type { Tx } from '../../platform/db/client.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { measureWaiting } from './queries.ts';
 
-/** Limits of undelivered messages and reminders, by kind: number, and total length. */
+/** Names of the limits of undelivered messages and reminders, by kind: of their number, and of their total length. */
 const TOTALS_OF = {
   message: ['scheduled_messages', 'scheduled_messages_total_length'],
   reminder: ['reminders', 'reminders_total_length'],
 } as const;
 
 /**
- * Checks the number, and the total length with HTML, of an owner's undelivered messages or reminders. The caller holds the
- * lock of the owner.
+ * Checks the limits of an owner's undelivered messages or reminders: their total length with HTML and, after one was added,
+ * their number. The caller holds the lock of the owner.
  *
  * @throws TotalReachedError if a limit is exceeded.
  */

@@ -17,12 +17,12 @@ export const wireScheduledMessage = z
   .meta({ id: 'ScheduledMessage' });
 export type WireScheduledMessage = Wire<typeof wireScheduledMessage>;
 
-/** Snapshot of a scheduled message in an event. Events logged by earlier versions lack all of these fields. */
+/** Snapshot of a scheduled message in an event. Events logged by earlier versions lack the fields that are added here. */
 export interface ScheduledSnapshot extends WireScheduledMessage {
-  /** ISO 8601, with milliseconds. */
+  /** Time of the delivery, in ISO 8601 with milliseconds. */
   readonly scheduledAt?: string;
   readonly readBySender?: boolean;
-  /** Null unless it failed. */
+  /** Reason of the failure. Null unless the message failed. */
   readonly failureReason?: string | null;
 }
 
@@ -33,7 +33,7 @@ export const toSnapshot = (row: ScheduledMessage): ScheduledSnapshot => ({
   failureReason: row.failureMessage,
 });
 
-/** Returns the fields of a scheduled message that are part of the wire format. */
+/** Returns the fields of a scheduled message that the REST API contains. */
 export const wireOf = ({
   scheduledAt: _,
   readBySender: _read,
@@ -55,7 +55,7 @@ export function toWire(row: ScheduledMessage): WireScheduledMessage {
   };
 }
 
-/** Returns the message for a client that may not support the empty topic. */
+/** Replaces the empty topic by its name, if the client does not accept an empty topic name. */
 export function withShownTopic(
   message: WireScheduledMessage,
   emptyTopicName: string,

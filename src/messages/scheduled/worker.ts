@@ -6,48 +6,54 @@ import { deliverInOrder, giveUp } from './delivery.ts';
 import { type Due, purge, TOGETHER, untilNextDue, whatIsDue } from './queue.ts';
 
 /**
- * Time between polls, in milliseconds. If a node dies, messages scheduled on it are delayed by at most this. Each poll is
- * one indexed query.
+ * Time between polls, in milliseconds. It bounds the delay of messages that another node has scheduled, if that node is killed.
+ * Each poll is one indexed query.
  */
 const POLL_MS = 5_000;
-/** Delay if another node has locked the due rows. */
+/** Time until the next attempt, in milliseconds, if another node has locked the due rows. */
 const AGAIN_MS = 250;
-/** Delay if the database is unavailable. */
+/** Time until the next attempt, in milliseconds, if the database is unavailable. */
 const TROUBLE_MS = 1_000;
 /**
- * Number of owners whose messages are delivered in parallel. One owner's messages are never delivered in parallel. In one
- * organization, more would only wait for each other. With twice as many, its senders and other organizations waited 1.5
- * times as long.
+ * Number of owners whose messages are delivered in parallel. Messages of one owner are never delivered in parallel. Deliveries
+ * in one organization wait for each other anyway. With twice as many, its senders and other organizations waited 1.5 times as
+ * long.
  */
 const MAX_LANES = 2;
-/** After a batch timed out, messages are delivered one by one for this time, in milliseconds. */
+/** Time after the timeout of a batch during which messages are delivered one by one, in milliseconds. */
 const SINGLY_MS = 5_000;
-/** Messages that fail unexpectedly are tried once more, because an unknown kind of broken connection looks the same. */
+/**
+ * Number of attempts for a message that fails unexpectedly. The second attempt is needed because an unknown kind of broken
+ * connection looks like a failure of the message.
+ */
 const ATTEMPTS = 2;
 const SET_ASIDE_MS = 1_000;
-/** Delay if a message cannot even be marked as failed. The operator must act, and the log must not fill up. */
+/**
+ * Time until the next attempt, in milliseconds, if a message cannot even be marked as failed. It is long because only an
+ * operator can help, and each attempt writes a log entry.
+ */
 const GIVEN_UP_MS = 60_000;
 const PURGE_MS = 3_600_000;
 
-/** A message that could not be delivered now. */
+/** State of a message whose delivery failed and that will be retried later. */
 interface SetAside {
-  /** Time until which it is skipped, in milliseconds since the epoch. */
+  /** Time until which the message is skipped, in milliseconds since the epoch. */
   readonly until: number;
-  /** Number of unexpected failures. */
+  /** Number of unexpected failures of the message. */
   readonly failures: number;
 }
 
-/** One read of due messages, and its outcome. */
+/** State that is shared by all deliveries of one batch of due messages. */
 interface Pass {
-  /** Whether something was delivered or set aside. */
+  /** Whether at least one message was delivered or will be retried later. */
   isProgress: boolean;
   isOver: boolean;
 }
 
 /**
- * Delivers scheduled messages and reminders when they are due. Any number of nodes can do so on one database.
+ * Delivers scheduled messages and reminders when they are due. Any number of nodes can run a worker on one database.
  *
- * Sleeps until the next known delivery, but polls every few seconds for those that other nodes have added since.
+ * Sleeps until the next known delivery, but polls every few seconds for messages that other nodes have scheduled.
  *
  * @see src/messages/README.md
  */
@@ -56,11 +62,13 @@ export class DeliveryWorker {
   readonly #setAside = new Map<number, SetAside>();
   #state: 'new' | 'running' | 'stopped' = 'new';
   #timer: NodeJS.Timeout | undefined;
-  /** Next wake-up, by `performance.now()`. */
+  /** Time of the next wake-up, in milliseconds of `performance.now()`. */
   #wakesAt = Number.POSITIVE_INFINITY;
   #working: Promise<number> = Promise.resolve(POLL_MS);
   #isInTrouble = false;
-  /** Start of the current period in which something was always due. */
+  /**
+   * Start of the current period in which at least one message was always due. Undefined if nothing was due at the last poll.
+   */
   #busySince: Date | undefined;
   /** Time until which messages are delivered one by one, in milliseconds since the epoch. */
   #singlyUntil = Number.NEGATIVE_INFINITY;
@@ -75,7 +83,7 @@ export class DeliveryWorker {
     this.#wakeIn(0);
   }
 
-  /** Stops, after the deliveries in progress. */
+  /** Stops the worker. Waits for deliveries in progress. */
   async stop(): Promise<void> {
     this.#state = 'stopped';
     clearTimeout(this.#timer);
@@ -83,23 +91,23 @@ export class DeliveryWorker {
     await this.#working;
   }
 
-  /** Schedules a wake-up for something new that is due at `at`. */
+  /** Schedules a wake-up for a new message that is due at `at`. */
   wake(at: Date): void {
     this.#wakeIn(Math.max(0, at.getTime() - this.#app.now().getTime()));
   }
 
   /**
-   * Delivers all that is due and not locked by another node.
+   * Delivers all messages that are due and that no other node has locked.
    *
    * @returns Milliseconds until the next poll.
    */
   deliverDue(): Promise<number> {
-    // Runs are sequential: parallel ones would only lock each other's rows.
+    // Runs one after another: parallel runs would only lock each other's rows.
     this.#working = this.#working.then(() => this.#deliverDue());
     return this.#working;
   }
 
-  /** Sets the only timer. An earlier wake-up replaces a later one. */
+  /** Sets the only timer, if the wake-up is earlier than the scheduled one. */
   #wakeIn(wantedMs: number): void {
     const ms = Math.min(wantedMs, POLL_MS);
     const wakesAt = performance.now() + ms;
@@ -110,7 +118,7 @@ export class DeliveryWorker {
       this.#wakesAt = Number.POSITIVE_INFINITY;
       this.#wakeIn(await this.deliverDue());
     };
-    // Detached: the delivery is not part of the request that schedules the wake-up.
+    // Detached from the asynchronous context of the request that schedules the wake-up.
     this.#timer = apart(() => setTimeout(deliver, ms).unref());
   }
 
@@ -120,7 +128,8 @@ export class DeliveryWorker {
       await this.#purge();
       const ms = (await untilNextDue(this.#app, this.#passedOver())) ?? POLL_MS;
       this.#isInTrouble = false;
-      // A timer may fire a millisecond early. A message that is not due then would wait for the next poll.
+      // Adds a millisecond, because a timer can fire a millisecond early. The message would then not be due and wait for the
+      // next poll.
       return Math.min(ms <= 0 ? AGAIN_MS : ms + 1, this.#untilPassed());
     } catch (error) {
       if (!this.#isInTrouble) this.#app.log.warn({ err: error }, 'scheduled message delivery failed, retrying');
@@ -130,7 +139,7 @@ export class DeliveryWorker {
     }
   }
 
-  /** Delivers some of the due messages, several owners in parallel. @returns Whether to continue immediately. */
+  /** Delivers some of the due messages, several owners in parallel. Returns whether to read due messages again immediately. */
   async #deliverSome(): Promise<boolean> {
     const due = await whatIsDue(this.#app, this.#passedOver());
     this.#busySince = due.length === 0 ? undefined : (this.#busySince ?? this.#app.now());
@@ -154,7 +163,7 @@ export class DeliveryWorker {
     return this.#app.now().getTime() < this.#singlyUntil ? 1 : TOGETHER;
   }
 
-  /** Delivers one owner's messages, until one is locked by another node. */
+  /** Delivers one owner's messages in order. Stops at a message that another node has locked. */
   async #deliverInOrder(own: readonly Due[], pass: Pass): Promise<void> {
     for (let at = 0; at < own.length; ) {
       const some = own.slice(at, at + this.#atOnce);
@@ -167,7 +176,8 @@ export class DeliveryWorker {
   /**
    * Delivers a batch of one owner's messages.
    *
-   * @returns Number of messages delivered or set aside. If fewer than all, the others must wait.
+   * @returns Number of messages that were delivered or will be retried later. If it is less than the batch, the owner's
+   * remaining messages must wait.
    */
   async #deliverTogether(some: readonly Due[], pass: Pass): Promise<number> {
     if (pass.isOver || this.#state === 'stopped') return 0;
@@ -179,10 +189,11 @@ export class DeliveryWorker {
     } catch (error) {
       const [first, ...others] = some;
       const isTimeout = error instanceof RequestTimeoutError;
-      // The database may be unavailable: each of the other messages would cause another timeout.
+      // Ends the pass, because the database may be unavailable. Each of the other messages would cause another timeout.
       if (isTimeout) pass.isOver = true;
       if (others.length > 0) {
-        // One of them failed. Each is delivered by itself, so that the failing one is found and does not block the others.
+        // One message of the batch failed. Each message is delivered separately, so that the failing one does not block the
+        // other ones.
         if (!isTimeout) return this.#deliverEach(some, pass);
         this.#singlyUntil = this.#app.now().getTime() + SINGLY_MS;
         return 0;
@@ -190,7 +201,7 @@ export class DeliveryWorker {
       if (first !== undefined) await this.#recover(first, error);
     }
     if (delivered > 0) pass.isProgress = true;
-    // Yields to the event loop. The embedded database answers without yielding: requests would wait for all deliveries.
+    // Yields to the event loop. The embedded database answers without yielding, so requests would wait for all deliveries.
     await nextTurn();
     return delivered;
   }
@@ -200,11 +211,14 @@ export class DeliveryWorker {
     return some.length;
   }
 
-  /** Handles a failed delivery, so that the message does not block the others. */
+  /**
+   * Handles the failed delivery of a message, so that it does not block other messages. The message is retried later or marked
+   * as failed.
+   */
   async #recover(due: Due, error: unknown): Promise<void> {
     const { log } = this.#app;
     const { failures: before = 0 } = this.#setAside.get(due.id) ?? {};
-    // The database was unavailable. This does not count as a failure of the message.
+    // The database was unavailable, which does not count as a failure of the message.
     if (error instanceof RequestTimeoutError) return this.#wait(due.id, SET_ASIDE_MS, before);
     log.error({ err: error, scheduledMessage: due.id }, 'scheduled message failed unexpectedly');
     const failures = before + 1;
@@ -228,7 +242,7 @@ export class DeliveryWorker {
     return [...this.#setAside].filter(([, { until }]) => until > now).map(([id]) => id);
   }
 
-  /** Returns the milliseconds until something that was set aside is retried. */
+  /** Returns the milliseconds until the next failed delivery is retried. At most `POLL_MS`. */
   #untilPassed(): number {
     const now = this.#app.now().getTime();
     const later = [...this.#setAside.values()].filter(({ until }) => until > now);
@@ -240,7 +254,7 @@ export class DeliveryWorker {
     if (now - this.#purgedAt < PURGE_MS) return;
     await purge(this.#app);
     this.#purgedAt = now;
-    // After this long, another node has delivered the message, or it was deleted.
+    // By now, another node has delivered the message, or it was deleted.
     for (const [id, { until }] of this.#setAside) if (now - until > PURGE_MS) this.#setAside.delete(id);
   }
 }

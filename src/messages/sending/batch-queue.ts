@@ -1,17 +1,22 @@
 import type { App } from '../../access/context.ts';
 import { type MessageToWrite, type Outcome, writeMessagesOfMany } from './write.ts';
 
-/** Maximum number of messages in a statement. With more messages the statement takes as long as the flushes that it saves. */
+/**
+ * Maximum number of messages in a statement. A larger statement would take as long as the separate statements that it replaces.
+ */
 const MAX_BATCH_SIZE = 64;
-/** Maximum number of organizations that share a statement. If it fails, it fails for all of them. */
+/** Maximum number of organizations that share a statement. If the statement fails, it fails for all of them. */
 const MAX_ORGANIZATIONS = 32;
 /**
- * Longest wait of the next statement for the current one, in milliseconds. It waits longer if it could not begin immediately. A
- * statement that takes longer waits for a lock or for a slow disk. Most take 3 ms: collecting messages during that time is better
- * than sending a smaller batch immediately. On a slow disk several statements wait in parallel.
+ * Time in milliseconds for which the next statement waits for the current one. It waits longer while it could not begin anyway.
+ * Most statements take 3 ms; collecting messages during that time is better than sending a smaller batch immediately. A
+ * statement that exceeds this time waits for a lock or a slow disk, so several statements then run in parallel.
  */
 const PATIENCE_MS = 5;
-/** The key of shared statements in the fair limiter (`database.permits`). No organization has this id. */
+/**
+ * Key for shared statements in the fair limiter (`database.permits`), whose other keys are organization ids. No organization
+ * has this id.
+ */
 const SHARED_KEY = 0;
 
 /** A message in a batch queue, with the functions that settle its promise. */
@@ -22,13 +27,14 @@ export interface WaitingMessage {
 }
 
 /**
- * The messages of one organization. Messages that were taken must be settled, failed or sent alone before the source joins again.
+ * Queue with the waiting messages of one organization. Messages returned by `take` must be passed to `settle`, `failed` or
+ * `sendAlone` before the source joins the batch queue again.
  */
 export interface BatchSource {
   readonly realmId: number;
-  /** Removes and returns the next messages, at most `most`. */
+  /** Removes the next messages from the queue and returns them, at most `most`. */
   take(most: number): readonly WaitingMessage[];
-  /** Resolves messages that were written. */
+  /** Resolves the promises of messages that a shared statement processed. */
   settle(together: readonly WaitingMessage[], written: readonly Outcome[]): void;
   /** Handles messages whose shared statement failed. Never rejects. */
   failed(together: readonly WaitingMessage[], error: unknown): Promise<void>;
@@ -42,27 +48,30 @@ interface Batch {
 }
 
 /**
- * A batch queue of statements that send. Messages that arrive while a statement is in progress are sent with the next one.
+ * Queue of the statements that send messages. Messages that arrive while a statement is in progress are sent with the next one.
  * Organizations share a statement, because the cost of a statement and its commit hardly grows with their number.
  *
- * An organization waits at most some 20 ms for locks of other organizations. Messages of an organization are sent in a separate
- * statement if it has a change in progress, or if the shared statement could not write them.
+ * An organization waits at most some 20 ms for locks of other organizations. Its messages are sent in a separate statement if
+ * it has another change in progress, or if the shared statement could not write them.
  */
 export class BatchQueue {
   readonly #app: Pick<App, 'database' | 'db'>;
   readonly #ready: BatchSource[] = [];
-  /** The statement in progress that the next one waits for. */
+  /** Identifies the statement in progress that the next statement waits for. Undefined if the next one need not wait. */
   #awaited: object | undefined;
 
   constructor(app: Pick<App, 'database' | 'db'>) {
     this.#app = app;
   }
 
-  /** Adds an organization with waiting messages to the queue. */
+  /**
+   * Adds an organization with waiting messages to the queue. If the organization has a change in progress, its messages are
+   * sent in a separate statement.
+   */
   join(source: BatchSource): void {
     if (this.#isFree(source)) {
       this.#ready.push(source);
-      // Runs after all requests that have already arrived, so that they share the statement.
+      // Runs after all requests that have already arrived, so that their messages share the statement.
       setImmediate(() => this.#flush());
     } else void source.sendAlone(source.take(MAX_BATCH_SIZE));
   }
@@ -97,7 +106,7 @@ export class BatchQueue {
     return kind === 'postgresql' && permits.isOpen(SHARED_KEY);
   }
 
-  /** Returns the messages of the organizations that have waited longest, up to `MAX_BATCH_SIZE` messages. */
+  /** Removes the organizations that have waited longest, and returns their messages, up to `MAX_BATCH_SIZE` in total. */
   #next(): readonly Batch[] {
     const batches: Batch[] = [];
     let left = MAX_BATCH_SIZE;
@@ -111,7 +120,7 @@ export class BatchQueue {
     return batches;
   }
 
-  /** Runs the statement and settles its messages. Never rejects. */
+  /** Sends the messages in one statement and settles them. Never rejects. */
   async #send(batches: readonly Batch[]): Promise<void> {
     const [only, ...others] = batches;
     if (only !== undefined && others.length === 0) return only.source.sendAlone(only.together);

@@ -13,7 +13,7 @@ import { showsNothing as areInvisible } from '../../platform/names.ts';
 import { cutText, refuseNullBytes } from '../../platform/text.ts';
 import { loadDirectory } from './directory.ts';
 
-/** The author of rendered content. The content can only refer to entities that the author can see. */
+/** User whose content is rendered. The content can refer only to channels, users and groups that the author can see. */
 export interface Author {
   readonly id: number;
   readonly role: number;
@@ -21,14 +21,14 @@ export interface Author {
   readonly user: User;
 }
 
-/** Rendered content with its source. */
+/** Rendered content of a message, with the Markdown from which it was rendered. */
 export interface RenderedContent extends RenderedMessage {
   readonly source: string;
 }
 
 const EMPTY = 'Message must not be empty';
 
-/** Messages of system bots mention no users, even if they quote a mention. */
+/** Mentions of a message by a system bot. Such a message notifies no user, even if it quotes a mention. */
 const MENTIONING_NOBODY = {
   mentionedUserIds: [],
   mentionedGroupIds: [],
@@ -37,9 +37,9 @@ const MENTIONING_NOBODY = {
 } satisfies Partial<RenderedMessage>;
 
 /**
- * Normalizes content for storage: without leading newlines and trailing white space, truncated to 10,000 code points.
+ * Normalizes content for storage: removes leading newlines and trailing white space, and truncates to 10,000 code points.
  *
- * @throws BadRequestError if the result is empty or has a null byte.
+ * @throws BadRequestError if the result has no visible character or has a null byte.
  */
 export function normalContent(content: string): string {
   const text = content.replace(/^[\r\n]+/, '').trimEnd();
@@ -49,11 +49,11 @@ export function normalContent(content: string): string {
 }
 
 /**
- * Renders content with the permissions of its author. Only entities that the content refers to are loaded.
+ * Renders content with the permissions of its author. Loads only the channels, users and groups to which the content refers.
  *
  * @param source The result of `normalContent`.
- * @throws BadRequestError if the content exceeds the limits of rendering, or if its HTML has nothing visible, as for `**` around
- *   a zero-width space.
+ * @throws BadRequestError if the content exceeds the limits of rendering. Also if its HTML has nothing visible, for example for
+ * `**` around a zero-width space.
  */
 export async function renderContent(
   db: Pick<Tx, 'userGroup' | '$queryRaw'>,

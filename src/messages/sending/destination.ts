@@ -3,15 +3,15 @@ import { BadRequestError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { Recipients } from './direct.ts';
 
-/** Values of the parameter `type`: current and legacy names. */
+/** Values of the REST parameter `type`. "private" and "stream" are legacy names of "direct" and "channel". */
 export const MESSAGE_TYPES = ['direct', 'private', 'channel', 'stream'] as const;
 export type MessageType = (typeof MESSAGE_TYPES)[number];
 
 export const isChannelType = (type: MessageType): boolean => type === 'channel' || type === 'stream';
 
 /**
- * Parses the parameter `to` in all its forms. For a channel: its name, its name as JSON, its id, or an array with one of these.
- * For users: an array of ids or of addresses, or a comma-separated list of addresses.
+ * Parses the REST parameter `to` in all its forms. For a channel: its name, its name as JSON, its id, or an array with one name
+ * or id. For users: an id, an array of ids or of addresses, or a comma-separated list of addresses.
  *
  * @throws BadRequestError if the value has none of these forms, names several channels, or mixes ids and addresses.
  */
@@ -20,7 +20,7 @@ export function destinationOf(type: MessageType, to: string): ChannelKey | Recip
   return isChannelType(type) ? channelOf(value, to) : recipientsOf(value);
 }
 
-/** Parses JSON. Any other text is returned unchanged. */
+/** Parses a text as JSON. If it is not JSON, returns the text unchanged. */
 function parsed(to: string): unknown {
   try {
     return parseJson(to, 'to');
@@ -31,7 +31,7 @@ function parsed(to: string): unknown {
 }
 
 function channelOf(value: unknown, raw: string): ChannelKey {
-  // A channel name that is also JSON, such as `null` or `true`.
+  // Some channel names are also valid JSON, such as `null` or `true`.
   if (typeof value === 'boolean' || value === null) return { name: raw };
   if (!Array.isArray(value)) return channelNamed(value);
   if (value.length !== 1) throw new BadRequestError('Expected exactly one channel');

@@ -9,17 +9,17 @@ import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import type { MessageSender } from './sender.ts';
 
-/** Users by id, or by email address as shown in the API. Not both. */
+/** Recipients of a direct message: either user ids, or email addresses as shown in the API. */
 export type Recipients = { readonly userIds: readonly number[] } | { readonly emails: readonly string[] };
 
-/** Maximum number of participants of a conversation. The index of conversations supports this number. */
+/** Maximum number of members of a conversation. The index of conversations by members supports at most this number. */
 const MAX_MEMBERS = 250;
 
 type DirectMessageDb = Pick<Tx, 'user' | 'userGroup' | 'conversation' | '$queryRaw'>;
 
 /**
- * Returns the participants of a direct message from `sender`: the sender and the recipients, without duplicates, ascending by id.
- * A message whose only recipient is the sender is a note to self.
+ * Returns the members of the conversation for a direct message: the sender and the recipients, without duplicates, ascending by
+ * id. A message whose only recipient is the sender is a note to self.
  *
  * @throws BadRequestError if there is no recipient, if one is unknown or deactivated, or if there are too many.
  * @throws BadRequestError if the sender is not permitted to write to them.
@@ -42,21 +42,21 @@ export async function accessMembers(
 }
 
 /**
- * Returns the users that a client named, active or not.
+ * Reads the users that a client named, including deactivated ones, in the given order without duplicates.
  *
- * @throws BadRequestError if one does not exist, or if there are too many.
+ * @throws BadRequestError if a user does not exist, or if there are too many.
  */
 export function accessNamed(db: NameReader, sender: Namer, recipients: Recipients): Promise<User[]> {
   return 'userIds' in recipients ? byIds(db, sender, recipients.userIds) : byEmails(db, sender, recipients.emails);
 }
 
-/** The user who names other users. Determines which addresses of other users are visible. */
+/** The user who names other users. Their role determines by which addresses they can name users. */
 type Namer = Pick<MessageSender, 'realm' | 'id' | 'role'>;
 type NameReader = Pick<DirectMessageDb, 'user' | '$queryRaw'>;
 
 async function byIds(db: NameReader, { realm }: Namer, userIds: readonly number[]): Promise<User[]> {
   const ids = [...new Set(userIds)];
-  // Ids that cannot exist are not queried. The error below names the first unknown id in the given order.
+  // The query omits ids that cannot exist. The error below names the first unknown id in the given order.
   const found = await db.user.findMany({
     where: { realmId: realm.id, id: { in: ids.filter(isRowId).slice(0, 2 * MAX_MEMBERS) } },
   });
@@ -84,7 +84,11 @@ async function byEmails(db: NameReader, sender: Namer, emails: readonly string[]
   });
 }
 
-/** Checks that the organization permits the conversation. Bots and notes to self are exempt. */
+/**
+ * Checks that the organization permits the conversation. Bots and notes to self are exempt.
+ *
+ * @throws BadRequestError if it does not.
+ */
 async function requirePermission(
   db: DirectMessageDb,
   sender: MessageSender,
@@ -96,7 +100,7 @@ async function requirePermission(
   const groups = await systemGroups(db, realm.id);
   const holds = (user: User, name: 'direct_message_permission_group' | 'direct_message_initiator_group') =>
     mayInRealm({ person: { id: user.id, role: user.role, realm, user }, groups, now }, name);
-  // System bots cannot authorize a conversation.
+  // System bots are ignored: they cannot authorize a conversation.
   if (!members.some((member) => !member.isSystem && holds(member, 'direct_message_permission_group'))) {
     const { groups: ids } = realmGroupSetting(groups, realm, 'direct_message_permission_group');
     const isNobody = ids.length === 1 && groups.name(ids[0] ?? 0) === 'role:nobody';
@@ -116,9 +120,9 @@ async function requirePermission(
 }
 
 /**
- * Finds the conversation of exactly these users.
+ * Finds the conversation that has exactly these members. Null if there is none.
  *
- * @param memberIds Ascending.
+ * @param memberIds User ids, ascending.
  */
 export async function findConversation(
   db: Pick<Tx, 'conversation'>,

@@ -12,7 +12,7 @@ import { hasProtectedHistory, receivedBy } from '../access.ts';
 
 type DirectoryDb = Pick<Tx, 'userGroup' | '$queryRaw'>;
 
-/** The author of the rendered text. A `Viewer` is one. */
+/** User who wrote the text. Every `Viewer` can be used. */
 type Author = Pick<Viewer, 'id' | 'role' | 'realm' | 'user'>;
 
 /** Display names of the role groups in mentions. */
@@ -27,7 +27,7 @@ const ROLE_GROUPS: ReadonlyMap<string, string> = new Map<SystemGroupName, string
   ['role:nobody', 'Nobody'],
 ]);
 
-/** A channel that the author can read. */
+/** A channel to which the text refers and that the author can read. */
 interface KnownChannel {
   readonly id: number;
   readonly name: string;
@@ -36,12 +36,12 @@ interface KnownChannel {
 }
 
 /**
- * Loads the entities that a text refers to, as far as its author can see them. One query for each kind of entity in the text, and
- * none for a text without references.
+ * Loads the users, groups, channels, messages and custom emoji to which a text refers. Of channels and messages, only those
+ * that the author can read. One query for each kind that the text refers to; none for a text without references.
  *
- * @param db The client, or the transaction of a change.
+ * @param db Database client or transaction.
  * @param author Users with `isSystem` can see every channel.
- * @param references The references of the text, from `referencesIn`.
+ * @param references References in the text, from `referencesIn`.
  */
 export async function loadDirectory(
   db: DirectoryDb,
@@ -49,7 +49,7 @@ export async function loadDirectory(
   author: Author,
   references: References,
 ): Promise<Directory> {
-  // In sequence: a transaction has one connection, and few texts refer to several kinds of entities.
+  // The queries run one after another: a transaction has one connection, and few texts refer to several kinds of entities.
   const users = await loadUsers(db, author, references);
   const groups = await loadGroups(db, author, references);
   const channels = await loadChannels(db, author, references, app.now());
@@ -67,7 +67,7 @@ export async function loadDirectory(
   };
 }
 
-/** Loads the organization's active custom emoji. No query if the text names none. */
+/** Loads the organization's active custom emoji that the text names, by name. No query if it names none. */
 async function loadEmoji(
   db: DirectoryDb,
   { realm }: Author,
@@ -80,11 +80,11 @@ async function loadEmoji(
   return new Map(rows.map(({ name, imageId }) => [name, { url: emojiImageUrl(imageId) }]));
 }
 
-/** Returns a key for a topic that a text refers to. */
+/** Returns the key under which the newest message of a topic is stored. */
 const topicReference = (channelId: number, topic: string) => `${channelId} ${topic}`;
 
 interface UserRow extends DirectoryUser {
-  /** The name in the text. Null if the text refers to the user by id. */
+  /** Name by which the text mentions the user. Null if the text refers to the user by id. */
   readonly asked: string | null;
 }
 
@@ -101,8 +101,8 @@ async function loadUsers(db: DirectoryDb, { realm }: Author, { userNames, userId
           FROM user_account u
           WHERE u.realm_id = ${realm.id} AND u.id = ANY(${[...userIds]}::int[]) AND NOT u.is_system`;
   const isExact = ({ asked, fullName }: UserRow) => Number(asked === fullName);
-  // The last row of each name is used: active accounts are preferred, then an exact spelling, then the oldest account. A newer
-  // account cannot take over the mentions of an older one by choosing its name.
+  // If several users match a name, the last row is used. Rows are sorted so that active accounts win, then exact spellings,
+  // then older accounts. So a new account cannot take over the mentions of an older account by choosing its name.
   const best = rows.toSorted(
     (a, b) => Number(a.isActive) - Number(b.isActive) || isExact(a) - isExact(b) || b.id - a.id,
   );
@@ -153,8 +153,9 @@ async function loadChannels(
 }
 
 /**
- * Newest messages of a topic that are examined, in channels with protected history, to find one that the author received. A
- * message can link to hundreds of topics, each with a long history that its author cannot read.
+ * Number of newest messages of a topic that are searched for one that the author received, if the channel's history is
+ * protected. The bound is needed because a text can link to hundreds of topics, each with a long history that its author cannot
+ * read.
  */
 const MAX_LOOKED_AT = 100;
 

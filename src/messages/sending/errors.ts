@@ -1,7 +1,7 @@
 import { ChatError } from '../../platform/errors.ts';
 
 /**
- * The error for a wildcard mention, such as @everyone, in a large channel or topic by a sender without the required permission.
+ * Error for a wildcard mention, such as @everyone, by a sender who is not permitted to use it in such a large channel or topic.
  */
 export class WildcardMentionNotAllowedError extends ChatError {
   override name = 'WildcardMentionNotAllowedError';

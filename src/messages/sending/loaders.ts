@@ -3,13 +3,15 @@ import { signedIn } from '../../access/context.ts';
 import { perOperation } from '../../api/graphql/context.ts';
 import { holdersOf } from './target.ts';
 
-/** Loads the users whose permissions the viewer has: the viewer and, for a bot, its owner. Read once for an operation. */
+/**
+ * Loads the users whose permissions apply when the viewer sends: the viewer and, for a bot, its owner. Read once per operation.
+ */
 export const viewerAsSender = perOperation((ctx) => {
   const { app, viewer } = signedIn(ctx);
   return holdersOf(app.db, viewer, app.now());
 });
 
-/** Loads whether the owner of the viewer's bot account is subscribed to a channel, by the channel's id. */
+/** Loads whether the owner of the viewer, if the viewer is a bot, is subscribed to a channel. Key: channel id. */
 export const ownerIsSubscribed = perOperation(
   (ctx) =>
     new DataLoader<number, boolean>(async (ids) => {

@@ -10,12 +10,15 @@ import { WildcardMentionNotAllowedError } from './errors.ts';
 import type { MessageSender } from './sender.ts';
 import type { Target } from './target.ts';
 
-/** Up to this number of recipients, wildcard mentions need no permission. */
+/**
+ * Largest number of subscribers of a channel, or participants of a topic, that can be mentioned by a wildcard without
+ * permission.
+ */
 const FEW = 15;
 
 type MentionDb = Pick<Tx, 'userGroup' | '$queryRaw'>;
 
-/** The location of a message: a channel and topic, or the participants of a conversation. */
+/** Location of a message: its channel and topic, or the members of the conversation. Exactly one of the fields is null. */
 export interface MessageLocation {
   readonly target: (Pick<Target, 'topic'> & { readonly channel: { readonly id: number } }) | null;
   readonly memberIds: readonly number[] | null;
@@ -93,17 +96,17 @@ async function participants(
   return rows.map(({ id }) => id);
 }
 
-/** Users who get their own row (`user_message`) for a message. */
+/** Ids of users for whom the message stores a row in `user_message`, by reason. */
 export interface Named {
   readonly mentioned: number[];
   readonly topicMentioned: number[];
-  /** Users with an alert word in the message. */
+  /** Users who have an alert word that the message contains. */
   readonly alerted: number[];
 }
 
 /**
  * Returns the recipients that the content mentions: by name, by a group (direct and indirect members) or by a topic wildcard.
- * Also returns the users with an alert word in the message. Channel wildcards are not expanded.
+ * Also returns the recipients who have an alert word in the message. Channel wildcards are not expanded.
  */
 export async function whoIsMentioned(
   db: MentionDb,
@@ -129,7 +132,7 @@ export async function whoIsMentioned(
   };
 }
 
-/** Returns the recipients who have an alert word in the content. The sender is included even without a subscription. */
+/** Returns the ids of recipients who have an alert word in the content. The sender is included even without a subscription. */
 function alertedAmong(
   db: MentionDb,
   { id, realm }: Pick<MessageSender, 'id' | 'realm'>,
@@ -141,10 +144,10 @@ function alertedAmong(
 }
 
 /**
- * Returns the active members, direct and indirect, of the groups that the content mentions. Takes one query, or none if the
- * message mentions no group.
+ * Returns the ids of active members, direct and indirect, of the groups that the content mentions. Uses one query, or none if
+ * the content mentions no group.
  *
- * @param receivers Restricts the result to the channel's subscribers and these users. Null: all members.
+ * @param receivers Restricts the result to the channel's subscribers and the users in `userIds`. Null: no restriction.
  */
 export async function membersMentioned(
   db: Pick<MentionDb, '$queryRaw'>,

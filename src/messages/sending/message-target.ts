@@ -13,7 +13,7 @@ const TopicTarget = builder.inputType('TopicTargetInput', {
   }),
 });
 
-/** The target of a message. */
+/** GraphQL input for the target of a message. */
 export const MessageTarget = builder.inputType('MessageTarget', {
   isOneOf: true,
   description: 'Target of a message: a topic or users.',

@@ -7,19 +7,19 @@ import { SENT_RECIPIENT } from '../flag-conditions.ts';
 import { emitMessage, prepareMessage } from './send.ts';
 import { senderFor } from './sender.ts';
 
-/** The client name of messages by the notification bot. */
+/** Client name that messages of the notification bot have. */
 const CLIENT_NAME = 'Internal';
 
-/** Target of a notice. */
+/** Target of a notice: a topic of a channel, or users. */
 export type NoticeTo = { readonly channelId: number; readonly topic: string } | { readonly userIds: readonly number[] };
 
 /**
- * Sends a message of the notification bot as part of a change, in order with the change's other events. The bot can write to all
- * channels that are not archived.
+ * Sends a message of the notification bot as part of a change. Its event is ordered among the other events of the change. The
+ * bot can write to all channels that are not archived.
  *
- * @param content Flavored Markdown. Names must be mentions with ids, which are unambiguous.
+ * @param content Flavored Markdown. Names in it must be mentions with ids, because names alone are ambiguous.
  * @param onSent Called with the message's id, inside the transaction.
- * @param readBy Recipients for whom the message is read from the start. Only for channel messages.
+ * @param readBy Ids of recipients for whom the message is read from the start. Only for channel messages.
  */
 export async function notify(
   tx: Tx,

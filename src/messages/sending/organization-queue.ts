@@ -7,15 +7,18 @@ import { RequestTimeoutError } from '../../platform/errors.ts';
 import { BatchQueue, type BatchSource, type WaitingMessage } from './batch-queue.ts';
 import { type MessageToWrite, type Outcome, writeMessages } from './write.ts';
 
-/** Maximum number of waiting messages of one organization. About the limit for its other changes (platform/db/permits.ts). */
+/**
+ * Maximum number of waiting messages of one organization. Similar to the limit of its other waiting changes
+ * (platform/db/permits.ts).
+ */
 const MAX_WAITING = 256;
 
-/** Runs a function outside the asynchronous context of the current request. */
+/** Runs a function outside the asynchronous context of the current request, because a batch serves several requests. */
 const apart = AsyncLocalStorage.snapshot();
 
 type SendingApp = Pick<App, 'database' | 'db'>;
 
-/** The batch queues of one database. */
+/** Batch queues for one database. */
 interface Sends {
   readonly queues: Map<number, OrganizationQueue>;
   readonly batches: BatchQueue;
@@ -25,10 +28,10 @@ const sends = new WeakMap<Database, Sends>();
 
 /**
  * Writes a message in the batch queue of its organization. Messages that arrive while a statement is in progress wait for the
- * next one, so that a batch needs one disk flush. A statement can contain messages of several organizations.
+ * next one, so that a whole batch needs one disk flush. A statement can contain messages of several organizations.
  *
- * @returns The outcome, as in `writeMessages`.
- * @throws The errors of `writeMessages`. An error of one message does not affect the others.
+ * @returns The outcome of this message, as in `writeMessages`.
+ * @throws The errors of `writeMessages`. An error of one message does not affect other messages.
  * @throws RequestTimeoutError if the queue is full, or the statement could not begin in time. Nothing was written.
  */
 export function writeBatched(app: SendingApp, realmId: number, message: MessageToWrite): Promise<Outcome> {
@@ -45,13 +48,14 @@ export function writeBatched(app: SendingApp, realmId: number, message: MessageT
 }
 
 /**
- * Returns a message of a failed batch for another attempt. A batch fails as a whole on a serialization failure or if one of its
- * messages cannot be stored. Before a message is sent again, it is looked up, unless it is certain that it was not written.
+ * Prepares a message of a failed batch for another attempt. A batch fails as a whole on a serialization failure, or if one of
+ * its messages cannot be stored. After any other error than a serialization failure, the message may have been written, so the
+ * next attempt looks it up first.
  */
 const again = (one: WaitingMessage, error: unknown): WaitingMessage =>
   isSerializationFailure(error) ? one : { ...one, message: { ...one.message, repeated: true } };
 
-/** The batch queue of one organization: one statement at a time. */
+/** Queue of one organization's messages. At most one statement of the organization is in progress. */
 class OrganizationQueue implements BatchSource {
   readonly realmId: number;
   readonly #app: SendingApp;
@@ -83,8 +87,9 @@ class OrganizationQueue implements BatchSource {
   }
 
   /**
-   * Removes and returns the messages of the next batch. The batch ends before a sender's second message that sets a policy for
-   * the same topic. That message is prepared again after the first, and its response contains no policy.
+   * Removes the messages of the next batch from the queue and returns them. The batch ends before a second message of the same
+   * sender that sets a policy for the same topic. The second message then fails the check of the sender's policy, is prepared
+   * again, and sets no policy.
    */
   take(most: number): readonly WaitingMessage[] {
     const begun = new Set<string>();
@@ -134,7 +139,7 @@ class OrganizationQueue implements BatchSource {
 }
 
 /**
- * Returns whether the error is passed to the senders instead of being retried here. Each sender then looks up its message, unless
- * it is certain that the message was not written.
+ * Returns whether an error is passed to the senders instead of being retried here. Each sender then looks up its message,
+ * unless the error proves that the message was not written.
  */
 const isToBeReported = (error: unknown): boolean => isBusy(error) || error instanceof RequestTimeoutError;

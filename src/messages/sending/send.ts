@@ -33,9 +33,12 @@ export interface NewMessage {
   readonly topic?: string | undefined;
   /** Flavored Markdown. Truncated to 10,000 code points. */
   readonly content: string;
-  /** Absent: true if an interactive client (see `isInteractive`) sends the message, unless it is a note to self. */
+  /**
+   * Whether the message is read for the sender. Absent: true if an interactive client sends it (see `isInteractive`), unless it
+   * is a note to self.
+   */
   readonly readBySender?: boolean | undefined;
-  /** The sender's event queue that receives `localId` with the message. */
+  /** Id of the sender's event queue that receives `localId` with the message. */
   readonly queueId?: string | undefined;
   readonly localId?: string | undefined;
 }
@@ -43,20 +46,21 @@ export interface NewMessage {
 /** A message that was sent. */
 export interface SentMessage {
   readonly id: number;
-  /** New policy of the sender for the topic. Undefined if it did not change. */
+  /** New visibility policy of the sender for the topic. Undefined if sending did not change it. */
   readonly newPolicy: AutomaticPolicy | undefined;
 }
 
 /**
  * Sends a message and notifies its recipients.
  *
- * Reads the state that the permission depends on, then writes in one statement, batched with other messages of the organization.
- * The statement checks that this state has not changed, and its cost does not grow with the channel. If its response is lost, the
- * message is looked up by its token: an acknowledged message was sent once, and a refused one was not sent.
+ * Reads the state on which the permission depends, then writes in one statement, batched with other messages of the
+ * organization. The statement checks that this state has not changed. Its cost does not grow with the number of subscribers. If
+ * its response is lost, the message is looked up by its token, so an acknowledged message was sent exactly once.
  *
  * @throws BadRequestError, ChannelDoesNotExistError, TopicPolicyError, WildcardMentionNotAllowedError as in `prepareMessage`.
  * @throws UserDeactivatedError, RealmDeactivatedError if the viewer was deactivated in the meantime.
- * @throws RequestTimeoutError if the database could not accept the message in time. Nothing was sent.
+ * @throws RequestTimeoutError if the database could not accept the message in time. Nothing was sent, unless the error says
+ * that the message may have been sent.
  */
 export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   const { app } = ctx;
@@ -80,13 +84,16 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
   });
 }
 
-/** Returns whether one statement is sufficient. Replacing an existing policy requires a separate change. */
+/**
+ * Returns whether one statement can send the message. Replacing an existing topic policy requires a transaction of several
+ * statements.
+ */
 const isOneStatement = ({ newPolicy, target }: PreparedMessage): boolean =>
   newPolicy === undefined || target?.topicPolicy === INHERITED;
 
 const toWrite = (prepared: PreparedMessage) => ({ prepared, setsPolicy: prepared.newPolicy !== undefined });
 
-/** Sends a message for a request with an idempotency key. The response is stored in the same statement. */
+/** Sends a message for a request with an idempotency key. The same statement stores the response. */
 async function sendBehindReply(ctx: Ctx, input: NewMessage, replyFirst: ReplyFirst): Promise<SentMessage> {
   const prepared = await preparing(ctx, input)(ctx.app.db);
   if (!isOneStatement(prepared)) throw new NeedsTransaction();
@@ -100,9 +107,10 @@ async function sendBehindReply(ctx: Ctx, input: NewMessage, replyFirst: ReplyFir
 }
 
 /**
- * Writes a message in the batch queue of its organization. If the response is lost, finds out whether the message was written.
+ * Writes a message in the batch queue of its organization. If the response of the database is lost, looks up whether the
+ * message was written.
  *
- * @param doubt Called if the message may have been sent although the response was lost.
+ * @param doubt Called before the look-up, because the message may already have been written.
  */
 async function writeSurely({ app, realmId }: Ctx, message: MessageToWrite, doubt: () => void): Promise<Outcome> {
   try {
@@ -115,9 +123,9 @@ async function writeSurely({ app, realmId }: Ctx, message: MessageToWrite, doubt
 }
 
 /**
- * Returns a function that prepares the message. Each call after the first reads the viewer again, because a change of their role
- * may have caused the retry. A request in a transaction, and a retried request with an idempotency key, are repeated as a whole:
- * then the first call reads the viewer too.
+ * Returns a function that prepares the message. Each call after the first reads the viewer again, because a change of their
+ * role may have caused the retry. The first call also reads the viewer if the whole request may be a retry: in a transaction,
+ * or with an idempotency key on a retried request.
  */
 function preparing({ app, viewer }: Ctx, input: NewMessage): (db: Tx) => Promise<PreparedMessage> {
   let isFirst = app.transaction === undefined && app.replyFirst?.isRetried !== true;
@@ -157,12 +165,12 @@ function sendWithin(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   });
 }
 
-/** Milliseconds in which the outcome of a send is looked up after its response was lost. */
+/** Time in milliseconds for which a send is looked up after its response was lost. */
 const CONFIRMATION_MS = 10_000;
 
 /**
- * Sends a message again that may have been sent already. The statement first looks for the message, after waiting for the lock
- * that an attempt in progress holds.
+ * Sends a message again that may have been sent already. The statement waits for the lock of an attempt in progress, and then
+ * looks for the message before it writes.
  */
 async function confirm(app: App, realmId: number, message: MessageToWrite): Promise<Outcome> {
   const deadline = performance.now() + CONFIRMATION_MS;
@@ -182,7 +190,7 @@ async function confirm(app: App, realmId: number, message: MessageToWrite): Prom
 }
 
 /**
- * Sends a prepared message as part of a change, in order with the change's other events.
+ * Sends a prepared message as part of a change. Its event is ordered among the other events of the change.
  *
  * @param onSent Called with the message's id, inside the transaction.
  */
@@ -196,12 +204,14 @@ export function emitMessage(emit: Emit, prepared: PreparedMessage, onSent?: (id:
 }
 
 /**
- * Checks a message completely, in the order of the API specification, renders it, and determines the users that it mentions.
+ * Checks a message completely, in the order of the API specification, renders it, and finds the users that it mentions.
  *
- * @param db The client, or the transaction of a change.
+ * @param db Database client or transaction.
  * @throws BadRequestError if the content is empty or cannot be rendered, or if recipients are missing, unknown or deactivated.
  * @throws BadRequestError if the sender is not permitted to send the message.
- * @throws ChannelDoesNotExistError, TopicPolicyError, WildcardMentionNotAllowedError
+ * @throws ChannelDoesNotExistError if the channel does not exist or the sender cannot see it.
+ * @throws TopicPolicyError if the channel's policy forbids the topic.
+ * @throws WildcardMentionNotAllowedError if a wildcard mention requires a permission that the sender does not have.
  */
 export async function prepareMessage(
   db: Tx,
@@ -240,7 +250,7 @@ export async function prepareMessage(
       content: source,
       renderedContent: content.html,
       emptyTopicName: emptyTopicName(sender.realm),
-      // Messages in channels without a subscription are never shown as unread to the sender.
+      // A message is never unread for a sender who is not subscribed to the channel.
       readBySender:
         target?.isSubscribed === false || (input.readBySender ?? (isInteractive(sender.clientName) && !isNoteToSelf)),
       channelWildcard: content.channelWildcard,
@@ -253,17 +263,22 @@ export async function prepareMessage(
   };
 }
 
-/** Longest `queueId` and `localId`: longer than queue ids and the local ids of known clients. */
+/** Maximum length of `queueId` and `localId`. Queue ids and the local ids of known clients are shorter. */
 const MAX_LOCAL_LENGTH = 100;
 
-/** Returns the fields that only the sender's own queue receives. */
+/**
+ * Returns `queueId` and `localId` for the payload. Only the sender's own queue receives `localId`. Empty if one of them is
+ * absent.
+ *
+ * @throws BadRequestError if one is too long.
+ */
 function localOf({ queueId, localId }: NewMessage): Pick<Unsent, 'queueId' | 'localId'> {
   if (queueId === undefined || localId === undefined) return {};
   const rules = { max: MAX_LOCAL_LENGTH };
   return { queueId: requireText('queue_id', queueId, rules), localId: requireText('local_id', localId, rules) };
 }
 
-/** Random tokens. Generating many in one call takes hardly longer than generating one. */
+/** Buffer of random tokens. Generating 256 tokens in one call takes hardly longer than generating one. */
 const tokens = new BigInt64Array(256);
 let used = tokens.length;
 

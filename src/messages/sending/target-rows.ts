@@ -11,7 +11,7 @@ import type { MessageSender } from './sender.ts';
 export type TargetChannel = Guarded &
   Pick<Channel, 'id' | 'name' | 'isArchived' | 'historyPublicToSubscribers' | 'topicsPolicy'>;
 
-/** A channel and topic that a message is sent to, as stored. Versions are `xmin` of the rows. */
+/** Stored data of the channel and topic to which a message is sent. Versions are the `xmin` of the rows. */
 export interface TargetRow extends TargetChannel {
   readonly version: string;
   readonly subscription_version: string | null;
@@ -21,22 +21,25 @@ export interface TargetRow extends TargetChannel {
   readonly last_in_topic: bigint | null;
 }
 
-/** A sender, and the target that is read for this sender. */
+/** Arguments of one read: the sender, and the channel and topic of their message. */
 interface TargetRequest {
   readonly sender: Pick<MessageSender, 'id' | 'realm' | 'user'>;
-  /** Id or name of the channel. */
+  /** Id of the channel if read by id, else its name. */
   readonly channel: number | string;
   readonly topic: string;
 }
 
-/** Largest batch. Far more than arrive in one turn of the event loop. */
+/** Largest number of targets in one query. Far fewer arrive in one turn of the event loop. */
 const MOST_TOGETHER = 100;
 
 type Loader = DataLoader<TargetRequest, TargetRow | undefined>;
 const byId = new WeakMap<SqlClient, Loader>();
 const byName = new WeakMap<SqlClient, Loader>();
 
-/** Reads the target channel. Undefined if it does not exist. Concurrent calls share one query. */
+/**
+ * Reads the channel and topic to which a message is sent. Undefined if the channel does not exist. Concurrent calls share one
+ * query.
+ */
 export function readTarget(
   db: SqlClient,
   sender: TargetRequest['sender'],
@@ -60,7 +63,7 @@ async function load(db: SqlClient, loaders: typeof byId, wanted: TargetRequest):
     loader = new DataLoader(read, {
       cache: false,
       maxBatchSize: MOST_TOGETHER,
-      // Scheduled like the batches of sign-ins, after which the sends arrive at the same time.
+      // Uses the same scheduling as the batches of sign-ins, whose requests then send at the same time.
       batchScheduleFn: (run) => void setImmediate(run),
     });
     loaders.set(db, loader);
@@ -72,7 +75,8 @@ const BY_ID = Prisma.sql`c.id = w.channel::int`;
 const BY_NAME = Prisma.sql`lower(c.name) = lower(w.channel)`;
 
 /**
- * Reads targets by index lookups, independent of the sizes of the tables. `LIMIT 1` makes the planner look up each target once.
+ * Reads targets by index lookups, so that the cost does not depend on the size of the tables. `LIMIT 1` makes the planner look
+ * up each target separately.
  */
 async function readTargets(
   db: SqlClient,

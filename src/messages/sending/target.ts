@@ -18,29 +18,30 @@ import { hasReceivedInTopic } from '../topics/topics.ts';
 import { botOwner, type MessageSender } from './sender.ts';
 import { readTarget, type TargetChannel, type TargetRow } from './target-rows.ts';
 
-/** A channel and topic to send to, with the state from which the permission was derived. */
+/** Channel and topic to which a message is sent, with the state from which the permission was derived. */
 export interface Target {
   readonly channel: TargetChannel;
   readonly topic: string;
   /** Version of the channel's row (`xmin`). */
   readonly channelVersion: string;
-  /** The subscription that the permission depends on: the sender's, or that of the bot's owner. Null if none is needed. */
+  /** Subscription on which the permission depends: the sender's own, or that of the bot's owner. Null if none is needed. */
   readonly subscription: { readonly userId: number; readonly version: string } | null;
-  /** Whether the sender is subscribed. */
+  /** Whether the sender is subscribed to the channel. */
   readonly isSubscribed: boolean;
   readonly isMuted: boolean;
-  /** The sender's visibility policy for the topic. 0: none. */
+  /** Visibility policy of the sender for the topic. 0 if there is none. */
   readonly topicPolicy: number;
-  /** Whether the topic has a message that the sender can see. */
+  /** Whether the topic has a message that the sender can read. */
   readonly topicIsKnown: boolean;
 }
 
 type TargetDb = Pick<Tx, 'user' | 'userGroup' | 'channel' | '$queryRaw'>;
 
 /**
- * Converts a topic from a request to its stored form: trimmed, truncated to 60 code points, "" for the names of the empty topic.
+ * Converts the topic of a request to the form in which it is stored: trimmed and truncated to 60 code points. Names of the
+ * empty topic become "".
  *
- * @throws BadRequestError if it has an unprintable character.
+ * @throws BadRequestError if the topic has an unprintable character.
  */
 export function requireTopic(realm: MessageSender['realm'], name: string): string {
   const position = unprintableAt(name.trim());
@@ -49,9 +50,9 @@ export function requireTopic(realm: MessageSender['realm'], name: string): strin
 }
 
 /**
- * Refuses the name of a new topic if it has characters that are not readable.
+ * Checks that the name of a new topic has only readable characters.
  *
- * @throws BadRequestError with the position of the character, from 1.
+ * @throws BadRequestError with the position of the first unreadable character, from 1.
  */
 export function requireReadableTopic(topic: string): void {
   const position = unreadableAt(topic);
@@ -59,7 +60,7 @@ export function requireReadableTopic(topic: string): void {
 }
 
 /**
- * Returns the target if `sender` can currently send a message to it. One query, except in rare cases.
+ * Returns the channel and topic if `sender` can currently send a message there. Uses one query, except in rare cases.
  *
  * @param topic The result of `requireTopic`.
  * @throws ChannelDoesNotExistError if the channel does not exist or the sender cannot see it.
@@ -91,10 +92,10 @@ export async function accessTarget(
   };
 }
 
-/** The users whose permissions a sender has: the sender and, if it is a bot, its owner. */
+/** Users whose permissions apply to a sender: the sender and, if it is a bot, its owner. */
 export type Holders = readonly [self: ChannelActor, ...owner: ChannelActor[]];
 
-/** Returns the users whose permissions the sender has. */
+/** Returns the users whose permissions apply to the sender: the sender and, if it is a bot, its owner. */
 export async function holdersOf(db: TargetDb, sender: MessageSender, now: Date): Promise<Holders> {
   const groups = await systemGroups(db, sender.realm.id);
   const owner = await botOwner(db, sender);
@@ -104,7 +105,7 @@ export async function holdersOf(db: TargetDb, sender: MessageSender, now: Date):
     : [self, { ...self, person: { ...sender, id: owner.id, role: owner.role, user: owner } }];
 }
 
-/** Returns whether one of the users has the permission in the channel. */
+/** Returns whether at least one of the users has the permission in the channel. */
 export const holdAny = (holders: Holders, channel: Guarded, name: ChannelPermissionName): boolean =>
   holders.some((holder) => holds(holder, channel, name));
 
@@ -114,13 +115,16 @@ interface Subscribed {
   readonly owner: boolean;
 }
 
-/** Returns whether the sender can access the channel without a subscription. */
+/** Returns whether the sender can post without a subscription, if they also have the permission to post. */
 const isOpenToSender = ([self]: Holders, channel: TargetChannel): boolean =>
   channel.isWebPublic ||
   (!channel.inviteOnly && !isGuest(self.person.role)) ||
   (!hasProtectedHistory(channel) && readsChannel(self, channel, false));
 
-/** Returns the reason why a sender cannot post in a channel: it is not visible, not readable, or the permission is missing. */
+/**
+ * Returns the reason why a sender cannot post in a channel: `unseen` if they cannot see it, `unread` if they cannot read it or
+ * it is archived, `forbidden` if the permission is missing. Undefined if they can post.
+ */
 export function objectionToPosting(
   holders: Holders,
   channel: TargetChannel,
@@ -137,7 +141,8 @@ export function objectionToPosting(
  * Checks that the sender can post in the channel.
  *
  * @param noChannel Creates the error for a channel that the sender cannot see.
- * @returns The subscription that the permission depends on. Null if it depends on none.
+ * @returns The subscription on which the permission depends. Null if it does not depend on a subscription.
+ * @throws ChannelDoesNotExistError, BadRequestError if the sender cannot post.
  */
 async function requireMayPost(
   db: TargetDb,
@@ -173,7 +178,7 @@ async function requireTopicAllowed(
 /**
  * Checks that the user can create a topic in the channel.
  *
- * @throws BadRequestError if not.
+ * @throws BadRequestError if they cannot.
  */
 export async function requireMayCreateTopic(
   db: TargetDb,
@@ -197,14 +202,14 @@ export async function holdsInChannel(
   return holdAny(await holdersOf(db, sender, now), channel, name);
 }
 
-/** Returns the policy for topics of the channel. */
+/** Returns the policy for topic names in the channel: its own, or the organization's if it inherits. */
 export const topicsPolicyOf = (
   realm: MessageSender['realm'],
   { topicsPolicy }: Pick<Channel, 'topicsPolicy'>,
 ): string => (topicsPolicy === 'inherit' ? realmSetting(realm, 'topics_policy') : topicsPolicy);
 
 /**
- * Checks the channel's policy for topics.
+ * Checks that the channel's policy allows this topic.
  *
  * @throws TopicPolicyError if messages in this topic cannot be sent or moved to the channel.
  */
@@ -223,7 +228,7 @@ export function requireTopicPolicy(
   }
 }
 
-/** Returns whether the topic has a message that the sender can see. */
+/** Returns whether the topic has a message that the sender can read. */
 async function isKnown(db: TargetDb, sender: MessageSender, row: TargetRow, topic: string): Promise<boolean> {
   if (row.last_in_topic === null || !hasProtectedHistory(row)) return row.last_in_topic !== null;
   return hasReceivedInTopic(db, { realmId: sender.realm.id, userId: sender.id }, row.id, topic);

@@ -12,54 +12,54 @@ import type { RenderedContent } from './content.ts';
 import type { MessageSender } from './sender.ts';
 import type { Target } from './target.ts';
 
-/** A message that was checked and rendered. Only the checks in the database remain. */
+/** A message that was checked and rendered. The statement that writes it only checks that the read data has not changed. */
 export interface PreparedMessage {
   readonly sender: MessageSender;
   readonly target: Target | null;
-  /** Participants of the conversation, ascending. Null for a channel message. */
+  /** Members of the conversation, ascending by id. Null for a channel message. */
   readonly memberIds: readonly number[] | null;
   readonly content: RenderedContent;
   readonly payload: Unsent;
-  /** New policy of the sender for the topic. Undefined if the policy does not change. */
+  /** New visibility policy of the sender for the topic. Undefined if the policy does not change. */
   readonly newPolicy: AutomaticPolicy | undefined;
   readonly sentAt: Date;
-  /** Random. Identifies the message if the response of the statement that sent it is lost. */
+  /** Random number by which the message is found if the response of its statement is lost. */
   readonly token: bigint;
 }
 
-/** A message to be written, with the options of this attempt. */
+/** A prepared message, with the options of one attempt to write it. */
 export interface MessageToWrite {
   readonly prepared: PreparedMessage;
-  /** Whether an earlier attempt may have succeeded although its response was lost. The message is then looked up first. */
+  /** Whether an earlier attempt may have written the message although its response was lost. If so, it is looked up first. */
   readonly repeated: boolean;
-  /** Whether the sender gets `newPolicy`. Only for senders without a policy for the topic. */
+  /** Whether the statement sets `newPolicy`. Only if the sender has no policy for the topic yet. */
   readonly setsPolicy?: boolean;
-  /** The response to store with the message, for a request with an idempotency key. */
+  /** Response to store with the message. Only for a request with an idempotency key. */
   readonly kept?: DraftedReply | undefined;
 }
 
-/** A message that was written, with its events. */
+/** Result for a message that was written: its id, its events and its stored response. */
 export interface WrittenMessage extends Appended {
   readonly messageId: number;
-  /** The stored response. Null if none was to be stored. */
+  /** Stored response. Null if the request has no idempotency key. */
   readonly reply: string | null;
 }
 
-/** A message that was not written, because a previous request with the same idempotency key had written it. */
+/** Result for a message that was not written, because an earlier request with the same idempotency key had written it. */
 export interface RepeatedMessage {
   readonly reply: string;
 }
 
-/** The result of writing a message. Undefined if its idempotency key is in use or belongs to a different request. */
+/** Result of writing a message. Undefined if its idempotency key is in use or belongs to a different request. */
 export type Outcome = WrittenMessage | RepeatedMessage | undefined;
 
 export const isWritten = (outcome: Outcome): outcome is WrittenMessage => outcome !== undefined && 'events' in outcome;
 
-/** A row of `send_messages`: the result for one of the messages. */
+/** A row that the SQL function `send_messages` returns: the result for one message. */
 interface WrittenRow {
-  /** Index in the batch, from 1. */
+  /** Position of the message in the batch, from 1. */
   readonly place: number;
-  /** Null, like the columns after it except `reply`, if there is only the stored response of a previous request. */
+  /** Null if an earlier request had written the message. Then the columns below are also null, except `reply`. */
   readonly message_id: bigint | null;
   readonly event_id: bigint;
   readonly recipient_id: bigint;
@@ -69,11 +69,11 @@ interface WrittenRow {
 }
 
 /**
- * Writes messages of one organization in this order, all or none, with one statement. Outside of a transaction the statement is a
- * transaction of its own.
+ * Writes messages of one organization in the given order, all or none, with one statement. Outside of a transaction, the
+ * statement is a transaction of its own.
  *
- * @returns The outcome of each message.
- * @throws A serialization failure (40001) if data that one of the messages was prepared from has changed.
+ * @returns The outcome of each message, in the given order.
+ * @throws A serialization failure (40001) if data from which a message was prepared has changed.
  */
 export async function writeMessages(
   db: SqlClient,
@@ -88,18 +88,18 @@ export async function writeMessages(
   return outcomesOf(messages, rows);
 }
 
-/** Messages of one organization. */
+/** Messages of one organization that are written together, in this order. */
 export interface Batch {
   readonly realmId: number;
   readonly messages: readonly MessageToWrite[];
 }
 
 /**
- * Writes messages of several organizations in one statement. An organization is omitted if it has a change in progress, or if one
- * of its messages cannot be written as it is. Nothing of an omitted organization is written. The statement skips locked event
- * counters and waits at most 10 ms for any other lock.
+ * Writes messages of several organizations in one statement. An organization is omitted if it has a change in progress, or if
+ * one of its messages cannot be written as prepared. Nothing of an omitted organization is written. The statement skips locked
+ * event counters and waits at most 10 ms for any other lock.
  *
- * @returns The outcome of each message by organization, without the omitted ones.
+ * @returns The outcomes by organization id, in the order of the messages. Without the omitted organizations.
  * @throws Errors that prevent all of the messages from being written.
  */
 export async function writeMessagesOfMany(db: SqlClient, batches: readonly Batch[]): Promise<Map<number, Outcome[]>> {
@@ -150,7 +150,7 @@ function argumentsOf(message: MessageToWrite) {
     has_image: content.hasImage,
     has_attachment: content.hasAttachment,
     sent_at: sentAt,
-    // Encoded as a string, because it exceeds the integers that JSON numbers represent exactly.
+    // Encoded as a string, because the token exceeds the integers that JSON numbers represent exactly.
     send_token: String(token),
     repeated,
     policy: policyToSet(message),

@@ -5,13 +5,13 @@ import { documentEvent } from '../../events/wire.ts';
 import type { SavedSnippet } from '../../generated/prisma/client.ts';
 import { type SnippetSnapshot, toSnapshot, wireOf, wireSavedSnippet } from './wire.ts';
 
-// All of these events go to the author's clients only: snippets are private.
+// The events below are sent only to the author's clients, because snippets are private.
 
 interface Payload {
   readonly saved_snippet: SnippetSnapshot;
 }
 
-/** Snapshot of a snippet with its author, the only recipient of its events. */
+/** Snapshot of a snippet, with its author. The author is the only recipient of the event. */
 export interface KnownSnippet extends SnippetSnapshot {
   readonly authorId: number;
 }

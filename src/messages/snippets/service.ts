@@ -14,11 +14,11 @@ import { snippetsLength } from './queries.ts';
 
 const MAX_TITLE_LENGTH = 60;
 
-/** Fields of a snippet to set. Absent fields are not changed. */
+/** Fields of a snippet to set. An absent field does not change. */
 export interface SnippetEdit {
-  /** 1 to 60 code points after trimming white space. */
+  /** Title with 1 to 60 code points after trimming. */
   readonly title?: string | undefined;
-  /** Flavored Markdown, 1 to 10,000 code points after trimming white space. */
+  /** Flavored Markdown with 1 to 10,000 code points after trimming. */
   readonly content?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export function visibleTo({ viewer }: Ctx): Prisma.SavedSnippetWhereInput {
 const noSuchSnippet = () => new NotFoundError('Saved snippet does not exist.');
 
 /**
- * Returns one of the viewer's snippets.
+ * Reads one of the viewer's snippets.
  *
  * @throws NotFoundError if no snippet has this id, or it belongs to another user.
  */
@@ -42,7 +42,7 @@ export async function accessSavedSnippet(ctx: Ctx, snippetId: number): Promise<S
   return snippet;
 }
 
-/** Returns all of the viewer's snippets, oldest first. */
+/** Reads all of the viewer's snippets, oldest first. */
 export function listSavedSnippets(ctx: Ctx): Promise<SavedSnippet[]> {
   return ctx.app.db.savedSnippet.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
 }
@@ -66,11 +66,12 @@ export async function createSavedSnippet(ctx: Ctx, { title, content }: Required<
 }
 
 /**
- * Changes the given fields of one of the viewer's snippets and notifies the viewer's clients. Without fields, does nothing.
+ * Changes the given fields of one of the viewer's snippets and notifies the viewer's clients. If no field is given, does
+ * nothing.
  *
  * @throws NotFoundError if no snippet has this id, or it belongs to another user.
- * @throws BadRequestError as `createSavedSnippet`.
- * @throws TotalReachedError as `createSavedSnippet`, if the content becomes longer.
+ * @throws BadRequestError under the conditions of `createSavedSnippet`.
+ * @throws TotalReachedError if the content becomes longer, and the viewer's snippets would have more than 500,000 characters.
  */
 export async function updateSavedSnippet(ctx: Ctx, snippetId: number, edit: SnippetEdit): Promise<SavedSnippet> {
   const snippet = await accessSavedSnippet(ctx, snippetId);
@@ -102,7 +103,11 @@ export async function deleteSavedSnippet(ctx: Ctx, snippetId: number): Promise<v
   });
 }
 
-/** Checks the total length of the viewer's snippets. The caller holds the lock of the viewer. */
+/**
+ * Checks the limit of the total length of the viewer's snippets. The caller holds the lock of the viewer.
+ *
+ * @throws TotalReachedError if the limit is exceeded.
+ */
 async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
   requireWithin('saved_snippets_total_length', await snippetsLength(tx, viewer.id));
 }

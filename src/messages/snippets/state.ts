@@ -1,7 +1,7 @@
 import type { StateGroup } from '../../api/state-group.ts';
 import { toWire } from './wire.ts';
 
-/** Snippets of the user, oldest first. */
+/** Initial state of event queues: all snippets of the user, oldest first. */
 export const savedSnippetsState: StateGroup = {
   name: 'saved_snippets',
   async read({ viewer, db }) {

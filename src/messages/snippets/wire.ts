@@ -16,9 +16,9 @@ export function toWire({ id, title, content, createdAt }: SavedSnippet): WireSav
   return { id, title, content, date_created: Math.floor(createdAt.getTime() / 1000) };
 }
 
-/** Snapshot of a snippet in an event. */
+/** Snapshot of a snippet in an event, from which the event is rendered. */
 export interface SnippetSnapshot extends WireSavedSnippet {
-  /** ISO 8601, with milliseconds. Absent in events logged by earlier versions. */
+  /** Time of the creation, in ISO 8601 with milliseconds. Absent in events logged by earlier versions. */
   readonly createdAt?: string;
 }
 
@@ -27,5 +27,5 @@ export const toSnapshot = (snippet: SavedSnippet): SnippetSnapshot => ({
   createdAt: snippet.createdAt.toISOString(),
 });
 
-/** Returns the fields of a snippet that are part of the wire format. */
+/** Returns the fields of a snippet that the REST API contains. */
 export const wireOf = ({ createdAt: _, ...snippet }: SnippetSnapshot): WireSavedSnippet => snippet;

@@ -2,22 +2,27 @@ import { userSetting } from '../../access/user-settings.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { type AutomaticPolicy, FOLLOWED, isMoreVisible, UNMUTED } from './policies.ts';
 
-/** The extent of a user's involvement in a topic, in ascending order. */
+/**
+ * Action by which a user gets involved in a topic: reacting to a message, sending a message, or sending the topic's first
+ * message.
+ */
 export type Involvement = 'participates' | 'sends' | 'initiates';
 
-/** For each involvement, the highest value of the two settings for which it counts. The value 4 means never. */
+/**
+ * Highest value of the two settings at which an involvement changes the policy. Users for whom it never does have the value 4.
+ */
 const LEAST: Readonly<Record<Involvement, number>> = { participates: 1, sends: 2, initiates: 3 };
 
-/** State of the user and the topic. */
+/** Whether the user has muted the channel, and the user's policy for the topic. */
 export interface Involved {
   readonly isMuted: boolean;
-  /** The user's visibility policy for the topic. `INHERITED`: none. */
+  /** The user's visibility policy for the topic. `INHERITED` if there is none. */
   readonly topicPolicy: number;
 }
 
 /**
- * Returns the policy that a user's settings give to a topic when the user gets involved in it, if it makes the topic more
- * visible: followed, or unmuted if the channel is muted. Undefined for bots.
+ * Returns the policy that a topic gets when the user gets involved in it, according to the user's settings: followed, or
+ * unmuted if the channel is muted. Undefined if this would not make the topic more visible, and for bots.
  */
 export function policyFor(
   user: User,
@@ -32,6 +37,8 @@ export function policyFor(
   return policy !== undefined && isMoreVisible(policy, topicPolicy) ? policy : undefined;
 }
 
-/** Returns the policy for a topic that results from sending a message to it. */
+/**
+ * Returns the policy that a topic gets when the user sends a message to it. Undefined if sending does not change the policy.
+ */
 export const automaticPolicy = (user: User, target: Involved & { readonly topicIsKnown: boolean }) =>
   policyFor(user, target.topicIsKnown ? 'sends' : 'initiates', target);

@@ -16,7 +16,7 @@ interface ChangedPayload extends WireUserTopic {
   readonly empty_topic_name: string;
 }
 
-/** Sent only to the user's own clients. */
+/** Event after a user's policy for a topic changed. Sent only to the user's own clients. */
 export const topicPolicyChanged = defineEvent(
   'user_topic',
   undefined,
@@ -33,14 +33,14 @@ export const topicPolicyChanged = defineEvent(
   },
 );
 
-/** All topics that a user has muted, by their stored names. */
+/** All topics that a user has muted. Topics have their stored names. */
 export interface MutedTopics {
   readonly muted_topics: readonly WireMutedTopic[];
 }
 
 /**
- * Sent only to the user's own clients, in addition to `topicPolicyChanged`, if the muted topics changed. For clients without
- * support for topic policies.
+ * Event after the list of a user's muted topics changed. It is sent in addition to `topicPolicyChanged`, to the user's own
+ * clients. Only clients without support for topic policies need it.
  */
 export const mutedTopicsChanged = defineEvent(
   'muted_topics',

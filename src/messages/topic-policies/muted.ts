@@ -8,11 +8,12 @@ import { mutedTopicsChanged } from './events.ts';
 import { MUTES_TOPIC } from './policies.ts';
 import type { WireMutedTopic } from './wire.ts';
 
-// The event for clients without support for topic policies. It contains the complete list of muted topics.
+// This file sends the event for clients without support for topic policies. The event contains all muted topics of a user.
 
 /**
- * Users with more muted topics receive the list only in registrations. Each event contains the whole list and is logged while the
- * organization's counter is locked. One account that mutes ten thousand topics and continues would log gigabytes.
+ * Largest number of muted topics for which events are sent. Users with more muted topics receive the list only when they
+ * register a queue. Each event contains the whole list, and is logged while the organization's event counter is locked. Without
+ * this limit, an account that mutes ten thousand topics one by one would log gigabytes.
  */
 const MAX_TOLD = 500;
 
@@ -24,10 +25,10 @@ interface MutedRow {
 }
 
 /**
- * Returns the topics that each of these users has muted, in the order of their first policy. One query.
+ * Reads the topics that each of these users has muted, by user id, in the order of their first policy. One query.
  *
- * Includes only channels that are not archived and that the user is subscribed to or that are open to the user. The list contains
- * names of channels, and users who no longer see a channel must not learn its current name.
+ * Excludes archived channels, and channels that the user can no longer read. The list contains names of channels, and users who
+ * cannot see a channel must not learn its current name.
  */
 export async function mutedTopics(
   db: SqlClient,
@@ -54,8 +55,8 @@ const toWireMuted = ({ name, topic, lastUpdated }: MutedRow): WireMutedTopic => 
 ];
 
 /**
- * Sends users their lists of muted topics, except lists that are too long, as part of a change of them. Takes a lock that
- * serializes such changes in the organization: each event contains the whole list, so the events must be in order.
+ * Sends users their lists of muted topics as part of a change, except lists of more than `MAX_TOLD` topics. Each event contains
+ * the whole list, so the events must be in order. Therefore a lock serializes such changes in the organization.
  */
 export async function tellMutedTopics(tx: Tx, emit: Emit, realm: Realm, userIds: readonly number[]): Promise<void> {
   if (userIds.length === 0) return;

@@ -1,8 +1,8 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 
-// Visibility of a topic for a user. The numbers are those of the API and of the database.
+// Visibility policies of users for topics. The REST API and the database use the same numbers.
 
-/** The topic has the visibility of its channel. Never stored. */
+/** The topic is as visible as its channel. This value is never stored. */
 export const INHERITED = 0;
 export const MUTED = 1;
 /** The topic is visible even if its channel is muted. */
@@ -15,18 +15,18 @@ export type TopicPolicy = typeof INHERITED | typeof MUTED | typeof UNMUTED | typ
 /** The policies that a user's settings can assign to topics in which the user gets involved. */
 export type AutomaticPolicy = typeof UNMUTED | typeof FOLLOWED;
 
-/** In ascending order of visibility. */
+/** Policies in ascending order of visibility. */
 const BY_VISIBILITY: readonly number[] = [MUTED, INHERITED, UNMUTED, FOLLOWED];
 
 /** Returns whether a topic is more visible with the policy `a` than with `b`. */
 export const isMoreVisible = (a: number, b: number): boolean => BY_VISIBILITY.indexOf(a) > BY_VISIBILITY.indexOf(b);
 
-/** Returns a policy as an SQL literal. */
+/** Returns a policy as a literal in SQL, so that the planner knows its value. */
 export const literal = (policy: TopicPolicy): Prisma.Sql => Prisma.raw(`${policy}`);
 
-/** SQL for whether the policy `t`, a row of `user_topic`, mutes its topic. */
+/** SQL condition that `t`, a row of `user_topic`, mutes its topic. */
 export const MUTES_TOPIC = Prisma.sql`t.policy = ${literal(MUTED)}`;
 
-/** SQL for whether a topic is muted for a user: by the policy `t` or, without a policy, by the subscription `s`. */
+/** SQL condition that a topic is muted for a user: by their policy `t` or, without a policy, by their subscription `s`. */
 export const IS_TOPIC_MUTED = Prisma.sql`CASE WHEN ${MUTES_TOPIC} THEN true
   WHEN t.policy IN (${literal(UNMUTED)}, ${literal(FOLLOWED)}) THEN false ELSE COALESCE(s.is_muted, false) END`;

@@ -2,24 +2,24 @@ import type { SqlClient, Tx } from '../../platform/db/client.ts';
 import { INHERITED, literal, type TopicPolicy } from './policies.ts';
 import type { TopicPolicySnapshot } from './wire.ts';
 
-/** A topic. Its name can have any spelling. */
+/** Channel and name of a topic. The name can have any spelling. */
 export interface TopicKey {
   readonly channelId: number;
   readonly topic: string;
 }
 
-/** A topic with the user who has a policy for it. */
+/** A topic, and a user whose policy for the topic is read or changed. */
 interface TopicOfUser extends TopicKey {
   readonly realmId: number;
   readonly userId: number;
 }
 
-/** A user's policy as stored. Never `INHERITED`. */
+/** A stored policy of a user for a topic. It is never `INHERITED`. */
 export interface StoredPolicy extends TopicPolicySnapshot {
   readonly id: number;
 }
 
-/** Returns a user's policies, of all channels or of one, in the order in which they were first set. */
+/** Reads a user's policies for topics of all channels or of one channel, in the order in which they were first set. */
 export async function topicPolicies(
   db: Pick<Tx, 'userTopic'>,
   { realmId, userId }: { readonly realmId: number; readonly userId: number },
@@ -32,7 +32,7 @@ export async function topicPolicies(
   return rows.map((row) => ({ ...row, policy: row.policy as TopicPolicy }));
 }
 
-/** Returns users' policies of topics, in the order of the argument. Names can have any spelling. One query. */
+/** Reads users' policies for topics with one query, in the order of `topics`. `INHERITED` if there is none. */
 export async function readPolicies(db: SqlClient, topics: readonly TopicOfUser[]): Promise<TopicPolicy[]> {
   const userIds = topics.map(({ userId }) => userId);
   const channelIds = topics.map(({ channelId }) => channelId);
@@ -47,15 +47,15 @@ export async function readPolicies(db: SqlClient, topics: readonly TopicOfUser[]
   return rows.map(({ policy }) => policy ?? INHERITED);
 }
 
-/** The policy that was replaced or deleted. Null if it is unknown. */
+/** Previous policy of a topic whose policy was replaced or deleted. Null if the previous policy is unknown. */
 export interface ReplacedPolicy {
   readonly was: TopicPolicy | null;
 }
 
 /**
- * Deletes a user's policy of a topic.
+ * Deletes a user's policy for a topic.
  *
- * @returns Undefined if there was none.
+ * @returns The deleted policy. Undefined if there was none.
  */
 export async function deletePolicy(
   tx: Tx,
@@ -70,9 +70,9 @@ export async function deletePolicy(
 }
 
 /**
- * Stores a user's policy of a topic.
+ * Stores a user's policy for a topic.
  *
- * @returns Undefined if it is unchanged.
+ * @returns The previous policy. Undefined if the policy does not change.
  */
 export async function savePolicy(
   tx: Tx,
@@ -96,15 +96,15 @@ export async function savePolicy(
   return saved;
 }
 
-/** A user's policy of a topic. */
+/** A user, and the user's policy for a topic. */
 export interface HeldPolicy {
   readonly userId: number;
   readonly policy: TopicPolicy;
 }
 
 /**
- * Locks and returns all users' policies of two topics. A policy that belongs to both, because only the spelling changes, is
- * returned once.
+ * Locks and returns all users' policies for two topics. If both are spellings of one topic, each policy is returned once, with
+ * `isSource` and `isTarget`.
  */
 export function lockPoliciesOfBoth(
   tx: Tx,
@@ -121,7 +121,7 @@ export function lockPoliciesOfBoth(
     ORDER BY user_id, id FOR UPDATE`;
 }
 
-/** Locks and returns all users' policies of a topic. */
+/** Locks and returns all users' policies for a topic, in the order of user ids. */
 export function lockPolicies(tx: Tx, realmId: number, { channelId, topic }: TopicKey): Promise<HeldPolicy[]> {
   return tx.$queryRaw`
     SELECT user_id AS "userId", policy FROM user_topic
@@ -129,7 +129,7 @@ export function lockPolicies(tx: Tx, realmId: number, { channelId, topic }: Topi
     ORDER BY user_id FOR UPDATE`;
 }
 
-/** Stores the same policy of a topic for several users. */
+/** Stores the same policy for a topic for several users. Replaces existing policies. */
 export async function savePolicies(
   tx: Tx,
   realmId: number,
@@ -146,7 +146,7 @@ export async function savePolicies(
       DO UPDATE SET topic = ${topic}, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated`;
 }
 
-/** Deletes several users' policies of a topic. */
+/** Deletes the policies of several users for a topic. */
 export async function deletePolicies(
   tx: Tx,
   realmId: number,

@@ -26,21 +26,21 @@ import {
   type TopicKey,
 } from './queries.ts';
 
-/** Context of a change of policies. */
+/** The organization and the user whose policies change, and the time of the change. */
 export interface PolicyPlace {
   readonly realm: Realm;
   readonly userId: number;
   readonly now: Date;
 }
 
-/** A policy for a topic. The topic can have any spelling. */
+/** A topic, in any spelling, and a user's policy for it. */
 export interface TopicVisibility extends TopicKey {
   readonly policy: TopicPolicy;
 }
 
 /**
- * Sets the viewer's visibility policy for a topic and notifies the viewer's clients. The topic need not have messages.
- * `INHERITED` is also accepted for a channel that the viewer cannot read, if there is a policy to remove.
+ * Sets the viewer's visibility policy for a topic and notifies the viewer's clients. The topic need not have messages. In a
+ * channel that the viewer cannot read, only an existing policy can be removed, by setting `INHERITED`.
  *
  * @param visibility `topic` has at most 60 code points.
  * @returns The policy that was set, with the stored name of the topic.
@@ -81,20 +81,21 @@ async function readable(ctx: Ctx, channelId: number): Promise<boolean> {
 }
 
 /**
- * Limit for automatic policies. A tenth of the total is reserved for policies that users set themselves. The margin is larger
- * than the number of messages that a user sends concurrently, so the user's row need not be locked.
+ * Maximum number of a user's policies up to which automatic policies are added. A tenth of the total is reserved for policies
+ * that users set themselves. This margin exceeds the number of messages that a user can send concurrently, so the user's row
+ * need not be locked.
  */
 const MAX_AUTOMATIC = 0.9 * TOTALS.user_topics.max;
 
-/** Returns whether a user can get another automatic policy. */
+/** Returns whether a user has few enough policies to get another automatic one. */
 export const hasRoomForAutomaticPolicy = async (
   tx: Pick<Tx, 'userTopic'>,
   { id: userId, realmId }: { readonly id: number; readonly realmId: number },
 ): Promise<boolean> => (await tx.userTopic.count({ where: { realmId, userId } })) < MAX_AUTOMATIC;
 
 /**
- * Sets a policy that results from the user's involvement in a topic. If the limit is reached, no policy is set, and the action of
- * the user is not refused.
+ * Sets the policy that results from the user's involvement in a topic. If the user has too many policies and none for this
+ * topic, sets nothing. The user's action is never refused.
  *
  * @returns Whether the topic now has the policy.
  */
@@ -114,10 +115,10 @@ export async function setAutomaticPolicy(
 }
 
 /**
- * Sets a user's visibility policy for a topic as part of a change and notifies the user's clients. The caller must check access.
+ * Sets a user's visibility policy for a topic as part of a change, and notifies the user's clients. The caller checks access.
  *
- * @param visibility `topic` is normalized by `topicNamed`.
- * @returns False if the policy is unchanged. Then no event is sent.
+ * @param visibility `topic` was normalized by `topicNamed`.
+ * @returns Whether the policy changed. If not, no event is sent.
  */
 async function setTopicPolicy(
   tx: Tx,
@@ -131,25 +132,25 @@ async function setTopicPolicy(
     policy === INHERITED ? await deletePolicy(tx, topicOfUser) : await savePolicy(tx, topicOfUser, policy, now);
   if (change === undefined) return false;
   emit(topicPolicyChanged({ channelId, topic, policy, lastUpdated: now }, realm), users([userId]));
-  // Null: the policy was inserted concurrently and may have been `MUTED`.
+  // `was` is null if the policy was inserted concurrently. It may then have been `MUTED`.
   if (policy === MUTED || (change.was ?? MUTED) === MUTED) await tellMutedTopics(tx, emit, realm, [userId]);
   return true;
 }
 
-/** A topic whose messages were all moved to another topic. Names are normalized by `topicNamed`. */
+/** A topic whose messages were all moved to another topic. Both names were normalized by `topicNamed`. */
 export interface TopicMove {
   readonly fromChannelId: number;
   readonly fromTopic: string;
   readonly toChannelId: number;
   readonly toTopic: string;
-  /** Whether the target topic had messages before. */
+  /** Whether the target topic had messages before the move. */
   readonly merging: boolean;
 }
 
 /**
- * Moves all users' policies of a topic, as part of the change that moves the whole topic, and notifies these users' clients. If
- * the target topic already has messages, the more visible of a user's two policies is kept. Users who cannot read the target
- * channel lose the policy.
+ * Moves all users' policies for a topic, as part of the change that moves all of its messages, and notifies these users'
+ * clients. If the target topic already has messages, the more visible of a user's two policies is kept. Users who cannot read
+ * the target channel lose the policy.
  */
 export async function moveTopicPolicies(
   tx: Tx,
@@ -163,11 +164,11 @@ export async function moveTopicPolicies(
   });
   const leaving = rows.filter((row) => row.isSource).map((row) => row.userId);
   await clearPolicies(tx, emit, { realm, now }, { channelId: fromChannelId, topic: fromTopic, userIds: leaving });
-  // Checked within one channel too: users who have left it must not receive the new names of its topics.
+  // Also checked if the channel does not change: users who can no longer read it must not receive the new names of its topics.
   const arriving = new Set(await readersOf(tx, { realm, now }, toChannelId, leaving));
   const wanted = [...Map.groupBy(rows, (row) => row.userId)].flatMap(([userId, held]) => {
     const source = arriving.has(userId) ? held.find((row) => row.isSource)?.policy : undefined;
-    // If only the spelling changes, one row is source and target. It is already deleted here.
+    // If only the spelling changes, a row is both source and target. The deletion of the source above has deleted it.
     const target = held.find((row) => row.isTarget && !row.isSource)?.policy ?? INHERITED;
     const policy = merging ? mostVisible(source ?? INHERITED, target) : (source ?? target);
     return policy === target ? [] : [{ userId, policy }];
@@ -178,7 +179,7 @@ export async function moveTopicPolicies(
     if (policy === INHERITED) await clearPolicies(tx, emit, { realm, now }, place);
     else await setPolicies(tx, emit, { realm, now }, { ...place, policy });
   }
-  // If a muted target stays muted, its policy is unchanged, but the source is no longer in the list of muted topics.
+  // The list of muted topics also changes if a muted target stays muted, because the source is no longer in the list.
   const changed = new Set(wanted.map(({ userId }) => userId));
   const muting = rows.filter((row) => row.policy === MUTED && (row.isSource || changed.has(row.userId)));
   await tellMutedTopics(tx, emit, realm, [...new Set(muting.map((row) => row.userId))]);
@@ -196,7 +197,7 @@ async function readersOf(
   return userIdsReading(tx, realm, channel, userIds, now);
 }
 
-/** Users whose policies of one topic get the same value. */
+/** A topic, and the users whose policies for it get the same value. */
 interface TopicHolders extends TopicKey {
   readonly userIds: readonly number[];
 }
@@ -222,7 +223,7 @@ async function clearPolicies(
   emit(topicPolicyChanged({ channelId, topic, policy: INHERITED, lastUpdated: now }, realm), users(userIds));
 }
 
-/** Deletes all users' policies of a topic that no longer exists, as part of a change, and notifies each of these users. */
+/** Deletes all users' policies for a topic that no longer exists, as part of a change, and notifies these users' clients. */
 export async function clearTopicPolicies(
   tx: Tx,
   emit: Emit,

@@ -4,7 +4,7 @@ import { mutedTopics } from './muted.ts';
 import { topicPolicies } from './queries.ts';
 import { toWire, withShownTopic, withShownTopics } from './wire.ts';
 
-/** State with the field `user_topics`. */
+/** Initial state `user_topics` of event queues: all topic policies of the user. */
 export const userTopicsState: StateGroup = {
   name: 'user_topic',
   async read({ viewer, db, options }) {
@@ -16,7 +16,7 @@ export const userTopicsState: StateGroup = {
   },
 };
 
-/** State with the field `muted_topics`, for clients without support for `user_topics`. */
+/** Initial state `muted_topics` of event queues, for clients without support for `user_topics`. */
 export const mutedTopicsState: StateGroup = {
   name: 'muted_topics',
   replacedBy: 'user_topic',

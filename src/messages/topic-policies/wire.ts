@@ -5,15 +5,15 @@ import type { TopicPolicy } from './policies.ts';
 export interface WireUserTopic {
   readonly stream_id: number;
   readonly topic_name: string;
-  /** UNIX seconds. */
+  /** Time of the last change, in UNIX seconds. */
   readonly last_updated: number;
   readonly visibility_policy: TopicPolicy;
 }
 
-/** The name of a channel, a topic, and the time when it was muted, in UNIX seconds. */
+/** A muted topic as JSON: name of the channel, name of the topic, and the time when it was muted in UNIX seconds. */
 export type WireMutedTopic = readonly [channelName: string, topic: string, since: number];
 
-/** The data of a topic policy in events and registrations. */
+/** Data of a topic policy from which events and initial states are rendered. */
 export type TopicPolicySnapshot = Pick<UserTopic, 'channelId' | 'topic' | 'lastUpdated'> & {
   readonly policy: TopicPolicy;
 };
@@ -27,12 +27,12 @@ export function toWire({ channelId, topic, lastUpdated, policy }: TopicPolicySna
   };
 }
 
-/** Returns the policy with the topic's name as the client expects it, see `shownTopic`. */
+/** Replaces the empty topic name in a policy, if the client does not accept it. See `shownTopic`. */
 export function withShownTopic(entry: WireUserTopic, emptyTopicName: string, knowsEmptyTopic: boolean): WireUserTopic {
   return { ...entry, topic_name: shownTopic(entry.topic_name, emptyTopicName, knowsEmptyTopic) };
 }
 
-/** Returns the list with the topics' names as the client expects them, see `shownTopic`. */
+/** Replaces empty topic names in a list of muted topics, if the client does not accept them. See `shownTopic`. */
 export const withShownTopics = (
   list: readonly WireMutedTopic[],
   emptyTopicName: string,

@@ -2,21 +2,26 @@ import { EventProjection } from '../../api/graphql/event-projections.ts';
 import { isResolved } from '../../channels/topic-name.ts';
 import { topicKey } from '../../contract/topic-key.ts';
 
-/** A topic in an event: its channel and its name. */
+/** Channel and name of a topic in an event. */
 export interface NamedTopic {
   readonly channelId: number;
   readonly name: string;
 }
 
-/** Returns the part of a topic's global id after the type's name: the channel, and the key of the topic's name. */
+/**
+ * Returns the part of a topic's GraphQL id that follows the name of the type: the channel id, and the key of the topic's name.
+ */
 export const topicId = ({ channelId, name }: NamedTopic): string => `${channelId}:${topicKey(name)}`;
 
-/** The projection of a topic to which a message has just been written. */
+/** Event projection of a topic to which a message was just sent. */
 export const namedTopic = new EventProjection<NamedTopic>(
   'Topic',
   { idOf: topicId },
   { name: ({ name }) => name, isResolved: ({ name }) => isResolved(name) },
 );
 
-/** The projection of a topic that contains a message. Without the name, which may come from a different message. */
+/**
+ * Event projection of a topic, for events whose message need not be its last. The name is unknown, because the last message may
+ * spell it differently.
+ */
 export const topicReference = new EventProjection<NamedTopic>('Topic', { idOf: topicId }, {});

@@ -41,9 +41,9 @@ import { ownPolicy, topicMessages, topicNamed, topicPage } from './topic-loaders
 import type { Topic as ReadTopic, TopicField } from './topic-pages.ts';
 import type { TopicKey } from './topics.ts';
 
-/** A topic with its channel. */
+/** Source of the GraphQL type `Topic`: its channel, its name and, if known, its last message. */
 interface TopicSource extends TopicKey {
-  /** Id of its last message that the viewer can read. Absent if only the name of the topic is known. */
+  /** Id of the topic's last message that the viewer can read. Absent if only the name of the topic is known. */
   readonly maxId?: number;
 }
 
@@ -54,7 +54,7 @@ builder.node(Topic, {
     'A topic: the messages of a channel with the same topic name. Names that differ only in case (simple case folding of ' +
     'Unicode) or normalization form are spellings of one topic. After a renaming, the messages belong to a different topic ' +
     'with a different id.',
-  // The id is not a row id: it consists of the channel's id and the key of the topic's name.
+  // A topic has no row, so its id consists of the channel's id and the key of the topic's name.
   id: { resolve: (topic) => topicId(topic) as never },
   fields: (t) => ({
     name: t.string({
@@ -100,16 +100,19 @@ builder.node(Topic, {
   }),
 });
 
-/** Returns the last message in the topic that the viewer can read. Null if it no longer exists. */
+/** Loads the last message in the topic that the viewer can read. Null if it no longer exists. */
 export const lastMessageOf = async (ctx: GraphQLContext, topic: TopicSource) =>
   nodeOf(ctx, 'Message', (await lastIn(ctx, topic))?.maxId ?? null);
 
-/** Returns the id of the last message, and the topic's name as that message spells it. Null if there is none. */
+/**
+ * Loads the id of the topic's last message that the viewer can read, and the topic's name as that message spells it. Null if
+ * there is no such message.
+ */
 async function lastIn(ctx: GraphQLContext, { channelId, name, maxId }: TopicSource): Promise<ReadTopic | null> {
   return maxId === undefined ? topicNamed(ctx, { channelId, name }) : { name, maxId };
 }
 
-/** Returns the topic with a name. Null if it has no message that the viewer can read, or if there is no channel. */
+/** Loads the topic with a name. Null if `channelId` is null, or if the topic has no message that the viewer can read. */
 export async function topicAt(
   ctx: GraphQLContext,
   channelId: number | null,
@@ -119,7 +122,7 @@ export async function topicAt(
   return channelId === null || topic === null ? null : { ...topic, channelId };
 }
 
-/** Additional complexity of a page around an anchor, which needs separate statements. */
+/** Additional complexity of a page around an anchor, because such a page is not batched with other pages. */
 const ANCHOR_COST = 10;
 
 builder.objectField(Topic, 'messages', (t) =>
@@ -152,14 +155,15 @@ builder.objectField(Topic, 'messages', (t) =>
 );
 
 /**
- * Returns the key of a name in ids of previous versions, which clients may have stored: each character in lower case separately.
+ * Returns the key that previous versions used in topic ids: each character in lower case separately. Clients may have stored
+ * such ids.
  */
 const formerKey = (name: string): string =>
   Array.from(name, (character) => String.fromCodePoint(character.toLowerCase().codePointAt(0) ?? 0)).join('');
 
 nodeByText('Topic', async (ctx, text) => {
   const [, digits, name = ''] = /^([1-9]\d{0,9}):(.*)$/s.exec(text) ?? [];
-  // Accepts keys of the current and of a previous version. Refuses texts that the database cannot store.
+  // Accepts keys of the current and of previous versions. Refuses texts that the database cannot store.
   const isKey = name === topicKey(name) || name === formerKey(name);
   if (!isRowId(Number(digits)) || !isKey || name.includes('\0') || !name.isWellFormed()) return null;
   return topicAt(ctx, Number(digits), name);
@@ -223,7 +227,7 @@ builder.prismaObjectFields(ChannelSubscription, (t) => ({
   }),
 }));
 
-/** Reads a page of a channel's topics, batched with the same page of the other selected channels. */
+/** Reads a page of a channel's topics. The same pages of several channels are read in one batch. */
 async function topicsPage(channelId: number, { orderBy: by, ...args }: TopicListArguments, ctx: GraphQLContext) {
   const orderBy = by ?? LAST_WRITTEN_FIRST;
   const keyType = orderBy.field === 'name' ? 'string' : 'number';

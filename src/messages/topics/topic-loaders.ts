@@ -10,16 +10,19 @@ import { readPolicies } from '../topic-policies/queries.ts';
 import { type PlacedTopic, readTopics, type Topic, type TopicPage } from './topic-pages.ts';
 import { findTopicsIn, messagesInTopics, type TopicKey } from './topics.ts';
 
-/** A page of one channel's topics. */
+/** Channel, bounds and order of a page of topics. */
 export interface TopicPageKey extends TopicPage {
   readonly channelId: number;
 }
 
-/** Loads a page of a channel's topics. Empty if the viewer cannot read the channel. */
+/** Loads a page of a channel's topics for the viewer. Empty if the viewer cannot read the channel. */
 export const topicPage = (ctx: GraphQLContext, { channelId, ...page }: TopicPageKey): Promise<readonly PlacedTopic[]> =>
   topicPages(ctx).load(`${channelId} ${JSON.stringify(page)}`);
 
-/** The number of queries does not grow with the number of channels if their pages are equal. */
+/**
+ * Loads pages of topics. The number of queries does not grow with the number of channels, if the pages have the same bounds and
+ * order.
+ */
 const topicPages = acrossReaders<string, readonly PlacedTopic[]>(async (wanted) => {
   const keys = wanted.map(({ ctx, key }) => ({
     ...{ ctx, channelId: Number(key.slice(0, key.indexOf(' '))), page: key.slice(key.indexOf(' ') + 1) },
@@ -39,7 +42,7 @@ const topicPages = acrossReaders<string, readonly PlacedTopic[]>(async (wanted) 
   return found;
 });
 
-/** Loads topics by name. Null for a topic without messages that the viewer can read. */
+/** Loads a topic by channel and name. Null if it has no message that the viewer can read. */
 export const topicNamed = (ctx: GraphQLContext, { channelId, name }: TopicKey): Promise<Topic | null> =>
   topicsByText(ctx).load(`${channelId} ${topicKey(name)}`);
 
@@ -54,7 +57,7 @@ const topicsByText = acrossReaders<string, Topic | null>(async (wanted) => {
     const channel = channels[place];
     return channel == null ? [] : [{ ...key, place, channel }];
   });
-  // Without protected history, the result is equal for all users who can read the channel.
+  // If the history is not protected, the result is the same for all users who can read the channel, so it is read only once.
   const alike = Map.groupBy(places, ({ ctx, channel, text }) =>
     hasProtectedHistory(channel) ? `${ctx.viewer.id} ${text}` : text,
   );
@@ -71,12 +74,12 @@ const topicsByText = acrossReaders<string, Topic | null>(async (wanted) => {
   return found;
 });
 
-/** A page of one topic's messages. */
+/** Topic, bounds and direction of a page of messages. */
 export interface MessagePageKey extends TopicKey, MessagePage {}
 
 const placeOf = ({ channelId: _, name: __, ...page }: MessagePageKey) => JSON.stringify(page);
 
-/** Loads pages of ids of topics' messages, newest first. The number of queries does not grow with the number of topics. */
+/** Loads pages of messages of topics, as ids, newest first. The number of queries does not grow with the number of topics. */
 export const topicMessages = perOperation(
   (ctx) =>
     new DataLoader<MessagePageKey, readonly number[], string>(
@@ -94,7 +97,7 @@ export const topicMessages = perOperation(
     ),
 );
 
-/** Loads the viewer's policy of a topic. */
+/** Loads the viewer's policy for a topic. `INHERITED` if there is none. */
 export const ownPolicy = (ctx: GraphQLContext, { channelId, name }: TopicKey): Promise<TopicPolicy> =>
   policiesByText(ctx).load(`${channelId} ${name}`);
 

@@ -4,23 +4,23 @@ import { inOrder, isWithin, type Keyset, type Place } from '../../platform/db/ke
 import { readRows } from '../../platform/db/rows.ts';
 import { hasProtectedHistory } from '../access.ts';
 
-/** A topic of a channel, derived from its messages. Topics have no other properties. */
+/** A topic of a channel, derived from its messages. Only its name and its last message are read. */
 export interface Topic {
   /** Name of the topic, in the spelling of its last message. Empty for the empty topic. */
   readonly name: string;
-  /** Id of its last message that the viewer can read. */
+  /** Id of the topic's last message that the viewer can read. */
   readonly maxId: number;
 }
 
-/** Sort keys of a channel's topics. */
+/** Keys by which a list of topics can be sorted. */
 export type TopicField = 'lastMessage' | 'name';
 
-/** A page of a channel's topics. Sort keys are unique, so the ids of places are not needed and are 0. */
+/** Bounds and order of a page of topics. Sort keys are unique, so positions need no ids in addition; these are 0. */
 export interface TopicPage extends Keyset {
   readonly field: TopicField;
 }
 
-/** All topics, the one with the newest message first. */
+/** Page that contains all topics. The topic with the newest message comes first. */
 export const NEWEST_FIRST: TopicPage = {
   ...{ field: 'lastMessage', above: undefined, below: undefined },
   ...{ limit: Number.MAX_SAFE_INTEGER, descending: true },
@@ -31,18 +31,21 @@ const KEYS: Readonly<Record<TopicField, Prisma.Sql>> = {
   name: Prisma.sql`topic_key(name)`,
 };
 
-/** The properties of a channel that determine which messages its readers can read. */
+/** Properties of a channel on which it depends which messages its readers can read. */
 type Readable = Pick<Channel, 'realmId' | 'id' | 'inviteOnly' | 'historyPublicToSubscribers'>;
 
-/** A channel and a user who can read it. All of one call belong to the same organization. */
+/** A channel, and a user who can read it. All elements of one call belong to the same organization. */
 export interface ReadChannel {
   readonly userId: number;
   readonly channel: Readable;
 }
 
 /**
- * Reads the same page of topics for each channel, as far as the user can read them. The caller must have checked that the users
- * can read the channels. At most two queries, whose cost grows with the topics and not with the messages.
+ * Reads the same page of topics for each channel and user. A page contains topics with messages that the user can read. The
+ * caller checks that the users can read the channels. Uses at most two queries, whose cost grows with the number of topics and
+ * not of messages.
+ *
+ * @returns A function that returns the page for a user id and a channel id.
  */
 export async function readTopics(
   db: SqlClient,
@@ -65,7 +68,7 @@ export async function readTopics(
     }));
 }
 
-/** A topic with its position in the list. */
+/** A topic with its position in a sorted list. */
 export interface PlacedTopic extends Topic, Place {}
 
 interface TopicRow {
@@ -75,7 +78,7 @@ interface TopicRow {
   readonly max_id: bigint;
 }
 
-/** Without protected history, the result is equal for all users who can read the channel. */
+/** Reads pages of channels without protected history. Each page is the same for all users who can read the channel. */
 const readOpen = (db: SqlClient, open: readonly ReadChannel[], page: TopicPage) => {
   const ids = [...new Set(open.map(({ channel }) => channel.id))];
   return readRows<TopicRow>(db, pagesOf(Prisma.sql`SELECT id FROM unnest(${ids}::int[]) AS c(id)`, LAST_OF_ALL, page));
@@ -83,7 +86,10 @@ const readOpen = (db: SqlClient, open: readonly ReadChannel[], page: TopicPage) 
 
 type OwnRow = TopicRow & { readonly user_id: number };
 
-/** Reads the pages of each user. For a single user the id is a constant, which gives the planner better estimates. */
+/**
+ * Reads pages of channels with protected history, for each user. If there is only one user, the user id is a constant in the
+ * query, which gives the planner better estimates.
+ */
 function readGuarded(db: SqlClient, guarded: readonly ReadChannel[], page: TopicPage): Promise<OwnRow[]> {
   const [userIds, ids] = [guarded.map(({ userId }) => userId), guarded.map(({ channel }) => channel.id)];
   const users = [...new Set(userIds)];
@@ -110,15 +116,15 @@ function readGuarded(db: SqlClient, guarded: readonly ReadChannel[], page: Topic
 }
 
 /**
- * Returns a statement for a page of topics of each channel.
+ * Builds the query of a page of topics for each channel.
  *
- * @param channels A query of their `id`s.
- * @param last A query of `channel_id`, `name` and `max_id`, one row for each topic, after the tables `wanted` of channel ids and
- *   `step` of topics.
+ * @param channels Query of the channels' `id`s.
+ * @param last Query of `channel_id`, `name` and `max_id`, with one row per topic. It can use the tables `wanted` with the ids
+ * of the channels, and `step` with all of their topics.
  */
 function pagesOf(channels: Prisma.Sql, last: Prisma.Sql, page: TopicPage): Prisma.Sql {
   const [key, none] = [KEYS[page.field], Prisma.sql`0::bigint`];
-  // A loose index scan: each step finds the last message of the next topic, with one index lookup for each topic.
+  // Uses a loose index scan: each step finds the last message of the next topic, with one index lookup.
   return Prisma.sql`
     WITH RECURSIVE wanted AS (
       ${channels}
@@ -143,10 +149,11 @@ function pagesOf(channels: Prisma.Sql, last: Prisma.Sql, page: TopicPage): Prism
 const LAST_OF_ALL = Prisma.sql`SELECT channel_id, name, max_id FROM step`;
 
 /**
- * Returns a query for the last message of each topic that the user received. Equivalent to `receivedBy` of access.ts, but split
- * into parts that each use an index, because most messages of the channel may be older than the subscription. The parts are
- * messages received in this channel, the user's own messages, and messages received in another channel and moved here. OFFSET 0
- * prevents a scan of the whole channel for the latter.
+ * Builds the query of the last message that the user received in each topic. Equivalent to `receivedBy` in access.ts, but each
+ * of its three parts can use its own index. So it does not read messages that are older than the subscription.
+ *
+ * The parts are: messages sent to this channel while the user was subscribed; the user's own messages; and messages moved here
+ * from a channel to which the user was subscribed. In the last part, OFFSET 0 prevents a scan of the whole channel.
  */
 const lastReceivedBy = (realmId: number, userId: Prisma.Sql): Prisma.Sql => Prisma.sql`
   SELECT DISTINCT ON (channel_id, key) channel_id, name, max_id FROM (

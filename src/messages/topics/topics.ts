@@ -9,7 +9,7 @@ import type { MessagePage } from '../channel-messages.ts';
 import { NEWEST_FIRST, readTopics, type Topic, type TopicPage } from './topic-pages.ts';
 
 /**
- * Returns the topics of a channel that have messages that the viewer can read, the one with the newest message first.
+ * Reads the topics of a channel that have messages that the viewer can read. The topic with the newest message comes first.
  *
  * @throws BadRequestError if the channel does not exist or the viewer cannot read it.
  */
@@ -18,7 +18,7 @@ export async function listTopics(ctx: Ctx, channelId: number): Promise<readonly 
   return readAll(ctx, channel, NEWEST_FIRST);
 }
 
-/** Returns the first `limit` topics of `listTopics`. */
+/** Reads the first `limit` topics of the list that `listTopics` returns. Throws the same errors. */
 export async function newestTopics(ctx: Ctx, channelId: number, limit: number): Promise<readonly Topic[]> {
   const channel = await accessChannelContent(ctx, channelId);
   return readAll(ctx, channel, { ...NEWEST_FIRST, limit });
@@ -28,16 +28,16 @@ async function readAll({ app, viewer }: Ctx, channel: Channel, page: TopicPage):
   return (await readTopics(app.db, [{ userId: viewer.id, channel }], page))(viewer.id, channel.id);
 }
 
-/** A topic, by its channel and name. */
+/** Channel and name of a topic. */
 export interface TopicKey {
   readonly channelId: number;
-  /** In any spelling. */
+  /** Name of the topic, in any spelling. */
   readonly name: string;
 }
 
 /**
- * Returns the topics with these names. Null for topics without messages that the viewer can read. The number of queries does not
- * grow with the number of topics; each topic is one index lookup.
+ * Finds topics by name, in the order of `keys`. Null for a topic without messages that the viewer can read. The number of
+ * queries does not grow with the number of topics. Each topic costs one index lookup.
  */
 export async function findTopics(ctx: Ctx, keys: readonly TopicKey[]): Promise<(Topic | null)[]> {
   const found = await readInTopics(ctx, keys, { ...WHOLE_LIST, limit: 1 });
@@ -45,8 +45,8 @@ export async function findTopics(ctx: Ctx, keys: readonly TopicKey[]): Promise<(
 }
 
 /**
- * Returns the same page of readable messages for each of the topics, as ids, newest first. The number of queries does not grow
- * with the number of topics.
+ * Reads the same page of messages for each topic, in the order of `keys`. Returns the ids of the messages that the viewer can
+ * read, newest first. The number of queries does not grow with the number of topics.
  */
 export async function messagesInTopics(
   ctx: Ctx,
@@ -57,13 +57,13 @@ export async function messagesInTopics(
   return found.map((messages) => messages.map(({ id }) => id).sort((a, b) => b - a));
 }
 
-/** A message id, and the topic as the message spells it. */
+/** Id of a message, and the name of its topic as the message spells it. */
 interface Named {
   readonly id: number;
   readonly name: string;
 }
 
-/** Reads messages of topics, in the order of the keys. Empty for channels that the viewer cannot read. */
+/** Reads messages of topics, in the order of `keys`. A list is empty if the viewer cannot read the channel. */
 async function readInTopics(ctx: Ctx, keys: readonly TopicKey[], page: MessagePage): Promise<(readonly Named[])[]> {
   const { app, viewer } = ctx;
   const ids = [...new Set(keys.map(({ channelId }) => channelId))].filter(isRowId);
@@ -79,8 +79,8 @@ async function readInTopics(ctx: Ctx, keys: readonly TopicKey[], page: MessagePa
 }
 
 /**
- * Finds topics like `findTopics`, each for a user who can read the channel. The user matters only in channels with protected
- * history. At most two queries, for any number of topics and users.
+ * Finds topics like `findTopics`, but each for the given user, who must be able to read the channel. The user matters only in
+ * channels with protected history. At most two queries, for any number of topics and users.
  */
 export async function findTopicsIn(
   db: SqlClient,
@@ -106,7 +106,7 @@ interface WantedTopic {
   readonly place: number;
   readonly name: string;
   readonly channel: Channel;
-  /** The user who reads the topic. */
+  /** Id of the user for whom the topic is read. */
   readonly userId: number;
 }
 
@@ -140,8 +140,8 @@ const WHOLE_LIST: MessagePage = {
 };
 
 /**
- * Returns whether the user received a message in the topic. Equivalent to `receivedBy`, but split into parts that each use an
- * index.
+ * Returns whether the user received a message in the topic. Equivalent to `receivedBy` in access.ts, but each of its three
+ * parts can use its own index.
  */
 export async function hasReceivedInTopic(
   db: SqlClient,

@@ -6,29 +6,29 @@ import { shownTopic } from '../wire.ts';
 export const TYPING_OPS = ['start', 'stop'] as const;
 export type TypingOp = (typeof TYPING_OPS)[number];
 
-/** A user in a typing event, as in the REST interface. */
+/** A user in a typing event, as in the REST API. */
 export interface Typist {
   readonly user_id: number;
-  /** The email address shown in the API. */
+  /** Email address of the user, as shown in the API. */
   readonly email: string;
 }
 
-/** A user has started or stopped typing a message to a conversation or topic. */
+/** Payload of the event that a user has started or stopped typing a message to a conversation or topic. */
 interface TypingPayload {
   readonly sender: Typist;
-  /** All participants of the conversation, including the sender. Null for a channel. */
+  /** All members of the conversation, including the sender. Null for a channel message. */
   readonly recipients: readonly Typist[] | null;
   readonly stream_id: number | null;
   readonly topic: string;
   readonly empty_topic_name: string;
 }
 
-/** The topic of the message, by its stored name. Null for a direct message. */
+/** Stored name of the topic of the message. Null for a direct message. */
 export interface KnownTopic {
   readonly topic: string | null;
 }
 
-// Ephemeral, because typing notifications are outdated after a minute.
+// Typing events are ephemeral: they are not delivered after a minute, because they are outdated then.
 const typing = (op: TypingOp) =>
   defineEvent('typing', op, (payload: TypingPayload) => payload, {
     ephemeral: true,
@@ -41,10 +41,10 @@ const typing = (op: TypingOp) =>
     },
   });
 
-/** Sent to recipients who have enabled typing notifications. */
+/** Events that are sent to recipients of the message who have enabled typing notifications. */
 export const typingEvents = { start: typing('start'), stop: typing('stop') } as const;
 
-/** A user has started or stopped editing a message. */
+/** Payload of the event that a user has started or stopped editing a message. */
 interface TypingEditPayload {
   readonly sender_id: number;
   readonly message_id: number;
@@ -69,7 +69,7 @@ const typingEdit = (op: TypingOp) =>
     }),
   });
 
-/** Sent to users who see the message and have enabled typing notifications. */
+/** Events that are sent to users who can read the message and have enabled typing notifications. */
 export const typingEditEvents = { start: typingEdit('start'), stop: typingEdit('stop') } as const;
 
 const wireTypist = z.strictObject({ user_id: z.int(), email: z.string() });

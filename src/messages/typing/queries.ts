@@ -2,16 +2,16 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { receivedBy } from '../access.ts';
 
-/** In channels with more subscribers no typing notifications are sent. */
+/** Maximum number of subscribers of a channel for typing notifications. In larger channels none are sent. */
 const MAX_SUBSCRIBERS = 100;
 
-/** SQL for whether the user `u` receives typing notifications. Absent: the default, true. */
+/** SQL condition that the user `u` receives typing notifications. True for users who have not changed the setting. */
 const WILLING = Prisma.sql`COALESCE((u.settings->>'receives_typing_notifications')::boolean, true)`;
 
 /**
  * Returns the ids of the channel's subscribers who receive typing notifications. Empty if the channel has too many subscribers.
  *
- * @param messageId Only users who received this message. Null: all.
+ * @param messageId If not null, only users who received this message are included.
  */
 export async function listenersOf(
   db: SqlClient,
@@ -31,7 +31,7 @@ export async function listenersOf(
   return rows.length > MAX_SUBSCRIBERS ? [] : rows.filter(({ willing }) => willing).map(({ id }) => id);
 }
 
-/** Returns the active users among `userIds` who receive typing notifications, ascending. */
+/** Returns the ids of the active users among `userIds` who receive typing notifications, ascending. */
 export async function willingAmong(db: SqlClient, realmId: number, userIds: readonly number[]): Promise<number[]> {
   const rows = await db.$queryRaw<{ id: number }[]>`
     SELECT u.id FROM user_account u

@@ -13,7 +13,10 @@ import { accessTarget, requireTopic } from '../sending/target.ts';
 import { type TypingOp, typingEditEvents, typingEvents } from './events.ts';
 import { listenersOf, willingAmong } from './queries.ts';
 
-/** The recipients of the message that the viewer is typing. */
+/**
+ * Recipients of the message that the viewer is typing: users, or a topic of a channel. Undefined fields are missing in the
+ * request.
+ */
 export type TypingTo =
   | { readonly userIds: readonly number[] | undefined }
   | { readonly channel: ChannelKey | undefined; readonly topic: string | undefined };
@@ -21,8 +24,9 @@ export type TypingTo =
 /**
  * Notifies the recipients of a message that the viewer has started or stopped typing it.
  *
- * @throws RequestVariableMissingError if no recipient is given.
+ * @throws RequestVariableMissingError if the users or the channel are missing.
  * @throws BadRequestError if the viewer has disabled typing notifications, or cannot send a message to the recipients.
+ * @throws ChannelDoesNotExistError, TopicPolicyError as in `accessTarget`.
  */
 export async function setTyping(ctx: Ctx, op: TypingOp, to: TypingTo): Promise<void> {
   if ('userIds' in to) await setTypingDirect(ctx, op, to.userIds);
@@ -71,7 +75,7 @@ async function setTypingInChannel(
 }
 
 /**
- * Notifies the users who see one of the viewer's messages that the viewer has started or stopped editing it.
+ * Notifies the users who can read one of the viewer's messages that the viewer has started or stopped editing it.
  *
  * @throws BadRequestError if the viewer cannot edit the message or has disabled typing notifications.
  */
@@ -99,7 +103,12 @@ export async function setEditTyping(ctx: Ctx, messageId: number, op: TypingOp): 
   await transact(ctx, async (_tx, emit) => emit(typingEditEvents[op](payload), users(listeners)));
 }
 
-/** The time limit has no grace period here: an edit that begins after the limit would not be finished in time. */
+/**
+ * Checks that the viewer can begin to edit the message. There is no grace period, unlike when the edit is saved, because an
+ * edit that begins after the time limit cannot be finished in time.
+ *
+ * @throws BadRequestError if they cannot.
+ */
 function requireEditable({ app, viewer }: Ctx, { senderId, sentAt }: { senderId: number; sentAt: Date }): void {
   if (!realmSetting(viewer.realm, 'allow_message_editing')) {
     throw new BadRequestError('Your organization has turned off message editing');
