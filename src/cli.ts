@@ -26,7 +26,10 @@ try {
   process.exitCode = error instanceof CommanderError ? error.exitCode : 1;
 }
 
-/** Adds a command. "org create" becomes the command `create` of the group `org`, and each of its arguments an option. */
+/**
+ * Adds a command to the command line. "org create" becomes the subcommand `create` of `org`. Each argument of the command
+ * becomes an option.
+ */
 function addCommand(operation: Operation): void {
   const words = operation.name.split(' ');
   const name = words.pop() ?? '';
@@ -42,7 +45,10 @@ function addCommand(operation: Operation): void {
   );
 }
 
-/** Reads a password from standard input if its argument is "-": every user of the machine can read command lines. */
+/**
+ * Reads a password from standard input if its option is "-". A password in the command line itself would be visible to every
+ * user of the machine.
+ */
 function withPasswordRead(args: Readonly<Record<string, unknown>>): object {
   const isRead = ([name, value]: [string, unknown]) => /password$/i.test(name) && value === '-';
   const read = Object.entries(args).filter(isRead);
@@ -74,7 +80,8 @@ function parseJson(text: string): unknown {
 async function act(json: boolean | undefined, work: (config: Config) => Promise<object>): Promise<void> {
   loadEnvFile();
   const config = readConfig();
-  // Logs only warnings and errors, unless another level is configured: other messages are for the log of the service.
+  // Only warnings and errors are logged, unless another level is configured. Messages of level info belong in the log of the
+  // service.
   const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel;
   const result = await work({ ...config, logLevel });
   console.log(json === true ? JSON.stringify(result, null, 2) : forPeople(result));
@@ -82,8 +89,8 @@ async function act(json: boolean | undefined, work: (config: Config) => Promise<
 }
 
 /**
- * Runs a command. The embedded database belongs to one process, so a running server executes the command. If none is running,
- * or with PostgreSQL, this process does.
+ * Runs a command. Only one process can open the embedded database, so a running server executes the command. Without a running
+ * server, or with PostgreSQL, this process executes it.
  */
 async function run(config: Config, command: string, args: object): Promise<object> {
   if (config.databaseUrl === undefined) {
@@ -108,24 +115,30 @@ async function run(config: Config, command: string, args: object): Promise<objec
   }
 }
 
-/** Starts the app. Only `migrate` changes the tables: nodes of the previous version may still use them. */
+/**
+ * Starts the app to execute a command. Only `migrate` may change the tables, because nodes of the previous version may still
+ * use them.
+ */
 function startFor(command: string, config: Config): Promise<Running> {
   return startApp(config, { isNewSecretKey: command === RENEW_SECRET_KEY, changesNoTables: command !== 'migrate' });
 }
 
 /**
- * Requires an existing database. A mistyped path or an unmounted disk must not lead to a new database, and an answer from it.
+ * Checks that there is an embedded database. A mistyped path or an unmounted disk must not create a new database, from which
+ * the command would then read.
+ *
+ * @throws ConfigError if there is none.
  */
 function requireData({ dataDir }: Config): void {
   const place = resolve(dataDir);
-  // A path that is not a directory is reported by the code that opens it.
+  // If the path is not a directory, the code that opens it reports the error.
   if (existsSync(dataDir) && (!statSync(dataDir).isDirectory() || readdirSync(dataDir).includes(DATABASE_FOLDER)))
     return;
   const missing = existsSync(dataDir) ? `no database in ${place}` : `no directory ${place}`;
   throw new ConfigError(`DATA_DIR: there is ${missing}. npm start and npm run cli -- migrate create one`);
 }
 
-/** Formats a list as a table, and an object as lines. */
+/** Formats a result for people: a list as a table, an object as one line for each field. */
 function forPeople(result: object): string {
   if (Array.isArray(result)) return result.length === 0 ? 'none' : table(result as Record<string, unknown>[]);
   return Object.entries(result)

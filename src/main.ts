@@ -11,10 +11,11 @@ import { serve } from './server/serve.ts';
 import { startApp } from './server/start.ts';
 import { outliveStrayRejections } from './server/stray-rejections.ts';
 
-/** Longest time to stop. Service managers wait at least this long before they kill a process. */
+/** Maximum time to stop, in milliseconds. Service managers wait at least this long before they kill a process. */
 const STOP_WITHIN_MS = 5_000;
 
-// Without a listener, an error on a standard stream ends the process. Lost log lines are counted where the log is written.
+// Without this listener, a write error on standard output or standard error would end the process. The log counts the lines
+// that it loses.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 try {
@@ -26,7 +27,7 @@ try {
 }
 
 async function run(config: Config): Promise<void> {
-  // Checked before a database is created or migrated, which would be useless if the service cannot start.
+  // The addresses are checked first. If the service cannot listen, it must not create or migrate a database.
   await requireAddress(config, { host: 'HOST', port: 'PORT' });
   const { metricsAddress } = config;
   if (metricsAddress !== undefined) {
@@ -39,11 +40,11 @@ async function run(config: Config): Promise<void> {
   const control = await openControl(app);
   const isPortOpen = config.port === 0;
   const server = await serve(running, DemoAccess.of(app, owner));
-  // The file contains addresses. If the system chooses the port, they are known only now.
+  // The demo file contains addresses. If the operating system chose the port, it is known only now.
   if (isPortOpen) await refreshDemoFile(app);
   announce(app, owner, await app.db.realm.count());
-  // If little happens, V8 shrinks its heap several seconds after a collection. Without this call, the next collection may be much
-  // later.
+  // Frees memory that only the start needed. An idle service collects garbage rarely, and V8 shrinks the heap only some seconds
+  // after a collection.
   freeUnused();
   const stop = once(async () => {
     setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref();
@@ -52,7 +53,7 @@ async function run(config: Config): Promise<void> {
     await close();
     process.exit(0);
   });
-  // npm forwards a signal that the terminal has already sent. So a second signal does not mean that the operator is impatient.
+  // A second signal is ignored, because npm forwards a signal that the terminal has already sent to the process.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
 }
 
@@ -68,7 +69,7 @@ function once(work: () => Promise<void>): () => void {
   };
 }
 
-/** Prints the start message to standard output. Service managers store this output, so it contains no user's key. */
+/** Prints the start message to standard output. It contains no API key, because service managers store this output. */
 function announce(app: App, owner: DemoOwner | null, realmCount: number): void {
   const { config } = app;
   const url = urlOf(config, '');

@@ -1,8 +1,12 @@
-// The script `start`: sets a variable that the C library reads when a process begins, and replaces itself with the service. The
-// process id stays the same, so signals reach the service. Systems without execve, and other C libraries, do not need it.
+// The script of `npm start`. It sets an environment variable that the C library reads when a process begins, and then replaces
+// the process by the service. The process id stays the same, so signals reach the service. On systems without execve, the
+// service starts without the variable, which only glibc uses.
 import { join } from 'node:path';
 
-/** Free bytes that glibc keeps at the end of a heap. This is glibc's initial value; if it is set, glibc does not raise it. */
+/**
+ * Number of free bytes that glibc keeps at the end of a heap. The value is the default of glibc. If it is set explicitly, glibc
+ * does not raise it at run time.
+ */
 const TRIM = { MALLOC_TRIM_THRESHOLD_: '131072' };
 
 if (process.platform === 'linux' && process.env['MALLOC_TRIM_THRESHOLD_'] === undefined) {

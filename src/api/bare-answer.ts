@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Time for a client to read a short response and close the connection. */
+/** Milliseconds in which a client must read a short response and close the connection. */
 const LINGER_MS = 2_000;
 
 export const BARE_HEADERS = {
@@ -10,7 +10,9 @@ export const BARE_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
-/** Returns the value of a Retry-After header in whole seconds, rounded up. Response bodies contain the exact number. */
+/**
+ * Returns the value of a Retry-After header: whole seconds, rounded up. The body of the response contains the unrounded number.
+ */
 export const retryAfterHeader = (seconds: number): string => String(Math.max(0, Math.ceil(seconds)));
 
 /** Returns the body of an error in the format of the REST interface. */
@@ -18,10 +20,11 @@ export const bareBody = (msg: string, code = 'BAD_REQUEST', data: object = {}): 
   JSON.stringify({ result: 'error', msg, code, ...data });
 
 /**
- * Writes a response to a raw connection that has no request object, and closes it. If the client does not close its side
- * within `LINGER_MS`, the connection is destroyed. Otherwise it could stay open forever.
+ * Writes an error in the format of the REST interface to a raw connection that has no request object, and closes the
+ * connection. If the client does not close its side within `LINGER_MS`, the connection is destroyed. Otherwise it could stay
+ * open forever.
  *
- * @param more Further fields of the body. `retry-after` is also sent as a header.
+ * The last argument has further fields of the body. `retry-after`, in seconds, is also sent as a header.
  */
 export function answerBare(
   socket: Duplex,
@@ -39,7 +42,7 @@ export function answerBare(
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const late = setTimeout(() => socket.destroy(), LINGER_MS).unref();
   socket.once('close', () => clearTimeout(late));
-  // If the connection breaks before then, it is destroyed as well.
+  // If the connection breaks before the client has closed it, it is destroyed at once.
   socket.on('error', () => socket.destroy());
   socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
 }

@@ -9,15 +9,20 @@ const compressAsGzip = promisify(gzip);
 export type Coding = 'br' | 'gzip';
 const CODINGS: readonly Coding[] = ['br', 'gzip'];
 
-/** Smallest response that is compressed. Shorter responses fit into one packet. */
+/** Size of the smallest response that is compressed. A shorter response fits into one network packet even uncompressed. */
 const MIN_BYTES = 1_024;
-/** Largest response that is compressed. Only GraphiQL and pages of the longest messages come near this size. */
+/**
+ * Size of the largest response that is compressed. Only the GraphiQL page and lists of the longest messages come near this
+ * size.
+ */
 const MAX_BYTES = 32 * 1024 * 1024;
-/** Size above which a body is compressed at a lower quality, which takes a tenth of the time for a fifth more bytes. */
+/**
+ * Size above which a body is compressed at a lower quality. This takes a tenth of the time and makes the result a fifth longer.
+ */
 const LONG_BYTES = 1024 * 1024;
 /**
- * Number of responses compressed at a time. Compression runs in the thread pool that also hashes passwords. If the limit is
- * reached, responses are sent uncompressed, which costs bandwidth but no CPU time.
+ * Maximum number of responses that are compressed at a time. Compression runs in the thread pool that also hashes passwords. If
+ * the limit is reached, responses are sent uncompressed, which costs bandwidth but no CPU time.
  */
 const AT_ONCE = 8;
 
@@ -45,7 +50,7 @@ export function codingOf(accepted: IncomingHttpHeaders['accept-encoding']): Codi
   return CODINGS.find((coding) => (named.get(coding) ?? named.get('*') ?? 0) > 0);
 }
 
-/** Compresses a whole body in the thread pool, outside the event loop. */
+/** Compresses a complete body. It runs in the thread pool, so that it does not block the event loop. */
 export function compress(bytes: Uint8Array, coding: Coding, effort: Effort): Promise<Buffer<ArrayBuffer>> {
   if (coding === 'gzip') return compressAsGzip(bytes, { level: effort === 'once' ? 9 : 5 });
   const isLong = bytes.length > LONG_BYTES;
@@ -57,11 +62,11 @@ export function compress(bytes: Uint8Array, coding: Coding, effort: Effort): Pro
 let underWay = 0;
 
 /**
- * Compresses a response if the client accepts a coding. Only text of at least `MIN_BYTES` that is not compressed yet
- * qualifies. `no-transform` disables compression, for example for pages that contain a secret beside text chosen by others.
- * Event streams are not compressed, because their events would not be flushed.
+ * Makes a response compress its body if the client accepts a supported coding. Only text of at least `MIN_BYTES` that is not
+ * compressed yet is compressed. A response prevents it by `Cache-Control: no-transform`, for example a page that contains a
+ * secret beside text that other users chose. Event streams are not compressed, because their events would not be flushed.
  *
- * Nothing is sent before the whole body is available.
+ * A response that may be compressed is buffered: nothing is sent before the whole body is available.
  */
 export function compressAnswer({ method, headers }: IncomingMessage, outgoing: ServerResponse): void {
   const coding = codingOf(headers['accept-encoding']);
@@ -78,9 +83,9 @@ interface Head {
 class HeldAnswer {
   readonly #outgoing: ServerResponse;
   readonly #coding: Coding;
-  /** The original methods of the response. */
+  /** The methods of the response as they were before `hold` replaced them. */
   readonly #real: Pick<ServerResponse, 'writeHead' | 'flushHeaders' | 'write' | 'end'>;
-  /** Undefined until the headers are set and allow compression. */
+  /** Undefined until the headers are set, and also if they rule out compression. */
   #head: Head | undefined;
   readonly #pieces: Uint8Array[] = [];
   #size = 0;
@@ -92,7 +97,10 @@ class HeldAnswer {
     this.#real = { writeHead, flushHeaders, write, end };
   }
 
-  /** Replaces the methods that write the response, until it is clear that it is sent uncompressed. */
+  /**
+   * Replaces the methods that write the response, so that its content is buffered. They are restored when it is clear that the
+   * response is sent uncompressed, or when its body is complete.
+   */
   hold(): void {
     const outgoing = this.#outgoing;
     Object.assign(outgoing, {
@@ -118,7 +126,11 @@ class HeldAnswer {
     Object.assign(this.#outgoing, this.#real);
   }
 
-  /** @returns Whether the response stays buffered, because it may be compressed. */
+  /**
+   * Stores status and headers if they allow compression, otherwise stops buffering.
+   *
+   * @returns Whether the response stays buffered.
+   */
   #takeHead(status: number, fields: OutgoingHttpHeaders | undefined): boolean {
     if (fields !== undefined && isCompressible(this.#outgoing, status, fields)) this.#head = { status, fields };
     else this.#letGo();
@@ -187,7 +199,10 @@ class HeldAnswer {
 
 const NOTHING = new Uint8Array();
 
-/** Returns the headers among the arguments of `writeHead`; undefined if they are a list, which can contain a name twice. */
+/**
+ * Returns the headers among the arguments of `writeHead`; undefined if they are an array, which can contain the same name
+ * twice.
+ */
 function fieldsIn(rest: readonly unknown[]): OutgoingHttpHeaders | undefined {
   const fields = rest.find((part) => typeof part === 'object' && part !== null) ?? {};
   return Array.isArray(fields) ? undefined : (fields as OutgoingHttpHeaders);

@@ -8,9 +8,9 @@ export interface Cookie {
   readonly value: string;
   readonly sameSite: 'Strict' | 'Lax' | 'None';
   readonly path: string;
-  /** In seconds. Absent: until the browser is closed. */
+  /** Lifetime in seconds. If absent, the browser deletes the cookie when it is closed. */
   readonly maxAge?: number;
-  /** Whether the browser connected over https. */
+  /** Whether browsers send the cookie only over https. Set if the browser connected over https. */
   readonly secure?: boolean;
   /** Whether the browser stores a separate cookie for each top-level site. */
   readonly partitioned?: boolean;
@@ -20,23 +20,23 @@ export interface Cookie {
 export interface Browser {
   /** Returns a request header by its lower-case name. */
   header(name: string): string | undefined;
-  /** @param cookie As returned by `setCookie`. */
+  /** Adds a Set-Cookie header to the response. @param cookie Value of the header, as returned by `setCookie`. */
   setCookie(cookie: string): void;
 }
 
 /**
- * Returns the name of a cookie of the service. It contains the port that clients connect to, because a browser sends
- * cookies to every port of a host. The port is that of EXTERNAL_HOST if set: all nodes use the same name.
+ * Returns the name of a cookie of the service. It contains the port that clients connect to, because a browser sends cookies to
+ * every port of a host. If EXTERNAL_HOST is set, its port is used, so that all nodes use the same name.
  */
 export function cookieName(config: Pick<Config, 'port' | 'externalHost' | 'externalScheme'>, purpose: string): string {
   const { port } = new URL(urlOf(config, ''));
   return port === '' ? `chat-${purpose}` : `chat-${purpose}-${port}`;
 }
 
-/** Returns the value of a cookie; undefined if the request has none of that name. */
+/** Returns the value of a cookie in a Cookie header; undefined if there is no cookie of that name. */
 export const readCookie = (header: string | undefined, name: string): string | undefined =>
   header === undefined ? undefined : parse(header, name)[name];
 
-/** Returns the Set-Cookie header of a cookie. Scripts cannot read the cookie, and no other host receives it. */
+/** Returns the value of a Set-Cookie header. Scripts cannot read the cookie, and browsers send it to no other host. */
 export const setCookie = ({ name, value, ...options }: Cookie): string =>
   serialize(name, value, { ...options, httpOnly: true });

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../platform/config.ts';
 import { PREFLIGHT_HEADERS } from './cross-site.ts';
 
-/** Methods and headers that pages of other origins can send after a preflight request. */
+/** Methods that pages of other origins can use after a preflight request. `HEADERS` are the headers that they can send. */
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const HEADERS = [
   ...['Authorization', 'Content-Type', 'Idempotency-Key', 'Last-Event-ID', 'X-Requested-With'],
@@ -10,10 +10,10 @@ const HEADERS = [
 ].join(', ');
 /** Response headers that scripts can read, in addition to the CORS-safelisted ones. */
 const EXPOSED = 'ETag, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
-/** Lifetime of a preflight result in seconds: browsers send a new preflight request at least every two hours. */
+/** Seconds for which a browser can reuse the response to a preflight request: two hours. */
 const MAX_AGE = '7200';
 
-/** Whether pages of other origins can request the URL. */
+/** Whether pages of other origins can request the URL: GraphQL and the REST interface. */
 const isShared = (url = '') => /^\/(graphql|api\/v1)([/?]|$)/.test(url);
 
 /**

@@ -5,7 +5,10 @@ import { hostOf, subdomainOf } from '../platform/hosts.ts';
 import { cookieName, readCookie } from './cookies.ts';
 import { headersOf, type ReadHeader, sessionTokenIn } from './sessions.ts';
 
-/** Purpose, for `cookieName`, of the cookie of a browser that is signed in. */
+/**
+ * Purpose of a cookie, for `cookieName`: the cookie with which a browser can open the pages that contain the API key of the
+ * demo owner.
+ */
 export const SIGNED_IN_COOKIE = 'start';
 
 /** The error for a request that a page of another site made a browser send with stored credentials. */
@@ -20,13 +23,14 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 /**
  * Refuses requests that a page of another site makes a browser send with the user's stored credentials. This applies to
  * requests that can change data, to upgrades, and to GraphQL operations, which can take over queues and use up the budget.
- * Pages of the origins in `ALLOWED_ORIGINS` count as our own. Pages of other origins cannot open a socket, whatever their
- * credentials.
+ * Pages of the origins in `ALLOWED_ORIGINS` count as pages of this site. Pages of other origins cannot open a socket, whatever
+ * their credentials.
  *
- * Credentials that were sent explicitly are accepted from any origin: a bearer token, those of `connection_init`, and Basic
- * without `Sec-Fetch-*` headers. No browser script can omit these headers.
+ * Credentials that a program sent explicitly are accepted from any origin: a bearer token, the credentials in
+ * `connection_init`, and Basic without `Sec-Fetch-*` headers. A browser always sends these headers, and no script can omit
+ * them.
  *
- * @throws CsrfFailedError
+ * @throws CsrfFailedError if the request is refused.
  */
 export function requireOwnSite(
   config: Config,
@@ -34,7 +38,7 @@ export function requireOwnSite(
   { isUpgrade = false, isOperation = false } = {},
 ): void {
   if (isUpgrade && isForeignPage(config, headersOf(headers))) throw new CsrfFailedError();
-  // A navigation loads a page, whatever its address contains.
+  // A request by which a browser opens a page executes no operation, even if its URL contains one.
   const isRead = isOperation ? headers['sec-fetch-mode'] === 'navigate' : true;
   if (SAFE_METHODS.has(method) && isRead && !isUpgrade) return;
   const credentials = ambientCredentials(config, headers);
@@ -44,17 +48,18 @@ export function requireOwnSite(
 }
 
 /**
- * Refuses a sign-in from a page of another site, which could sign its visitor in as another user. Stored credentials are not
- * required for the refusal.
+ * Refuses a sign-in from a page of another site, which could sign its visitor in as another user. The request is refused even
+ * if it has no stored credentials.
  *
- * @throws CsrfFailedError
+ * @throws CsrfFailedError if the request is refused.
  */
 export function requireOwnPage(config: Config, header: ReadHeader): void {
   if (!isOwnSite(config, header)) throw new CsrfFailedError();
 }
 
 /**
- * Whether the request comes from a web page of another origin. Programs send no origin, or one with a scheme of their own.
+ * Whether the request comes from a web page of another origin. Installed programs send no Origin header, or an origin that is
+ * neither http nor https.
  */
 const isForeignPage = (config: Config, header: ReadHeader): boolean =>
   /^https?:/i.test(header('origin') ?? '') && !isOwnSite(config, header);
@@ -64,8 +69,8 @@ const isOfBrowser = (headers: IncomingHttpHeaders) =>
   Object.keys(headers).some((name) => name.startsWith('sec-fetch-'));
 
 /**
- * Returns the kind of credentials that a browser may have added by itself. Undefined if the credentials were sent
- * explicitly, or if there are none.
+ * Returns the kind of credentials that a browser may have added without the page providing them. Undefined if the credentials
+ * were sent explicitly, or if there are none.
  */
 function ambientCredentials(config: Config, headers: IncomingHttpHeaders): 'basic' | 'cookie' | undefined {
   const { authorization, cookie } = headers;
@@ -76,9 +81,9 @@ function ambientCredentials(config: Config, headers: IncomingHttpHeaders): 'basi
 }
 
 /**
- * Whether the requesting page has the origin of the requested address or an allowed origin. `Sec-Fetch-Site` takes
- * precedence over Origin. Origin is "null" for forms of pages that send no referrer, and has another host than Host behind
- * some proxies.
+ * Whether the requesting page has the origin of the requested address or an allowed origin. `Sec-Fetch-Site` takes precedence
+ * over Origin, which is less reliable: it is "null" for forms of pages that send no referrer. Behind some proxies, it also
+ * names another host than the Host header.
  */
 function isOwnSite(config: Config, header: ReadHeader): boolean {
   const [origin, host, site] = [header('origin'), header('host'), header('sec-fetch-site')];
@@ -90,7 +95,7 @@ function isOwnSite(config: Config, header: ReadHeader): boolean {
   return asking !== undefined && asking !== '' && [host?.toLowerCase(), knownHost(config, host)].includes(asking);
 }
 
-/** Returns the host by which browsers reach the organization in the Host header; undefined if there is none. */
+/** Returns the public host of the organization that a Host header names; undefined if the header names none. */
 function knownHost(config: Config, host: string | undefined): string | undefined {
   try {
     return hostOf(config, subdomainOf(config, host));
@@ -99,25 +104,25 @@ function knownHost(config: Config, host: string | undefined): string | undefined
   }
 }
 
-/** Methods and content types that a page can send to any site without a preflight request. */
+/** Methods that a page can send to any site without a preflight request. `SIMPLE_TYPES` are the content types. */
 const SIMPLE_METHODS = new Set(['GET', 'HEAD', 'POST']);
 const SIMPLE_TYPES = new Set(['', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain']);
 /**
- * Headers that GraphQL clients send only to trigger a preflight request. The first is from the multipart request
- * specification. Apollo's servers require the others, so that Apollo's clients send them. urql sends none by default.
+ * Headers that GraphQL clients send only to trigger a preflight request. The first is defined by the multipart request
+ * specification. Apollo clients send the other two, because Apollo servers require them. urql sends none by default.
  */
 export const PREFLIGHT_HEADERS = ['graphql-require-preflight', 'apollo-require-preflight', 'x-apollo-operation-name'];
-/** Headers that each trigger a preflight request. */
+/** Headers that trigger a preflight request, each of them alone. */
 const UNUSUAL_HEADERS = ['x-requested-with', 'idempotency-key', ...PREFLIGHT_HEADERS];
 
 /**
- * Whether the request comes from an installed program whose pages have an origin with its own scheme. The origins of files,
- * of extensions and "null" can also belong to a page in a browser, such as a sandboxed frame. From these origins, a request
- * is accepted only if a browser would have to send a preflight request first. This server refuses that preflight request, so
- * the sender is not a browser.
+ * Whether the request comes from an installed program whose pages have an origin with its own scheme. The origins of files, of
+ * browser extensions and "null" can also belong to a page in a browser, such as a sandboxed frame. A request from one of these
+ * origins is accepted only if a browser would have to send a preflight request first. This server refuses that preflight
+ * request, so the sender is not a browser.
  */
 function isOfProgram(method: string, headers: IncomingHttpHeaders): boolean {
-  // Forms, images and sockets contain nothing that a script has chosen.
+  // In other modes (forms, images, sockets), the request contains nothing that a script has chosen.
   if (headers['sec-fetch-mode'] !== 'cors') return false;
   const { origin = '' } = headers;
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(origin)?.[1]?.toLowerCase();
@@ -129,8 +134,8 @@ function isOfProgram(method: string, headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Returns the challenge of a 401, which names the authentication scheme. Requests with `Sec-Fetch-*` headers get none: a
- * browser would prompt for user name and password, and then send them with every request.
+ * Returns the `WWW-Authenticate` header of a 401, which names the authentication scheme. Requests with `Sec-Fetch-*` headers
+ * get none: the browser would ask for user name and password, and then send them with every request.
  */
 export const challengeOf = (headers: IncomingHttpHeaders): Readonly<Record<string, string>> =>
   isOfBrowser(headers) ? {} : { 'WWW-Authenticate': 'Basic realm="Team chat API"' };

@@ -7,13 +7,16 @@ export type Html = HtmlEscapedString;
 
 type Part = string | number | Html | readonly Part[] | undefined;
 
-/** Renders an HTML template. Values are escaped unless they are HTML. Lists are joined, and undefined is left out. */
+/**
+ * Renders an HTML template. Values are escaped unless they are HTML already. Lists are joined without separator, and undefined
+ * is rendered as nothing.
+ */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  // The result is a promise only if one of the parts is.
+  // `escaped` returns a promise only if one of the parts is a promise, which `Part` excludes.
   return escaped(strings, ...parts) as Html;
 }
 
-/** Renders a sentence in which names are enclosed in backticks. */
+/** Renders a sentence as HTML. Text in backticks becomes `<code>`. */
 export function prose(text: string): Html {
   return html`${text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
@@ -23,7 +26,10 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Light and dark mode define the same variables. Every pair of text and background has a contrast of at least 4.5. */
+/**
+ * The style sheet of all pages. Light and dark mode define the same variables. Every pair of text and background has a contrast
+ * of at least 4.5.
+ */
 const STYLE = `
 :root {
   color-scheme: light dark;
@@ -137,22 +143,20 @@ const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).di
 
 /** Features of a page that affect its headers. */
 interface Doings {
-  /** Whether the page has a form that is submitted to this server. */
+  /** Whether the page has a form that submits to this server. Otherwise forms are blocked. */
   readonly hasForm?: boolean;
-  /** The page's own script, as passed to `page`. It can send requests to this server. */
+  /** The page's own script, as passed to `page`. If given, scripts of the page can send requests to this server. */
   readonly script?: string;
   /**
-   * Whether the page contains a secret beside text that a visitor can choose. If the page were compressed, its length would
-   * reveal the secret letter by letter.
+   * Whether the page contains a secret beside text that a visitor can choose. Such a page must not be compressed: its length
+   * would reveal the secret letter by letter.
    */
   readonly hasSecret?: boolean;
 }
 
 const INLINE_SCRIPT = /<script>([\s\S]*?)<\/script>/g;
 
-/**
- * Headers of every page besides its content security policy. They prevent framing, referrers and access from other origins.
- */
+/** Headers of every page, except its content security policy. They prevent framing, referrers and access from other origins. */
 export const APART = {
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -163,15 +167,16 @@ export const APART = {
 } as const;
 
 /**
- * Returns the headers of an application page, except those for caching. Scripts, styles, fonts and workers must be files of
- * this server. Only the scripts in the page itself are inline. Requests and sockets can connect only to this server.
+ * Returns the headers of an application page, without those for caching. The page can load scripts, styles, fonts and workers
+ * only from this server. Inline scripts are allowed only if they are in `page` itself. Requests and sockets can connect only to
+ * this server.
  *
- * `style` attributes are allowed, because rendered formulas contain lengths there. Images can be created by the page
- * (`data:`, `blob:`). Images of other hosts in messages are blocked, because each reader's browser would send a request to
+ * `style` attributes are allowed, because rendered formulas need them for lengths. Images can be created by the page (`data:`,
+ * `blob:`). Images of other hosts are blocked: if a message contained one, the browser of each reader would send a request to
  * that host.
  *
- * @param page HTML that is the same for all visitors. If it contained input of a visitor, the policy would allow scripts in
- *   it.
+ * @param page The page as HTML, which must not contain any input of a visitor. Otherwise the policy would allow scripts in that
+ *   input.
  */
 export const applicationHeaders = (page: string): Readonly<Record<string, string>> => ({
   'Content-Security-Policy': [
@@ -193,8 +198,8 @@ export const applicationHeaders = (page: string): Readonly<Record<string, string
 });
 
 /**
- * Returns the headers of a page that is not cached and loads nothing from other hosts. Inline, it can contain only `STYLE`,
- * `SCRIPT` and its own script.
+ * Returns the headers of a page that is not cached and loads nothing from other hosts. The only inline styles and scripts that
+ * the browser accepts are `STYLE`, `SCRIPT` and `script`.
  */
 export const pageHeaders = ({ hasForm = false, script, hasSecret = false }: Doings = {}): Record<string, string> => ({
   'Content-Type': 'text/html; charset=utf-8',
@@ -217,10 +222,10 @@ export const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0b6e4f" ' +
   'd="M3 1h10a2 2 0 0 1 2 2v6a2 2 0 0 1-2 2H7l-4 4v-4a2 2 0 0 1-2-2V3a2 2 0 0 1 2-2z"/></svg>\n';
 export const ICON_PATH = '/favicon.svg';
-/** The icon as a data URL for the head of every page, which saves a request. */
+/** A `<link>` element with the icon as a data URL, for the head of every page. It saves a request. */
 export const ICON_LINK = `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}">`;
 
-/** Renders a whole page. @param script The page's own script, besides the one that all pages have. */
+/** Renders a whole page. @param script A script for this page, in addition to the script of all pages. */
 export function page(title: string, content: Html, script?: string): string {
   return html`<!doctype html>
 <html lang="en">
@@ -244,7 +249,7 @@ ${content}
 `.toString();
 }
 
-/** Renders a shell command with a copy button. @param about The effect of the command, for screen readers. */
+/** Renders a shell command with a copy button. @param about Describes the effect of the command, for screen readers. */
 export function snippet(code: string, about: string): Html {
   return html`<div class="snippet" role="group" aria-label="${about}"><pre><code>${code}</code></pre>
 <button type="button" data-copy="1" aria-live="polite">Copy</button></div>`;

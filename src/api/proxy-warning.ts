@@ -4,12 +4,14 @@ import type { Origin } from '../platform/rate-limits.ts';
 /** Headers that proxies add to the requests they forward. */
 const OF_PROXIES = ['x-forwarded-for', 'forwarded', 'via'];
 
-/** Services, by configuration, that have logged the warning. */
+/** Configurations of the services that have already logged the warning. */
 const told = new WeakSet<App['config']>();
 
 /**
- * Logs a warning, once per service, if an address exceeds a limit with requests that have proxy headers, and no proxy is
- * trusted. If the address is a proxy of the operator, all its clients share one limit. Any client can send such headers.
+ * Logs a warning if a request that exceeded a rate limit has proxy headers although no proxy is trusted. If the address is the
+ * operator's own proxy, all clients behind it share one limit. Any client can send such headers, so the warning is only a hint.
+ *
+ * Logs at most once per service.
  */
 export function warnOfProxy({ config, log }: Pick<App, 'config' | 'log'>, { headers, socket }: Origin): void {
   if (config.trustedProxies > 0 || told.has(config)) return;

@@ -8,18 +8,21 @@ import { ChatError, RateLimitHitError } from '../platform/errors.ts';
 import type { Origin } from '../platform/rate-limits.ts';
 import { warnOfProxy } from './proxy-warning.ts';
 
-/** Time in which a slow connection can transfer part of the outbound backlog. */
+/**
+ * Seconds until the client can retry if its account has too many unread response bytes: a slow connection can receive some of
+ * them in this time.
+ */
 const UNREAD_RETRY_SECONDS = 5;
 const UNREAD = 'Too many responses to this account have not been read yet; read them before sending more requests';
 
 /** Options for counting a request. */
 interface Counting {
   /**
-   * The response whose unsent bytes count as outbound backlog of the account. Absent for an operation on a socket: the socket
-   * itself is counted.
+   * The response whose unsent bytes count as outbound backlog of the account. Absent for an operation on a WebSocket, whose
+   * unsent bytes are counted since it was opened.
    */
   readonly answer?: ServerResponse | undefined;
-  /** Called with the budget, also if the request is refused. */
+  /** Called with the budget left after the request, also if the request is refused. Not called if requests are not limited. */
   readonly onBudget: (budget: Budget) => void;
 }
 
@@ -56,8 +59,9 @@ export async function countRequest<T extends { readonly viewer: Viewer | null }>
 }
 
 /**
- * Calls `signIn` and counts refusals on the address, which limits the guessing of keys. A valid key is always accepted, so that
- * one client of a network cannot lock out the other clients. A wrong key is logged with the account and the address.
+ * Calls `signIn` and counts each refused sign-in on the address of the client, which limits the guessing of keys. A valid key
+ * is always accepted, so that one client of a network cannot lock out the other clients. A wrong key is logged with the account
+ * and the address.
  *
  * @throws RateLimitHitError if `signIn` refuses and no budget is left; otherwise the error of `signIn`.
  */
@@ -92,7 +96,7 @@ export function countAddress(app: App, origin: Origin, onBudget: (budget: Budget
 }
 
 /**
- * Counts a request for a file on its address, which has a larger budget for files.
+ * Counts a request for a file on its address. Each address has a separate, larger budget for files.
  *
  * @throws RateLimitHitError if no budget is left.
  */
@@ -110,10 +114,10 @@ async function warned(app: App, origin: Origin, counted: Promise<void>): Promise
 }
 
 /**
- * Counts additional requests for a request that was already counted once.
+ * Counts `requests` more for a request that was already counted once, because it costs as much as several.
  *
  * @param left Budget left after the first count; undefined if requests are not limited.
- * @throws RateLimitHitError if fewer requests are left.
+ * @throws RateLimitHitError if the budget is smaller than `requests`.
  */
 export async function countMore(
   { rateLimits }: App,
@@ -136,7 +140,7 @@ async function notify(counted: Promise<Budget | undefined>, onBudget: (budget: B
   }
 }
 
-/** Returns the budget as response headers. */
+/** Returns the `X-RateLimit-*` response headers for a budget. The reset time is in seconds since 1970, rounded up. */
 export function budgetHeaders({ limit, remaining, resetAt }: Budget): Record<string, string> {
   return {
     'X-RateLimit-Limit': String(limit),
@@ -145,7 +149,7 @@ export function budgetHeaders({ limit, remaining, resetAt }: Budget): Record<str
   };
 }
 
-/** Sets the budget headers of a response. */
+/** Sets the `X-RateLimit-*` headers of a response. */
 export function setBudgetHeaders(reply: ServerResponse, budget: Budget): void {
   for (const [name, value] of Object.entries(budgetHeaders(budget))) reply.setHeader(name, value);
 }

@@ -4,12 +4,12 @@ import { BadRequestError, RequestTimeoutError } from '../platform/errors.ts';
 import { MAX_FILE_SIZES_MIB } from '../platform/limits.ts';
 
 /**
- * Limit of a body without files: several times the longest texts of the interface, percent-encoded. Without a limit, one
+ * Limit of a body without files: several times the longest text that a parameter accepts, percent-encoded. Without a limit, one
  * request could fill the memory.
  */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 
-/** Limit of a body that contains a file: the largest image, plus the limit of any other body. */
+/** Limit of a body that contains a file: the size of the largest image, plus the limit of a body without files. */
 export const FILE_BODY_LIMIT_BYTES = MAX_FILE_SIZES_MIB.avatar * 1024 * 1024 + BODY_LIMIT_BYTES;
 
 /**
@@ -19,8 +19,8 @@ export const FILE_BODY_LIMIT_BYTES = MAX_FILE_SIZES_MIB.avatar * 1024 * 1024 + B
 const MAX_PARTS = 1_000;
 
 /**
- * Limit of all bodies that arrive at a time: forty of the largest. Any client can send a body, without authentication, and
- * take a minute for it. Hundreds of them would fill the memory.
+ * Limit of the total size of all bodies that are being received: forty of the largest. Any client can send a body without
+ * authentication, and send it slowly for a minute. Hundreds of such bodies would fill the memory.
  */
 const MAX_ARRIVING_BYTES = 256 * 1024 * 1024;
 
@@ -38,7 +38,7 @@ export class UnsupportedBodyError extends BadRequestError {
   override readonly status = 415;
 }
 
-/** Whether a request has a body, or may have one of unknown length. */
+/** Whether a request has a body. Also true if the length is unknown, in which case the body may be empty. */
 export const mayHaveBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
@@ -51,7 +51,7 @@ export function encodingObjection({ headers }: IncomingMessage): string | undefi
 
 const UTF8_NAMES = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
 
-/** Returns the charset of a Content-Type header in lower case; undefined if there is none or it is a subset of UTF-8. */
+/** Returns the charset in a Content-Type header, in lower case. Undefined if there is none, or if it is UTF-8 or ASCII. */
 export function foreignCharsetOf(contentType: string): string | undefined {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType)?.[1]?.toLowerCase();
   return charset === undefined || UTF8_NAMES.has(charset) ? undefined : charset;
@@ -59,7 +59,7 @@ export function foreignCharsetOf(contentType: string): string | undefined {
 
 /** The content of a multipart body. */
 export interface Multipart {
-  /** By name. If a name is repeated, the last value counts. */
+  /** Values of the text fields by name. If a name is repeated, the last value counts. */
   readonly fields: ReadonlyMap<string, string>;
   /** Files with the names of their fields, in the order sent. */
   readonly files: readonly (readonly [name: string, file: Uint8Array])[];
@@ -121,10 +121,10 @@ interface Arriving {
   readonly giveUp: (error: Error) => void;
 }
 
-/** The request bodies that this process is receiving, with a limit on their total size. */
+/** Reads request bodies, and limits the total size of those that are being received. */
 export class Arrivals {
   readonly #maxBytes: number;
-  /** In the order of their arrival, oldest first. */
+  /** Bodies that are being received, oldest first. */
   readonly #bodies = new Set<Arriving>();
   #bytes = 0;
 
@@ -177,7 +177,9 @@ export class Arrivals {
     });
   }
 
-  /** Rejects the oldest bodies until the total is within the limit. Honest clients finish sending quickly. */
+  /**
+   * Rejects the oldest bodies until the total is within the limit. A client that sends at normal speed has finished by then.
+   */
   #makeRoom(): void {
     for (const body of this.#bodies) {
       if (this.#bytes <= this.#maxBytes) return;
@@ -192,6 +194,6 @@ export class Arrivals {
 
 const arrivals = new Arrivals();
 
-/** Reads a whole body, as `Arrivals.read`, with one total limit for this process. */
+/** Reads a whole body like `Arrivals.read`. All calls in this process share one total limit. */
 export const readBody = (incoming: IncomingMessage, limitBytes: number): Promise<Buffer> =>
   arrivals.read(incoming, limitBytes);

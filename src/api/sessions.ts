@@ -28,7 +28,10 @@ export function isOverHttps(config: CookieConfig, header: ReadHeader): boolean {
   return urlOf(config, '').startsWith('https:');
 }
 
-/** With the `__Host-` prefix, browsers reject the cookie unless it was set over https and for this host only. */
+/**
+ * Returns the name of the session cookie. Over https it has the prefix `__Host-`, with which browsers reject the cookie unless
+ * it was set over https and for this host only.
+ */
 const nameOf = (config: CookieConfig, isSecure: boolean) =>
   isSecure ? '__Host-chat-session' : cookieName(config, 'session');
 
@@ -45,8 +48,8 @@ const ABROAD =
 /**
  * Returns the Set-Cookie header that stores a session token; if `given` is undefined, the header deletes the cookie.
  *
- * Browsers send no `SameSite=Lax` cookie from pages of another site. A page of an allowed origin on another site therefore
- * gets a separate partitioned cookie, which pages of third sites cannot use.
+ * Browsers do not send a `SameSite=Lax` cookie with requests from pages of another site. A page of an allowed origin on another
+ * site therefore gets a partitioned cookie, which browsers send only with requests from pages of that site.
  *
  * @throws BadRequestError if a page of another site connects over http.
  */
@@ -68,9 +71,9 @@ export function sessionCookie(app: App, header: ReadHeader, given: SessionToken 
 /** Options for the authentication of a request. */
 interface Way {
   readonly client?: string | undefined;
-  /** Whether "Bearer <api key>" is accepted besides Basic. */
+  /** Whether the Authorization header can be "Bearer <api key>". "Basic" is always accepted. */
   readonly allowBearer?: boolean;
-  /** The response, which stores a renewed session token in the browser. Absent if no cookie can be set. */
+  /** The response, whose Set-Cookie header stores a renewed session token in the browser. Absent if no cookie can be set. */
   readonly answer?: { appendHeader(name: string, value: string): unknown } | undefined;
 }
 
@@ -89,7 +92,10 @@ export function signInBy(app: App, origin: Origin, { client, allowBearer = false
   return signIn(app, { host, userAgent, client, authorization, allowBearer, session });
 }
 
-/** Returns the session of a request's cookie; undefined if there is none. */
+/**
+ * Returns the session token in the cookie of a request, with the address of the client; undefined if there is no session
+ * cookie.
+ */
 export function sessionShownBy(config: CookieConfig, { headers, socket }: Origin): ShownSession | undefined {
   const token = sessionTokenIn(config, headersOf(headers));
   if (token === undefined) return undefined;

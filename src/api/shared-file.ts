@@ -5,17 +5,19 @@ import { COMPRESSIBLE, type Coding, codingOf, compress } from './compression.ts'
 
 /** A file that is the same for all clients, ready to be sent. */
 export interface SharedFile {
-  /** Shared by all responses. A string would be copied for each response, including those that no client reads. */
+  /**
+   * Content, shared by all responses. A string would be encoded again for each response, including those that no client reads.
+   */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** A strong entity tag. */
   readonly tag: string;
 }
 
 /**
- * Prepares a file that is the same for all clients.
+ * Prepares a file that is the same for all clients, and computes its entity tag.
  *
- * @param compressedBefore The content in codings that were compressed before the service started. Other codings are
- *   compressed at the first request for them.
+ * @param compressedBefore Compressed versions of the content that were made before the service started, such as by a build.
+ *   Other codings are compressed when a client first requests them.
  */
 export function sharedFile(
   content: string | Uint8Array<ArrayBuffer>,
@@ -29,7 +31,7 @@ export function sharedFile(
 
 const compressed = new WeakMap<SharedFile, Map<Coding, Promise<Uint8Array<ArrayBuffer>>>>();
 
-/** Returns the file in a coding. It is compressed once. */
+/** Returns the content of a file in a coding. It is compressed at the first call for this coding. */
 function compressedOf(file: SharedFile, coding: Coding): Promise<Uint8Array<ArrayBuffer>> {
   const known = compressed.get(file) ?? new Map();
   compressed.set(file, known);
@@ -39,8 +41,10 @@ function compressedOf(file: SharedFile, coding: Coding): Promise<Uint8Array<Arra
 }
 
 /**
- * Serves a file in the best coding that the client accepts, or 304 if the client has it. Its `Content-Type` is one of `headers`.
- * Hono's own middleware is not used, because it copies the body for each response.
+ * Returns a response with a file in the best coding that the client accepts. The status is 304 if the client already has this
+ * version. Hono's own middleware is not used, because it copies the body for each response.
+ *
+ * @param headers Headers of the response, which must include `Content-Type`.
  */
 export async function fileAnswer(
   file: SharedFile,
@@ -61,10 +65,13 @@ export async function fileAnswer(
   });
 }
 
-/** Number of cached variants of a page. */
+/** Maximum number of cached variants of a page. */
 const KEPT_FORMS = 4;
 
-/** Caches the most recently used variants of a page that depends on a key, such as the requested host. */
+/**
+ * Returns a function that makes a page for a key, such as the requested host, and caches it. The pages of the most recently
+ * used keys are kept.
+ */
 export function sharedFiles(make: (key: string) => string | Uint8Array<ArrayBuffer>): (key: string) => SharedFile {
   const kept = new LRUCache<string, SharedFile>({ max: KEPT_FORMS });
   return (key) => {

@@ -3,29 +3,32 @@ import type { SystemGroups } from '../access/permissions/system-groups.ts';
 import type { RenderOptions } from '../events/view.ts';
 import type { Tx } from '../platform/db/client.ts';
 
-/** The input of a state group: a consistent snapshot of the database, and the options of the registration. */
+/** The input of a state group: a consistent snapshot of the database, and the options of the queue registration. */
 export interface Snapshot {
   readonly app: App;
   /** The user who registers the queue, as stored in the snapshot. */
   readonly viewer: Viewer;
   /** The read-only transaction of the snapshot. Groups must read only from it. */
   readonly db: Tx;
-  /** Id of the last event in the snapshot. */
+  /** Id of the last event whose changes the snapshot contains. */
   readonly position: number;
   readonly options: RenderOptions;
   /** Maximum age of presences, in days; null for the default. */
   readonly presenceHistoryDays: number | null;
-  /** Role groups of the viewer's organization. Their ids never change, so they are not read in the snapshot. */
+  /**
+   * The groups of each role in the viewer's organization, such as its administrators. Their ids never change, so they are not
+   * read in the snapshot.
+   */
   readonly groups: SystemGroups;
   /**
-   * Returns the result of `read` for this snapshot. `read` runs once, however many groups need its result.
+   * Returns the result of `read` for this snapshot. `read` runs once, however many state groups need its result.
    *
-   * @param read Must be the same function in all groups that share the result.
+   * @param read Must be the same function object in all state groups that share the result.
    */
   shared<T>(read: (snapshot: Snapshot) => Promise<T>): Promise<T>;
 }
 
-/** Returns a snapshot whose groups share their reads with each other, and with no other snapshot. */
+/** Returns a snapshot with `shared`. Results are shared only within this snapshot. */
 export function toSnapshot(given: Omit<Snapshot, 'shared'>): Snapshot {
   const known = new Map<unknown, Promise<unknown>>();
   const snapshot: Snapshot = {
@@ -41,18 +44,19 @@ export function toSnapshot(given: Omit<Snapshot, 'shared'>): Snapshot {
 }
 
 /**
- * A group of state that a registration returns and that events then keep current. The snapshot with all later events applied
- * equals a new snapshot.
+ * A part of the initial state that the registration of an event queue returns, such as the channels. If a client applies all
+ * later events to it, the result equals the state that a new registration would return.
  */
 export interface StateGroup {
-  /** Name of the group in `fetch_event_types`. */
+  /** Name by which clients request the group in `fetch_event_types`. */
   readonly name: string;
-  /** Another name that must be in `fetch_event_types` as well. */
+  /** Another name that `fetch_event_types` must contain as well, otherwise the group is not returned. */
   readonly besides?: string;
   /** A newer group with the same state. If a client requests both names, it gets only the newer one, for state and for events. */
   readonly replacedBy?: string;
   /**
-   * Reads the group's fields, in the documented names and units. Fields that are already JSON are returned as `JsonBytes`.
+   * Returns the group's fields from the snapshot, with the names and units of the REST documentation. A field that is already
+   * serialized JSON is returned as `JsonBytes`.
    */
   read(snapshot: Snapshot): Promise<Record<string, unknown>>;
 }

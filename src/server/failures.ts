@@ -12,7 +12,7 @@ import { UnusableAddressError } from './listen.ts';
 import { CommandFailedError } from './operator/control.ts';
 import { WrongSecretKeyError } from './secret-key.ts';
 
-/** Errors whose messages are sufficient for the operator. */
+/** Classes of errors whose message alone is sufficient for the operator, without a stack. */
 const PLAIN = [
   IncompatibleDatabaseError,
   NoRightsError,
@@ -31,7 +31,10 @@ const PLAIN = [
 
 const DISK_IS_FULL = 'The disk of the database is full. Free some disk space, and start again.';
 
-/** Returns why the service cannot start or a command failed, for the operator. One line if the cause is known. */
+/**
+ * Returns a text for the operator: why the service cannot start, or why a command failed. If the cause is unknown, the text is
+ * the stack of the error.
+ */
 export function explain(error: unknown): string {
   if (isDiskFull(error)) return error instanceof NoRoomForDatabaseError ? error.message : DISK_IS_FULL;
   if (!(error instanceof Error)) return saidBy(error);
@@ -60,7 +63,7 @@ export function explain(error: unknown): string {
   return error.stack ?? error.message;
 }
 
-/** Returns the message of a thrown value that is not an `Error`: the engine that applies migrations throws its own objects. */
+/** Returns the message of a thrown value that is not an `Error`. The engine that applies migrations throws such values. */
 function saidBy(thrown: unknown): string {
   const said: unknown = typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, 'message') : thrown;
   return typeof said === 'object' || said === undefined ? JSON.stringify(thrown) : String(said);

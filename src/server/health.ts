@@ -9,7 +9,7 @@ import { isSameSecret, type KeyVault } from '../platform/key-vault.ts';
 import { metrics } from '../platform/metrics.ts';
 import { lookAtService } from './service-metrics.ts';
 
-/** Timeout of database queries. Shorter than the timeouts of the load balancers that send these requests. */
+/** Timeout of database queries, in milliseconds. It is shorter than the timeouts with which load balancers request /readyz. */
 const DATABASE_PATIENCE_MS = 2_000;
 
 const HEADERS = {
@@ -18,15 +18,15 @@ const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
-/** Header of /healthz that identifies the deployment to which the node belongs. */
+/** Response header of /healthz that identifies the deployment to which the node belongs. */
 export const DEPLOYMENT_HEADER = 'X-Deployment';
 
 /** Returns an id that is the same for all nodes with the same SECRET_KEY. It does not reveal the key. */
 export const deploymentOf = (keys: KeyVault): string => keys.token('deployment').slice(0, 16);
 
 /**
- * Adds the routes for operators: /healthz (the process is up), /readyz (it can serve) and, unless it is served
- * elsewhere, /metrics (Prometheus).
+ * Adds the routes for operators: /healthz (the process is running) and /readyz (it can serve requests). Also adds /metrics
+ * (Prometheus) unless it has its own address or must be hidden.
  */
 export function addHealth(web: Web, app: App): void {
   const migrations = readMigrations().map(({ name }) => name);
@@ -41,8 +41,8 @@ export function addHealth(web: Web, app: App): void {
 }
 
 /**
- * Returns whether the service's own address serves metrics: never if they have an address of their own. Without a token
- * they are public, which is limited to trial installations.
+ * Returns whether the main address serves /metrics. It does not if METRICS_ADDRESS is set. Without a token, metrics are public,
+ * so they are served only by trial installations: those without EXTERNAL_HOST and DATABASE_URL.
  */
 function servesMetrics({ metricsAddress, metricsToken, externalHost, databaseUrl }: Config): boolean {
   if (metricsAddress !== undefined) return false;
@@ -61,7 +61,7 @@ function addMetrics(web: Web, app: App): void {
   });
 }
 
-/** Starts a server for /metrics alone, at `metricsAddress`. Undefined if there is no such address. */
+/** Starts a server that serves only /metrics, at the configured metrics address. Undefined if there is no such address. */
 export async function serveMetrics(app: App): Promise<Server | undefined> {
   const { metricsAddress: address } = app.config;
   if (address === undefined) return undefined;

@@ -36,16 +36,16 @@ export interface Handlers {
   graphql(incoming: IncomingMessage, outgoing: ServerResponse): void;
   /** Handles the upgrade of a connection to a WebSocket at /graphql. */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Access to pages with the demo owner's key. Null: no browser has access. */
+  /** Access to the pages that contain the API key of the demo owner. Null: no browser has access. */
   readonly demo?: DemoAccess | null;
-  /** The REST endpoints. Absent: all. */
+  /** The REST endpoints to serve. Default: all. */
   readonly routes?: readonly Endpoint[];
 }
 
 /**
- * Limits for the arrival of a request. Responses are not limited: a long poll responds after a minute. A request head
- * takes one or two packets, so ten seconds affect only clients that hold connections on purpose. Idle connections stay
- * open longer than the 60 s of load balancers, which could otherwise send a request on a closing connection.
+ * Timeouts for the arrival of a request, in milliseconds. Responses have no such limit: a long poll responds after a minute. A
+ * request head fits into one or two packets, so ten seconds affect only clients that hold connections on purpose. Idle
+ * connections stay open longer than the 60 s of load balancers, which could otherwise send a request on a closing connection.
  */
 const TIMEOUTS = {
   headersTimeout: 10_000,
@@ -53,15 +53,18 @@ const TIMEOUTS = {
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 5_000,
 } as const;
-/** A connection is closed if its client reads nothing of a response for this long. */
+/** Milliseconds after which a connection is closed if its client reads nothing of a response. */
 const SILENCE_MS = 120_000;
-/** Limit of the request head. Larger than Node's default of 16 KiB, because query strings can contain long lists of ids. */
+/**
+ * Limit of the size of a request head. It is larger than the 16 KiB of Node, because query strings can contain long lists of
+ * ids.
+ */
 const MAX_HEADER_BYTES = 32 * 1024;
 
 /** Creates the HTTP server: GraphQL at /graphql, REST and the pages at all other paths. It does not listen yet. */
 export function createServer(app: App, { graphql, upgrade, demo = null, routes = allRoutes }: Handlers): Server {
   const web = createRestApp(app, routes);
-  // Before the rate limits: load balancers can request these paths without limit.
+  // The health routes are added before the rate limits, because load balancers request them often.
   addHealth(web, app);
   addPageLimits(web, app, isPreparedFile);
   addPages(web, app, demo);
@@ -84,7 +87,7 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
     app.log.error({ err: error }, 'page request failed unexpectedly');
     return new Response('Internal server error\n', { status: 500 });
   });
-  // The name replaces a missing Host header. HTTP/1.0 does not require one, and health probes send none.
+  // `hostname` replaces a missing Host header. HTTP/1.0 does not require the header, and health probes omit it.
   const listener = getRequestListener(web.fetch, { hostname: 'localhost', errorHandler: refuseRequest });
   const options = { ...TIMEOUTS, maxHeaderSize: MAX_HEADER_BYTES, shouldUpgradeCallback: asksForWebSocket };
   const open = new OpenResponses();
@@ -115,7 +118,7 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
     observeGraphql(incoming, outgoing);
     graphql(incoming, outgoing);
   };
-  // A long poll is silent until its heartbeat.
+  // The timeout must be longer than the interval of heartbeats, because a long poll sends nothing before its first heartbeat.
   server.timeout = Math.max(SILENCE_MS, 2 * app.config.heartbeatMs);
   server.on('connection', (socket) => app.connections.take(socket));
   server.on('upgrade', (incoming, socket, head) => {
@@ -133,7 +136,7 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   return server;
 }
 
-/** Unfinished responses, each of which can be made the last one of its connection. */
+/** The responses in progress. When the server stops, each of them can be made the last response of its connection. */
 class OpenResponses {
   readonly #open = new Set<ServerResponse>();
   #areLast = false;
@@ -154,18 +157,22 @@ class OpenResponses {
 const responsesOf = new WeakMap<Server, OpenResponses>();
 
 /**
- * Returns whether to upgrade to WebSocket. Other protocols, which some clients offer with every request, are ignored.
+ * Returns whether a request asks for an upgrade to WebSocket. Upgrades to other protocols, which some clients offer with every
+ * request, are ignored.
  */
 const asksForWebSocket = ({ headers }: IncomingMessage): boolean => /^websocket$/i.test(headers.upgrade ?? '');
 
 /**
- * Removes empty segments before the path of an endpoint: clients join an address that ends in a slash with one that
- * begins with a slash. Later segments are parameters and are not changed.
+ * Removes empty segments at the start of a URL, before the path of an endpoint. They occur if a client appends a path that
+ * begins with a slash to an address that ends with one. Later segments are parameters and stay unchanged.
  */
 const withoutEmptySegments = (url: string): string =>
   url.replace(/^\/+(?:api\/+v1(?:\/+|(?=$|\?)))?/, (prefix) => prefix.replace(/\/+/g, '/'));
 
-/** Rejects several Host headers: a proxy may have read another one than this server. See RFC 9112, section 3.2. */
+/**
+ * Returns an error for a request with several Host headers, because a proxy may have used another of them than this server (RFC
+ * 9112, section 3.2). Otherwise undefined.
+ */
 function hostError({ rawHeaders }: IncomingMessage): BadRequestError | undefined {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -175,21 +182,21 @@ function hostError({ rawHeaders }: IncomingMessage): BadRequestError | undefined
   return hosts > 1 ? new BadRequestError('The request has more than one Host header') : undefined;
 }
 
-/** Returns the name of a refusal in the metrics. */
+/** Returns the route label under which the metrics count a refused request. */
 function labelOf(error: ChatError): string {
   if (error instanceof RateLimitHitError) return 'too-many';
   return error instanceof CsrfFailedError ? 'cross-site' : 'malformed';
 }
 
-/** Returns whether a URL is the one for GraphQL operations. Paths below it are not. */
+/** Returns whether a URL is that of GraphQL operations. Paths below it are not. */
 function isGraphql(url = ''): boolean {
   const path = url.split('?', 1)[0];
   return path === GRAPHQL_PATH || path === `${GRAPHQL_PATH}/`;
 }
 
 /**
- * Returns the error for a request from an address with too many connections. Undefined if its credentials may be valid:
- * then `countRequest` decides.
+ * Returns the error for a request on a connection that was refused because its address has too many connections. Undefined if
+ * the request has credentials that may be valid: `countRequest` then checks them first.
  */
 function tooManyConnections({ connections, ...app }: App, incoming: IncomingMessage): RateLimitHitError | undefined {
   const refusal = connections.refusalOf(incoming.socket);
@@ -197,7 +204,7 @@ function tooManyConnections({ connections, ...app }: App, incoming: IncomingMess
   warnOfProxy(app, incoming);
   const { url, headers } = incoming;
   const showsSession = sessionTokenIn(app.config, headersOf(headers)) !== undefined;
-  // WebSockets authenticate later, and pages never do.
+  // Only these requests authenticate: WebSockets do so after the upgrade, and pages never do.
   const isCounted = !asksForWebSocket(incoming) && (isGraphql(url) || url?.startsWith(`${API_PREFIX}/`) === true);
   const isTried =
     isCounted && (headers.authorization !== undefined || showsSession) && connections.waitsForSignIn(incoming.socket);
@@ -214,7 +221,10 @@ function observeGraphql({ method = '' }: IncomingMessage, outgoing: ServerRespon
   });
 }
 
-/** Returns an error for a request that a page of another site can have made a browser send. Otherwise undefined. */
+/**
+ * Returns an error for a request that a page of another site may have made a browser send with stored credentials. Otherwise
+ * undefined.
+ */
 function crossSiteError(config: Config, incoming: IncomingMessage, isUpgrade: boolean): CsrfFailedError | undefined {
   try {
     requireOwnSite(config, incoming, { isUpgrade, isOperation: isGraphql(incoming.url) });
@@ -225,7 +235,10 @@ function crossSiteError(config: Config, incoming: IncomingMessage, isUpgrade: bo
   }
 }
 
-/** Sends a refusal. Called before all handlers, so that a handler that is added later cannot omit the checks. */
+/**
+ * Sends the response to a request that is refused before it reaches any handler. The checks are made there, so that a new
+ * handler cannot omit them.
+ */
 function refuse({ message, code, status, data }: ChatError, url: string | undefined, to: ServerResponse): void {
   const body = isGraphql(url)
     ? JSON.stringify({ errors: [{ message, extensions: { code, ...data } }] })
@@ -241,7 +254,8 @@ function refuseRequest(): Response {
 }
 
 /**
- * Responds on the bare connection to data that never becomes a request: invalid HTTP, or more than the server reads.
+ * Responds on a connection to data that is not a complete, valid request: invalid HTTP, a head that is too large, or a request
+ * that takes too long.
  */
 function refuseBytes(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
@@ -253,13 +267,14 @@ function refuseBytes(error: Error & { code?: string }, socket: Duplex): void {
 }
 
 /**
- * Stops accepting connections, and finishes the requests in progress. Each response says that it is the last one of its
- * connection, so that a client or proxy sends the next request to another node. Connections without a request stay open
- * for `drainMs`, so that a request in transit is still answered.
+ * Stops accepting connections, and finishes the requests in progress. Each response has `Connection: close`, so that the client
+ * or proxy sends its next request to another node. Connections without a request stay open for `drainMs`, so that a request in
+ * transit still gets a response.
  *
- * Long polls and sockets end on their own if the event queues are closed first.
+ * Long polls and event streams end when the event queues are closed, which the caller must do meanwhile. Otherwise their
+ * connections are closed after `graceMs`.
  *
- * @param graceMs After this time, connections with unfinished responses are closed.
+ * @param graceMs Milliseconds after which connections with unfinished responses are closed.
  */
 export async function closeServer(
   server: Server,
@@ -270,8 +285,8 @@ export async function closeServer(
   const closed = listening.close();
   let idle: NodeJS.Timeout | undefined;
   const drained = setTimeout(() => {
-    // A response whose head was sent before may leave its connection open: check again until none is left.
-    // After the events of the turn: a connection whose next request has arrived is not idle.
+    // The check is repeated, because a response whose head was sent before the stop can leave its connection open. It runs
+    // after the I/O events of the turn: a connection whose next request has arrived is then no longer idle.
     idle = setInterval(() => setImmediate(() => server.closeIdleConnections()), 50);
   }, drainMs);
   const late = setTimeout(() => server.closeAllConnections(), graceMs);

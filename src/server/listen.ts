@@ -11,31 +11,34 @@ import { setImmediate } from 'node:timers/promises';
  */
 const ACCEPTORS = 16;
 
-/** A port on which the service listens. */
+/** A port on which the service accepts connections. */
 export interface Listening {
   readonly port: number;
   /**
-   * Accepts the connections that wait in the queues of the sockets. The operating system resets those that still wait when the
-   * port closes, and a proxy does not send the POST of a reset connection to another node.
+   * Waits until the connections that are queued in the operating system are accepted. Connections that are still queued when
+   * the port closes are reset, and proxies do not retry a POST on another node after a reset.
    */
   acceptWaiting(): Promise<void>;
-  /** Stops accepting connections. Resolves when the accepted ones are closed. */
+  /** Stops accepting connections. Resolves when all accepted connections are closed. */
   close(): Promise<void>;
 }
 
-/** The service cannot listen at an address from the configuration. */
+/** The error for a configured address at which the service cannot listen. The message names the variable to change. */
 export class UnusableAddressError extends Error {
   override name = 'UnusableAddressError';
 }
 
-/** Codes for an unknown name, an address of another machine, and an invalid address. */
+/**
+ * Error codes for an address that is not one of this machine: an unknown name, an address of another machine, or an invalid
+ * address.
+ */
 const NOT_OURS = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL', 'EAFNOSUPPORT']);
 
 /**
- * Checks that the service can listen at an address, before it listens.
+ * Checks that the service can listen at an address. Called before the service prepares anything else.
  *
- * @param by Variables that configure the address.
- * @throws UnusableAddressError if it cannot.
+ * @param by Names of the variables that configure the port and the host.
+ * @throws UnusableAddressError if the service cannot listen there.
  */
 export async function requireAddress(
   { port, host }: Readonly<{ port: number; host: string }>,
@@ -59,12 +62,13 @@ const REFUSED: Readonly<Record<string, (port: number, by: string) => string>> = 
 };
 
 /**
- * Makes a server accept connections on a port. 0: a port that the system chooses.
+ * Makes a server accept connections on a port. For port 0, the operating system chooses the port.
  *
  * @throws Error with code EADDRINUSE if the port is in use.
  */
 export async function listen(server: HttpServer, port: number, host: string): Promise<Listening> {
-  // A port that can be shared can be shared by mistake: first check that it is free.
+  // The sockets are bound with `reusePort`, which also allows another process to share the port by mistake. So the port must be
+  // free first.
   const free = await freePort(port, host);
   const servers = await bindShared(server, { port: free, host });
   return {
@@ -77,10 +81,10 @@ export async function listen(server: HttpServer, port: number, host: string): Pr
 }
 
 /**
- * Returns the port if it is free. 0: a port that the system chooses.
+ * Checks that a port is free, and returns it. For port 0, the operating system chooses the port.
  *
- * Does not listen at the port: the operating system would accept connections for it and reset them, and a proxy does not send
- * the POST of a reset connection to another node.
+ * The check does not listen at the port. If it did, the operating system would accept connections and reset them when the check
+ * ends, and proxies do not retry a POST on another node after a reset.
  *
  * @throws Error with code EADDRINUSE if the port is in use.
  */
@@ -96,7 +100,8 @@ export async function freePort(port: number, host: string): Promise<number> {
 }
 
 /**
- * Checks that a port can be bound: a client socket that connects to nowhere is bound to it. Unlike a server it accepts nothing.
+ * Checks that a port can be bound, by binding a client socket to it that connects to a port where nothing listens. Unlike a
+ * server socket, it cannot accept connections.
  *
  * @throws Error with the code of the operating system, such as EADDRINUSE, EADDRNOTAVAIL or EACCES.
  */
@@ -106,32 +111,32 @@ async function requireBindable(port: number, address: string): Promise<void> {
   try {
     await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) });
   } catch (error) {
-    // Nothing listens there. By then, the socket was bound.
+    // Any other error means that the connection failed after the socket was bound, as expected.
     if ((error as NodeJS.ErrnoException).syscall === 'bind') throw error;
   } finally {
     socket.destroy();
   }
 }
 
-/** Port on which no machine listens: `tcpmux`. */
+/** A port on which nothing listens on any usual machine: `tcpmux`. */
 const UNUSED_PORT = 1;
-/** Time to wait if a firewall drops the connection, in milliseconds. */
+/** Milliseconds to wait for the connection attempt to fail. It does not fail by itself if a firewall drops its packets. */
 const CONNECT_MS = 1_000;
-/** Addresses of this machine to connect to instead of wildcard addresses. */
+/** Addresses to connect to if the service listens at a wildcard address. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 async function bindShared(server: HttpServer, at: Readonly<{ port: number; host: string }>): Promise<Server[]> {
   try {
     await bind(server, { ...at, reusePort: true });
   } catch (error) {
-    // Some systems cannot share a port.
+    // Some operating systems cannot share a port among sockets. Then one socket accepts all connections.
     if ((error as NodeJS.ErrnoException).code !== 'ENOTSUP') throw error;
     await bind(server, at);
     return [server];
   }
   const servers: Server[] = [server];
   while (servers.length < ACCEPTORS) {
-    // The options that Node's HTTP servers use.
+    // The socket options are those of HTTP servers in Node.
     const acceptor = createServer({ allowHalfOpen: true, noDelay: true });
     acceptor.on('connection', (socket) => server.emit('connection', socket));
     await bind(acceptor, { ...at, reusePort: true });
@@ -154,18 +159,18 @@ async function bind(server: Server, place: ListenAddress): Promise<number> {
 }
 
 /**
- * Stops a server from accepting connections. The `close` of HTTP servers would also close connections without a
- * request.
+ * Stops a server from accepting connections. Resolves when all its connections are closed. The `close` method of HTTP servers
+ * would also close idle connections, so that of `net.Server` is called.
  */
 const close = (server: Server): Promise<void> =>
   new Promise((resolve) => void Server.prototype.close.call(server, () => resolve()));
 
-/** Turns of the event loop that `acceptWaiting` waits for at most. */
+/** Maximum number of turns of the event loop that `acceptWaiting` waits for. */
 const MAX_TURNS = 10;
-/** Duration of a turn of the event loop, in milliseconds, below which further waiting connections are unlikely. */
+/** Milliseconds below which a turn of the event loop counts as short: then hardly any connections are queued. */
 const SHORT_TURN_MS = 1;
 
-/** Waits for a short turn of the event loop in which no connection was accepted. */
+/** Waits until a turn of the event loop is short and accepts no connection, at most for `MAX_TURNS`. */
 async function acceptWaiting(server: HttpServer): Promise<void> {
   let accepted = 0;
   const count = () => {

@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { App } from '../access/context.ts';
 import { answering, newRequest, type RequestNote, requestIdIn, tookMs } from '../platform/request-note.ts';
 
-/** Paths that machines request every few seconds. */
+/** Paths that monitoring requests every few seconds. Their requests are logged at level debug. */
 const FOR_MACHINES = new Set(['/healthz', '/readyz', '/metrics']);
 
 /**
- * Handles a request under an id, which the response contains, and logs the result. The URL is not logged, because some
- * contain secrets.
+ * Calls `answer` to handle a request under an id, which the response contains in `X-Request-Id`, and logs the outcome. The URL
+ * is not logged, because some URLs contain secrets.
  */
 export function logged(app: App, incoming: IncomingMessage, outgoing: ServerResponse, answer: () => void): void {
   const note = newRequest(requestIdIn(incoming.headers, app.config.trustedProxies));
@@ -24,7 +24,7 @@ function say({ log }: App, { method, url = '' }: IncomingMessage, outgoing: Serv
     status: outgoing.statusCode,
     ms: tookMs(note),
     user_id: note.userId,
-    // The client disconnected before the end.
+    // True if the client disconnected before it received the whole response.
     cut: outgoing.writableFinished ? undefined : true,
   };
   if (FOR_MACHINES.has(url)) log.debug(line, 'request');

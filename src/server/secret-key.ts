@@ -5,7 +5,7 @@ import type { Config } from '../platform/config.ts';
 import type { Db } from '../platform/db/client.ts';
 import { KeyVault, keptSecretKey, loadSecretKey } from '../platform/key-vault.ts';
 
-/** The database contains data that was sealed with another SECRET_KEY. */
+/** The error if the database contains API keys that were sealed with another SECRET_KEY. */
 export class WrongSecretKeyError extends Error {
   override name = 'WrongSecretKeyError';
 }
@@ -14,11 +14,11 @@ const IF_LOST =
   'or, if it is lost, stop the service and give all users new API keys with "npm run cli -- secret-key renew"';
 
 /**
- * Opens the vault of this service's SECRET_KEY. Only the API key that was sealed last is checked, so that a service
- * that ran with another SECRET_KEY for a while can start.
+ * Returns the vault, which seals and opens API keys with the SECRET_KEY of this service. Only the API key that was sealed last
+ * is checked, so that a service that used another SECRET_KEY for a while can start.
  *
- * @param isNew Whether a SECRET_KEY other than the database's is accepted, and created if there is none.
- * @throws WrongSecretKeyError if another SECRET_KEY sealed the database's API keys.
+ * @param isNew Whether to accept a SECRET_KEY that did not seal the API keys, and to create one if there is none.
+ * @throws WrongSecretKeyError if another SECRET_KEY sealed the API key.
  * @throws ConfigError if DATA_DIR/secret-key contains no key.
  */
 export async function openVault(config: Config, db: Db, isNew: boolean): Promise<KeyVault> {
@@ -26,7 +26,8 @@ export async function openVault(config: Config, db: Db, isNew: boolean): Promise
   if (sealed === undefined) return new KeyVault(loadSecretKey(config));
   const path = join(config.dataDir, 'secret-key');
   const isOwn = config.secretKey === undefined;
-  // Checked before a key is created: an operator who searches for the right key could mistake the new file for it.
+  // This is checked before `loadSecretKey` creates a key. An operator who searches for the right key could mistake the new file
+  // for it.
   if (isOwn && keptSecretKey(config) === undefined) {
     throw new WrongSecretKeyError(
       `${path}, which sealed the API keys in the database, is missing: restore it from a backup, or set SECRET_KEY ` +
@@ -42,13 +43,16 @@ export async function openVault(config: Config, db: Db, isNew: boolean): Promise
   );
 }
 
-/** Returns the API key that was sealed last. Undefined if there is none. */
+/** Returns the encrypted API key that was sealed last. Undefined if there is none. */
 async function lastSealed(db: Db): Promise<Uint8Array | undefined> {
   const sample = await db.apiKey.findFirst({ orderBy: { createdAt: 'desc' }, select: { sealed: true } });
   return sample?.sealed;
 }
 
-/** Returns the number of API keys that this service's SECRET_KEY can decrypt, and the number of those that it cannot. */
+/**
+ * Returns the number of API keys that the current SECRET_KEY can decrypt (`opened`), and the number of those that it cannot
+ * (`closed`).
+ */
 export async function countOpened({ db, keys }: App): Promise<{ opened: number; closed: number }> {
   const all = await db.apiKey.findMany({ select: { sealed: true } });
   const opened = all.filter(({ sealed }) => opens(keys, sealed)).length;
@@ -56,8 +60,8 @@ export async function countOpened({ db, keys }: App): Promise<{ opened: number; 
 }
 
 /**
- * Replaces the API keys that were sealed with a lost SECRET_KEY, and deletes the video call tokens that were: their
- * users must consent again.
+ * Replaces all API keys that were sealed with a lost SECRET_KEY. Deletes the video call tokens that were sealed with it: their
+ * users must connect their accounts again.
  *
  * @returns Number of replaced keys and of deleted tokens.
  */

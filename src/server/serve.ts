@@ -15,23 +15,29 @@ import { registerQueue } from './registration/service.ts';
 import { buildSchema } from './registries/schema.ts';
 import type { Running } from './start.ts';
 
-/** Time for requests in progress to finish when the service stops. */
+/** Milliseconds in which requests in progress must finish when the service stops. */
 const GRACE_MS = 2_500;
-/** Connections in use get another request within this time, and its response says that it is the last one. */
+/**
+ * Milliseconds for which idle connections stay open when the service stops. A connection in use has another request in this
+ * time, whose response then closes the connection.
+ */
 const DRAIN_MS = 1_000;
 
-/** A service that listens. */
+/** A service that accepts connections. */
 export interface Served {
   readonly port: number;
-  /** Disconnects clients, which reconnect later, lets requests in progress finish, and closes the port. */
+  /**
+   * Stops the service: disconnects WebSocket and event clients, which reconnect later, finishes the requests in progress, and
+   * closes the port.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Listens at the configured host and port, and starts the delivery of scheduled messages. With port 0, the operating system
- * chooses a port, and the configuration is updated with it.
+ * Listens at the configured host and port, and starts the background workers, such as the delivery of scheduled messages. For
+ * port 0, the operating system chooses the port, which is stored in `app.config.port`.
  *
- * @param demo Access to pages with the demo owner's key. Null: no browser has access.
+ * @param demo Access to the pages that contain the API key of the demo owner. Null: no browser has access.
  * @throws Error with code EADDRINUSE if the port is in use.
  */
 export async function serve(
@@ -68,16 +74,17 @@ export async function serve(
   counting.start();
   retention.start();
   indexing.start();
-  // In the background, so that the events of the restart do not delay requests.
+  // The restart is announced in the background, so that its events do not delay requests.
   const announced = announceRestart(app).catch((err: unknown) => app.log.warn({ err }, 'restart events failed'));
   return {
     port,
     async close() {
-      // Before any response is marked as the last: a proxy then opens a new connection, which the closing port would reset.
+      // This is done before any response is marked as the last of its connection. After such a response, a proxy opens a new
+      // connection, which would be reset when the port closes.
       await listening.acceptWaiting();
       const closed = closeServer(server, listening, { drainMs: DRAIN_MS, graceMs: GRACE_MS });
       metrics?.close().closeAllConnections();
-      // Deliveries in progress have as much time as requests.
+      // The workers stop while requests finish, and have as much time.
       const delivered = Promise.all([
         deliveries.stop(),
         mail.stop(),
@@ -94,10 +101,10 @@ export async function serve(
   };
 }
 
-/** Lifetime without a reader: an afternoon with the page open, and closed from time to time. */
+/** Idle timeout of the queue, in seconds. A visitor can close the page for an hour. */
 const DEMO_QUEUE_SECS = 3600;
 
-/** Registers a queue for one visit to the page that demonstrates subscriptions. */
+/** Registers an event queue of the demo owner for one visit to GraphiQL, whose last tab subscribes to it. */
 async function registerDemoQueue(app: App, { apiKey }: DemoOwner): Promise<string> {
   const request = await signIn(app, {
     host: hostOf(app.config, ''),

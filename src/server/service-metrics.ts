@@ -18,7 +18,7 @@ const poolWaiting = gauge(
   'database_pool_waiting',
   'Number of statements that wait for a database connection (PostgreSQL).',
 );
-// Metrics of all processes on the database.
+// Metrics of all processes that use the database, read from it.
 const COUNTED = {
   queues: gauge('event_queues_live', 'Number of live event queues.'),
   lagEvents: gauge(
@@ -36,7 +36,10 @@ const COUNTED = {
 } as const;
 type GaugeValues = Record<keyof typeof COUNTED, number | null>;
 
-/** Updates the gauges that are only measured on request. Those that the database does not return are removed. */
+/**
+ * Updates the gauges that are measured only when metrics are requested. If the database does not return a value, its gauge is
+ * removed.
+ */
 export async function lookAtService(app: App): Promise<void> {
   windows.set(app.hub.windowCount);
   windowBytes.set(app.hub.windowBytes);

@@ -34,54 +34,56 @@ import type { PeriodicWorker } from '../platform/periodic-worker.ts';
 import { RateLimits } from '../platform/rate-limits.ts';
 import { openVault } from './secret-key.ts';
 
-/** A service that runs, and does not listen yet. */
+/** A service that is running, but does not listen yet. */
 export interface Running {
   readonly app: App;
-  /** Worker that sends scheduled messages, once it is started. */
+  /** Worker that sends scheduled messages. It must be started. */
   readonly deliveries: DeliveryWorker;
-  /** Worker that sends queued emails, once it is started. */
+  /** Worker that sends queued emails. It must be started. */
   readonly mail: MailWorker;
-  /** Worker that counts messages, once it is started. */
+  /** Worker that counts messages. It must be started. */
   readonly counting: PeriodicWorker;
-  /** Worker that indexes messages for searches, once it is started. */
+  /** Worker that indexes messages for searches. It must be started. */
   readonly indexing: PeriodicWorker;
-  /** Worker that deletes messages that are past their retention, once it is started. */
+  /** Worker that deletes messages after their retention period. It must be started. */
   readonly retention: RetentionWorker;
-  /** The migrations applied at this start, oldest first. */
+  /** Names of the migrations that were applied at this start, oldest first. */
   readonly migrated: readonly string[];
-  /** Ends all streams, writes their positions and closes the database. */
+  /** Ends all event streams, stores their positions, stops the workers and closes the database. */
   close(): Promise<void>;
 }
 
-/** Replacements for defaults, used by tests and commands. */
+/** Options of `startApp`, for tests and commands. */
 export interface Overrides {
   readonly now?: () => Date;
   readonly log?: Logger;
-  /** Whether SECRET_KEY may differ from the one that sealed the database, in order to seal it anew. */
+  /** Whether to accept a SECRET_KEY other than the one that sealed the API keys, so that they can be replaced. */
   readonly isNewSecretKey?: boolean;
-  /** Whether the database is only compared with this version, and refused if they differ. Otherwise it is migrated. */
+  /** If true, the database is not migrated. If its migrations differ from those of this version, the start fails. */
   readonly changesNoTables?: boolean;
 }
 
 /**
- * Assembles the service: opens the database, migrates it (or only compares it), and starts the background tasks.
+ * Starts the service without listening: opens the database, migrates it unless `changesNoTables` is set, and starts the
+ * background tasks.
  *
  * @throws DataDirectoryInUseError if another process has the embedded database open.
  * @throws PooledDatabaseError, StandbyError if the service cannot use the database that DATABASE_URL leads to.
  * @throws UnusableSchemaError, UnusableDatabaseError if the schema or the database itself cannot be used.
- * @throws NoRightsError if the database's role may not write to the tables.
- * @throws IncompatibleDatabaseError if this version cannot use the database. OutdatedDatabaseError if it is only
- *   compared, and older.
+ * @throws NoRightsError if the database role cannot write to the tables.
+ * @throws IncompatibleDatabaseError if this version cannot use the database. OutdatedDatabaseError if the database is older and
+ *   `changesNoTables` is set.
  * @throws ConfigError if DATA_DIR/secret-key contains no key.
- * @throws WrongSecretKeyError if another key sealed the database.
+ * @throws WrongSecretKeyError if another key sealed the API keys in the database.
  */
 export async function startApp(config: Config, overrides: Overrides = {}): Promise<Running> {
   const database = await openDatabase(config);
   const { now = () => new Date(), log = openLog(config.logLevel) } = overrides;
-  // The dependencies of the log, its queues and the email worker. These do not depend on the rest of the service.
+  // The parts of the app on which the event log, its queues and the email worker depend. They need no other part.
   const base = { config, database, db: database.db, log, now };
   try {
-    // If the database cannot be reached, or refuses the service, the ORM has the best error message.
+    // This query is the first, because the ORM has the best error message if the database cannot be reached or refuses the
+    // service.
     await database.db.$queryRaw`SELECT 1`;
     if (config.databaseUrl !== undefined) {
       await requireSessions(config.databaseUrl);
@@ -162,5 +164,8 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
   };
 }
 
-/** Marks the messages of a channel as read when the user leaves it. */
+/**
+ * Callbacks that mark the messages of a channel as read when a user leaves it: in the change itself, and once its event has an
+ * id.
+ */
 const READ_WHAT_WAS_LEFT = { before: readWhatIsLeft, atTheEnd: readToTheEnd };

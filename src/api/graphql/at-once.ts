@@ -18,13 +18,14 @@ import type { GraphQLContext } from './context.ts';
 import { answersWithState } from './mutation.ts';
 import { selectedFields } from './selected-fields.ts';
 
-/** The payload field that exposes the whole readable state. */
+/** The payload field that exposes the whole state that the viewer can read. */
 const STATE = 'query';
 
 /**
- * Whether an operation selects the state of a mutation's payload. The state is then read from one snapshot.
+ * Whether an operation selects the field `query` in the payload of a mutation. The operation must then be executed by
+ * `executeAtOnce`.
  *
- * @throws BadRequestError if the operation has other root fields.
+ * @throws BadRequestError if it does, and has other root fields.
  */
 export function asksForState({ schema, document, operationName, variableValues }: ExecutionArgs): boolean {
   if (!mentionsState(document)) return false;
@@ -65,7 +66,9 @@ function mentionsState(document: DocumentNode): boolean {
   return found;
 }
 
-/** Carries the result of a failed operation, after which no deferred work may run. */
+/**
+ * Thrown to end the snapshot of an operation that failed, so that no deferred work runs. Contains the result of the operation.
+ */
 class Failed extends Error {
   readonly result: ExecutionResult;
 
@@ -76,8 +79,9 @@ class Failed extends Error {
 }
 
 /**
- * Executes an operation that selects the state, on one snapshot. A refusal affects only its field. Any other error fails the
- * whole operation: the snapshot is over then, and the rest of the data could not be distinguished from valid data.
+ * Executes an operation that selects `query` in the payload of a mutation, on one database snapshot. If a service refuses a
+ * field, only that field has an error. Any other error fails the whole operation, because it can end the snapshot. Fields that
+ * were read later could then not be distinguished from valid ones.
  *
  * @throws RequestTimeoutError if the database could not be read in time.
  */
@@ -98,6 +102,6 @@ export async function executeAtOnce(args: ExecutionArgs, context: GraphQLContext
   }
 }
 
-/** Whether an error is a bug: neither a refusal of the service nor raised by GraphQL itself. */
+/** Whether an error was thrown neither by a service as a refusal nor by GraphQL itself: a bug, or a failure of the database. */
 const isFault = ({ originalError }: GraphQLError): boolean =>
   originalError !== undefined && !(originalError instanceof ChatError) && !(originalError instanceof GraphQLError);

@@ -8,7 +8,7 @@ import type { GraphQLContext } from './context.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pageSize } from './page-size.ts';
 import { REFS } from './refs.ts';
 
-/** The base of the schema's types. */
+/** The types that the Pothos builder uses: context, scalars and defaults. */
 export interface SchemaShape {
   Context: GraphQLContext;
   PrismaTypes: PrismaTypes;
@@ -31,15 +31,16 @@ const PAGE_SIZES =
   `at most ${MAX_PAGE_SIZE}, unless the list states another limit. ` +
   `If \`first\` and \`last\` are absent: ${DEFAULT_PAGE_SIZE}.`;
 
-/** The builder's own types, for helpers that use its field builders or refs. */
+/** The type parameter of the builder with all defaults, for helper functions that take its field builders or refs. */
 export type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaShape>;
 
 /**
- * The only schema builder. Every feature's `graphql.ts` adds its types and fields to it. It holds no database client.
- * Resolvers and the Prisma plugin take the client from the context, so that several services can run in one process.
+ * The only builder of the GraphQL schema. The `graphql.ts` of every feature adds its types and fields to it. It holds no
+ * database client: resolvers and the Prisma plugin take the client from the context, so that several services can run in one
+ * process.
  *
- * Tests set `builder.options.prisma.onUnusedQuery = 'error'`: a resolver that forgets `...query` then fails instead of
- * running one query per row.
+ * Tests set `builder.options.prisma.onUnusedQuery = 'error'`: a resolver that forgets `...query` then fails, instead of running
+ * one query per row.
  */
 export const builder = new SchemaBuilder<SchemaShape>({
   // The errors plugin is first, because it must wrap every error that the others throw.
@@ -80,10 +81,10 @@ export const builder = new SchemaBuilder<SchemaShape>({
     endCursorFieldOptions: { description: 'Cursor of the last edge. Null for an empty page.' },
     defaultConnectionTypeOptions: { description: 'A page of a list, with its position and the total number of items.' },
     defaultEdgeTypeOptions: { description: 'An item of a list, with its cursor.' },
-    // The items of the edges, for clients that need no cursors.
+    // `nodes` has the items without edges, for clients that need no cursors.
     nodesOnConnection: { complexity: { field: 1, multiplier: 1 }, description: 'Items of the page, without cursors.' },
-    // A connection costs its page. The lists inside it are that page and must not be counted again. A refused list is null,
-    // with its error, and does not affect the fields beside it.
+    // A connection costs as many objects as its page can have. The lists inside it (`edges`, `nodes`) are that page, and are
+    // not counted again. If a connection is refused, it is null with an error, and the fields beside it are unaffected.
     defaultConnectionFieldOptions: {
       nullable: true,
       complexity: (args) => ({ field: 1, multiplier: pageSize(args) }),

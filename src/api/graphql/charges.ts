@@ -13,12 +13,12 @@ import { selectedFields } from './selected-fields.ts';
 type Variables = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the number of requests that an operation counts as. A mutation counts as the number of root fields to execute:
- * under aliases, in fragments, and without those that `@skip` and `@include` omit. A query with introspection counts by the
- * size of its answer. Everything else counts as one.
+ * Returns the number of requests that an operation counts as. A mutation counts as the number of root fields that are executed,
+ * including those under aliases and in fragments, except those that `@skip` and `@include` omit. A query with introspection
+ * counts by the size of the introspection result. Everything else counts as one.
  *
- * @returns 1 for variables of the wrong type: execution refuses them before it resolves any field.
- * @throws GraphQLError if more than one field tries credentials, or the introspection is too large.
+ * @returns At least 1. Exactly 1 if a variable has the wrong type: execution refuses it before it resolves any field.
+ * @throws GraphQLError if more than one field checks credentials, or the introspection is too large.
  */
 export function chargeOf(
   schema: GraphQLSchema,
@@ -36,7 +36,7 @@ export function chargeOf(
     if (fields > MAX_INTROSPECTED_FIELDS) throw tooMuchIntrospection(Math.ceil(fields));
     return Math.max(1, requests);
   }
-  // Every fragment in a mutation applies, because validation refuses fragments on other types.
+  // The types of fragments are not compared, because validation refuses fragments on other types in a mutation.
   const fields = selectedFields(document, variables, [selectionSet]);
   const definitions = schema.getMutationType()?.getFields() ?? {};
   const acts = [...fields.values()].flatMap(([field]) => definitions[field?.name.value ?? ''] ?? []);
@@ -48,7 +48,7 @@ export function chargeOf(
 /**
  * Returns the error for an introspection over the limit.
  *
- * @param actual Undefined if the answer was abandoned at the limit.
+ * @param actual Estimated number of fields. Undefined if the result was abandoned at the limit.
  */
 export function tooMuchIntrospection(actual?: number): GraphQLError {
   const max = MAX_INTROSPECTED_FIELDS;

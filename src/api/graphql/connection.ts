@@ -27,7 +27,9 @@ export interface Connection<Row> {
     readonly startCursor: string | null;
     readonly endCursor: string | null;
   };
-  /** Called only if the field is selected. Undefined if counting is expensive. */
+  /**
+   * Returns the number of items in the whole list. Called only if the field is selected. Undefined if counting is expensive.
+   */
   readonly totalCount?: (() => number | Promise<number>) | undefined;
 }
 
@@ -40,13 +42,13 @@ builder.globalConnectionField('totalCount', (t) =>
   }),
 );
 
-/** The rows of a model, their order, and the requested page. */
+/** Options of `pageOf`: the rows of a model that a list contains, their order, and the requested page. */
 interface PageOptions<Model extends keyof PrismaTypes> {
   /** The condition for rows in the list, for this viewer. */
   readonly where: PrismaTypes[Model]['Where'];
   /**
-   * Columns and directions, most significant first. Together they must be unique. Times must have been written by the
-   * application: its clock and the cursor have a precision of milliseconds.
+   * Sort columns and directions, most significant first. No two rows may have the same values in all of them. Times must have
+   * been written by the application, whose clock and cursors have a precision of milliseconds.
    */
   readonly order: Order;
   readonly args: ConnectionArguments;
@@ -58,15 +60,15 @@ interface PageOptions<Model extends keyof PrismaTypes> {
   readonly max?: number;
 }
 
-/** The methods of a model's delegate that paging uses, for any model. */
+/** The methods of a model's Prisma delegate that paging uses, for any model. */
 interface Delegate<Row> {
   findMany(query: object): Promise<Row[]>;
   count(query: object): Promise<number>;
 }
 
 /**
- * Reads one page of a Relay connection. A cursor contains the sort values of its row. Paging therefore continues at the
- * right place even if that row was changed or deleted.
+ * Reads one page of a Relay connection. A cursor contains the values of the sort columns of its row. Paging therefore continues
+ * at the right place even if that row was changed or deleted.
  *
  * @throws BadRequestError if the page size is not within 0 to `max`, or a cursor belongs to another list.
  */
@@ -104,7 +106,7 @@ interface Selected {
   readonly typeName: string;
 }
 
-/** Reads rows of a model with the relations that a connection's selection needs, in no particular order. */
+/** Reads rows of a model, in no particular order, with the related rows that the selection of a connection needs. */
 export const readSelected = <Model extends keyof PrismaTypes & string>(
   model: Model,
   where: object,
@@ -121,13 +123,13 @@ function selectionOf({ ctx, info, typeName }: Selected): object {
   return include === undefined ? {} : { include };
 }
 
-/** Whether a page is read from the end of its list. */
+/** Whether a page is read from the end of its list: with `last`, and without `first`. */
 export const isBackward = ({ first, last }: ConnectionArguments): boolean => first == null && last != null;
 
 /**
- * Returns a connection with its `pageInfo`.
+ * Returns a connection of these edges, with its `pageInfo`.
  *
- * @param more Whether there are rows beyond the page's end, in the direction read.
+ * @param more Whether the list has further rows after the last row that was read, in the direction of reading.
  */
 export function paged<Row>(edges: Connection<Row>['edges'], more: boolean, args: ConnectionArguments): Connection<Row> {
   const backward = isBackward(args);
@@ -145,7 +147,7 @@ const endsOf = (edges: Connection<unknown>['edges']) => ({
   endCursor: edges.at(-1)?.cursor ?? null,
 });
 
-/** A row in its list. Its cursor is encoded on access, because most documents select only rows. */
+/** An edge of a connection: a row and its cursor. The cursor is encoded on access, because most documents select only rows. */
 export class Edge<Row> {
   readonly node: Row;
   readonly #cursorOf: (row: Row) => string;
@@ -161,11 +163,11 @@ export class Edge<Row> {
 }
 
 /**
- * Returns one page of a list that is ordered by row ids and was read beforehand. A cursor contains the id.
+ * Returns one page of a list that is ordered by row ids and was read beforehand. A cursor contains the id of its row.
  *
  * @param list Name of the list, which distinguishes its cursors from those of other lists.
- * @param rows The page, in the order shown.
- * @param more Whether there are rows beyond the end of the page, in the direction of reading.
+ * @param rows The rows of the page, in the order of the list.
+ * @param page `more` is whether the list has further rows after the last row that was read, in the direction of reading.
  */
 export function pageByIds<Row>(list: string, rows: readonly Row[], page: PageById<Row>): Connection<Row> {
   const { idOf, more, args, totalCount } = page;
@@ -182,7 +184,7 @@ interface PageById<Row> {
 }
 
 /**
- * Returns the id in a cursor of `pageByIds`; undefined if no cursor was given.
+ * Returns the id in a cursor that `pageByIds` created; undefined if the request has no cursor.
  *
  * @throws BadRequestError if the cursor belongs to another list.
  */
@@ -201,7 +203,7 @@ export function idInCursor(
 }
 
 /**
- * Returns one page of a list that is complete in memory. A cursor contains an index.
+ * Returns one page of a list that is complete in memory. A cursor contains the index of its row.
  *
  * @throws BadRequestError if the page size is not within 0 to 100, or a cursor belongs to another list.
  */
@@ -230,7 +232,10 @@ function reversed(order: Order): Record<string, Direction> {
   return Object.fromEntries(Object.entries(order).map(([key, way]) => [key, way === 'asc' ? 'desc' : 'asc']));
 }
 
-/** Returns the condition for rows after `values` in `order`: in the first column that differs, the row comes later. */
+/**
+ * Returns the condition of a Prisma query for rows that follow the row with `values` in `order`: in the first column that
+ * differs, their value comes later.
+ */
 function beyond(order: Order, values: readonly Value[]): object {
   const columns = Object.entries(order);
   const alternatives = columns.map(([key, direction], i) => ({
@@ -249,7 +254,11 @@ function formatCursor(keys: readonly string[], row: object): string {
   return Buffer.from(JSON.stringify([keys.join(), ...values])).toString('base64url');
 }
 
-/** Returns the values in a cursor. @param model Model whose columns the keys are. Undefined if they are indexes. */
+/**
+ * Returns the values in a cursor.
+ *
+ * @param model Model whose columns `keys` are. Undefined if the value is an index in a list.
+ */
 function parseCursor(model: string | undefined, keys: readonly string[], cursor: string, name: string): Value[] {
   const typeOf = (key: string) => (model === undefined ? 'Int' : columnType(model, key));
   const values = readCursor(keys, cursor)?.map((value, i) => asColumn(typeOf(keys[i] ?? ''), value));
@@ -275,10 +284,16 @@ function columnType(model: string, key: string): string {
 }
 
 const MAX_INT4 = 2_147_483_647;
-/** Years 1 to 9999, in milliseconds: the range that the database and JavaScript write alike. */
+/**
+ * The first and last time that a cursor can contain, in milliseconds: years 1 to 9999, which the database and JavaScript write
+ * in the same format.
+ */
 const [FIRST_INSTANT, LAST_INSTANT] = [-62_135_596_800_000, 253_402_300_799_999];
 
-/** Returns a value with the column's type; undefined if it cannot have that type. Clients can tamper with cursors. */
+/**
+ * Returns a value of a cursor in the type of its column; undefined if the column cannot have the value. Clients can tamper with
+ * cursors.
+ */
 function asColumn(type: string, value: unknown): Value | undefined {
   if (type === 'String') {
     return typeof value === 'string' && value.isWellFormed() && !value.includes('\0') ? value : undefined;

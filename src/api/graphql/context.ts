@@ -16,28 +16,34 @@ export interface Cost {
   readonly charged: number;
 }
 
-/** The context of resolvers: the request. A new one is created for each operation. */
+/** The context that all resolvers of one operation receive. A new one is created for each operation. */
 export interface GraphQLContext extends RequestCtx {
   readonly cost: Cost;
   /** Budget left for the caller; undefined if requests are not limited. */
   readonly budget?: Budget | undefined;
-  /** Undefined on a socket, on which no cookie can be set. */
+  /**
+   * The browser for which the response can set cookies. Undefined for an operation on a WebSocket, which has no response
+   * headers.
+   */
   readonly browser?: Browser;
-  /** Reads that are batched with those of other readers, while events are delivered. */
+  /**
+   * Batches the reads of all readers to whom the same events are delivered. Undefined unless the operation is executed for an
+   * event.
+   */
   readonly batch?: ReaderBatch | undefined;
-  /** Key under which the operation can be repeated. */
+  /** The idempotency key that the client sent; undefined if it sent none. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Returns the browser on which a response can set cookies. */
+/** Returns an object that reads the headers of a request, and sets cookies in its response. */
 export const browserOf = ({ headers }: IncomingMessage, response: ServerResponse): Browser => ({
   header: headersOf(headers),
   setCookie: (cookie) => void response.appendHeader('set-cookie', cookie),
 });
 
 /**
- * Returns a function that creates a value at most once per operation, such as a DataLoader. The loaded values depend on the
- * rights of one viewer at one time, so they must not outlive the operation.
+ * Returns a function that creates a value, such as a DataLoader, once per operation. Later calls in the same operation return
+ * the same value. The loaded values depend on the rights of one viewer at one time, so they must not outlive the operation.
  */
 export function perOperation<T>(make: (ctx: GraphQLContext) => T): (ctx: GraphQLContext) => T {
   const made = new WeakMap<GraphQLContext, { readonly value: T }>();
@@ -49,10 +55,10 @@ export function perOperation<T>(make: (ctx: GraphQLContext) => T): (ctx: GraphQL
 }
 
 /**
- * Returns a loader per operation. While events are delivered, all readers share one loader, so that the number of statements
- * does not grow with the number of readers.
+ * Returns a function that creates one loader per operation. While events are delivered, all readers of the events share one
+ * loader, so that the number of SQL statements does not grow with the number of readers.
  *
- * @param load Returns the value for each viewer and key, in order. The viewers differ only during a delivery.
+ * @param load Returns the value for each viewer and key, in order. The viewers differ only while events are delivered.
  */
 export function acrossReaders<K extends number | string, V>(
   load: LoadEach<K, V>,
@@ -63,10 +69,10 @@ export function acrossReaders<K extends number | string, V>(
 }
 
 /**
- * Returns a loader like `acrossReaders`, batched with simultaneous loads of other requests.
+ * Returns a function like `acrossReaders`. Its loads are also batched with those that other requests make at the same time.
  *
- * @param load Returns the value for each viewer and key, in order. Its work must grow with the number of keys, not with
- *   viewers times keys.
+ * @param load Returns the value for each viewer and key, in order. Its cost must grow with the number of keys, not with viewers
+ *   times keys.
  */
 export function acrossRequests<K extends number | string, V>(
   load: LoadEach<K, V>,
@@ -79,9 +85,9 @@ export function acrossRequests<K extends number | string, V>(
 }
 
 /**
- * Returns a loader like `acrossRequests`, for values that are the same for all users of an organization.
+ * Returns a function like `acrossRequests`, for values that are the same for all users of an organization.
  *
- * @param read Reads the values of keys, each given once, and returns a function that looks them up.
+ * @param read Reads the values of keys, which contain no duplicates, and returns a function that looks up the value of a key.
  */
 export function forEverybody<K extends number | string, V>(
   read: (db: SqlClient, realmId: number, keys: readonly K[]) => Promise<(key: K) => V | Error>,

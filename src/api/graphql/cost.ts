@@ -54,7 +54,7 @@ declare global {
   }
 }
 
-/** Most lists that are not pages are short. The others declare their own number. */
+/** Number of objects that a list counts as, unless its field declares a number. Most lists that are not pages are short. */
 const LIST_SIZE = 10;
 
 /**
@@ -91,7 +91,10 @@ export function isLeftOut(selection: SelectionNode, variables: Variables): boole
   return getDirectiveValues(GraphQLIncludeDirective, selection, variables)?.['if'] === false;
 }
 
-/** Whether a type condition applies to an object type: it names the type, an abstract type that contains it, or nothing. */
+/**
+ * Whether a type condition of a fragment applies to an object type. It does if it names the type or an abstract type that
+ * contains it, or if there is no condition.
+ */
 export function isOf(schema: GraphQLSchema, condition: string | undefined, type: GraphQLObjectType): boolean {
   if (condition === undefined || condition === type.name) return true;
   const named = schema.getType(condition);
@@ -103,7 +106,8 @@ class Measure {
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #variables: Variables;
   /**
-   * A fragment is measured once, however often it is spread. Fragments that double each other therefore take little time.
+   * Costs of selections that were measured before, by type and page size. A fragment is measured once, however often it is
+   * spread, so documents with exponentially many spreads take little time.
    */
   readonly #known = new Map<SelectionSetNode, Map<string, number>>();
 
@@ -113,7 +117,11 @@ class Measure {
     this.#variables = variables;
   }
 
-  /** @param page Number of rows in the lists of a connection. Ignored for other types. */
+  /**
+   * Returns the cost of a selection on a type.
+   *
+   * @param page Number of rows in the lists of a connection. Ignored for other types.
+   */
   selections(set: SelectionSetNode, type: GraphQLCompositeType, page: number): number {
     const key = `${type.name} ${page}`;
     let known = this.#known.get(set);
@@ -123,7 +131,8 @@ class Measure {
     }
     let cost = known.get(key);
     if (cost === undefined) {
-      // Uses the most expensive possible type: the object has one type, and selections on other types do not apply.
+      // The cost of an abstract type is that of its most expensive object type. Each object has one type, and selections on
+      // other types do not apply to it.
       cost = isAbstractType(type)
         ? Math.max(...this.#schema.getPossibleTypes(type).map((one) => this.selections(set, one, page)))
         : set.selections.reduce((sum, selection) => sum + this.#selection(selection, type, page), 0);
@@ -146,7 +155,7 @@ class Measure {
     const name = node.name.value;
     if (name === '__typename') return 0;
     const field = type.getFields()[name];
-    // An introspection field. Introspection has separate limits.
+    // A field that is not in the type is an introspection field. Introspection has separate limits.
     if (field === undefined) return 1;
     const args = getArgumentValues(field, node, this.#variables);
     const weight = weightOf(field, args);
@@ -162,7 +171,7 @@ class Measure {
   }
 }
 
-/** Returns the cost that a field declares itself. */
+/** Returns the cost that a field itself declares; an empty object if it declares none. */
 function weightOf(field: GraphQLField<unknown, unknown>, args: Arguments): Weight {
   const { complexity } = (field.extensions['pothosOptions'] ?? {}) as {
     complexity?: Weight | number | ((args: Arguments) => Weight | number);
@@ -173,6 +182,6 @@ function weightOf(field: GraphQLField<unknown, unknown>, args: Arguments): Weigh
 
 const isList = (type: GraphQLOutputType): boolean => isListType(getNullableType(type));
 
-/** Whether a type is a connection, by the type names that the Relay specification reserves. */
+/** Whether a type is a connection. The Relay specification reserves type names with this ending for connections. */
 const isConnection = (type: unknown): boolean => isObjectType(type) && type.name.endsWith('Connection');
 const isEdge = (type: unknown): boolean => isObjectType(type) && type.name.endsWith('Edge');

@@ -5,20 +5,22 @@ import type { GraphQLContext } from './context.ts';
 import type { EventOperation } from './event-operation.ts';
 import { ReaderBatch } from './reader-batch.ts';
 
-/** Deliveries are not counted, because the subscription was counted when it started. */
+/** The cost of executing an operation for an event: nothing, because the subscription was counted when it started. */
 const NO_COST = { requested: 0, limit: 0, charged: 0 };
 
-/** Limit for the results that are prepared for one reader before they are sent. The last result may exceed it. */
+/**
+ * Limit of the total size of results that are prepared for one reader before they are sent. Only the last result may exceed it.
+ */
 const MAX_HELD_BYTES = 1024 * 1024;
 
 /**
- * The results that one reader is sent for events. They are shared if the event projection covers the selection, else the
- * reader's own.
+ * Provides the execution results that one reader receives for events. If the event projections cover the selection, the result
+ * is the same for all readers. Otherwise it is computed for this reader.
  */
 export class Deliveries {
   readonly #operation: EventOperation;
   readonly #request: RequestCtx;
-  /** Results that were computed for this reader only, by event. Each is removed when it is sent. */
+  /** Results that were computed for this reader alone, by event. A result is removed when it is sent. */
   readonly #own = new Map<EventPiece, Buffer>();
 
   constructor(operation: EventOperation, request: RequestCtx) {
@@ -31,10 +33,10 @@ export class Deliveries {
   }
 
   /**
-   * Executes the operation for events that have no shared result, with the reader's current rights, until `MAX_HELD_BYTES`
-   * is exceeded.
+   * Executes the operation, with the current rights of the reader, for the events that have no shared result. Stops when the
+   * results exceed `MAX_HELD_BYTES`.
    *
-   * @returns Number of events that are prepared, from the first: at least one.
+   * @returns Number of events, counted from the first, whose results are available: at least one.
    * @throws RequestTimeoutError if the database is unavailable, or an error of `viewerAsOfNow` if the reader can no longer
    *   authenticate.
    */
@@ -65,7 +67,10 @@ export class Deliveries {
     });
   }
 
-  /** Returns the execution result of an event that is ready or prepared, as JSON in UTF-8. */
+  /**
+   * Returns the result for an event for which `isReady` was true, or that was prepared: JSON in UTF-8. Can be called once for a
+   * prepared event.
+   */
   resultOf(piece: EventPiece): Buffer {
     const own = this.#own.get(piece);
     if (own === undefined) return this.#operation.sharedResultOf(piece);

@@ -9,12 +9,13 @@ interface Parts extends DocumentSources {
 }
 
 /**
- * Answers an operation that was sent as JSON and succeeds. It avoids the web platform's Request and Response objects, which
- * took three times as long as all other work for a small operation.
+ * Responds to an operation that was sent by POST and succeeds, without Yoga. It avoids the Request and Response objects of the
+ * web platform, which took three times as long as all other work for a small operation.
  *
- * If anything fails, from the authentication to a single field, Yoga responds, and reuses the steps that already ran.
+ * If anything fails, from the authentication to a single field, nothing is sent. Yoga must then respond; it continues with the
+ * stored outcomes of `operation`.
  *
- * @returns Whether the operation is answered.
+ * @returns Whether the response was sent.
  * @see src/api/graphql/README.md#over-http
  */
 export async function answerDirectly(parts: Parts, operation: HttpOperation): Promise<boolean> {
@@ -25,7 +26,8 @@ export async function answerDirectly(parts: Parts, operation: HttpOperation): Pr
   if (result?.data == null || result.errors !== undefined) return false;
   response.setHeader('Content-Type', `${mediaType}; charset=utf-8`);
   const body = isLong(result) ? Buffer.concat((await writeJson({ ...result }, isLong)).pieces) : JSON.stringify(result);
-  // Node sets it in some responses only: not for HTTP/1.0, and not if the response could have been compressed.
+  // The length is set here, because Node sets it only in some responses. It is missing for HTTP/1.0, and if the response could
+  // have been compressed.
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.end(body);
   return true;
@@ -60,8 +62,8 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
 const MEDIA_TYPES = ['application/graphql-response+json', 'application/json'];
 
 /**
- * Returns the media type of the response: the first of the two that the client accepts. Undefined if the client names a
- * charset or uses patterns.
+ * Returns the media type of the response: the first type in the Accept header that GraphQL over HTTP supports. Undefined if
+ * there is none, or if the client names a charset or uses patterns.
  */
 function mediaTypeFor(accept = '*/*'): string | undefined {
   if (accept === '*/*' || accept === 'application/json') return 'application/json';

@@ -19,9 +19,9 @@ import { costOf } from './cost.ts';
 import { introspectsBelowRoot, isIntrospectionField } from './introspection.ts';
 
 /**
- * Limits of a document. They are several times what front ends send: GraphiQL's introspection query has 400 tokens and depth
- * 15, the first screen of a chat has depth 12 and cost 4,000. The worst document is refused or answered within milliseconds
- * before anything is read from the database.
+ * Limits of a document. They are several times what front ends send. The introspection query of GraphiQL has 400 tokens and
+ * depth 15; the first screen of a chat has depth 12 and cost 4,000. Parsing, validating and measuring even the worst document
+ * takes only milliseconds.
  */
 export const DOCUMENT_LIMITS = {
   tokens: 4000,
@@ -32,9 +32,12 @@ export const DOCUMENT_LIMITS = {
   introspectionAliases: 5,
   directives: 50,
   fragments: 100,
-  /** Fields with the same response name in one selection. The time to compare them grows with the square of their number. */
+  /**
+   * Maximum number of fields with the same response name in one selection. Validation compares them pairwise, so its time grows
+   * with the square of their number.
+   */
   repetitions: 200,
-  /** Objects that connections and lists can return. @see cost.ts */
+  /** Number of objects that the operation can return. @see cost.ts */
   cost: 10_000,
 } as const;
 
@@ -45,16 +48,19 @@ export type Checked =
   | { readonly document: DocumentNode; readonly errors?: undefined }
   | { readonly errors: readonly GraphQLError[]; readonly document?: undefined };
 
-/** Limit of cached documents: enough for all documents of many front ends. */
+/** Limit of the number of cached documents: enough for many front ends. */
 const CACHED_DOCUMENTS = 1000;
-/** Longest cached document, in characters. Longer ones are rare. */
+/** Length of the longest document that is cached, in characters. Longer documents are rare. */
 const CACHED_LENGTH = 20_000;
-/** Limit of the cache: a thousand documents of 250 tokens. It is lower for a process with a heap of less than a gigabyte. */
+/**
+ * Limit of the memory use of the cache, in bytes: a thousand documents of 250 tokens. It is lower for a process with a heap of
+ * less than a gigabyte.
+ */
 const CACHED_BYTES = shareOfHeap(1 / 16, 64 * 1024 * 1024);
-/** Memory use of a token and its share of the syntax nodes, in bytes. Measured: 254. */
+/** Average memory use of a token together with its syntax nodes, in bytes. Measured: 254. */
 const TOKEN_BYTES = 256;
 
-/** Returns the number of tokens that a document keeps in memory; 0 if the document was parsed without tokens. */
+/** Returns the number of tokens of a document, which stay in memory with it; 0 if it was parsed without tokens. */
 export function tokensOf({ loc }: DocumentNode): number {
   let tokens = 0;
   for (let token = loc?.startToken; token != null; token = token.next ?? undefined) tokens++;
@@ -67,25 +73,21 @@ export const bytesOf = (document: DocumentNode): number =>
 
 /** The parser, validator and cache of documents: one for each schema, shared by all transports. */
 export interface Documents {
-  /** Parses and validates `source`, from the cache if possible. */
+  /** Parses and validates the text of a document. A valid document is returned from the cache if possible. */
   check(source: string): Checked;
   /**
-   * Returns the cost of an operation with these variables. Variables of the wrong type cost nothing: execution refuses them
-   * before it resolves any field.
+   * Returns the cost of an operation with these variables. If a variable has the wrong type, the cost is 0: execution refuses
+   * it before it resolves any field.
    *
-   * @throws GraphQLError if the cost exceeds the limit, or as `chargeOf`, for example if the operation tries credentials
-   *   twice.
+   * @throws GraphQLError if the cost exceeds the limit. Also if `chargeOf` throws, for example if the operation checks
+   *   credentials twice.
    */
   cost(document: DocumentNode, operationName: string | null | undefined, variables: Variables): Cost;
 }
 
 type Variables = Readonly<Record<string, unknown>> | null | undefined;
 
-/**
- * Creates the parser and cache for the documents of a schema.
- *
- * @param hideSuggestions Whether errors omit suggestions, which contain names of the schema.
- */
+/** Whether error messages omit suggestions ("Did you mean …"), which reveal names of the schema. */
 export function createDocuments(schema: GraphQLSchema, { hideSuggestions = false } = {}): Documents {
   const known = new LRUCache<string, Extract<Checked, { readonly document: DocumentNode }>>({
     max: CACHED_DOCUMENTS,
@@ -110,7 +112,7 @@ export function createDocuments(schema: GraphQLSchema, { hideSuggestions = false
   };
 }
 
-/** @param actual Undefined if parsing stopped at the limit. */
+/** Returns the error for a document over a limit. @param actual Undefined if parsing stopped at the limit. */
 function overLimit(limit: Limit, actual?: number): GraphQLError {
   const max = DOCUMENT_LIMITS[limit];
   const found = actual === undefined ? `${limit} over ${max}` : `${limit} ${actual}`;
@@ -122,7 +124,7 @@ function overLimit(limit: Limit, actual?: number): GraphQLError {
 function checkDocument(schema: GraphQLSchema, source: string, hideSuggestions: boolean): Checked {
   try {
     const document = parse(source, { maxTokens: DOCUMENT_LIMITS.tokens });
-    // Limits are checked first, because hostile documents target the validation itself.
+    // The limits are checked before validation, because some documents are written to make validation slow.
     const over = sizeError(document);
     if (over !== undefined) return { errors: [over] };
     const errors = validate(schema, document, undefined, { hideSuggestions });
@@ -130,10 +132,10 @@ function checkDocument(schema: GraphQLSchema, source: string, hideSuggestions: b
     if (errors.length === 0) return { document };
     return { errors: errors.map((error) => coded(error, 'GRAPHQL_VALIDATION_FAILED')) };
   } catch (error) {
-    // Braces or brackets are nested so deeply that the parser exceeds the stack.
+    // The document has so many nested braces or brackets that the parser exceeds the call stack.
     if (error instanceof RangeError) return { errors: [overLimit('depth')] };
     if (!(error instanceof GraphQLError)) throw error;
-    // The parser's message is the only sign of too many tokens.
+    // Only the message of the parser's error shows that there are too many tokens.
     const tooMany = /Document contains more tha[nt] \d+ tokens/.test(error.message);
     return { errors: [tooMany ? overLimit('tokens') : coded(error, 'GRAPHQL_PARSE_FAILED')] };
   }
@@ -189,7 +191,7 @@ function sizeError(document: DocumentNode): GraphQLError | undefined {
   return over && overLimit(over, found[over]);
 }
 
-/** Returns the count of the most frequent name in a selection, inline fragments included. */
+/** Returns how often the most frequent response name occurs in a selection, inline fragments included. */
 function mostRepeated(set: SelectionSetNode): number {
   const counts = new Map<string, number>();
   const count = ({ selections }: SelectionSetNode): void => {
@@ -208,7 +210,8 @@ function mostRepeated(set: SelectionSetNode): number {
 }
 
 /**
- * Returns the depth of the deepest field in any definition. No field, fragment or operation is exempt because of its name.
+ * Returns the depth of the deepest field in any definition of a document. The name of a field, fragment or operation makes no
+ * difference.
  */
 function depthOf(document: DocumentNode): number {
   const fragments = new Map(
@@ -218,7 +221,7 @@ function depthOf(document: DocumentNode): number {
   const measure = (set: SelectionSetNode): number => {
     const known = measured.get(set);
     if (known !== undefined) return known;
-    // A fragment that contains itself ends here. Validation refuses it by its own rule.
+    // The depth of a fragment that contains itself ends here. Validation refuses such a fragment later.
     measured.set(set, 0);
     let deepest = 0;
     for (const selection of set.selections) {
@@ -250,7 +253,7 @@ function measureCost(
   inputs: Readonly<Record<string, unknown>>,
 ): number {
   const operation = getOperationAST(document, operationName);
-  // Execution refuses a missing operation, and wrong variables, before it resolves anything.
+  // If the operation is missing, or variables are invalid, execution refuses it before it resolves any field.
   if (operation == null) return 0;
   const fixed = fixedCosts.get(operation);
   if (fixed !== undefined) return fixed;

@@ -26,7 +26,7 @@ import { currentRequest } from '../../platform/request-note.ts';
 import { builder, type Types } from './builder.ts';
 import { inputPathOf } from './input-path.ts';
 
-/** The error codes, with their meanings. */
+/** The error codes, with their descriptions in the schema. */
 const CODES: Readonly<Record<Code, { readonly description: string }>> = {
   BAD_REQUEST: {
     description: 'A value is invalid, an object does not exist, or the viewer cannot perform the action.',
@@ -98,16 +98,17 @@ const ServiceError = builder.interfaceRef<ChatError>('ServiceError').implement({
 });
 
 /**
- * Adds the GraphQL type of an error class, under the name of the class.
+ * Adds the GraphQL type of an error class. The type has the name of the class.
  *
- * @param fields Fields of the error's data. Default: none, so that the type contains no more than the code.
+ * @param fields Returns the fields for the data of the error. Default: only the fields of `ServiceError`.
  */
 export function errorType<E extends ChatError>(
   type: new (...args: never[]) => E,
   description: string,
   fields: (t: PothosSchemaTypes.ObjectFieldBuilder<Types, E>) => FieldMap = () => ({}),
 ): void {
-  // Pothos derives the parent type of the fields from the class, which is not known here. `E` is the same type.
+  // The cast is safe. Pothos would derive the parent type of the fields from the class, whose type parameter is not known here.
+  // It is `E`.
   const shape = { name: type.name, description, interfaces: [ServiceError], fields: fields as never };
   builder.objectType(type as new () => ChatError, shape);
 }
@@ -152,8 +153,8 @@ for (const [type, description] of [
 
 /**
  * Converts a thrown value to an error for clients. An expected error keeps its code and data. GraphQL's own errors about the
- * document or its variables are unchanged. Any other error becomes "Internal server error", and its cause is only logged,
- * under the request id. The error contains this id, because a socket has no header for it.
+ * document or its variables are unchanged. Any other error becomes "Internal server error", and its cause is logged with the
+ * request id. The error contains this id, because a WebSocket has no response header for it.
  *
  * @see src/api/README.md#rest-and-graphql
  */
@@ -173,7 +174,7 @@ export function presentError(error: unknown, log: Logger): GraphQLError {
   }
   if (error instanceof GraphQLError && isAboutDocument(error)) {
     error.extensions['code'] ??= 'BAD_REQUEST';
-    // The error is not marked as observed, because a cached document has the same error objects each time.
+    // The error is counted without marking it as counted: a cached document has the same error objects for each request.
     if (!isRefusalObserved(error)) observeRefusal('graphql', error.extensions['code']);
     return error;
   }

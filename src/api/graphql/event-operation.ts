@@ -25,14 +25,16 @@ import { rootField } from './root-field.ts';
 export interface Run {
   readonly operationName: string | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** For errors in event fields, which are not sent to clients. */
+  /** Receives the errors of event projections, which clients do not receive. */
   readonly log: Logger;
 }
 
 /**
- * The operation that a subscription executes for each event. Readers whose document and variables are equal, except for
- * queue and position, share one instance. If the event projection covers the whole selection, the operation is executed and
- * serialized once per rendering. Coverage is determined once per event type.
+ * The operation that a subscription executes for each event. Subscriptions with equal documents and variables share one
+ * instance, even if their queues and positions differ.
+ *
+ * If an event projection (the data in the event itself) covers the whole selection, the operation is executed and serialized
+ * once, and all readers with the same rendering of the event receive these bytes. Otherwise it is executed for each reader.
  */
 export class EventOperation {
   readonly #schema: GraphQLSchema;
@@ -41,9 +43,9 @@ export class EventOperation {
   readonly #variables: Run['variables'];
   readonly #log: Logger;
   readonly #selecting: Selecting;
-  /** The selection on the event. */
+  /** The fields that the operation selects on the event. Undefined if the document does not contain the operation. */
   readonly #selection: SelectionSetNode | undefined;
-  /** Whether the projections cover the selection, by event type and keys of the projections. */
+  /** Whether the event projections cover the selection, cached by event type and keys of the projections. */
   readonly #isAllKnown = new Map<string, boolean>();
 
   constructor(schema: GraphQLSchema, document: DocumentNode, { operationName, variables, log }: Run) {
@@ -62,15 +64,16 @@ export class EventOperation {
   }
 
   /**
-   * Whether the event projection covers the selection. If so, the result is created here. It is the same for all readers of
-   * this rendering.
+   * Whether the event projections cover the selection, so that all readers of this rendering receive the same result. If true,
+   * that result has been computed and cached.
    */
   isShared(piece: EventPiece): boolean {
     if (keptResult(piece, this) !== undefined) return true;
     try {
       return this.#isAnswered(piece);
     } catch (err) {
-      // The error is a bug. If it were rethrown, it would end every stream with this operation, and again after each reconnect.
+      // Any error here is a bug. It is not rethrown, because it would end every stream with this operation, and again after
+      // each reconnect.
       this.#log.error({ err, event: piece.id, type: piece.event.type }, 'event projection failed');
       return false;
     }
@@ -94,9 +97,12 @@ export class EventOperation {
     return false;
   }
 
-  /** Executes the operation on the event alone. Returns undefined if that fails: a bug, which must not stop any stream. */
+  /**
+   * Executes the operation on the event alone, without a reader, and caches the result. Returns undefined if that fails, which
+   * is a bug but must not end a stream.
+   */
   #share(piece: EventPiece): Buffer | undefined {
-    // There is no context, because the fields of an event depend only on the event, not on the reader.
+    // No context is passed, because the fields of an event depend only on the event, not on the reader.
     const result = execute({ ...this.#run(piece), schema: eventSchemaOf(this.#schema) });
     const err = result instanceof Promise ? new Error('A field resolved asynchronously') : result.errors?.[0];
     if (err !== undefined) {
@@ -121,11 +127,11 @@ export class EventOperation {
   }
 
   /**
-   * Executes the operation for one reader, with that reader's rights.
+   * Executes the operation for one reader, with the rights of that reader.
    *
    * @returns The execution result, as JSON in UTF-8.
-   * @throws The read error if the database is unavailable or a row was deleted. Incomplete events are not sent, because a
-   *   retry can succeed.
+   * @throws The error of a read that failed because the database is unavailable or the row was deleted. No incomplete result is
+   *   returned, because a retry can succeed.
    */
   async ownResultOf(piece: EventPiece, contextValue: GraphQLContext): Promise<Buffer> {
     const result = await execute({ ...this.#run(piece), schema: this.#schema, contextValue });

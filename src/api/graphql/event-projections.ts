@@ -5,7 +5,7 @@ import { MAX_PAGE_SIZE } from './page-size.ts';
 type Args = Readonly<Record<string, unknown>>;
 type FieldFunction<V> = (value: V, args: Args) => unknown;
 
-/** A field that shows other objects, with their event projection. */
+/** A field whose value is another object in the event, or a list of them, with the projection of these objects. */
 interface Related<V> {
   readonly facts: EventProjection;
   readonly of: (value: V) => unknown;
@@ -15,23 +15,29 @@ interface Related<V> {
 export type ProjectedFields<V> = Readonly<Record<string, FieldFunction<V> | Related<V>>>;
 
 interface Identity<V> {
-  /** Returns the part of the global id after the type name. Null for a part of another object, which has no id. */
+  /**
+   * Returns the part of the global id that follows the type name. Null if the objects have no id, because they are only parts
+   * of other objects.
+   */
   readonly idOf: ((value: V) => number | string) | null;
-  /** False for an object that some recipients of the event may not see. Its visibility is then checked for each reader. */
+  /**
+   * False if some recipients of the event may not see the object. It is then always read from the database, with the rights of
+   * each reader.
+   */
   readonly isSeen?: false;
 }
 
 /**
- * An event projection: the fields of an object that can be computed from the event alone. Every recipient of the event can
- * see all of them. Values that differ between viewers must already be in the event.
+ * An event projection: the fields of an object that can be computed from the event alone. Every recipient of the event must be
+ * allowed to see all of them. Values that differ between viewers must already be in the event.
  *
- * Documents that select nothing else are answered without the database, once for all recipients. Otherwise the object itself
- * is read, with the rights of each reader.
+ * If a document selects no other fields of the object, it is answered without the database, once for all recipients. Otherwise
+ * the object is read from the database, with the rights of each reader.
  */
 // biome-ignore lint/suspicious/noExplicitAny: each projection receives only values of its own type.
 export class EventProjection<V = any> {
   static readonly #all: EventProjection[] = [];
-  /** Unique key of this projection. */
+  /** Unique number of this projection. */
   readonly key = EventProjection.#all.push(this) - 1;
   readonly typename: string;
   readonly #fields: ReadonlyMap<string, FieldFunction<V> | Related<V>>;
@@ -56,13 +62,13 @@ export class EventProjection<V = any> {
     return field === 'id' ? this.#idOf !== null : field === '__typename' || this.#fields.has(field);
   }
 
-  /** Returns the projection of the objects that a field shows; undefined for a field of another kind. */
+  /** Returns the projection of the objects that are the value of a field. Undefined if the value is a scalar. */
   behind(field: string): EventProjection | undefined {
     const known = this.#fields.get(field);
     return typeof known === 'object' ? known.facts : undefined;
   }
 
-  /** Names of the projected fields, without `id`. */
+  /** Names of all fields in the projection, except `id`. */
   get known(): readonly string[] {
     return [...this.#fields.keys()];
   }
@@ -73,9 +79,9 @@ export class EventProjection<V = any> {
   }
 
   /**
-   * Computes a field.
+   * Returns the value of a field, computed from the event.
    *
-   * @throws Error if the projection does not contain the field, which callers must check.
+   * @throws Error if the projection does not contain the field. Callers must check `has` first.
    */
   answer(value: V, field: string, args: Args): unknown {
     if (field === 'id') return this.globalIdOf(value);
@@ -85,7 +91,7 @@ export class EventProjection<V = any> {
   }
 }
 
-/** An object in an event: the source of resolvers in the schema for events. */
+/** An object in an event, with its projection. Resolvers of the schema for shared events receive it as their source. */
 export class ProjectedEntity {
   readonly #facts: EventProjection;
   readonly #value: unknown;
@@ -105,13 +111,17 @@ function knownAll(facts: EventProjection, value: unknown): unknown {
   return value === null || value === undefined ? null : new ProjectedEntity(facts, value);
 }
 
-/** Creates a projection that contains only the id. @param withNumber Whether the type has a `databaseId`. */
+/** Creates a projection that contains only the ids of an object. @param withNumber Whether the type has a `databaseId`. */
 export function referenceProjection(typename: string, { withNumber = true } = {}): EventProjection<number> {
   const databaseId = (id: number) => id;
   return new EventProjection<number>(typename, { idOf: (id) => id }, withNumber ? { databaseId } : {});
 }
 
-/** Converts the fields of a part's projection to fields of the value that contains the part. */
+/**
+ * Converts projected fields of a part to fields of the value that contains the part.
+ *
+ * @param partOf Returns the part of a value.
+ */
 export function projectedWithin<V, P>(known: ProjectedFields<P>, partOf: (value: V) => P): ProjectedFields<V> {
   const within = (of: FieldFunction<P> | Related<P>): FieldFunction<V> | Related<V> =>
     typeof of === 'function'
@@ -121,7 +131,8 @@ export function projectedWithin<V, P>(known: ProjectedFields<P>, partOf: (value:
 }
 
 /**
- * Creates the projections of an object by kind of change. For other kinds of change, the projection contains only the ids.
+ * Returns a function that returns the projection of an object for a kind of change. For a kind that is not in `changes`, the
+ * projection contains only the ids.
  */
 export function changeProjections<V>(
   typename: string,
@@ -136,28 +147,28 @@ export function changeProjections<V>(
 }
 
 /**
- * Returns a time in an event.
+ * Returns a time in an event, with milliseconds if the event contains them.
  *
- * @param precise ISO 8601. Absent in events that were logged before it was added.
+ * @param precise ISO 8601. Undefined in events that were logged before this field was added.
  * @param seconds UNIX time.
  */
 export const instantOf = (precise: string | undefined, seconds: number): Date => new Date(precise ?? seconds * 1000);
 
-/** The source of the entities in an event field. */
+/** Options of an event field that shows an entity: how its value is read from an event. */
 export interface ProjectionOptions {
-  /** Returns the projection of the entity in an event. */
+  /** Returns the projection for the entity in an event. */
   readonly projectionOf: (source: unknown) => EventProjection;
-  /** Returns the projected entities of the event. Null if there is none. */
+  /** Returns the projected entity of the event, or a list of them. Null if the event has none. */
   readonly known: (source: unknown) => unknown;
 }
 
 const FROM_EVENT = 'fromEvent';
 
-/** The length of a list of entities in an event. */
+/** Option for a field that shows a list of entities. */
 interface Length {
   /**
-   * Default, if nothing bounds the list: the largest page size. Few events contain more entities, for example the move of a topic
-   * or the subscription of a whole organization.
+   * Maximum length, which is the cost of the list. Default: the largest page size. A few events contain more entities, such as
+   * the move of a topic, or the subscription of a whole organization.
    */
   readonly atMost?: number;
 }
@@ -170,12 +181,11 @@ export const projectionOptionsOf = (extensions: object | null | undefined): Proj
  * Returns the options of an event field that shows an entity, or a list of entities.
  *
  * If the projection covers the selection, the field is answered from the event. Otherwise the current entity is read for the
- * reader: null if it was deleted, or the reader cannot see it.
+ * reader. It is null if it was deleted or the reader cannot see it.
  *
- * @param facts The event projection, or a function that returns it for an event.
- * @param of Returns the value in the event that `facts` projects; null if there is none. Default: the `facts` of the event's
- *   definition, which REST clients do not receive.
- * @param length Length of a list, which is its cost.
+ * @param facts The event projection of the entity, or a function that returns it for an event.
+ * @param of Returns the value in the event that is projected; null if there is none. Default: the `facts` of the event's
+ *   definition, which are not part of the REST event.
  */
 export function projectedFromEvent<Source, V>(
   facts: EventProjection<V> | ((source: Source) => EventProjection<V>),

@@ -13,7 +13,10 @@ import { isLeftOut, isOf } from './cost.ts';
 import { type EventProjection, ProjectedEntity, projectionOptionsOf } from './event-projections.ts';
 import { shownIds } from './refs.ts';
 
-/** Returns the schema for events that readers share. Its entities are event projections, and it never reads the database. */
+/**
+ * Returns a variant of the schema, for results that all readers of an event share. Its resolvers read entities from event
+ * projections, and never from the database.
+ */
 export function eventSchemaOf(schema: GraphQLSchema): GraphQLSchema {
   let made = schemas.get(schema);
   if (made === undefined) {
@@ -27,7 +30,7 @@ const schemas = new WeakMap<GraphQLSchema, GraphQLSchema>();
 
 function makeEventSchema(schema: GraphQLSchema): GraphQLSchema {
   return mapSchema(schema, {
-    // The event projection determines the type of an entity.
+    // `isTypeOf` is removed, because the event projection determines the type of an entity.
     [MapperKind.OBJECT_TYPE]: (type) => new GraphQLObjectType({ ...type.toConfig(), isTypeOf: null }),
     [MapperKind.OBJECT_FIELD]: (field, name) => {
       const { resolve, extensions } = field;
@@ -44,7 +47,7 @@ function makeEventSchema(schema: GraphQLSchema): GraphQLSchema {
   });
 }
 
-/** A document, with everything that determines its selected fields. */
+/** Everything that determines which fields a selection contains: schema, fragments and variables. */
 export interface Selecting {
   readonly schema: GraphQLSchema;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
@@ -52,10 +55,10 @@ export interface Selecting {
 }
 
 /**
- * Whether an event's projections cover a selection.
+ * Whether the projections of an event contain all fields that a selection selects, at any depth.
  *
  * @param selection The selection on the event itself.
- * @param source The source of the event's fields.
+ * @param source The value from which the fields of the event are resolved.
  */
 export function isAllKnown(
   selecting: Selecting,

@@ -2,7 +2,10 @@ import type { ObjectFieldsShape } from '@pothos/core';
 import type { RenderedEvent } from '../../events/define.ts';
 import { builder, type Types } from './builder.ts';
 
-/** The source of an event's fields: its id, its REST representation, and the `facts` of `defineEvent`. */
+/**
+ * The value from which the fields of an event are resolved: its id, its REST representation, and the `facts` that its
+ * definition adds for event projections.
+ */
 export interface EventSource<Body = unknown, Facts = unknown> {
   readonly id: number;
   readonly event: RenderedEvent & Body;
@@ -12,12 +15,16 @@ export interface EventSource<Body = unknown, Facts = unknown> {
 const nameOf = new Map<string, string>();
 const keyOf = (type: string, op: string | undefined) => `${type}/${op ?? ''}`;
 
-/** Returns the GraphQL type of a kind of event; undefined if it has none. */
+/**
+ * Returns the name of the GraphQL type of an event; undefined if it has none.
+ *
+ * @param op Wire op; undefined for types without operations.
+ */
 export function eventTypeName(type: string, op: string | undefined): string | undefined {
   return nameOf.get(keyOf(type, op));
 }
 
-/** Returns every kind of event with a GraphQL type: wire type, op (undefined if none) and type name. */
+/** Returns every kind of event that has a GraphQL type: wire type, wire op (undefined if none) and type name. */
 export function registeredEventTypes(): readonly { type: string; op: string | undefined; name: string }[] {
   return [...nameOf].map(([key, name]) => {
     const [type = '', op] = key.split('/');
@@ -27,7 +34,10 @@ export function registeredEventTypes(): readonly { type: string; op: string | un
 
 let enumOfTypes: ReturnType<typeof makeEventTypeEnum> | undefined;
 
-/** Returns the enum `EventType` of all registered types. Call it only in the fields of a type, which are evaluated last. */
+/**
+ * Returns the enum `EventType`, with a value for each registered wire type. Must be called only in a function that defines
+ * fields, because these run after all types are registered.
+ */
 export function eventTypeEnum() {
   enumOfTypes ??= makeEventTypeEnum();
   return enumOfTypes;
@@ -67,15 +77,16 @@ export const EventInterface = builder.interfaceRef<EventSource>('Event').impleme
 });
 
 /**
- * Adds the GraphQL type of a kind of event, next to its `defineEvent`.
+ * Adds the GraphQL type of a kind of event. Called next to `defineEvent` for the same kind.
  *
- * Its fields, and everything reachable from them, must resolve synchronously from the event alone, without context or scopes. One
- * execution serves all readers of the same rendering, so data of one viewer would reach other viewers. Entities must be shown by
- * `projectedFromEvent`.
+ * All fields, and everything reachable from them, must resolve synchronously from the event alone, without context or
+ * authorization scopes. One execution serves all readers with the same rendering of the event, so data of one viewer would
+ * reach other viewers. Entities must be shown by `projectedFromEvent`.
  *
  * @param type Wire type.
  * @param op Wire op; undefined for types without operations.
- * @param name In the past tense: DraftsAddedEvent.
+ * @param name Name of the GraphQL type, in the past tense: DraftsAddedEvent.
+ * @throws Error if this kind of event already has a type.
  */
 export function eventType<Body = unknown, Facts = unknown>(
   type: string,

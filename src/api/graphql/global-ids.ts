@@ -1,19 +1,19 @@
 import { decodeBase64, encodeBase64 } from '@pothos/core';
 import { MAX_ROW_ID } from '../../platform/ids.ts';
 
-/** The object that a global id names. */
+/** The type and row id of the object that a global id names. */
 export interface Reference {
   readonly typename: string;
   readonly id: number;
 }
 
-/** Types with row ids of type int8. */
+/** Names of the types whose row ids are int8 in the database. The others are int4. */
 const LONG_IDS: ReadonlySet<string> = new Set(['Message', 'Reaction']);
 
 /** Returns the largest possible row id of the type. */
 const maxId = (typename: string): number => (LONG_IDS.has(typename) ? Number.MAX_SAFE_INTEGER : MAX_ROW_ID);
 
-/** Returns the global id of an object. An object that is not a row has a text instead of the row id. */
+/** Returns the global id of an object. @param id Row id; for an object that is not a row, a text. */
 export const toGlobalId = (typename: string, id: number | bigint | string): string => encodeBase64(`${typename}:${id}`);
 
 /** Returns the type name in a global id, and the text after it; undefined if the id is malformed. */
@@ -21,7 +21,7 @@ export function splitGlobalId(globalId: string): readonly [typename: string, tex
   try {
     const decoded = decodeBase64(globalId);
     const colon = decoded.indexOf(':');
-    // Each object has exactly one id. Otherwise caches would store it under several.
+    // Only the canonical encoding is accepted. If an object had several ids, clients would cache it several times.
     if (colon <= 0 || encodeBase64(decoded) !== globalId) return undefined;
     return [decoded.slice(0, colon), decoded.slice(colon + 1)];
   } catch {
@@ -29,7 +29,7 @@ export function splitGlobalId(globalId: string): readonly [typename: string, tex
   }
 }
 
-/** Returns the object that a global id names; undefined if the id is malformed, or no row can have the number. */
+/** Returns the type and row id in a global id. Undefined if the id is malformed, or larger than any row id of the type. */
 export function readGlobalId(globalId: string): Reference | undefined {
   const [typename = '', text = ''] = splitGlobalId(globalId) ?? [];
   if (!/^[1-9]\d{0,15}$/.test(text)) return undefined;

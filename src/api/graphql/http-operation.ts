@@ -19,10 +19,10 @@ import {
 } from './operation.ts';
 import { isUpload, readUpload } from './uploads.ts';
 
-/** Limit of a JSON body: several times the longest texts of the interface, in one mutation. */
+/** Limit of a JSON body: several times the longest texts that a mutation accepts. */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
-/** A request that has arrived: its parameters and its sender. */
+/** A request that has arrived completely: its parameters and its sender. */
 interface Arrived {
   readonly params: GraphQLParams;
   readonly sender: OperationSource;
@@ -39,8 +39,8 @@ interface Execution {
 }
 
 /**
- * An operation over HTTP, in steps. Each step runs once and keeps its outcome. If `answerDirectly` cannot answer, Yoga
- * continues without counting, starting or executing the operation again.
+ * An operation over HTTP, in steps: read the request, create the context, execute. Each step runs once and stores its outcome.
+ * If `answerDirectly` cannot respond, Yoga continues with the stored outcomes, so that nothing is counted or executed twice.
  */
 export class HttpOperation {
   readonly #app: App;
@@ -91,9 +91,9 @@ export class HttpOperation {
   }
 
   /**
-   * Returns the context of its resolvers.
+   * Returns the context for the resolvers of the operation. Counts the cost of the operation on the first call.
    *
-   * @throws ChatError, GraphQLError if the operation must not be executed.
+   * @throws ChatError or GraphQLError if the operation must not be executed.
    */
   context(document: DocumentNode, params: GraphQLParams): Promise<GraphQLContext> {
     this.#context ??= this.#begin(document, params);
@@ -113,7 +113,7 @@ export class HttpOperation {
     return { ...context, browser: browserOf(request, this.response) };
   }
 
-  /** Executes the operation. If nothing could be executed, the result contains only errors. */
+  /** Executes the operation once, and returns its result. If nothing could be executed, the result contains only errors. */
   result({ schema, document, context, params }: Execution): Promise<ExecutionResult> {
     this.#result ??= executeOperation({
       ...{ schema, document, contextValue: context },
@@ -124,7 +124,7 @@ export class HttpOperation {
   }
 }
 
-/** The reader for one encoding of requests. */
+/** Reads requests of one kind: GET with a query string, POST with JSON, or POST with files. */
 interface RequestForm {
   /** Resolves when the body has arrived completely. */
   arriving(): Promise<Buffer>;
@@ -132,7 +132,7 @@ interface RequestForm {
   read(arrived: Buffer): GraphQLParams | Promise<GraphQLParams>;
 }
 
-/** Returns the reader for a request; undefined if its method or content type is not supported. */
+/** Returns the reader for the method and content type of a request; undefined if they are not supported. */
 function formOf(request: IncomingMessage): RequestForm | undefined {
   const { 'content-type': type = '' } = request.headers;
   if (request.method === 'GET') {
@@ -151,7 +151,7 @@ function formOf(request: IncomingMessage): RequestForm | undefined {
 export const isJson = (contentType = ''): boolean => /^application\/json *(;|$)/i.test(contentType);
 
 const NOTHING = Buffer.alloc(0);
-/** Replaces invalid UTF-8, and removes a byte order mark. */
+/** Decodes UTF-8. Invalid bytes are replaced, and a byte order mark is removed. */
 const UTF8 = new TextDecoder();
 
 function readJson(text: string, name: string): unknown {

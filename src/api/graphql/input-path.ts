@@ -10,31 +10,31 @@ import { ChatError } from '../../platform/errors.ts';
 import { settingFieldName } from './setting-fields.ts';
 
 /**
- * Property of mutation errors that contains the path in the arguments. It is stored on the error itself, because resolvers
- * receive proxies.
+ * Property that stores, on the error of a mutation, the path of the argument that caused it. A WeakMap by error would not work,
+ * because resolvers receive proxies of errors.
  */
 const PATH = Symbol('path in the arguments');
 
-/** Returns the path in a mutation's arguments that an error is about; null if it is unknown. */
+/** Returns the path of the argument that caused an error, outermost name first; null if it is unknown. */
 export const inputPathOf = (error: ChatError & { [PATH]?: readonly string[] }): readonly string[] | null =>
   error[PATH] ?? null;
 
-/** Stores the path in a mutation's arguments on an error that names a parameter. */
+/** Stores the path of the argument on the error of a mutation, if the error names a parameter that is one of `args`. */
 export function noteInputPath(error: unknown, args: readonly GraphQLArgument[]): void {
   if (!(error instanceof ChatError) || error.parameter === undefined) return;
   const path = inputPath(args, error.parameter);
   if (path !== undefined) Object.assign(error, { [PATH]: path });
 }
 
-/** The arguments or input fields in which a name is looked up. */
+/** The arguments of a field, or the fields of an input object. */
 type Fields = readonly { readonly name: string; readonly type: GraphQLInputType }[];
 
 /**
- * Returns the path of a parameter in arguments: its shallowest field, then the nested fields as far as they exist. An index
- * is written as digits.
+ * Returns the path of a parameter in the arguments of a mutation: first the path to the field with its name that is nearest to
+ * the root, then the steps inside this field as far as they exist. An index of a list is written as digits.
  *
- * @param parameter As the service names it: `topic_name`, `drafts[0]["content"]`.
- * @returns Undefined if no field has this name.
+ * @param parameter Name in the error of the service: `topic_name`, `drafts[0]["content"]`.
+ * @returns Undefined if no field, or more than one at the same depth, has this name.
  */
 function inputPath(args: Fields, parameter: string): readonly string[] | undefined {
   const [name = '', ...steps] = parameter.replace(/[\]"]/g, '').split('[');
@@ -56,16 +56,19 @@ function namesOf(parameter: string): readonly string[] {
   return [parameter, parameter.replace(/_(group|name)$/, ''), `${parameter}_id`].map(settingFieldName);
 }
 
-/** Returns the fields of an input object. A list has none, because the index is unknown. */
+/** Returns the fields of an input object. A list of objects has none here, because the index of the item would be unknown. */
 const fieldsOf = (type: GraphQLInputType): Fields => {
   const nullable = getNullableType(type);
   return isInputObjectType(nullable) ? Object.values(nullable.getFields()) : [];
 };
 
-/** Deeper than any input. Ends the search in inputs that contain themselves. */
+/** Limit of the search, deeper than any input. It ends the search in inputs that contain themselves. */
 const MAX_DEPTH = 5;
 
-/** Searches the input level by level for a field with one of the names. Returns undefined if a level has several such fields. */
+/**
+ * Searches the arguments level by level for a field with one of the names. Undefined if there is none, or if the first level
+ * that has such a field has several with the same name.
+ */
 function find(args: Fields, names: readonly string[]): { path: readonly string[]; type: GraphQLInputType } | undefined {
   let level = args.map(({ name, type }) => ({ path: [name], type }));
   for (let depth = 0; depth < MAX_DEPTH; depth++) {

@@ -36,7 +36,7 @@ import { type SelectedFields, selectedFields } from './selected-fields.ts';
 type Variables = Readonly<Record<string, unknown>>;
 type Data = Record<string, unknown>;
 
-/** The root fields for introspection. */
+/** The root fields for introspection, with their definitions. */
 const META_FIELDS: Readonly<Record<string, GraphQLField<unknown, unknown>>> = {
   __schema: SchemaMetaFieldDef,
   __type: TypeMetaFieldDef,
@@ -44,10 +44,13 @@ const META_FIELDS: Readonly<Record<string, GraphQLField<unknown, unknown>>> = {
 
 export const isIntrospectionField = (name: string): boolean => Object.hasOwn(META_FIELDS, name);
 
-/** Number of introspected fields that count as one request. The query of GraphiQL then counts as about 20. */
+/**
+ * Number of introspected fields that count as one request of the budget. The introspection query of GraphiQL counts as about 20
+ * requests.
+ */
 const FIELDS_PER_REQUEST = 5_000;
 
-/** Largest number of introspected fields in a response: five times what a tool needs that reads the whole schema. */
+/** Largest number of fields in an introspection result: five times the result that a tool needs to read the whole schema. */
 export const MAX_INTROSPECTED_FIELDS = 600_000;
 
 const introspecting = new WeakMap<DocumentNode, boolean>();
@@ -100,16 +103,16 @@ const fragmentsOf = (document: DocumentNode): ReadonlyMap<string, FragmentDefini
     document.definitions.flatMap((node) => (node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node]] : [])),
   );
 
-/** The size of an operation's introspection, estimated from its document alone. */
+/** The size of the introspection result of an operation, estimated from the document before it is executed. */
 export interface IntrospectionSize {
   readonly fields: number;
-  /** Number of requests that it counts as: 0 if the operation contains no introspection. */
+  /** Number of requests that the introspection counts as: 0 if the operation contains none. */
   readonly requests: number;
 }
 
 /**
- * Estimates the size of an operation's introspection. Each `__schema` and `__type` counts as at least one request, for each
- * alias again.
+ * Estimates the size of the introspection result of an operation. Each `__schema` and `__type` under its own alias counts as at
+ * least one request.
  *
  * @param variables Coerced values.
  */
@@ -130,10 +133,10 @@ export function introspectionSize(
   };
 }
 
-/** Lengths of the lists in introspection answers, by field name. */
+/** Lengths of the lists in introspection results, by field name. `mean` is the average over all types of the schema. */
 interface Lengths {
   readonly mean: Readonly<Record<string, number>>;
-  /** Largest length of each list in any type. */
+  /** Length of the longest list of that name in any type. */
   readonly longest: Readonly<Record<string, number>>;
 }
 
@@ -173,7 +176,7 @@ class Estimate {
   readonly #lengths: Lengths;
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #variables: Variables;
-  /** Selections are measured once, however often a fragment is spread. */
+  /** Sizes that were estimated before. A fragment is estimated once, however often it is spread. */
   readonly #known = { mean: new Map<SelectionSetNode, number>(), longest: new Map<SelectionSetNode, number>() };
 
   constructor(lengths: Lengths, fragments: ReadonlyMap<string, FragmentDefinitionNode>, variables: Variables) {
@@ -182,7 +185,7 @@ class Estimate {
     this.#variables = variables;
   }
 
-  /** Measures a root field. A type that is requested by name may be the one with most fields. */
+  /** Estimates the size of a root field. `__type` can select the type with the longest lists, so their lengths are used. */
   root({ selectionSet }: FieldNode): number {
     return this.#selections(selectionSet, 'longest');
   }
@@ -215,31 +218,35 @@ interface Introspected {
   readonly size: number;
 }
 
-/** Total number of fields in cached answers. 64 bytes each were measured, because equal parts are one object. */
+/**
+ * Limit of the total number of fields in cached results. A field takes 64 bytes on average (measured), because equal parts of a
+ * result are one object.
+ */
 const KEPT_FIELDS = shareOfHeap(1 / 32, 32 * 1024 * 1024) / 64;
 
 const keptBySchema = new WeakMap<GraphQLSchema, LRUCache<string, Introspected>>();
 
-/** The error for an introspection whose answer is larger than any tool needs. */
+/** The error for an introspection whose result exceeds `MAX_INTROSPECTED_FIELDS`. */
 export class TooMuchIntrospection extends Error {}
 
-/** An operation with introspection, split in two. */
+/** An operation with introspection, split into the introspection results and the other fields. */
 export interface IntrospectionParts {
-  /** Names in the response, in order. */
+  /** Names of all root fields in the response, in order. */
   readonly names: readonly string[];
   /** Values of the introspection fields, by response name. */
   readonly values: ReadonlyMap<string, unknown>;
-  /** The operation without these fields. Undefined if it has no others. */
+  /** The document with the operation without its introspection fields. Undefined if it has no other fields. */
   readonly rest: DocumentNode | undefined;
 }
 
 /**
- * Answers the introspection of an operation. Equal selections are answered once, from a cache that all requests share, and a
- * long answer is made in time slices.
+ * Computes the introspection fields of an operation. All requests share a cache, in which the result of a selection is stored.
+ * A long result is computed in time slices, so that it does not block the event loop.
  *
  * @param variables Coerced values.
- * @returns Undefined if the operation contains no introspection, or its arguments are wrong.
- * @throws TooMuchIntrospection
+ * @returns The results, and the rest of the operation. Undefined if the operation contains no introspection, or if its
+ *   arguments are invalid.
+ * @throws TooMuchIntrospection if the results exceed `MAX_INTROSPECTED_FIELDS`.
  */
 export async function introspect(
   schema: GraphQLSchema,
@@ -300,19 +307,19 @@ async function answerOf(
 
 /** An introspection field with coerced arguments and expanded fragments. */
 interface FieldPlan {
-  /** The field with its selection, as text: equal for equal answers. */
+  /** The field, its arguments and its selection as text. Fields with equal text have equal results. */
   readonly key: string;
   readonly name: string;
   readonly resolve: NonNullable<GraphQLField<unknown, unknown>['resolve']>;
   readonly args: Variables;
   readonly isList: boolean;
-  /** Undefined for a scalar. */
+  /** Plan for the objects in the value of the field. Undefined for a scalar or an enum. */
   readonly inner: ObjectPlan | undefined;
 }
 
 interface ObjectPlan {
   readonly fields: readonly FieldPlan[];
-  /** Answers by object, because the same type occurs in many places. */
+  /** Results by object. They are computed once, because the same type occurs in many places. */
   readonly known: Map<unknown, Introspected>;
 }
 
@@ -321,7 +328,7 @@ interface Source {
   readonly variables: Variables;
 }
 
-/** Returns the plan of a field; undefined if an argument is wrong, which the general executor reports. */
+/** Returns the plan of a field; undefined if an argument is invalid. The general executor then reports the error. */
 function planOf(
   source: Source,
   field: GraphQLField<unknown, unknown>,
@@ -362,7 +369,7 @@ function objectPlan(source: Source, type: GraphQLObjectType, nodes: readonly Fie
   return fields.includes(undefined) ? undefined : { fields: fields as FieldPlan[], known: new Map() };
 }
 
-/** Returns `__typename` as a field of one type: no type of introspection is abstract. */
+/** Returns `__typename` as a field of one type. Its value is constant, because no type of introspection is abstract. */
 const typeName = ({ name }: GraphQLObjectType): GraphQLField<unknown, unknown> => ({
   ...TypeNameMetaFieldDef,
   resolve: () => name,
@@ -376,7 +383,7 @@ class Answering {
     this.#info = { schema } as GraphQLResolveInfo;
   }
 
-  /** Answers a root field, and yields to the event loop between the items of its direct lists. */
+  /** Computes a root field. Yields to the event loop between the items of the lists that are directly below it. */
   async root(plan: FieldPlan): Promise<Introspected> {
     const source = this.#valueOf(plan, undefined);
     if (plan.inner === undefined || source == null) return { value: null, size: 1 };
@@ -392,7 +399,7 @@ class Answering {
           this.#object(inner, item);
         }
       }
-      // The objects of the field were processed above, so this takes them from the cache.
+      // The items of a list were computed above, so `#field` takes them from `known`.
       const made = this.#field(field, source);
       value[field.name] = made.value;
       size = bounded(size + made.size);

@@ -6,20 +6,26 @@ export interface RequestedKey<K> {
   readonly key: K;
 }
 
-/** A function that loads the value for each viewer and key, in order. A failed load is returned as an error. */
+/**
+ * A function that loads the value of each key for its viewer, in the order of the keys. It returns an error in place of a value
+ * that could not be loaded.
+ */
 export type LoadEach<K, V> = (wanted: readonly RequestedKey<K>[]) => Promise<readonly (V | Error)[]>;
 
 /** A loader of values by key, for one viewer. */
 export interface Loads<K, V> {
   readonly load: (key: K) => Promise<V>;
-  /** Loads many values in order, in one await: null for a null key, an error for a failed load. */
+  /**
+   * Loads many values, in the order of the keys, with one await. The result is null for a null key, and an error for a failed
+   * load.
+   */
   readonly loadAll: (keys: readonly (K | null)[]) => Promise<readonly (V | Error | null)[]>;
 }
 
 /**
- * Returns the loaded values without nulls, in order.
+ * Returns the results of `loadAll` without nulls, in order.
  *
- * @throws The first error among the values.
+ * @throws The first error among the results.
  */
 export const present = <V>(values: readonly (V | Error | null)[]): V[] =>
   values.filter((value): value is V => {
@@ -29,33 +35,33 @@ export const present = <V>(values: readonly (V | Error | null)[]): V[] =>
 
 /** A loader for one viewer, whose cache lasts for one operation. */
 export interface KeyedLoader<K, V> extends Loads<K, V> {
-  /** Stores a value that other code has loaded. */
+  /** Stores a value that other code has loaded, unless the key was requested before. */
   readonly prime: (key: K, value: V) => void;
 }
 
-/** Keys that are loaded in one batch, and their values. */
+/** Keys that are loaded in one batch. `values` is empty until `come` resolves. */
 interface Batch<K, V> {
   readonly wanted: RequestedKey<K>[];
   readonly come: Promise<unknown>;
   values: readonly (V | Error)[];
 }
 
-/** The location of a key's value in a batch. */
+/** The location of the value of a key: a batch, and an index in it. */
 interface Place<K, V> {
   readonly batch: Batch<K, V>;
   readonly at: number;
 }
 
 /**
- * Loads values by key, each key once. Keys that any of the viewers request before the event loop continues form one batch.
- * The values depend on one time and on the rights of these viewers: an instance must not outlive its operation or delivery.
+ * Loads values by key. Each key is loaded once per viewer. Keys that are requested before the event loop continues form one
+ * batch, even if different viewers request them. The values depend on one time and on the rights of these viewers, so an
+ * instance must not outlive its operation or delivery.
  *
- * A list takes one promise for all its keys. DataLoader takes one per key, which is most of the cost of a list of three
- * hundred.
+ * A list of keys takes one promise. DataLoader takes one promise per key, which is most of the cost of a list of three hundred.
  */
 export class BatchedLoads<K, V> {
   readonly #load: LoadEach<K, V>;
-  /** Locations of loaded values, by viewer id and key. */
+  /** Locations of the values that were requested, by viewer id and key. */
   readonly #places = new Map<number, Map<K, Place<K, V>>>();
   #next: Batch<K, V> | undefined;
 
@@ -84,7 +90,7 @@ export class BatchedLoads<K, V> {
       },
       loadAll: async (keys) => {
         const found = keys.map((key) => (key === null ? null : placeOf(key)));
-        // Awaited one after another, because there is usually only one.
+        // The batches are awaited one after another, because there is usually only one.
         for (const { come } of new Set(found.flatMap((place) => place?.batch ?? []))) if (come !== DONE) await come;
         return found.map((place) => (place === null ? null : (place.batch.values[place.at] as V | Error)));
       },

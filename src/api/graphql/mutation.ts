@@ -17,10 +17,10 @@ interface PayloadField {
   readonly type: TypeParam<Types>;
   /** Whether `resolve` can return null. */
   readonly nullable?: boolean;
-  /** Whether the value is available even if the database fails. For mutations that only create a position to read from. */
+  /** True if the value is available even if the database fails after the change, so that the field is non-null. */
   readonly isAlwaysThere?: true;
   readonly description?: string;
-  /** For type ID: the type of the objects that it names. `resolve` returns row ids. */
+  /** For fields of type ID: the type of the objects that the ids name. `resolve` returns row ids. */
   readonly refersTo?: string;
 }
 
@@ -29,7 +29,7 @@ type PayloadShape<P extends Record<string, PayloadField>> = {
 };
 type ValueOf<F extends PayloadField> = ShapeFromTypeParam<Types, F['type'], F['nullable'] extends true ? true : false>;
 
-/** A value that is read after the change, only if it is selected. */
+/** A payload value that is read from the database after the change, and only if it is selected. */
 class ReadBack<V> {
   readonly read: () => Promise<V>;
 
@@ -38,10 +38,14 @@ class ReadBack<V> {
   }
 }
 
-/** Returns a payload field that is read only if it is selected. */
+/** Returns a payload value that is read from the database only if it is selected. */
 export const whenAsked = <V>(read: () => Promise<V>): ReadBack<V> => new ReadBack(read);
 
-/** @throws NeedsTransaction if the change has not been made yet. */
+/**
+ * Returns a payload value, which is read now if necessary.
+ *
+ * @throws NeedsTransaction if it must be read, and the change has not been made yet.
+ */
 function resolved<V>(value: V | ReadBack<V>, { app }: RequestCtx): V | Promise<V> {
   if (!(value instanceof ReadBack)) return value;
   if (app.replyFirst !== undefined) throw new NeedsTransaction();
@@ -50,38 +54,47 @@ function resolved<V>(value: V | ReadBack<V>, { app }: RequestCtx): V | Promise<V
 
 interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, PayloadField>> {
   readonly description: string;
-  /** The fields of the input object, required unless declared otherwise. Absent: the mutation has no input. */
+  /**
+   * Returns the fields of the input object, which are required unless declared otherwise. Absent if the mutation has no input.
+   */
   readonly input?: (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => I;
   /**
-   * The fields of the payload; `resolve` returns one property for each. A function, so that features can refer to each
-   * other's types.
+   * Returns the fields of the payload. `resolve` returns a property for each of them. This is a function, so that features can
+   * refer to types of each other.
    */
   readonly payload: () => P;
-  /** Expected errors, besides those of every mutation. Subclasses are distinguished from their parents. */
+  /**
+   * Classes of the errors that clients should handle, in addition to those of every mutation. Subclasses are distinguished from
+   * their parents.
+   */
   readonly errors?: readonly ErrorClass[];
   /**
-   * True for mutations that have a short-lived effect, take long, call another service or return an API key. A stored response
-   * would be useless, or too sensitive to keep.
+   * True for mutations that ignore idempotency keys. Their effect is short-lived, or they take long, call another service or
+   * return an API key. A stored response would be useless, or too sensitive to store.
    */
   readonly ignoresIdempotencyKey?: true;
-  /** True for mutations that try credentials. An operation can contain one of them. */
+  /** True for mutations that check credentials, such as a password. An operation can contain at most one such mutation. */
   readonly provesIdentity?: true;
-  /** True for mutations that make one change, by `app.replyFirst` if it is set. */
+  /**
+   * True for mutations that make a single change, and whose payload can be drafted before the change is made. `resolve` must
+   * use `app.replyFirst` if it is set.
+   */
   readonly repliesFirst?: true;
   /**
-   * True if the payload has `query`, which exposes the whole readable state. An operation that selects it is executed on one
-   * snapshot (`app.snapshot`), and can change only what it defers until afterwards.
+   * True if the payload has the field `query`, which exposes the whole state that the viewer can read. An operation that
+   * selects it is executed on one read-only database snapshot (`app.snapshot`). Changes must be deferred until the snapshot has
+   * ended.
    */
   readonly answersWithState?: true;
   readonly resolve: (ctx: C, input: InputShapeFromFields<I>) => Promise<PayloadShape<P>>;
 }
 
-/** The errors for an invalid value and for an unavailable database. */
+/** The error classes of every mutation: for an invalid value, and for an unavailable database. */
 const ERRORS_OF_ALL = [BadRequestError, RequestTimeoutError];
 
 /**
- * Adds a mutation for authenticated viewers: `createDrafts(input: CreateDraftsInput!): CreateDraftsResult!`. Its result is
- * `CreateDraftsPayload` or one of the errors. An expected error that is not listed is a top-level error.
+ * Adds a mutation for authenticated viewers: `createDrafts(input: CreateDraftsInput!): CreateDraftsResult!`. The result is
+ * `CreateDraftsPayload`, or one of the errors in `errors`. Any other error appears in the top-level `errors` of the response.
  *
  * @see src/api/README.md#rest-and-graphql
  */
@@ -152,21 +165,23 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
         { path, parentType, fieldName }: GraphQLResolveInfo,
       ) => {
         const outcome = await observingChanges(async () => {
-          // The mutations of an operation run one after another. If the client has disconnected, the next one is not
+          // The mutations of an operation run one after another. If the client has disconnected, the next mutation is not
           // started.
           if (ctx.caller?.isGone === true) throw new AbandonedError();
           return resolve(contextOf(ctx), input as InputShapeFromFields<I>);
         });
         const { position } = outcome;
-        // A payload that contains another position replaces that of the change.
+        // If the payload contains its own position, it replaces that of the change.
         if ('value' in outcome) return { position, ...outcome.value };
-        // A client that signs in needs the key. A payload that only confirms the recorded login would be useless.
+        // The change was committed, but its payload could not be read. The position alone is returned, except by a sign-in: its
+        // client needs the key in the payload.
         if (outcome.isMade && provesIdentity !== true && isOutOfReach(outcome.error)) {
           noteUnread(ctx, [path.key]);
           return { position };
         }
         failed.add(ctx);
-        // With `replyFirst`, a failed mutation is executed a second time and fails again. Only the second failure is counted.
+        // With `replyFirst`, a failed mutation is executed a second time, and fails again. Only the second failure is counted
+        // in the metrics.
         if (ctx.app.replyFirst === undefined && outcome.error instanceof ChatError) {
           observeRefusal('graphql', outcome.error.code, outcome.error);
         }
@@ -177,7 +192,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
   );
 }
 
-/** Returns the `position` field of every payload: the log position of the change. */
+/** Defines the field `position` of every payload: the log position of the change. */
 const positionField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, { readonly position: number | null }>) => ({
   position: t.field({
     type: 'LongId',
@@ -188,14 +203,15 @@ const positionField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, { readonly
       'heartbeat has this or a higher position. Null if nothing was changed, or if no event of the change has recipients.',
     resolve: ({ position }, _args, ctx, { path }) => {
       if (ctx.app.replyFirst !== undefined) return ctx.app.replyFirst.position;
-      // Under an idempotency key, nothing is logged before everything else is read.
+      // In the transaction of an idempotency key, the position is known only at the end. It is written to the recorded path
+      // later.
       if (ctx.app.transaction !== undefined) notePosition(ctx, responsePath(path));
       return position;
     },
   }),
 });
 
-/** Returns the `query` field: the whole readable state at the position of the payload. */
+/** Defines the field `query` of a payload: the whole state that the viewer can read, at the position of the payload. */
 const stateField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, object>) => ({
   query: t.field({
     type: 'Query' as never,
@@ -203,7 +219,7 @@ const stateField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, object>) => (
       'Root of all queries, at `position`: the state includes all events up to that position, and none after it. All of it ' +
       'is read from one database snapshot. The mutation must then be the only field of its operation. `events` is refused ' +
       'here.',
-    // The fields below cost the same as at the root.
+    // `query` itself costs nothing. The fields below it cost the same as at the root of an operation.
     complexity: 0,
     resolve: (_payload, _args, { app }) => {
       if (app.snapshot === undefined) throw new Error('The operation is executed outside of a snapshot');
@@ -216,7 +232,10 @@ const PAYLOAD =
   'Result of the change. If the database became unavailable after the change was committed, fields that could not be ' +
   'read are null, and `extensions.notReadBack` of the response lists their paths. Do not send the change again.';
 
-/** Operations with a failed mutation. A result of typed errors does not show the failure. */
+/**
+ * Contexts of the operations in which a mutation failed. The result alone does not show it, because typed errors are part of
+ * its data.
+ */
 const failed = new WeakSet<RequestCtx>();
 
 /** Whether a mutation of the operation with this context ended in an error, typed or not. */
@@ -226,19 +245,19 @@ export const hasFailed = (ctx: RequestCtx): boolean => failed.has(ctx);
 export const ignoresIdempotencyKey = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['ignoresIdempotencyKey'] === true;
 
-/** Whether a mutation can be answered before its change is made. */
+/** Whether the response to a mutation can be drafted before its change is made. */
 export const repliesFirst = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['repliesFirst'] === true;
 
-/** Whether the payload of a mutation has `query`. */
+/** Whether the payload of a mutation has the field `query`. */
 export const answersWithState = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['answersWithState'] === true;
 
-/** Whether a mutation tries credentials. */
+/** Whether a mutation checks credentials. */
 export const provesIdentity = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['provesIdentity'] === true;
 
-/** Returns the fields that are neither undefined nor null. For inputs in which null has no meaning of its own. */
+/** Returns the fields that are neither undefined nor null. Used for inputs in which null means the same as an absent field. */
 export function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
     [K in keyof T]?: NonNullable<T[K]>;

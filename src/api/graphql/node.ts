@@ -13,7 +13,7 @@ interface Row {
   readonly id: number | bigint;
 }
 
-/** Options of a node type that find the rows of a model by the number in their global ids, in the viewer's organization. */
+/** Options of a Pothos node type that find a row by the number in its global id, within the organization of the viewer. */
 export const byNumber = {
   id: { resolve: ({ id }: { readonly id: number }) => id },
   findUnique: (id: string, ctx: GraphQLContext) => ({ realmId_id: { realmId: signedIn(ctx).realmId, id: Number(id) } }),
@@ -22,14 +22,15 @@ export const byNumber = {
 type LoadForEach = (wanted: readonly RequestedKey<number>[]) => Promise<readonly (Row | null)[]>;
 type Load = (ctx: Ctx, ids: readonly number[]) => Promise<readonly Row[]>;
 
-/** Loaders that find objects by id. The key is the type name. */
+/** Loaders of node types, by type name. They find objects by row id. */
 const loaders = new Map<string, ReturnType<typeof acrossReaders<number, Row | null>>>();
 
 /**
- * Registers a type for `node` and `nodes`, with batched loading. Objects of a node type that is not registered cannot be
- * loaded by id at all.
+ * Registers a type whose objects `node` and `nodes` can load by id, in batches. Objects of an unregistered type cannot be
+ * loaded by id.
  *
- * @param load Returns the objects that exist and that the viewer can see, in any order. A refusal counts as no objects.
+ * @param load Returns those of the objects that exist and that the viewer can see, in any order. If it refuses the request, all
+ *   of them count as absent.
  */
 export function nodeType(typename: string, load: Load): void {
   nodeTypeForEach(typename, async (wanted) => {
@@ -49,9 +50,9 @@ export function nodeType(typename: string, load: Load): void {
 }
 
 /**
- * Registers a type whose objects are read for many viewers in one batch.
+ * Registers a type whose objects `node` and `nodes` can load by id. The objects of many viewers are read in one batch.
  *
- * @param loadForEach Returns the object that each viewer sees under an id, in order; null if there is none.
+ * @param loadForEach Returns, for each viewer and id, the object that the viewer can see, in order; null if there is none.
  */
 export function nodeTypeForEach(typename: string, loadForEach: LoadForEach): void {
   const load: LoadForEach = async (wanted) => {
@@ -62,7 +63,11 @@ export function nodeTypeForEach(typename: string, loadForEach: LoadForEach): voi
   loaders.set(typename, acrossReaders(load));
 }
 
-/** Registers a type whose objects are the rows of a model that match a condition. */
+/**
+ * Registers a type whose objects are rows of a model in the viewer's organization.
+ *
+ * @param visibleTo Returns the condition for the rows that the viewer can see.
+ */
 export function nodeModel<Model extends keyof PrismaTypes & string>(
   typename: string,
   model: Model,
@@ -78,10 +83,10 @@ export function nodeModel<Model extends keyof PrismaTypes & string>(
   });
 }
 
-/** Error codes with which features refuse objects that the viewer cannot see. */
+/** Error codes by which services report that an object does not exist or that the viewer cannot see it. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['BAD_REQUEST', 'STREAM_DOES_NOT_EXIST', 'UNAUTHORIZED_PRINCIPAL']);
 
-/** Returns the loaded object; null if the feature refuses it as nonexistent or not visible to the viewer. */
+/** Returns the loaded object; null if the service reports that it does not exist or that the viewer cannot see it. */
 export async function unlessAbsent<T>(load: Promise<T>): Promise<T | null> {
   try {
     return await load;
@@ -93,10 +98,13 @@ export async function unlessAbsent<T>(load: Promise<T>): Promise<T | null> {
 
 const visible = async (ctx: Ctx, load: Load, ids: readonly number[]) => (await unlessAbsent(load(ctx, ids))) ?? [];
 
-/** A node type with the same name as the model of its rows. */
+/** Name of a node type that is also the name of the Prisma model of its rows. */
 type ModelName = keyof PrismaTypes & string;
 
-/** Loads an object of a node type by its row id; null as for `node`. */
+/**
+ * Loads an object of a node type by its row id. Null if the id is null, if the object does not exist, or if the viewer cannot
+ * see it.
+ */
 export async function nodeOf<Model extends ModelName>(
   ctx: GraphQLContext,
   typename: Model,
@@ -122,7 +130,11 @@ export async function nodesOf<Model extends ModelName>(
 type FindByText = (ctx: GraphQLContext, text: string) => Promise<object | null>;
 const byText = new Map<string, FindByText>();
 
-/** Registers objects that are not rows for `node` and `nodes`, by the text after the type name in their global ids. */
+/**
+ * Registers a type whose objects are not rows, for `node` and `nodes`.
+ *
+ * @param find Returns the object for the text after the type name in a global id; null if there is none.
+ */
 export function nodeByText(typename: string, find: FindByText): void {
   byText.set(typename, find);
 }
@@ -135,7 +147,11 @@ async function loadByText(ctx: GraphQLContext, globalId: string): Promise<object
   return found;
 }
 
-/** Loads the object with a global id; null as for `node`. */
+/**
+ * Loads the object with a global id, of any registered type. Null if it does not exist or the viewer cannot see it.
+ *
+ * @throws UnauthorizedError if the request is not authenticated.
+ */
 export async function loadNode(ctx: GraphQLContext, globalId: string): Promise<object | null> {
   signedIn(ctx);
   const reference = readGlobalId(globalId);

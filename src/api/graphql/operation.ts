@@ -31,29 +31,29 @@ import { acknowledged } from './read-back.ts';
 
 type Extensions = Readonly<Record<string, unknown>> | null | undefined;
 
-/** An operation that has arrived, over any transport. */
+/** The parts of a request that depend on the transport: how its sender is authenticated, and where the budget is reported. */
 export interface Arrival {
   readonly signIn: () => Promise<RequestCtx>;
-  /** The HTTP response; absent on a socket. */
+  /** The HTTP response. Absent for an operation on a WebSocket. */
   readonly answer?: ServerResponse;
-  /** Called with the caller's remaining budget, also if the request is refused. */
+  /** Called with the sender's remaining budget, also if the request is refused. */
   readonly onBudget?: (budget: Budget) => void;
 }
 
-/** The sender of an operation that has not been parsed yet. */
+/** The authenticated sender of an operation whose document has not been parsed yet. */
 export interface OperationSource {
   readonly origin: IncomingMessage;
   readonly request: RequestCtx & { readonly caller: Caller };
-  /** Returns the sender's remaining budget. */
+  /** Returns the sender's remaining budget; undefined if requests are not limited. */
   readonly budget: () => Budget | undefined;
   readonly onBudget: (budget: Budget) => void;
 }
 
 /**
- * Authenticates the sender of an operation and counts it as one request, before the document is parsed. Refused documents
- * therefore count as well, and a sender without budget cannot make the service parse more.
+ * Authenticates the sender of an operation, and counts it as one request. Must be called before the document is parsed: a
+ * refused document then counts as well, and a sender without budget cannot make the service parse more.
  *
- * @throws RateLimitHitError, and every error of `signIn`.
+ * @throws RateLimitHitError if no budget is left, and every error of `signIn`.
  */
 export async function admit(
   app: App,
@@ -71,10 +71,10 @@ export async function admit(
 }
 
 /**
- * Waits until a request has arrived, and then admits its sender, even if the body is incomplete or too large. Nothing is
- * parsed before.
+ * Waits until a request has arrived, then authenticates and counts its sender by `admitted`. The sender is counted even if the
+ * body is incomplete or too large.
  *
- * @throws The error of `admitted`; otherwise that of `arriving`.
+ * @throws The error of `admitted`, or else that of `arriving`.
  */
 export async function admitArrived<T>(
   arriving: Promise<T>,
@@ -91,16 +91,18 @@ interface Beginning {
   readonly document: DocumentNode;
   /** The extensions that the client sent with the document. */
   readonly extensions: Extensions;
-  /** The idempotency key in the header of an HTTP request. Used if `extensions` contain none. */
+  /** The Idempotency-Key header of an HTTP request. It is used only if `extensions` contain no key. */
   readonly keyHeader?: string | string[] | undefined;
 }
 
 /**
- * Counts the whole cost of an operation. If the budget is too small, nothing is executed.
+ * Counts the remaining cost of an operation, whose first request `admit` has counted. If the budget is too small, the operation
+ * must not be executed.
  *
- * @returns The context of its resolvers.
+ * @returns The context for the resolvers of the operation.
  * @throws UnauthorizedError if an unauthenticated client requests the schema although it is not public.
- * @throws RateLimitHitError if the budget is too small, BadRequestError if the idempotency key is not a string.
+ * @throws RateLimitHitError if the budget is too small.
+ * @throws BadRequestError if the idempotency key is not a string.
  */
 export async function beginOperation(
   app: App,
@@ -117,8 +119,8 @@ export async function beginOperation(
 }
 
 /**
- * Executes a query or mutation, and adds its cost and the remaining budget to `extensions`. A mutation under an idempotency
- * key is executed once. Repetitions get the data of the first request.
+ * Executes a query or mutation. The `extensions` of the result contain the cost of the operation and the remaining budget. With
+ * an idempotency key, a mutation is executed once; repetitions get the data of the first request.
  *
  * @see src/events/README.md#idempotency-keys
  */
@@ -126,7 +128,7 @@ export async function executeOperation(args: ExecutionArgs): Promise<ExecutionRe
   const context = args.contextValue as GraphQLContext;
   const { cost, budget: rateLimit } = context;
   const extensions = { cost, ...(rateLimit !== undefined && { rateLimit }) };
-  // Suggestions of names are hidden from clients that cannot introspect the schema.
+  // Error messages for clients that cannot introspect the schema contain no suggestions of names.
   const hideSuggestions = context.viewer === null && !context.app.config.anonymousIntrospection;
   const startedAt = performance.now();
   try {
@@ -149,7 +151,10 @@ function observe({ document, operationName }: ExecutionArgs, { viewer }: GraphQL
   observeOperation({ name: name?.value, type, isKnown: viewer !== null }, ms / 1000);
 }
 
-/** Carries the result of an operation that must not be stored. Its changes are rolled back, and it can be sent again. */
+/**
+ * Thrown if the result of an operation must not be stored under its idempotency key. The changes are rolled back, and the
+ * client can repeat the request. Contains the result.
+ */
 class NotKept extends Error {
   readonly result: ExecutionResult;
 
@@ -181,13 +186,16 @@ async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promis
   }
 }
 
-/** Documents that select more than is known before their change is made. */
+/**
+ * Documents whose payload must be read from the database after the change. Their response cannot be drafted before the change.
+ */
 const readingBack = new WeakSet<DocumentNode>();
 
 /**
- * Executes a mutation under an idempotency key.
+ * Executes a mutation that has an idempotency key, and returns its data.
  *
- * @throws NotKept if the mutation failed, or the error after which it must restart.
+ * @throws NotKept if the mutation failed. Also throws the errors for which `shouldRestart` is true: the mutation must then run
+ *   again from the start.
  */
 async function execution(
   args: ExecutionArgs,
@@ -199,7 +207,7 @@ async function execution(
   if (reason instanceof NeedsTransaction) readingBack.add(args.document);
   if (reason !== undefined) throw reason;
   const { data, errors } = result;
-  // The transaction is rolled back, so the other parts of the result are invalid as well.
+  // `data` is dropped, because the transaction is rolled back, and with it the changes that `data` shows.
   if (data != null && errors !== undefined) throw new NotKept({ ...result, data: null });
   if (data == null || hasFailed(contextValue)) throw new NotKept(result);
   if (awaitsPosition(contextValue)) {
@@ -212,10 +220,11 @@ const isMutation = ({ document, operationName }: ExecutionArgs): boolean =>
   getOperationAST(document, operationName)?.operation === OperationTypeNode.MUTATION;
 
 /**
- * Returns the mutation to which an idempotency key applies; undefined if it ignores keys.
+ * Returns the mutation to which the idempotency key of an operation applies. Undefined if the operation is a query, or if the
+ * mutation ignores keys.
  *
- * @throws BadRequestError if there are several mutations. If only one failed, the operation would be neither done nor
- *   undone.
+ * @throws BadRequestError if there are several mutations: if only one of them failed, the key could stand for neither success
+ *   nor failure.
  */
 function keyedField({ document, operationName, schema }: ExecutionArgs): GraphQLField<unknown, unknown> | undefined {
   const operation = getOperationAST(document, operationName);

@@ -15,7 +15,7 @@ export interface OrderBy<Field extends string> {
   readonly direction: Direction;
 }
 
-/** Returns the order by a column and then by id, for `pageOf`. */
+/** Returns the order by the column `field`, then by id, as an option of `pageOf`. */
 export const columnsBy = ({ field, direction }: OrderBy<string>): Order => ({ [field]: direction, id: direction });
 
 type Fields<Field extends string> = Readonly<Record<string, { readonly value: Field; readonly description: string }>>;

@@ -1,10 +1,10 @@
 import { BadRequestError } from '../../platform/errors.ts';
 
-/** Number of items that one screen shows. */
+/** Page size if neither `first` nor `last` is given: the number of items that one screen shows. */
 export const DEFAULT_PAGE_SIZE = 20;
-/** Limit of connections that declare no other. @see src/api/README.md#limits */
+/** Maximum page size of connections, unless a connection declares another. @see src/api/README.md#limits */
 export const MAX_PAGE_SIZE = 100;
-/** Limit of lists that a first screen shows completely: more channels than a user looks through. */
+/** Maximum page size of the lists that a client shows completely on its first screen, such as channels. */
 export const MAX_SIDEBAR_SIZE = 1_000;
 
 export interface PageArguments {

@@ -4,12 +4,12 @@ import { builder, type Types } from './builder.ts';
 import { refersTo } from './refs.ts';
 import { toFieldName } from './setting-fields.ts';
 
-// GraphQL types for the permissions of groups, channels and organizations. Users and groups hold permissions.
+// GraphQL types for the permissions of groups, channels and organizations. The holders of a permission are users and groups.
 
 /** Converts the wire name of a permission: `can_send_message_group` becomes `canSendMessage`. */
 export const permissionFieldName = (name: string): string => toFieldName(name.replace(/_group$/, ''));
 
-/** Its fields are defined next to the type of groups. */
+/** The type for the holders of a permission. Its fields are defined where the type of groups is defined. */
 export const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').implement({
   description: 'Holders of a permission: users, and the members of groups.',
 });
@@ -67,7 +67,7 @@ type Meanings<N extends string> = Readonly<Record<N, string>>;
 
 const namesOf = <N extends string>(meanings: Meanings<N>) => Object.keys(meanings) as N[];
 
-/** Adds an object type with the holders of several permissions. */
+/** Adds an object type with one field for each permission, whose value is the holders of that permission. */
 export function permissionsType<N extends string>(name: string, description: string, meanings: Meanings<N>) {
   return builder.objectRef<Record<N, WireGroupSetting>>(name).implement({
     description,
@@ -99,15 +99,18 @@ const inputOf = <N extends string>(name: string, description: string, meanings: 
       ),
   });
 
-/** Adds an input type that sets some of the permissions. */
+/** Adds an input type that sets the holders of permissions. It has an optional field for each permission. */
 export const permissionsInput = <N extends string>(name: string, description: string, meanings: Meanings<N>) =>
   inputOf(name, description, meanings, GroupSettingInput);
 
-/** Adds an input type that changes some of the permissions. */
+/**
+ * Adds an input type that changes the holders of permissions. Each optional field contains the new holders, and can contain the
+ * holders that the client expects.
+ */
 export const permissionEditsInput = <N extends string>(name: string, description: string, meanings: Meanings<N>) =>
   inputOf(name, description, meanings, GroupSettingEditInput);
 
-/** Returns the permissions in an input, by wire name. */
+/** Returns the values of the permissions that an input contains, by wire name. @param read Converts a value of the input. */
 export function permissionsGiven<N extends string, T, R>(
   names: readonly N[],
   input: object | null | undefined,
@@ -121,7 +124,7 @@ export function permissionsGiven<N extends string, T, R>(
   return Object.fromEntries(entries) as Partial<Record<N, R>>;
 }
 
-/** Returns the permissions in an input of `permissionEditsInput`, by wire name. */
+/** Returns the changes in an input of `permissionEditsInput`, by wire name of the permission. */
 export const permissionEditsGiven = <N extends string>(names: readonly N[], input: object | null | undefined) =>
   permissionsGiven<N, typeof GroupSettingEditInput.$inferInput, GroupSettingEdit>(names, input, (change) => ({
     value: toWireSetting(change.new),

@@ -5,39 +5,39 @@ import { LRUCache } from 'lru-cache';
 import { type Config, ConfigError } from '../../platform/config.ts';
 import type { Checked, Documents } from './documents.ts';
 
-/** The parameters of an operation that concern its document, on any transport. */
+/** The parameters of a request that contain or name its document, on any transport. */
 export interface DocumentParams {
   readonly query?: unknown;
-  /** Identifier of a document, as in the GraphQL over HTTP specification. */
+  /** Id of a persisted document, as in the GraphQL over HTTP specification. */
   readonly documentId?: unknown;
-  /** The hash of a document, as clients of Apollo and urql send it: `persistedQuery: {version: 1, sha256Hash}`. */
+  /** Can contain the hash of a document, as clients of Apollo and urql send it: `persistedQuery: {version: 1, sha256Hash}`. */
   readonly extensions?: unknown;
 }
 
-/** The documents that operations can name by their SHA-256. */
+/** The documents that requests can name by their SHA-256 instead of sending the text. */
 export interface PersistedDocuments {
-  /** Whether only the documents in the operator's file are executed. */
+  /** Whether only documents in the file of the operator are executed. */
   readonly only: boolean;
   find(hash: string): string | undefined;
-  /** Caches a document that a client sent together with its hash. */
+  /** Caches a document that a client sent together with its hash, so that clients can name it later. */
   keep(hash: string, document: string): void;
 }
 
 /**
- * Limits of the documents that clients register: enough for several front ends of some hundred documents. The longest
- * documents of code generators are a tenth of the limit for each.
+ * Limits of the documents that clients register: enough for several front ends of some hundred documents. The longest documents
+ * of code generators have a tenth of `charactersEach`.
  */
 const KEPT = { documents: 1_000, characters: 8 * 1024 * 1024, charactersEach: 100_000 } as const;
 
 /**
- * Reads PERSISTED_DOCUMENTS, and creates the cache for *automatic persisted queries*. A client names a document by its hash.
- * If the hash is unknown, the client sends the document along once. Each node has its own cache, of valid documents only.
+ * Reads the file PERSISTED_DOCUMENTS, and creates the cache for *automatic persisted queries*: a client names a document by its
+ * hash, and sends the text only if the hash is unknown. Each node has its own cache, which contains only valid documents.
  *
- * The alternative was an error that persisted queries are not supported. Apollo Client and urql would then stop using
- * hashes, also for documents in the file, after one request for each page that is opened.
+ * Without the cache, the service would have to report that persisted queries are not supported. Apollo Client and urql would
+ * then stop using hashes on that page, even for documents in the file.
  *
  * @throws ConfigError if the file is not a JSON object of documents by SHA-256, or a document is invalid. The service then
- *   fails at startup rather than at the first visit.
+ *   fails at startup rather than at the first request.
  */
 export function readPersistedDocuments(
   { persistedDocuments: path, persistedDocumentsOnly: only }: Config,
@@ -77,7 +77,10 @@ const ACCEPTED_KEYS =
   '"persistedDocuments: { hashAlgorithm: \'sha256\' }" in graphql-codegen (default: SHA-1), or ' +
   '"persistConfig: { algorithm: \'SHA256\' }" in relay-compiler (default: MD5)';
 
-/** Returns a function that validates an entry of the file, and returns its hash and document. */
+/**
+ * Returns a function that validates an entry of the file, and returns the hash and text of the document. It throws ConfigError
+ * if the entry is invalid.
+ */
 function checkEntry(documents: Documents) {
   return ([key, document]: [string, unknown]): [string, string] => {
     const fail = (why: string): never => {
@@ -96,35 +99,41 @@ function checkEntry(documents: Documents) {
 
 const hashOf = (document: string): string => createHash('sha256').update(document).digest('hex');
 
-/** Returns the hash in an id, which has a prefix in the specification's form. */
+/** Returns the hash in a document id, in lower case, without the prefix "sha256:" of the GraphQL over HTTP specification. */
 const hashNamed = (id: string): string => id.replace(/^sha256:/, '').toLowerCase();
 
-/** Returns the hash that an operation names its document by; undefined if there is none. */
+/** Returns the hash by which a request names its document; undefined if it names none. */
 function namedHash({ documentId, extensions }: DocumentParams): string | undefined {
   const id = documentId ?? registeredId(extensions);
   return typeof id === 'string' ? hashNamed(id) : undefined;
 }
 
-/** Returns the hash under which a client also registers the document that it sends. */
+/**
+ * Returns the hash that Apollo and urql send in `extensions`. If the request also contains the document, it is registered under
+ * this hash.
+ */
 const registeredId = (extensions: unknown): unknown =>
   (extensions as { persistedQuery?: { sha256Hash?: unknown } } | null | undefined)?.persistedQuery?.sha256Hash;
 
-/** Whether there is a document. An empty one counts as absent, because the WebSocket protocol requires a `query`. */
+/**
+ * Whether a request contains the text of a document. An empty text counts as absent, because the WebSocket protocol requires a
+ * `query` in every request.
+ */
 const hasText = (query: unknown): boolean => query !== undefined && query !== null && query !== '';
 
 /**
- * Refuses requests that are not GraphQL requests at all.
+ * Refuses a request that neither contains nor names a document.
  *
- * @throws GraphQLError if an operation neither contains nor names a document.
+ * @throws GraphQLError for such a request.
  */
 export function requireDocument({ only }: PersistedDocuments, params: DocumentParams): void {
   if (!hasText(params.query) && namedHash(params) === undefined) throw only ? onlyPersisted() : noDocument();
 }
 
 /**
- * Returns the text of an operation's document.
+ * Returns the text of the document that a request contains or names.
  *
- * @throws GraphQLError if the operation has no document, or if the document must not be executed here or does not match its hash.
+ * @throws GraphQLError if there is none, if the document must not be executed here, or if it does not match its hash.
  */
 export function documentText(persisted: PersistedDocuments, params: DocumentParams): string {
   requireDocument(persisted, params);
@@ -147,7 +156,7 @@ export interface DocumentSources {
   readonly persisted: PersistedDocuments;
 }
 
-/** Validates an operation's document, and caches it if its client registers it. */
+/** Parses and validates the document of a request. A valid document is registered if the client sent its hash. */
 export function checkDocument(
   { documents, persisted }: DocumentSources,
   text: string,
@@ -160,18 +169,24 @@ export function checkDocument(
 }
 
 /**
- * Calls `documentText` and `checkDocument`.
+ * Returns the document that a request contains or names, parsed and validated, or its validation errors.
  *
- * @throws GraphQLError as `documentText`.
+ * @throws GraphQLError if there is no document.
+ * @see documentText
  */
 export const readDocument = (parts: DocumentSources, params: DocumentParams): Checked =>
   checkDocument(parts, documentText(parts.persisted, params), params);
 
 const refusal = (message: string, code: string): GraphQLError => new GraphQLError(message, { extensions: { code } });
 
-/** Apollo's clients check the code, urql the message. Both then send the document as well. */
+/**
+ * The error for an unknown hash. Apollo clients recognize its code, urql its message. Both then send the text of the document.
+ */
 const notFound = () => refusal('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND');
-/** A code after which no client sends the document, because it would be refused as well. */
+/**
+ * The error for an unknown hash if only the documents in the file are executed. After this code, no client sends the text,
+ * because it would be refused as well.
+ */
 const notInList = () => refusal('There is no persisted document with this id', 'PERSISTED_QUERY_NOT_IN_LIST');
 const onlyPersisted = () =>
   refusal(

@@ -4,21 +4,22 @@ import { RequestTimeoutError } from '../../platform/errors.ts';
 
 type Path = readonly (string | number)[];
 
-/** Paths that could not be read after the changes of an operation were made, by its context. */
+/** Paths in a result whose values could not be read after the change was committed, by context of the operation. */
 const unread = new WeakMap<object, Path[]>();
 
-/** Marks a mutation that was committed but whose payload could not be read. */
+/** Records that a mutation was committed, but its payload could not be read. @param path Path of the mutation in the result. */
 export function noteUnread(ctx: object, path: Path): void {
   unread.set(ctx, [...(unread.get(ctx) ?? []), path]);
 }
 
-/** Whether a read failed because the database is unavailable or the row was deleted. */
+/** Whether an error means that the database is unavailable or that the row was deleted. */
 export const isOutOfReach = (error: unknown): boolean =>
   isGone(error) || expectedError(error) instanceof RequestTimeoutError;
 
 /**
- * Returns the result of committed mutations without the errors of failed reads below a payload. These fields are null, and
- * `notReadBack` in the extensions lists their paths. Clients would take errors for a refusal and send the change again.
+ * Returns the result of mutations without the errors of reads that failed after the change was committed. The fields of these
+ * reads are null, and `notReadBack` in the extensions lists their paths. If clients received the errors, they would take them
+ * for a refusal and send the change again.
  */
 export function acknowledged(result: ExecutionResult, ctx: object): ExecutionResult {
   const { data, errors = [] } = result;

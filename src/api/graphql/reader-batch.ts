@@ -2,14 +2,14 @@ import type { App } from '../../access/context.ts';
 import type { Db } from '../../platform/db/client.ts';
 
 /**
- * Shared reads for the readers of one organization that receive events in the same turn of the event loop. Reads that do not
- * depend on the reader run once for all. Other reads are batched if their feature supports it (`acrossReaders`).
+ * Shares database reads among the readers of one organization to whom events are delivered in the same turn of the event loop.
+ * Reads that do not depend on the reader run once for all. Other reads are batched if the feature uses `acrossReaders`.
  *
- * All reads run after the events were committed. Nothing is kept for the next turn.
+ * All reads run after the events were committed. Nothing is cached for the next turn.
  */
 export class ReaderBatch {
   static readonly #current = new WeakMap<App, Map<number, ReaderBatch>>();
-  /** The service, with a database client that runs equal reads once. */
+  /** The app of the service, with a database client that runs equal reads once. */
   readonly app: App;
   readonly #loaders = new Map<object, unknown>();
 
@@ -30,7 +30,7 @@ export class ReaderBatch {
     return batch;
   }
 
-  /** Returns the only instance that the batch has of the value created by `make`. */
+  /** Returns the value that `make` creates. It is created once per batch and `make`. */
   once<T>(make: () => T): T {
     const known = this.#loaders.get(make) as T | undefined;
     if (known !== undefined) return known;
@@ -40,7 +40,7 @@ export class ReaderBatch {
   }
 }
 
-/** Returns a client that sends each read to the database once, and shares the result with equal reads. */
+/** Returns a database client that runs each read once. Equal reads, even later ones, get the same result. */
 function readingOnce(db: Db): Db {
   const answers = new Map<string, Promise<unknown>>();
   const extended = db.$extends({
@@ -59,6 +59,6 @@ function readingOnce(db: Db): Db {
   return extended as unknown as Db;
 }
 
-/** Converts values that JSON cannot represent. */
+/** Converts values that JSON cannot represent (bigint, bytes) to texts, for the key of a read. */
 const plain = (_key: string, value: unknown): unknown =>
   typeof value === 'bigint' ? `${value}n` : value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value;

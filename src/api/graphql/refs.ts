@@ -9,24 +9,28 @@ import SchemaBuilder, {
 import type { GraphQLFieldResolver } from 'graphql';
 import { rowIdOf, toGlobalId } from './global-ids.ts';
 
-/** The extensions of an argument, input field or field of type ID. */
-// A type alias, because an interface cannot be assigned to a record of extensions.
+/** The Pothos extensions of an argument or field that contains ids: the name of the GraphQL type that the ids belong to. */
+// This is a type alias, because an interface cannot be assigned to a record of extensions.
 type RefExtensions = { readonly refersTo: string };
 
 /**
  * Returns the options of an argument, input field or field that names an object: `channelId: t.id(refersTo('Channel'))`.
- * Clients use the object's global `id`, resolvers its row id. If an id is malformed or of another type, resolvers receive 0,
- * which no row has. Services then respond as for any object that does not exist.
+ * Clients send and receive the global `id` of the object, resolvers its row id. If an id is malformed or of another type,
+ * resolvers receive 0, which no row has. Services then respond as for any object that does not exist.
  */
 export const refersTo = (typename: string): { readonly extensions: RefExtensions } => ({
   extensions: { refersTo: typename },
 });
 
-/** Returns the type of the objects that an argument or input field names; undefined if it names none. */
+/**
+ * Returns the type of the objects that an argument or field names; undefined if it names none.
+ *
+ * @param extensions Extensions of the argument or field.
+ */
 export const referredType = (extensions: object | null | undefined): string | undefined =>
   (extensions as Partial<RefExtensions> | null | undefined)?.refersTo;
 
-/** Returns a field's value for clients. If the field names objects, row ids become global ids. */
+/** Returns the value of a field as clients receive it. If the field names objects, row ids are replaced by global ids. */
 export function shownIds(extensions: object | null | undefined, value: unknown): unknown {
   const typename = referredType(extensions);
   if (typename === undefined) return value;
@@ -34,7 +38,10 @@ export function shownIds(extensions: object | null | undefined, value: unknown):
   return value === null || value === undefined ? null : toGlobalId(typename, value as number);
 }
 
-/** Converts global ids to row ids anywhere in the arguments before resolvers run, and row ids in results to global ids. */
+/**
+ * A Pothos plugin that converts global ids in arguments, at any depth, to row ids before resolvers run. It converts row ids in
+ * results to global ids.
+ */
 class RefsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   readonly #mappings = new Map<string, InputTypeFieldsMapping<Types, string>>();
 
@@ -60,13 +67,13 @@ class RefsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const encode = (ids: unknown) => shownIds(extensions, ids);
     return (...field) => {
       const ids: unknown = resolve(...field);
-      // The fields of shared events must resolve synchronously.
+      // Ids that are available synchronously are returned synchronously, as the fields of shared events require.
       return ids instanceof Promise ? ids.then(encode) : encode(ids);
     };
   }
 }
 
-/** Name of the plugin, for the builder. */
+/** Name under which the schema builder finds the plugin. */
 export const REFS = 'refs';
 
 SchemaBuilder.registerPlugin(REFS, RefsPlugin);

@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql';
 import { timeIn } from '../../platform/dates.ts';
 import { builder } from './builder.ts';
 
-// RFC 3339, as JSON front ends write it. The time zone is required.
+// Matches a time in RFC 3339 format. Seconds are optional, the time zone is required.
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/i;
 
 function asDate(value: unknown): Date {
@@ -55,5 +55,5 @@ builder.scalarType('LongId', {
   parseLiteral: (node) => asLongId(node.kind === 'IntValue' ? Number(node.value) : undefined),
 });
 
-/** Converts UNIX seconds, as in wire formats, to the value of a DateTime field. */
+/** Returns the value of a DateTime field for a time in UNIX seconds, the unit of the wire formats. */
 export const fromUnix = (seconds: number): Date => new Date(seconds * 1000);

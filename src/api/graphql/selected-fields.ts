@@ -1,12 +1,12 @@
 import { type DocumentNode, type FieldNode, Kind, type SelectionSetNode } from 'graphql';
 import { isLeftOut } from './cost.ts';
 
-/** Fields by response name. Fields with the same name are executed once, with all their selections. */
+/** Selected fields by response name. The nodes of one name are executed as one field, whose selections are merged. */
 export type SelectedFields = ReadonlyMap<string, readonly FieldNode[]>;
 
 /**
- * Returns the fields of selections as they are executed: under aliases, in fragments, and without those that `@skip` and
- * `@include` omit. Every fragment applies, whatever its type.
+ * Returns the fields of selections as they are executed, by response name. Fields in fragments are included. Fields that
+ * `@skip` or `@include` omits are not. The types of fragments are not compared.
  *
  * @param variables Coerced values.
  */
@@ -23,7 +23,7 @@ export function selectedFields(
 interface Collection {
   readonly document: DocumentNode;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Names of the fragments that were spread. */
+  /** Names of the fragments that were already collected. Each is collected once. */
   readonly seen: Set<string>;
   readonly fields: Map<string, FieldNode[]>;
 }

@@ -18,7 +18,7 @@ import { isUpload, NEITHER_JSON_NOR_UPLOAD } from './uploads.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** The parts that all transports share. */
+/** The schema and the documents, which all transports of GraphQL share. */
 export interface GraphQLParts {
   readonly schema: GraphQLSchema;
   readonly documents: Documents;
@@ -34,10 +34,11 @@ interface Parts {
   /** The schema of all features. */
   readonly schema: GraphQLSchema;
   /**
-   * Creates the handler of requests for server-sent events: GET and POST, and PUT and DELETE, which no other transport has.
+   * Creates the handler of the event stream transport. It receives GET and POST requests for server-sent events, and all PUT
+   * and DELETE requests.
    */
   readonly eventStream: (parts: GraphQLParts) => Handler;
-  /** Answers browsers that request a page. */
+  /** Serves the page for browsers that open /graphql. */
   readonly page: Handler;
 }
 
@@ -48,11 +49,11 @@ interface NodeContext {
 }
 
 /**
- * Creates the GraphQL server, served directly from `node:http`: POST with a JSON body, or with files and a preflight header,
- * and GET for queries.
+ * Creates the GraphQL server over `node:http`. It accepts POST with a JSON body, POST with files and a preflight header, and
+ * GET for queries.
  *
- * A page of another origin could send some requests without a preflight request. These are refused: a mutation by GET, and a
- * body that is neither JSON nor sent with a preflight header. No response can be cached, and none has CORS headers.
+ * Requests that a page of another origin could send without a preflight request are refused: a mutation by GET, and a body that
+ * is neither JSON nor sent with a preflight header. No response can be cached. The server itself sets no CORS headers.
  */
 export function createGraphQL(app: App, { schema, eventStream, page }: Parts): GraphQLServer {
   const documents = createDocuments(schema, { hideSuggestions: !app.config.anonymousIntrospection });
@@ -77,7 +78,7 @@ export function createGraphQL(app: App, { schema, eventStream, page }: Parts): G
       if (objection !== undefined) refuseBody(response, 415, objection);
       else if (isForEventStream(method, form)) void streamEvents(request, response);
       else if (form === 'text/html' && method === 'GET') void page(request, response);
-      // An upload is measured while it is read.
+      // The size of an upload is checked while it is read, against a higher limit.
       else if (!upload && Number(length) > MAX_BODY_BYTES) {
         refuseBody(response, 413, `The body is larger than ${MAX_BODY_BYTES} bytes`);
       } else void answer(request, response);
@@ -92,9 +93,10 @@ function optionsFor(app: App, parts: GraphQLParts): YogaServerOptions<NodeContex
     plugins: [useRequests, useObjects, usePersistedDocuments(persisted), useDocuments(parts), useExecution],
     context: (initial) => makeContext(documents, initial),
     maskedErrors: { maskError: (error) => maskError(app, error) },
-    // `documents` caches them, for all transports.
+    // The cache of Yoga is not used, because `documents` has a cache that all transports share.
     parserAndValidationCache: false,
-    // Every body is measured while it is read. Yoga would wrap it in another stream, which halves the requests per second.
+    // Yoga does not limit the size, because each body is measured while it is read. Yoga would wrap the body in another stream,
+    // which halves the requests per second.
     maxRequestBodySize: false,
     extraParamNames: ['documentId'],
     logging: false,
@@ -103,7 +105,7 @@ function optionsFor(app: App, parts: GraphQLParts): YogaServerOptions<NodeContex
     multipart: false,
     batching: false,
     cors: false,
-    // Matches no address, because health checks have their own page.
+    // This path matches no request, because the service has its own health checks.
     healthCheckEndpoint: ' ',
   };
 }
@@ -116,7 +118,7 @@ function wantedForm(accept = '*/*'): string | undefined {
   return named.find((form) => FORMS.includes(form));
 }
 
-/** Whether the event stream transport handles the request. No other transport has PUT and DELETE. */
+/** Whether the event stream transport handles the request. PUT and DELETE have no meaning in the other transports. */
 function isForEventStream(method: string, form: string | undefined): boolean {
   if (method === 'PUT' || method === 'DELETE') return true;
   return form === 'text/event-stream' && (method === 'GET' || method === 'POST');
@@ -140,8 +142,8 @@ function refuseBody(response: ServerResponse, status: number, message: string): 
 }
 
 /**
- * Replaces Yoga's own parser. That parser accepts JSON of any length and depth, and trusts the paths of files. It treats
- * invalid JSON in a query string as a server error.
+ * Replaces Yoga's parser of requests. That parser accepts JSON of any length and depth, and does not check the paths of files.
+ * It reports invalid JSON in a query string as a server error.
  */
 const useRequests: Plugin<object, NodeContext> = {
   onRequestParse({ serverContext: { req, httpOperation }, setRequestParser }) {
@@ -157,14 +159,14 @@ const useRequests: Plugin<object, NodeContext> = {
   },
 };
 
-/** Runs before any code reads the parameters, because a JSON body can be any value. */
+/** Refuses a body that is not an object. JSON can be any value, so this runs before the other plugins read the parameters. */
 const useObjects: Plugin = {
   onParams({ params }) {
     if (typeof params !== 'object' || params === null) throw refusal(new BadRequestError('The body must be an object'));
   },
 };
 
-/** Replaces Yoga's own check that there is a document. */
+/** Replaces Yoga's check that the request contains a document, because it can also name a persisted document. */
 function usePersistedDocuments(persisted: PersistedDocuments): Plugin {
   return {
     onParams({ params, setParams }) {
@@ -178,8 +180,8 @@ function usePersistedDocuments(persisted: PersistedDocuments): Plugin {
 }
 
 /**
- * Sets the HTTP status of a document error. If the document is not registered yet, `spec` applies as in `asInvalid`: the
- * client sends the document next, so the request has not failed.
+ * Sets the HTTP status of an error about a missing document: 400. If the client named a document that is not registered yet,
+ * `spec` is set, as in `asInvalid`. The request has not failed then, because the client sends the document next.
  */
 function asUnread(error: GraphQLError): GraphQLError {
   const spec = error.extensions['code'] === 'PERSISTED_QUERY_NOT_FOUND';
@@ -202,8 +204,8 @@ function useDocuments(parts: GraphQLParts): Plugin<YogaInitialContext> {
 }
 
 /**
- * Sets the HTTP status of an invalid operation. With `spec`, clients that accept only application/json get status 200, as
- * GraphQL over HTTP specifies for such errors.
+ * Sets the HTTP status of an error in an operation: 400. Because of `spec`, Yoga uses 200 instead for clients that accept only
+ * application/json, as the GraphQL over HTTP specification requires.
  */
 function asInvalid(error: GraphQLError): GraphQLError {
   error.extensions['http'] = { spec: true, status: 400 };
@@ -226,7 +228,8 @@ async function executeForHttp(args: ExecutionArgs): Promise<ExecutionResult> {
     params: { operationName, variables },
   });
   if (result.data !== undefined || result.errors === undefined) return result;
-  // Nothing was executed, because the variables or the idempotency key were wrong. The HTTP request fails as well.
+  // Nothing was executed, because the variables or the idempotency key were invalid. The HTTP request therefore gets an error
+  // status.
   const asRefusal = (error: GraphQLError) =>
     error.originalError instanceof ChatError ? refusal(error.originalError, context.req) : asInvalid(error);
   return { ...result, errors: result.errors.map(asRefusal) };
@@ -247,7 +250,7 @@ async function makeContext(
   }
 }
 
-/** Returns a failure before execution, with which the HTTP request fails as well. */
+/** Returns an error that occurred before execution, with the status of the HTTP response. */
 function refusal({ message, code, data, status }: ChatError, req?: IncomingMessage): GraphQLError {
   const headers: Record<string, string> = status === 401 ? { ...challengeOf(req?.headers ?? {}) } : {};
   const { 'retry-after': wait } = data;
@@ -259,7 +262,7 @@ function refusal({ message, code, data, status }: ChatError, req?: IncomingMessa
 
 function maskError(app: App, error: unknown): Error {
   const shown = presentError(error, app.log);
-  // Makes Yoga respond with status 500 if nothing was executed. Yoga removes the field.
+  // `unexpected` makes Yoga respond with status 500 if nothing was executed. Yoga removes the field from the response.
   if (shown.extensions['code'] === 'INTERNAL_SERVER_ERROR') shown.extensions['unexpected'] = true;
   return shown;
 }

@@ -17,13 +17,15 @@ import { refersTo } from './refs.ts';
 export const toFieldName = (name: string): string =>
   name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** Replaces terms of the wire format: in GraphQL, streams are channels and realms are organizations. */
+/** Replaces terms of the wire format by those of GraphQL: `stream` by `channel`, `realm` by `organization`. */
 const words = (name: string): string => name.replaceAll('stream', 'channel').replaceAll('realm', 'organization');
 export const settingFieldName = (name: string): string => toFieldName(words(name));
 
 const enums = new Map<ClosedSet, unknown>();
 
-/** Returns the enum of a closed set, which inputs and outputs share. Resolvers receive and return wire values. */
+/**
+ * Returns the GraphQL enum of a closed set of values. Inputs and outputs share it. Resolvers receive and return wire values.
+ */
 export function enumOf<T extends number | string>(set: ClosedSet<T>) {
   const values = Object.entries(set.values).map(([name, [value, description]]) => [name, { value, description }]);
   const known = enums.get(set) ?? builder.enumType(set.name, { ...set, values: Object.fromEntries(values) });
@@ -41,10 +43,10 @@ const isNullable = ({ type, names }: Setting<unknown>): boolean => names !== und
 
 const namedBy = ({ names }: Setting<unknown>) => (names === undefined ? {} : refersTo(names));
 
-/** The stored value of a setting that names no object. GraphQL uses null. */
+/** The stored value of a setting that refers to an object, if it refers to none. GraphQL has null instead. */
 const NOTHING = -1;
 
-/** Returns the description of a setting, as a sentence. */
+/** Returns the description of a setting for the schema, with its limits and values. */
 function describe(setting: Setting<unknown>): string {
   const { meaning, max, unlimited, names, choices } = setting;
   const nothing = names === undefined ? undefined : 'null for none';
@@ -54,7 +56,7 @@ function describe(setting: Setting<unknown>): string {
   return `${[meaning, nothing, limit, length, taken].filter((part) => part !== undefined).join('; ')}.`;
 }
 
-/** Returns the values that a setting accepts; undefined if it accepts the whole set. */
+/** Returns the names of the enum values that a setting accepts. Undefined if it accepts all values of the enum. */
 function namesTaken({ type }: Setting<unknown>, { values }: ClosedSet): string | undefined {
   const all = Object.entries(values);
   const taken = all.filter(([, [value]]) => type.safeParse(value).success);
@@ -70,12 +72,12 @@ function describeWithDefault(setting: Setting<unknown>): string {
 type ObjectFields<S extends object> = Parameters<ObjectFieldsShape<Types, S>>[0];
 type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
 
-/** Types of the objects that settings name, by model name. */
+/** GraphQL types of the objects that settings refer to, by model name. */
 type Named = Readonly<Record<string, unknown>>;
 
 /**
- * Returns a field for each setting that has an effect. A setting that names an object has a field for that object, which is
- * null if the viewer cannot see it: `announcementsChannel` for `announcements_channel_id`.
+ * Returns an object field for each setting that has an effect. If a setting refers to an object by id, the field shows the
+ * object: `announcementsChannel` for `announcements_channel_id`. It is null if the viewer cannot see the object.
  */
 export function settingFields<S extends object>(
   t: ObjectFields<S>,
@@ -122,7 +124,7 @@ function objectField<S extends object>(
   });
 }
 
-/** Returns the fields of an input that changes settings. */
+/** Returns the fields of an input object that changes settings, all optional. Settings without an effect are left out. */
 export function settingInputs(t: InputFields, settings: Settings): InputFieldMap {
   return Object.fromEntries(
     Object.entries(withEffect(settings)).map(([name, setting]) => [
@@ -137,7 +139,10 @@ export function settingInputs(t: InputFields, settings: Settings): InputFieldMap
   );
 }
 
-/** Returns the settings in an input, by wire name. Null is a value if the setting allows it. */
+/**
+ * Returns the settings that an input contains, as wire values by wire name. Null is left out unless it is a value of the
+ * setting.
+ */
 export function settingsGiven<N extends string>(
   settings: Readonly<Record<N, Setting<unknown>>>,
   input: object,
@@ -152,18 +157,18 @@ export function settingsGiven<N extends string>(
   return Object.fromEntries(given) as Partial<Record<N, unknown>>;
 }
 
-/** Returns the meaning of each setting that has an effect, as a sentence, by wire name. */
+/** Returns the meaning of each setting that has an effect: a sentence, by wire name. */
 export const meaningsOf = (settings: Settings): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(withEffect(settings)).map(([name, { meaning }]) => [name, `${meaning}.`]));
 
-/** The enum value that stands for all settings that the enum does not contain. */
+/** The enum value for all settings that have no effect yet, which have no value of their own. */
 const OTHER = { value: 'other', description: 'A setting that has no effect yet. Only the REST API has it.' };
 
 /**
- * Returns the values of an enum of settings, for events. All settings without an effect yet, which REST clients can change,
- * share the value `OTHER`.
+ * Returns the values of an enum of setting names, for events. REST clients can also change settings that have no effect yet.
+ * These share the value `OTHER`.
  *
- * @param meanings The meaning of each setting, by wire name.
+ * @param meanings The meaning of each setting that has an effect, by wire name.
  */
 export const settingEnum = (meanings: Readonly<Record<string, string>>) => ({
   ...Object.fromEntries(
@@ -172,15 +177,20 @@ export const settingEnum = (meanings: Readonly<Record<string, string>>) => ({
   OTHER,
 });
 
-/** Returns the value of `settingEnum` for a setting that changed. @param known The settings that the enum has. */
+/**
+ * Returns the value in `settingEnum` for the wire name of a changed setting.
+ *
+ * @param known The settings that have a value of their own.
+ */
 export const settingEnumValue = (known: Readonly<Record<string, unknown>>, name: string): string =>
   name in known ? name : OTHER.value;
 
 /**
- * Returns the event projections of an object that holds settings and has the id of its owner. Each contains one setting, the
- * one that changed.
+ * Returns the event projections of an object that holds settings, such as the settings of a user. The object has the id of its
+ * owner. Each projection contains one setting: the one that an event changed.
  *
- * @returns The projection for a setting's wire name.
+ * @returns A function that returns the projection for a setting's wire name. For an unknown name, the projection contains only
+ *   the id.
  */
 export function settingProjections(
   typename: string,

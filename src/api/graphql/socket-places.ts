@@ -6,11 +6,11 @@ import { KeyCounter } from '../../platform/key-counter.ts';
 import { observeCount } from '../../platform/metrics.ts';
 import { addressOf, networkOf } from '../../platform/rate-limits.ts';
 
-/** Delay after which a refused client can try again. Unused sockets are closed by then. */
+/** Seconds after which a refused client can try again. Sockets on which no client authenticates are closed within this time. */
 const RETRY_AFTER_SECONDS = 10;
 /**
- * Share of the process that one address can use, such as an office or an untrusted proxy. The rest remains for the other
- * addresses.
+ * Share of `maxSockets` that one address can use. An address can be a whole office, or a proxy that is not trusted. The rest
+ * remains for other addresses.
  */
 const SHARE_OF_NETWORK = 0.5;
 
@@ -19,22 +19,22 @@ type Limits = Pick<Config, 'socketsPerIp' | 'socketsPerUser' | 'maxSockets' | 't
 let open = 0;
 observeCount('websockets_open', 'Number of open WebSockets of this process.', () => open);
 
-/** The permit of a socket. */
+/** The permit of an open socket, which says where it is counted. */
 interface SocketPlace {
   readonly network: string;
-  /** Undefined until a user has authenticated on it. */
+  /** The account that the socket counts on. Undefined until a user authenticates on the socket. */
   userId: number | undefined;
 }
 
 /**
- * Counts the open sockets of this process and limits them. A socket counts on its address until a user authenticates on it,
- * and then on that account. Sockets over a limit are refused; open sockets are not closed.
+ * Limits the number of open sockets of this process, per address and per account. The limit of unauthenticated sockets per
+ * address applies until a user authenticates; then the socket counts on that account. Sockets over a limit are refused.
  */
 export class SocketPlaces {
   readonly #limits: Limits;
   readonly #places = new Map<IncomingMessage, SocketPlace>();
   readonly #byNetwork = new KeyCounter<string>();
-  /** Sockets without an authenticated user. */
+  /** Number of sockets without an authenticated user, by network. */
   readonly #strangers = new KeyCounter<string>();
   readonly #byUser = new KeyCounter<number>();
 
@@ -48,10 +48,10 @@ export class SocketPlaces {
   }
 
   /**
-   * Acquires a permit for a connection that becomes a socket, and releases it when the connection closes.
+   * Acquires a permit for a connection that is upgraded to a WebSocket. The permit is released when the connection closes.
    *
-   * @throws RateLimitHitError if its address has too many sockets.
-   * @throws RequestTimeoutError if this process has too many.
+   * @throws RateLimitHitError if the address of the client has too many sockets.
+   * @throws RequestTimeoutError if this process has too many sockets.
    */
   take(request: IncomingMessage, connection: Duplex): void {
     const { maxSockets, socketsPerIp = Number.POSITIVE_INFINITY, trustedProxies } = this.#limits;
@@ -72,7 +72,7 @@ export class SocketPlaces {
   }
 
   /**
-   * Counts a socket on its user's account.
+   * Counts a socket on the account of the user who authenticated on it. Does nothing if it already counts on an account.
    *
    * @throws RateLimitHitError if the account has too many sockets.
    */

@@ -8,17 +8,20 @@ import { parseJson } from '../../platform/json.ts';
 import { answering, newRequest } from '../../platform/request-note.ts';
 import { answerBare } from '../bare-answer.ts';
 
-/** Data of each socket, besides the protocol's own state. */
+/** The data of a socket that this service adds to the state of the graphql-ws protocol. */
 export interface SocketExtra {
   readonly socket: WebSocket;
   readonly request: IncomingMessage;
 }
 
-/** Standard close codes for "restarting" and "try again later". Clients of graphql-ws reconnect after both. */
+/**
+ * Standard WebSocket close codes: 1012 for "service restart", and 1013 for "try again later". Clients of graphql-ws reconnect
+ * after both.
+ */
 export const RESTARTING = 1012;
 export const TRY_AGAIN = 1013;
 
-/** Message types that clients can send. Only the server sends the others. */
+/** Message types that clients can send. The other types of the protocol are sent only by the server. */
 const OF_CLIENTS: readonly string[] = [
   MessageType.ConnectionInit,
   MessageType.Subscribe,
@@ -28,20 +31,23 @@ const OF_CLIENTS: readonly string[] = [
 ];
 
 /**
- * Time for a client to complete a closing handshake that the protocol starts. The timeout of `ws` is half a minute, in which
- * thousands of silent sockets could accumulate.
+ * Milliseconds in which a client must complete a closing handshake that the server starts. The timeout of `ws` is half a
+ * minute, in which thousands of silent sockets could accumulate.
  */
 const FAREWELL_MS = 1_000;
 
 interface Limits {
   readonly maxMessageBytes: number;
-  /** If a socket has a larger outbound backlog, it is closed, and its client reconnects. */
+  /** Limit of the outbound backlog of a socket. Above it, the socket is closed, and its client reconnects. */
   readonly maxUnreadBytes: number;
-  /** If the network stack of a peer does not answer a ping within this time, the peer is disconnected. */
+  /**
+   * Interval between pings, in milliseconds. A connection whose peer has not answered the last ping when the next one is due is
+   * terminated.
+   */
   readonly keepAliveMs: number;
 }
 
-/** The transport of GraphQL over WebSocket messages between sockets of `ws` and the protocol. */
+/** Carries the messages of the graphql-ws protocol over WebSockets of the `ws` library. */
 export interface SocketServer {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   readonly sockets: ReadonlySet<WebSocket>;
@@ -49,8 +55,8 @@ export interface SocketServer {
 }
 
 /**
- * Creates a socket server that reports protocol errors to the client, by close codes. The library's own adapter writes them
- * to standard error, which any client could flood.
+ * Creates a socket server. If the protocol fails, the socket is closed with a code that names the reason. The adapter of
+ * graphql-ws would also write the error to standard error, which any client could flood.
  */
 export function createSocketServer<E extends SocketExtra>(
   protocol: Server<E>,
@@ -61,7 +67,7 @@ export function createSocketServer<E extends SocketExtra>(
     noServer: true,
     maxPayload: maxMessageBytes,
     perMessageDeflate: false,
-    // The automatic pongs of `ws` accumulate without limit if the client does not read.
+    // Pongs are sent below, with a limit. The automatic pongs of `ws` accumulate without limit if the client does not read.
     autoPong: false,
     handleProtocols,
   });
@@ -134,8 +140,8 @@ export function dismiss(socket: WebSocket, code?: number, reason?: string): void
 }
 
 /**
- * Whether a text is a message of a type that clients can send. It must not be nested too deeply to be returned, because the
- * protocol returns the payload of a ping. The protocol validates everything else.
+ * Whether a text is a message of a type that clients can send. It must not be nested too deeply for serialization, because the
+ * protocol sends the payload of a ping back. The protocol validates everything else.
  */
 function isFromClient(text: string): boolean {
   try {

@@ -10,10 +10,10 @@ import type { Deliveries } from './deliveries.ts';
 import { RESTARTING, type SocketExtra, TRY_AGAIN } from './socket-server.ts';
 import { isTooMuch } from './subscriptions.ts';
 
-/** While a backlog of events is sent, the stream waits for the client if more bytes than this are unsent. */
+/** Number of unsent bytes above which the stream waits for the client before it sends more of a backlog of events. */
 const BACKLOG_BYTES = 512 * 1024;
 
-/** Callbacks of a stream to its connection. */
+/** Callbacks by which a stream reports to its connection. */
 export interface Reports {
   sent(): void;
   ended(error?: Error): void;
@@ -21,11 +21,11 @@ export interface Reports {
   userIsOver(): boolean;
 }
 
-/** The sink of one stream on a socket. Writes the encoded frames of its `next` messages. */
+/** The destination of one event stream on a socket. Writes the `next` messages as encoded WebSocket frames. */
 export class SocketSink implements StreamSink {
   readonly #head: Buffer;
   readonly #socket: WebSocket;
-  /** The connection below the WebSocket. */
+  /** The TCP or TLS connection of the WebSocket. */
   readonly #connection: Socket;
   readonly #deliveries: Deliveries;
   readonly #reports: Reports;
@@ -49,8 +49,8 @@ export class SocketSink implements StreamSink {
   send(pieces: readonly EventPiece[]): void {
     const socket = this.#socket;
     if (socket.readyState !== socket.OPEN) return;
-    // Bypasses `socket.send`, which takes two writes and twice the time. The order of frames is safe, because `ws` has
-    // nothing queued: it does not compress, and writes its own frames immediately and completely.
+    // The frames are written to the connection without `socket.send`, which takes two writes and twice the time. They stay in
+    // order, because `ws` queues nothing: it does not compress, and writes its own frames immediately and completely.
     writeTogether(this.#connection);
     for (const piece of pieces) this.#connection.write(textFrame(this.#head, this.#deliveries.resultOf(piece)));
     if (isTooMuch(socket.bufferedAmount, this.#reports.userIsOver))
@@ -71,11 +71,14 @@ export class SocketSink implements StreamSink {
   }
 }
 
-/** A complete text message, unmasked because a server sends it: RFC 6455, section 5.2. */
+/** First byte of a frame that is a complete text message (RFC 6455, section 5.2). Frames of servers are not masked. */
 const TEXT_FRAME = 0x81;
 const CLOSING_BRACE = 0x7d;
 
-/** Returns the frame of a `next` message: the reader's own head, the shared bytes, and the closing brace. */
+/**
+ * Returns the frame of a `next` message: the start of the message with the subscription id, the result that readers share, and
+ * the closing brace.
+ */
 function textFrame(head: Buffer, result: Buffer): Buffer {
   const length = head.length + result.length + 1;
   const start = length < 126 ? 2 : length < 0x10000 ? 4 : 10;

@@ -8,7 +8,7 @@ import type { GraphQLContext } from './context.ts';
 import type { OrderBy } from './order-by.ts';
 import { pageSize } from './page-size.ts';
 
-/** The order of names: by letters first, then by accents and case. */
+/** Compares names as people sort them: by letters first, then by accents and case. */
 const NAMES = new Intl.Collator('en');
 
 function compare(a: Place, b: Place): number {
@@ -17,30 +17,31 @@ function compare(a: Place, b: Place): number {
   return byKey || a.id - b.id;
 }
 
-/** A sorted list, and its requested page. */
+/** A sorted list, and the page of it that a request asks for. */
 export interface Sorted {
   /** Name of the list, which distinguishes its cursors from those of other lists. */
   readonly list: string;
   readonly orderBy: OrderBy<string>;
-  /** Type of the sort key. */
+  /** Type of the value by which rows are sorted. */
   readonly keyType: 'string' | 'number';
   readonly args: ConnectionArguments;
-  /** Largest page size, if it is not 100. */
+  /** Largest page size. Default: 100. */
   readonly max?: number | undefined;
 }
 
 /** A page of a sorted list. */
 export interface SortedPage<P extends Place = Place> {
-  /** Rows of the page, in the order of the list. */
+  /** Sort keys and ids of the rows on the page, in the order of the list. */
   readonly places: readonly P[];
-  /** Whether there are rows beyond the end of the page, in the direction of reading. */
+  /** Whether the list has further rows after the last row that was read, in the direction of reading. */
   readonly more: boolean;
 }
 
 /**
- * Returns the rows that a query must read for a page, with one more than the page shows.
+ * Returns the bounds, order and limit with which a query must read the rows of a page. The limit is one more than the page
+ * size, which shows whether further rows follow.
  *
- * @throws BadRequestError if the page size is not within 0 to `max`, or a cursor belongs to another list or `field`.
+ * @throws BadRequestError if the page size is not within 0 to `max`, or a cursor belongs to another list or sort field.
  */
 export function keysetOf(sorted: Sorted): Keyset {
   const { orderBy, args, max } = sorted;
@@ -54,14 +55,18 @@ export function keysetOf(sorted: Sorted): Keyset {
   };
 }
 
-/** Returns the page of rows that were read by `keysetOf`. @param found In the order of the query. */
+/**
+ * Returns the page for the rows that a query found with the bounds of `keysetOf`.
+ *
+ * @param found In the order of the query, one more than the page size at most.
+ */
 export function pageRead<P extends Place>(found: readonly P[], { args, max }: Sorted): SortedPage<P> {
   const size = pageSize(args, max);
   const places = found.slice(0, size);
   return { places: isBackward(args) ? places.reverse() : places, more: found.length > size };
 }
 
-/** Returns a page of a list that is completely known. @throws BadRequestError as `keysetOf`. */
+/** Returns a page of a list, all rows of which are given. @throws BadRequestError under the conditions of `keysetOf`. */
 export function pageAmong(all: readonly Place[], sorted: Sorted): SortedPage {
   const { above, below, limit, descending } = keysetOf(sorted);
   const within = all
@@ -83,11 +88,15 @@ interface RowsOptions<Model extends keyof PrismaTypes> extends Sorted {
 }
 
 interface ListOptions<Model extends keyof PrismaTypes> extends RowsOptions<Model> {
-  /** All rows of the list. An organization or a user has at most a few thousand. */
+  /** Sort keys and ids of all rows of the list. An organization or a user has at most a few thousand. */
   readonly places: readonly Place[];
 }
 
-/** Returns a page of a sorted list whose rows were all read beforehand. @throws BadRequestError as `keysetOf`. */
+/**
+ * Returns a page of a sorted list as a Relay connection. All rows of the list are given.
+ *
+ * @throws BadRequestError under the conditions of `keysetOf`.
+ */
 export function sortedAmong<Row>(
   rows: readonly Row[],
   placeOf: (row: Row) => Place,
@@ -104,10 +113,10 @@ interface PageOptions<Model extends keyof PrismaTypes> extends RowsOptions<Model
 }
 
 /**
- * Reads one page of a Relay connection that is sorted by names in human order, or by a value that no column contains. The
- * whole list is sorted in memory, and then the page is read.
+ * Reads one page of a Relay connection whose order the database cannot provide: names as people sort them, or a value that is
+ * not a column. The keys of the whole list are sorted in memory, and then the rows of the page are read.
  *
- * @throws BadRequestError if the page size is not within 0 to `max`, or a cursor belongs to another list or `field`.
+ * @throws BadRequestError if the page size is not within 0 to `max`, or a cursor belongs to another list or sort field.
  */
 export const sortedPageOf = <Model extends keyof PrismaTypes & string>(
   model: Model,
@@ -129,14 +138,14 @@ export async function readPage<Model extends keyof PrismaTypes & string>(
 }
 
 interface ReadOptions<Row> extends Sorted {
-  /** All rows of the list. */
+  /** Sort keys and ids of all rows of the list. */
   readonly places: readonly Place[];
   /** Reads the rows with these ids that still exist, in any order. */
   readonly read: (ids: readonly number[]) => Promise<readonly Row[]>;
   readonly idOf: (row: Row) => number;
 }
 
-/** Reads one page like `sortedPageOf`, with rows that `read` loads independently of the selection. */
+/** Reads one page like `sortedPageOf`. The rows are loaded by `read`, whatever relations are selected. */
 export async function sortedRows<Row>({ places, read, idOf, ...sorted }: ReadOptions<Row>): Promise<Connection<Row>> {
   const page = pageAmong(places, sorted);
   const rows = await read(page.places.map(({ id }) => id));
@@ -148,7 +157,10 @@ interface Found<Row> extends Sorted {
   readonly totalCount: Connection<Row>['totalCount'];
 }
 
-/** Returns a connection for rows that were read beforehand, in any order. Rows deleted since then are left out. */
+/**
+ * Returns the Relay connection of a page whose rows were read beforehand, in any order. Rows that were deleted in the meantime
+ * are left out.
+ */
 export function sortedConnection<Row>(
   rows: readonly Row[],
   page: SortedPage,
@@ -158,7 +170,11 @@ export function sortedConnection<Row>(
   return { ...connectionOf(page, ({ id }) => byId.get(id), sorted), totalCount };
 }
 
-/** Returns a connection for a page. @param rowAt Returns the row at a place; undefined if it was deleted since then. */
+/**
+ * Returns the Relay connection of a page.
+ *
+ * @param rowAt Returns the row with this sort key and id; undefined if it was deleted in the meantime.
+ */
 export function connectionOf<P extends Place, Row>(
   { places, more }: SortedPage<P>,
   rowAt: (place: P) => Row | undefined,
@@ -176,7 +192,7 @@ const wordOf = ({ list, orderBy: { field } }: Sorted): string => `${list} by ${f
 const cursorOf = (sorted: Sorted, { key, id }: Place): string =>
   Buffer.from(JSON.stringify([wordOf(sorted), key, id])).toString('base64url');
 
-/** Returns the sort key and id in a cursor; undefined if no cursor was given. */
+/** Returns the sort key and id in a cursor of the request; undefined if it has no such cursor. */
 function placeInCursor(sorted: Sorted, name: 'after' | 'before'): Place | undefined {
   const cursor = sorted.args[name];
   if (cursor == null) return undefined;
@@ -196,6 +212,6 @@ function partsOf(cursor: string): readonly unknown[] {
   }
 }
 
-/** Whether the database can store a key. Clients can tamper with cursors. */
+/** Whether a value can be a sort key that the database accepts. Clients can tamper with cursors. */
 const isKey = (key: unknown): key is SortKey =>
   typeof key === 'string' ? key.isWellFormed() && !key.includes('\0') : Number.isSafeInteger(key);

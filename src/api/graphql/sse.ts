@@ -28,7 +28,10 @@ import { readDocument, requireDocument } from './persisted-documents.ts';
 import type { GraphQLParts } from './server.ts';
 import { isOver, isTooMuch, openSubscription, prepareSubscription } from './subscriptions.ts';
 
-/** Proxies close connections that are silent for a minute. */
+/**
+ * Interval between comments that keep an idle stream open, in milliseconds. Proxies close connections that are silent for a
+ * minute.
+ */
 const KEEP_ALIVE_MS = 15_000;
 const MAX_BODY_BYTES = 256 * 1024;
 const BROWSER_RETRY_MS = 1_000;
@@ -36,28 +39,30 @@ const BROWSER_RETRY_MS = 1_000;
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'private, no-store',
-  // Some reverse proxies buffer a response until it is large.
+  // Disables buffering in reverse proxies, which would delay events.
   'x-accel-buffering': 'no',
 };
 
-/** A GraphQL request over HTTP, from the body or the query string. */
+/** A GraphQL request, read from the JSON body or from the query string. */
 interface Operation {
   readonly query: unknown;
   readonly documentId: unknown;
   readonly operationName: string | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
   readonly extensions: Readonly<Record<string, unknown>>;
-  /** Id of the last frame, which a browser sends when it reconnects. */
+  /** The event id in the Last-Event-ID header, which a browser sends when it reconnects. Undefined if there is none. */
   readonly lastEventId: number | undefined;
 }
 
 /**
- * Serves an operation as server-sent events, in the distinct connections mode of GraphQL over SSE. Each operation has its
- * own connection. It receives `next` events with one execution result each, then `complete`. Frames of a subscription carry
- * the event's id, and `Last-Event-ID` resumes after it.
+ * Returns a handler that serves an operation as server-sent events, in the distinct connections mode of GraphQL over SSE: each
+ * operation has its own connection. The response consists of `next` events with one execution result each, followed by
+ * `complete`. The `next` events of a subscription have the id of the chat event. With `Last-Event-ID`, a new subscription
+ * continues after that event.
  *
- * Errors of the operation are sent as a `next` event, because browsers expose nothing else of a response. An error status is
- * sent if the request is not an operation, if its sender is refused, and for temporary errors, after which clients retry.
+ * Errors of the operation are sent in a `next` event, because browsers expose nothing of a response with an error status. An
+ * error status is sent if the request is not a GraphQL request, if its sender is refused, and for temporary errors, after which
+ * clients retry.
  *
  * @see https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md
  */
@@ -89,7 +94,7 @@ export function createEventStreamTransport(app: App, parts: GraphQLParts) {
   };
 }
 
-/** Executes the operation of an admitted sender. */
+/** Executes an operation whose sender was authenticated and counted, and sends its results. */
 async function serve(
   app: App,
   parts: GraphQLParts,
@@ -124,14 +129,14 @@ async function serve(
   await stream.start();
 }
 
-/** Whether the same request can succeed later. */
+/** Whether an error is temporary, so that the same request can succeed later. */
 function isPassing(error: unknown): boolean {
   if (error instanceof GraphQLError) return false;
   const expected = expectedError(error);
   return expected === undefined || expected.status === 429 || expected.status >= 500;
 }
 
-/** Refuses requests that start and end operations in the single connection mode, in which one connection carries many. */
+/** Refuses a request of the single connection mode of GraphQL over SSE, in which one connection carries several operations. */
 function refuseSingleConnection(response: ServerResponse): void {
   response.setHeader('allow', 'GET, POST');
   const message =
@@ -155,7 +160,7 @@ function refuse(response: ServerResponse, errors: readonly GraphQLError[], statu
   response.end(JSON.stringify({ errors }));
 }
 
-/** Sends a complete response: the result of an operation other than a subscription, or the errors of any operation. */
+/** Sends a complete response of one `next` event: the result of a query or mutation, or the errors of any operation. */
 function answerOnce(app: App, response: ServerResponse, result: ExecutionResult): void {
   if (response.headersSent || response.destroyed) {
     response.end();
@@ -167,7 +172,7 @@ function answerOnce(app: App, response: ServerResponse, result: ExecutionResult)
   response.end(`event: next\ndata: ${JSON.stringify(shown)}\n\nevent: complete\ndata:\n\n`);
 }
 
-/** Returns the complete body of a request; undefined if the query string contains the operation. */
+/** Returns the complete body of a request. Undefined for GET, which has the operation in the query string. */
 async function arriving(request: IncomingMessage): Promise<Buffer | undefined> {
   if (request.method === 'GET') return undefined;
   // Any page can send a form or plain text without a preflight request, but not JSON.
@@ -195,7 +200,10 @@ function readOperation(request: IncomingMessage, body: Buffer | undefined): Oper
   };
 }
 
-/** Returns an object parameter. In a query string, it is JSON text. */
+/**
+ * Returns a parameter that must be an object, such as `variables`; an empty object if it is absent. In a query string, its
+ * value is JSON text.
+ */
 function objectIn(params: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
   const sent = params[name];
   const value = typeof sent === 'string' ? readJsonText(sent, `"${name}"`) : (sent ?? {});
@@ -219,7 +227,10 @@ function readJsonText(text: string, name: string): unknown {
   }
 }
 
-/** Returns the last `id:` that a browser received before it reconnected. */
+/**
+ * Returns the event id in the Last-Event-ID header, which contains the last `id:` that a browser received. Undefined if there
+ * is none.
+ */
 function lastEventId(request: IncomingMessage): number | undefined {
   const header = request.headers['last-event-id'];
   if (typeof header !== 'string' || header === '') return undefined;
@@ -274,7 +285,8 @@ class ResponseSink implements StreamSink {
   }
 
   /**
-   * Ends the response. If the stream is over for good, `complete` is sent. Otherwise the client reconnects with the last id.
+   * Ends the response. If the stream cannot continue after a reconnect, `complete` is sent first. Otherwise the client
+   * reconnects and sends the last event id.
    */
   end(why: ReaderEnd): void {
     clearInterval(this.#keepAlive);

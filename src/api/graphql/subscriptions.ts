@@ -27,13 +27,16 @@ export interface Subscription {
   readonly operation: EventOperation;
 }
 
-/** Limit of shared operations. A front end has a few dozen documents. Only clients that write ids into documents have more. */
+/**
+ * Limit of the number of operations that subscriptions share. A front end has a few dozen documents. Only clients that write
+ * ids into documents, instead of variables, need more.
+ */
 const MAX_SHARED = 1_000;
-/** Limit of the memory use of shared operations. It is lower for a process with a heap of less than a gigabyte. */
+/** Limit of the memory use of shared operations, in bytes. It is lower for a process with a heap of less than a gigabyte. */
 const MAX_SHARED_BYTES = shareOfHeap(1 / 32, 32 * 1024 * 1024);
 /**
- * Largest memory use per character of a key. A character can stand for a value of the variables, such as an item in a list
- * of short texts.
+ * Maximum memory use per character of a key, in bytes. One character of the key can stand for a whole value in memory, such as
+ * an item in a list of short texts.
  */
 const VARIABLE_BYTES = 16;
 const shared = new WeakMap<GraphQLSchema, LRUCache<string, EventOperation>>();
@@ -70,9 +73,9 @@ export function prepareSubscription(
 }
 
 /**
- * Returns the operation that all clients with this document share. The key excludes undeclared variables, and those that
- * name the reader's queue and position. In the execution, empty values replace the latter, because nothing below the root
- * can read them.
+ * Returns the operation that all subscriptions with this document and equal variables share. Two kinds of variables are ignored
+ * in the comparison: undeclared ones, and those that name the queue and position of the reader. The operation is executed with
+ * empty values for queue and position, because no field below the root can read them.
  */
 function sharedOperation(
   schema: GraphQLSchema,
@@ -90,8 +93,8 @@ function sharedOperation(
   }
   let operation = operations.get(key);
   if (operation === undefined) {
-    // Replaces these values with constants, so that operations that differ only in them are shared. `String!` accepts any text
-    // and `LongId` any number, and neither affects the fields of the event.
+    // The values of queue and position are replaced by constants. `String!` accepts any text and `LongId` any number, and
+    // neither affects the fields of the event.
     const standIns = Object.fromEntries(apart.map((name) => [name, typeof variables[name] === 'number' ? 0 : '']));
     const stood = Object.fromEntries(Object.entries(standIns).filter(([name]) => variables[name] != null));
     operation = new EventOperation(schema, document, { operationName, variables: { ...rest, ...stood }, log });
@@ -100,7 +103,7 @@ function sharedOperation(
   return operation;
 }
 
-/** Returns how often each variable is used, its definition excluded. */
+/** Returns the number of uses of each variable, without its definition. */
 function usesOf(document: DocumentNode): Map<string, number> {
   const uses = new Map<string, number>();
   visit(document, {
@@ -112,9 +115,9 @@ function usesOf(document: DocumentNode): Map<string, number> {
   return uses;
 }
 
-/** A client with a larger outbound backlog is disconnected, and resumes at its position. */
+/** Limit of the outbound backlog of a stream. Above it, the client is disconnected, and resumes at its position. */
 export const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
-/** If a user's outbound backlog is too large in total, streams with more than this are disconnected. */
+/** Smaller limit of the outbound backlog of a stream, which applies while the total backlog of the user is too large. */
 const FAIR_UNREAD_BYTES = 512 * 1024;
 
 /** Whether a stream with this outbound backlog must be disconnected. */
@@ -126,12 +129,12 @@ export const isOver = (app: App, { viewer }: RequestCtx): boolean =>
   viewer !== null && app.outboundBacklog.isOver(chargedAccountOf(viewer));
 
 /**
- * Opens the queue of a subscription, and creates its event stream. The stream begins after the greatest of three positions:
- * the last acknowledged one, the subscription's `after`, and `lastReceived`. After a reconnect, clients send the same variables
- * again, so that `after` is outdated, but a new `lastReceived`.
+ * Opens the queue of a subscription, and creates its event stream. The stream begins after the greatest of three positions: the
+ * last acknowledged position of the queue, `after` of the subscription, and `lastReceived`. After a reconnect, clients repeat
+ * the subscription with an outdated `after`, but send a new `lastReceived`.
  *
- * @param lastReceived The position that the client sent outside the document.
- * @throws BadEventQueueIdError if the queue or the position is lost.
+ * @param lastReceived Position that the client sent outside the document, as Last-Event-ID or in `connection_init`.
+ * @throws BadEventQueueIdError if the queue does not exist or has ended, or if the log has not reached the position.
  * @throws UnauthorizedError if the request is not authenticated.
  */
 export async function openSubscription(

@@ -1,7 +1,10 @@
 import type { GraphQLContext } from './context.ts';
 import type { Loads } from './keyed-loader.ts';
 
-/** A function that returns a field's value for each of several objects, in order. A failed value is returned as an error. */
+/**
+ * A function that returns the value of a field for each of several objects, in order. It returns an error in place of a value
+ * that could not be read.
+ */
 export type ForAll<Source, Value> = (
   sources: readonly Source[],
   ctx: GraphQLContext,
@@ -14,8 +17,8 @@ export interface Together<Source, Value> {
 }
 
 /**
- * Returns the resolver of a field that is read for all objects of a list in one batch. Queries are executed field by field,
- * with one await for all objects (`plans/execute.ts`). A call for a single object reads only that object.
+ * Returns a resolver that can read its field for all objects of a list in one batch. Plans use `forAll`, with one await for all
+ * objects (`plans/execute.ts`). The general executor calls the resolver for one object at a time.
  */
 export const together = <Source, Value>(forAll: ForAll<Source, Value>): Together<Source, Value> =>
   Object.assign(
@@ -27,20 +30,24 @@ export const together = <Source, Value>(forAll: ForAll<Source, Value>): Together
     { forAll },
   );
 
-/** The loader that provides a field for the objects of a list. */
+/** A function that returns the loader of an operation for the values of a field. */
 type LoaderOf<K, V> = (ctx: GraphQLContext) => Pick<Loads<K, V>, 'loadAll'>;
 
-/** Returns a batch resolver for values that a loader has under a key of each object. */
+/**
+ * Returns a batch resolver for a field whose value a loader provides.
+ *
+ * @param keyOf Returns the key for the loader from an object.
+ */
 export const byKey = <Source, K, V>(loader: LoaderOf<K, V>, keyOf: (source: Source) => K): Together<Source, V> =>
   together((sources, ctx) => loader(ctx).loadAll(sources.map(keyOf)) as Promise<readonly (V | Error)[]>);
 
-/** Returns a resolver like `byKey`, with null for objects without a key. */
+/** Returns a batch resolver like `byKey`. The field is null for objects without a key. */
 export const byKeyIfAny = <Source, K, V>(
   loader: LoaderOf<K, V>,
   keyOf: (source: Source) => K | null,
 ): Together<Source, V | null> => together((sources, ctx) => loader(ctx).loadAll(sources.map(keyOf)));
 
-/** Returns a resolver like `byKey`, for values that are computed from the loaded ones. */
+/** Returns a batch resolver like `byKey`, whose value is computed from the loaded value. @param make Computes the value. */
 export const madeByKey = <Source, K, V, Made>(
   loader: LoaderOf<K, V>,
   keyOf: (source: Source) => K,

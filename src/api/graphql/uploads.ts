@@ -11,8 +11,8 @@ export const NEITHER_JSON_NOR_UPLOAD =
   '"Apollo-Require-Preflight: true"';
 
 /**
- * Whether a request carries files and cannot come from a page of another origin. Such a page can send a multipart body
- * without a preflight request, but no header of its own.
+ * Whether a request is an operation with files that cannot come from a page of another origin: it has a header that such a page
+ * cannot send without a preflight request.
  */
 export function isUpload({ method, headers }: IncomingMessage): boolean {
   return (
@@ -23,10 +23,10 @@ export function isUpload({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Parses an operation with files. `operations` is the JSON body with null in place of each file, and `map` assigns each file
- * to its place.
+ * Parses a multipart body that contains an operation with files. The field `operations` is the operation as JSON, with null in
+ * place of each file. The field `map` has the paths of these nulls by file name.
  *
- * @param contentType The header as sent.
+ * @param contentType The Content-Type header as sent, which contains the boundary.
  * @throws BadRequestError if the body does not follow the specification.
  * @see https://github.com/jaydenseric/graphql-multipart-request-spec
  */
@@ -55,7 +55,11 @@ function objectIn(fields: ReadonlyMap<string, string>, name: string): Record<str
   return value as Record<string, unknown>;
 }
 
-/** Inserts a file. The path must lead to a null in the operation that was sent. */
+/**
+ * Replaces the null at a path in `operations` by a file.
+ *
+ * @throws BadRequestError if the path does not lead to null in `variables`.
+ */
 function place(operations: object, path: string, file: Uint8Array): void {
   const keys = path.split('.');
   const last = keys.pop() ?? '';

@@ -24,23 +24,23 @@ import { createSocketServer, dismiss, RESTARTING, type SocketExtra, TRY_AGAIN } 
 import { SocketSink } from './socket-sink.ts';
 import { isOver, MAX_UNREAD_BYTES, openSubscription, prepareSubscription, type Subscription } from './subscriptions.ts';
 
-/** Limits of one socket. */
+/** Limits of each socket. */
 const LIMITS = { maxMessageBytes: 256 * 1024, maxUnreadBytes: MAX_UNREAD_BYTES, keepAliveMs: 20_000 };
 const CONNECTION_INIT_MS = 5_000;
 const MAX_OPERATIONS = 100;
 /**
- * Limit of positions: ten times the queues of a user. Clients that also keep the positions of ended queues stay below it for
- * long.
+ * Limit of the number of entries in `positions`: ten times the number of queues that a user can have. A client that also sends
+ * the positions of ended queues reaches it only after a long time.
  */
 const MAX_POSITIONS = 1_000;
 /**
- * Longest delay between an event and the ping that confirms it, in milliseconds. The delay is random, at least half of this,
- * so that not all recipients are pinged at the same time.
+ * Longest delay between an event and the ping whose pong confirms that the client has read it, in milliseconds. The delay is
+ * random, between half of this and this, so that not all recipients are pinged at the same time.
  */
 const CONFIRM_MS = 1_000;
 /**
- * Number of open sockets above which the delay grows in proportion to that number. A ping and its pong cost as much as some
- * deliveries.
+ * Number of open sockets above which the delay of pings grows in proportion to the number of sockets, at most to
+ * `MOST_CONFIRM_MS`. A ping and its pong cost as much as several deliveries.
  */
 const SOCKETS_ASKED = 1_250;
 const MOST_CONFIRM_MS = 20_000;
@@ -57,10 +57,14 @@ interface Extra extends SocketExtra {
 
 type Ctx = Context<Params, Extra>;
 
-/** GraphQL over WebSocket (graphql-transport-ws): all operations, and events as they occur. */
+/**
+ * The transport of GraphQL over WebSocket (graphql-transport-ws). It carries queries, mutations, and subscriptions to events.
+ */
 export interface WebSocketTransport {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Closes all sockets, so that their clients reconnect, to another node or later. */
+  /**
+   * Closes all sockets. Their clients reconnect, either to another node or after the restart. Resolves within about a second.
+   */
   close(): Promise<void>;
 }
 
@@ -75,7 +79,7 @@ export function createWebSocketTransport(app: App, parts: GraphQLParts): WebSock
     // Runs the subscription that `prepare` created.
     subscribe: (args) => (args.contextValue as { run: () => AsyncGenerator<never> }).run() as never,
     onNext: (_ctx, _id, _payload, _args, { errors, data, extensions }) =>
-      // Without data, the operation was not executed, because its variables are wrong.
+      // If there is no data, the operation was not executed, because its variables are invalid.
       errors && {
         ...(data !== undefined && { data }),
         errors: errors.map((error) => presentError(error, app.log).toJSON()),
@@ -113,10 +117,10 @@ export function createWebSocketTransport(app: App, parts: GraphQLParts): WebSock
   };
 }
 
-/** Requests that were logged. The protocol reports the end of a failed subscription twice. */
+/** Operations that were logged. Each is logged once, although the protocol reports the end of a failed subscription twice. */
 const logged = new WeakSet<RequestNote>();
 
-/** Logs the outcome of an operation in one line, like that of an HTTP request. */
+/** Logs the outcome of an operation in one line, with the fields of an HTTP request. */
 function logOperation({ log }: App, outcome: 'complete' | 'refused'): void {
   const note = currentRequest();
   if (note === undefined || logged.has(note) || !log.isLevelEnabled('info')) return;
@@ -124,7 +128,10 @@ function logOperation({ log }: App, outcome: 'complete' | 'refused'): void {
   log.info({ method: 'WEBSOCKET', route: '/graphql', outcome, ms: tookMs(note), user_id: note.userId }, 'request');
 }
 
-/** Returns false to refuse a client with 4403. An exception would close with 4500, which clients treat as a server error. */
+/**
+ * Authenticates a client that sent `connection_init`. If it returns false, the protocol closes the socket with 4403. An
+ * exception would close it with 4500, which clients treat as a server error.
+ */
 async function connect(app: App, places: SocketPlaces, { connectionParams, extra }: Ctx): Promise<boolean> {
   try {
     const state = new ConnectionState(app, { places, extra }, connectionParams);
@@ -140,9 +147,10 @@ async function connect(app: App, places: SocketPlaces, { connectionParams, extra
     return true;
   } catch (error) {
     if (!(error instanceof ChatError)) throw error;
-    // The first close counts. Unlike a client without access, a rate-limited client reconnects later.
+    // The socket is closed with another code first, because only the first close counts. Unlike a client without access, a
+    // rate-limited client should reconnect later.
     if (error instanceof RateLimitHitError) dismiss(extra.socket, TRY_AGAIN, error.message);
-    // If a malformed position were ignored, the client would receive events twice, without any indication why.
+    // A malformed position is refused. If it were ignored, the client would receive events twice, without any indication why.
     else if (error instanceof BadRequestError) dismiss(extra.socket, CloseCode.BadRequest, error.message);
     return false;
   }
@@ -160,7 +168,7 @@ async function prepare(
     return [new GraphQLError(`At most ${MAX_OPERATIONS} operations can run on one socket`)];
   }
   try {
-    // Authenticates again, because an operation must not run with outdated rights.
+    // The user is authenticated again for each operation, because their rights may have changed since the socket was opened.
     const sender = await admit(app, ctx.extra.request, { signIn: () => state.signIn() });
     const { document, errors } = readDocument(parts, payload);
     if (errors !== undefined) return errors;
@@ -176,7 +184,8 @@ async function prepare(
     if ('errors' in subscription) return subscription.errors;
     return { ...args, contextValue: { run: () => state.stream(id, request, subscription) } };
   } catch (error) {
-    // The next operation would fail as well, and the client would not notice that it is signed out.
+    // The socket is closed, because every later operation would fail as well. Otherwise the client would not notice that it is
+    // signed out.
     if (state.isInSession && error instanceof UnauthorizedError) {
       dismiss(ctx.extra.socket, CloseCode.Forbidden, 'Forbidden');
     }
@@ -185,10 +194,11 @@ async function prepare(
 }
 
 /**
- * Returns the positions in `connection_init`. Clients create a new one for each connection, unlike the variables of
- * operations.
+ * Returns the positions that a client sent in `connection_init`, by queue id. Clients create a new `connection_init` for each
+ * connection, so these are newer than positions in the variables of operations.
  *
- * @throws BadRequestError if the value is not an object of event ids, or has too many. The message fits into a close frame.
+ * @throws BadRequestError if the value is not an object of event ids, or has too many entries. The message is short enough for
+ *   a close frame.
  */
 function positionsIn(sent: unknown): ReadonlyMap<string, number> {
   if (sent === undefined || sent === null) return new Map();
@@ -201,10 +211,10 @@ function positionsIn(sent: unknown): ReadonlyMap<string, number> {
   return new Map(positions);
 }
 
-/** Whether a value is a position. -1 is the start of the queue. */
+/** Whether a value can be a position. -1 is the position before the first event of a queue. */
 const isPosition = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= -1;
 
-/** The state of a socket: its user, its streams, and their confirmed events. */
+/** The state of a socket: its user, its event streams, and the last events that the client has confirmed. */
 class ConnectionState {
   readonly #app: App;
   readonly #places: SocketPlaces;
@@ -214,7 +224,10 @@ class ConnectionState {
   #isInSession = false;
   readonly #positions: ReadonlyMap<string, number>;
   readonly #streams = new Set<EventStream>();
-  /** The pending ping, with the last event that each stream sent before it. */
+  /**
+   * The ping that was not answered yet, with the id of the last event that each stream had sent before it. Undefined if there
+   * is none.
+   */
   #asked: { token: string; sent: readonly (readonly [EventStream, number])[] } | undefined;
   #pings = 0;
   #confirmTimer: NodeJS.Timeout | undefined;
@@ -228,15 +241,16 @@ class ConnectionState {
     this.#app = app;
     this.#places = places;
     this.#extra = extra;
-    // The header of the handshake is not used: a browser sends it by itself, whatever page opens the socket.
+    // The Authorization header of the handshake is not used. A browser sends it by itself, whatever page opens the socket.
     this.#authorization = typeof authorization === 'string' ? authorization : undefined;
     this.#session = sessionShownBy(app.config, extra.request);
     this.#positions = positionsIn(positions);
   }
 
   /**
-   * Authenticates by the credentials in `connection_init`, else by the session of the handshake. The session's token changes
-   * after an hour, so later calls use the session's id.
+   * Authenticates the user of the socket by the credentials in `connection_init`, or else by the session cookie of the
+   * handshake. Called for each operation. The token in the cookie changes after an hour, so later calls use the id of the
+   * session.
    *
    * @throws ChatError if the credentials are invalid, or no longer valid.
    */
@@ -253,15 +267,17 @@ class ConnectionState {
     return signedIn;
   }
 
-  /** Whether the socket was opened in a session, which may have ended. */
+  /** Whether the user was authenticated by a session, which may have ended since then. */
   get isInSession(): boolean {
     return this.#isInSession;
   }
 
   /**
-   * Sends the events of a subscription directly to the socket, as bytes that all its readers share. The protocol receives a
-   * generator that yields nothing until the stream ends. It is written by hand, because a real generator that is suspended
-   * in an `await` handles `return` only after it resumes. The protocol awaits `return` when the client unsubscribes.
+   * Starts a subscription. Its events are written directly to the socket, as bytes that all readers of the event share. The
+   * protocol receives a generator that yields nothing, and completes when the stream ends.
+   *
+   * The generator is not an `async function*`: while that is suspended in an `await`, it handles `return` only after it
+   * resumes. The protocol calls and awaits `return` when the client unsubscribes.
    */
   stream(id: string, request: RequestCtx, subscription: Subscription): AsyncGenerator<never, undefined> {
     const ended = Promise.withResolvers<IteratorReturnResult<undefined>>();
@@ -325,8 +341,8 @@ class ConnectionState {
   }
 
   /**
-   * Acknowledges everything that was sent before the ping: the client itself has read it, not just its network stack. Only
-   * the pong that returns the ping's payload counts, because clients can send others at any time.
+   * Acknowledges all events that were sent before a ping, because the pong shows that the client itself has read them, not just
+   * its network stack. Only a pong with the payload of the ping counts, because clients can send other pongs at any time.
    */
   confirmed(payload: unknown): void {
     const asked = this.#asked;

@@ -7,14 +7,14 @@ import type { Browser } from '../cookies.ts';
 import { isInPath, type Params, type Values } from './params.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-/** Callers of an endpoint: authenticated users, or any client. */
+/** Required authentication of an endpoint: `basic` accepts only authenticated users, `none` any client. */
 export type Auth = 'basic' | 'none';
 
 /** A complete response body that is already JSON: an object with at least one field. */
 export class RawJson {
   readonly text: string | JsonBytes;
 
-  /** @param text A string, or UTF-8 in the chunks in which it is sent. */
+  /** @param text The JSON as a string, or as UTF-8 in chunks that are sent one by one. */
   constructor(text: string | JsonBytes) {
     this.text = text;
   }
@@ -29,7 +29,7 @@ export class Redirect {
   }
 }
 
-/** The transport of a request, as far as handlers need it. */
+/** The parts of the HTTP request and response that handlers use. */
 export interface Http extends Browser {
   /** Aborted if the client disconnects before it has received the response. */
   readonly signal: AbortSignal;
@@ -37,14 +37,14 @@ export interface Http extends Browser {
   readonly budget?: Budget | undefined;
 }
 
-/** The result of a handler: fields for the success envelope, a complete body, a redirect, or nothing. */
+/** The result of a handler: fields that are added to the success envelope, a complete body, a redirect, or nothing. */
 // biome-ignore lint/suspicious/noConfusingVoidType: the usual handler of a write returns nothing.
 export type HandlerResult = Readonly<Record<string, unknown>> | RawJson | Redirect | void;
 
-/** The fields that an endpoint adds to the success envelope. */
+/** The fields that an endpoint adds to the success envelope (`result` and `msg`), by name. */
 export type ReplyShape = Readonly<Record<string, z.ZodType>>;
 
-/** The result of a handler whose endpoint declares such a response. */
+/** The result of a handler, if the endpoint declares the fields `R`. */
 type AnswerOf<R extends ReplyShape> = FieldsOf<R> | RawJson | Redirect;
 // biome-ignore lint/suspicious/noConfusingVoidType: the usual handler of a write returns nothing.
 type FieldsOf<R extends ReplyShape> = keyof R extends never ? void : Wire<z.ZodObject<R>>;
@@ -61,25 +61,30 @@ interface Description {
   readonly summary: string;
   /** Details beyond the summary, for the documentation. */
   readonly description?: string;
-  /** Users who can call the endpoint, as a plural noun. Absent: all authenticated users. */
+  /**
+   * Users who can call the endpoint, as a plural noun for the documentation. If absent, all authenticated users can call it.
+   */
   readonly permission?: string;
   /**
-   * True for endpoints that have a short-lived effect, take long, call another service or return an API key. A stored response
-   * would be useless, or too sensitive to keep.
+   * True for endpoints that ignore the Idempotency-Key header. Their effect is short-lived, or they take long, call another
+   * service or return an API key. A stored response would be useless, or too sensitive to store.
    */
   readonly ignoresIdempotencyKey?: true;
-  /** True for endpoints that make one change, by `app.replyFirst` if it is set. */
+  /**
+   * True for endpoints that make a single change, and whose response can be drafted before the change is made. The handler must
+   * use `app.replyFirst` if it is set.
+   */
   readonly repliesFirst?: true;
   /**
-   * True for endpoints that mostly wait for an event. They bypass the fair limiter: an account can have any number in
-   * progress.
+   * True for endpoints that spend most of their time waiting for an event. They bypass the fair limiter, so that an account can
+   * have any number of such requests in progress.
    */
   readonly waits?: true;
-  /** Whether a successful response is a redirect. */
+  /** Whether a successful response is always or sometimes a redirect. If absent, it is never one. */
   readonly redirects?: 'always' | 'sometimes';
-  /** The fields added to the success envelope. */
+  /** Fields of a successful response, in addition to those of the success envelope. */
   readonly reply: ReplyShape;
-  /** True if the response has further fields, which depend on the request. */
+  /** True if the response has fields besides `reply`, whose names depend on the request. */
   readonly replyIsOpen?: true;
 }
 
@@ -99,9 +104,9 @@ export interface Endpoint extends Description {
 }
 
 /**
- * Declares an endpoint, with everything that is needed to parse, serve and document it.
+ * Declares an endpoint. The result is used to parse requests, to serve them and to document the endpoint.
  *
- * @throws Error if the parameters in the path differ from those declared with `inPath`.
+ * @throws Error if the parameters in the path differ from those declared with `inPath` or `inPathTail`.
  */
 export function endpoint<const A extends Auth, P extends Params, R extends ReplyShape>(
   definition: Definition<A, P, R>,
@@ -111,15 +116,19 @@ export function endpoint<const A extends Auth, P extends Params, R extends Reply
   if (slots.toSorted().join() !== inPath.toSorted().join()) {
     throw new Error(`${definition.method} ${definition.path} has the path parameters ${slots}, but declares ${inPath}`);
   }
-  // The cast is safe: the reader made from `params` is the only source of `values`, and the router checks `auth` first.
+  // The cast is safe: `values` always come from the reader for `params`, and the router checks `auth` before it calls `handle`.
   return definition as unknown as Endpoint;
 }
 
-/** Whether requests can be repeated under an idempotency key. @see src/events/README.md#idempotency-keys */
+/**
+ * Whether the endpoint accepts an idempotency key, with which a client can safely repeat a request.
+ *
+ * @see src/events/README.md#idempotency-keys
+ */
 export const takesIdempotencyKey = ({ method, auth, ignoresIdempotencyKey }: Endpoint): boolean =>
   method !== 'GET' && auth === 'basic' && ignoresIdempotencyKey !== true;
 
-/** Returns the names of the parameters in a path, in order. */
+/** Returns the names of the parameters in a path, in the order of the path. */
 export function slotsOf(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
 }

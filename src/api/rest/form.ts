@@ -14,7 +14,10 @@ import {
 
 export type Fields = ReadonlyMap<string, string>;
 
-/** The content of a body: its fields (the last value of each name), and its files, with any field names. */
+/**
+ * The content of a form: its fields by name, with the last value of each name, and its files. The names of file fields are
+ * ignored.
+ */
 export interface Form {
   readonly fields: Fields;
   readonly files: readonly Uint8Array[];
@@ -23,11 +26,11 @@ export interface Form {
 const NOTHING: Form = { fields: new Map(), files: [] };
 
 /**
- * Reads a form body. In a GET request, a body of another type is ignored, because some clients send `{}` with it.
+ * Reads a form body. In a GET or HEAD request, a body of another type is ignored, because some clients send `{}` with it.
  *
- * @param takesFile Whether the body can be as long as one with a file.
- * @throws UnsupportedBodyError if the body has another charset. Except in GET and HEAD requests, also if it is compressed,
- *   has another type, or has no type.
+ * @param takesFile Whether the body can contain a file, and therefore has a higher limit.
+ * @throws UnsupportedBodyError if non-ASCII text has a charset other than UTF-8. Except in GET and HEAD requests, also if the
+ *   body is compressed, has another content type, or has no content type.
  * @throws BodyTooLargeError if the body exceeds the limit.
  * @throws BadRequestError if a multipart body is malformed, or the form has more than 1,000 fields.
  */
@@ -60,7 +63,10 @@ const WRONG_TYPE = `The request body must have the Content-Type ${URL_ENCODED} o
 
 const isOfUnknownLength = ({ headers }: IncomingMessage): boolean => headers['content-length'] === undefined;
 
-/** A form in ASCII has the same bytes in all charsets that clients declare. */
+/**
+ * Matches a form body with non-ASCII text, percent-encoded or not. ASCII text has the same bytes in all charsets that clients
+ * declare, so a form without such text is always accepted.
+ */
 const NOT_ASCII = /[^\t\n\r\x20-\x7e]|%[89a-f]/i;
 
 /** @throws UnsupportedBodyError if the body contains non-ASCII text in a charset other than UTF-8. */
@@ -70,13 +76,13 @@ function requireUtf8(contentType: string, body: Buffer): void {
   throw new UnsupportedBodyError(`The request body must have the charset utf-8, not ${JSON.stringify(charset)}`);
 }
 
-/** Returns the fields of a request target's query string, the last value of each name. */
+/** Returns the fields in the query string of a request target, with the last value of each name. */
 export function readQuery(target: string): Fields {
   const start = target.indexOf('?');
   return start === -1 ? NOTHING.fields : new Map(new URLSearchParams(target.slice(start + 1)));
 }
 
-/** Merges the fields of query string and body. The body takes precedence. */
+/** Merges the fields of query string and body. If both contain a name, the value in the body is used. */
 export function merge(query: Fields, body: Fields): Fields {
   if (body.size === 0) return query;
   return query.size === 0 ? body : new Map([...query, ...body]);

@@ -25,16 +25,19 @@ export interface Schema {
 
 type Shared = Readonly<Record<string, Schema>>;
 
-/** Location of the named schemas in the OpenAPI description. */
+/** Prefix of references to the named schemas in the OpenAPI description. */
 const SHARED = '#/components/schemas/';
 
-/** Returns the schema of a value that clients send (`input`) or receive (`output`), with all references inlined. */
+/**
+ * Returns the JSON Schema of a type, with all references inlined. `input` describes the values that clients send, `output` the
+ * values that they receive.
+ */
 export function schemaOf(type: z.ZodType, io: 'input' | 'output'): Schema {
   const { schema, shared } = convert(type, io);
   return inlined(schema, shared) as Schema;
 }
 
-/** Returns a schema that refers to its named parts, and these parts by name. */
+/** Returns the JSON Schema of a type, in which named parts are references, and the schemas of these parts by name. */
 function convert(type: z.ZodType, io: 'input' | 'output'): { readonly schema: Schema; readonly shared: Shared } {
   const { $schema, $defs = {}, ...schema } = z.toJSONSchema(type, { io, unrepresentable: 'any' });
   return { schema: tidied(schema) as Schema, shared: tidied($defs) as Shared };
@@ -50,12 +53,16 @@ function tidied(value: unknown): unknown {
   );
 }
 
-/** Whether a bound is that of a safe integer. zod adds it to every integer, which hides the meaningful bounds. */
+/**
+ * Whether an entry is a bound at the limit of safe integers. zod adds such bounds to every integer, which hides the meaningful
+ * bounds.
+ */
 const isSafeRange = (key: string, bound: unknown) =>
   key.endsWith('imum') && Math.abs(Number(bound)) === Number.MAX_SAFE_INTEGER;
 
 /**
- * Whether an entry is the name that zod leaves in a schema. A property called `id` has a schema as its value, not a string.
+ * Whether an entry is the schema name that zod adds as `id`. If an object has a property called `id`, the value is a schema,
+ * not a string.
  */
 const isName = (key: string, inner: unknown) => key === 'id' && typeof inner === 'string';
 
@@ -69,7 +76,7 @@ function inlined(value: unknown, shared: Shared): unknown {
   return Object.fromEntries(Object.entries(whole).map(([key, inner]) => [key, inlined(inner, shared)]));
 }
 
-/** Returns the parameters that are not in the path. */
+/** Returns the parameters of an endpoint that are not in the path, by name. */
 export function fieldsOf({ params }: Endpoint): [string, Param][] {
   return Object.entries(params).filter(([, param]) => !isInPath(param));
 }
@@ -138,11 +145,15 @@ const ERROR = {
   additionalProperties: true,
 };
 
-/** Returns the parameters with these names. `endpoint` ensures that each path parameter is declared. */
+/** Returns the declared parameters with these names, in this order. `endpoint` ensures that each path parameter is declared. */
 const inOrder = (names: readonly string[], params: Params): [string, Param][] =>
   names.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name]]]));
 
-/** @param reply The schema of the fields in the endpoint's response. */
+/**
+ * Returns the OpenAPI operation of an endpoint.
+ *
+ * @param reply Schema of the fields that the endpoint adds to the success envelope.
+ */
 function operation(endpoint: Endpoint, reply: Schema) {
   const { method, path, equivalents, summary, description, permission, auth } = endpoint;
   const fields = fieldsOf(endpoint);
@@ -220,7 +231,7 @@ function formBody(fields: readonly [string, Param][]) {
   };
 }
 
-/** In OpenAPI 3.1, binary data is a string without a content encoding. */
+/** Schema of an uploaded file. In OpenAPI 3.1, binary data is a string without a content encoding. */
 const FILE: Schema = { type: 'string', contentMediaType: 'application/octet-stream' };
 
 function schemaWithDefault(param: Param): Schema {

@@ -4,16 +4,19 @@ import { parseJson } from '../../platform/json.ts';
 import { problemOf } from '../../platform/validation.ts';
 
 /**
- * The encoding of a parameter's value. `text` is used unchanged, `json` is JSON text with strict types, and `file` is the
- * only file of a multipart body. The three `path` encodings are path parameters. A `path-tail` is the last one and can
- * contain slashes.
+ * The encoding of a parameter's value:
+ * - `text`: the value is used unchanged.
+ * - `json`: the value is JSON text with strict types.
+ * - `file`: the value is the only file of a multipart body.
+ * - `path-text` and `path-integer`: the value is one segment of the path.
+ * - `path-tail`: the value is the rest of the path, which can contain slashes.
  */
 export type Encoding = 'text' | 'json' | 'file' | 'path-text' | 'path-tail' | 'path-integer';
 
 type Presence = 'required' | 'optional' | 'defaulted';
 
 interface Details {
-  /** An older name that is still accepted. */
+  /** An older parameter name that is still accepted. */
   readonly alias?: string;
   /** One sentence for the documentation. */
   readonly description: string;
@@ -34,7 +37,7 @@ export interface Param<T = unknown, P extends Presence = Presence> extends Detai
   default(value: T): Param<T, 'defaulted'>;
 }
 
-/** The parameters of an endpoint by name. They are read in this order. */
+/** The parameters of an endpoint by name. They are read and checked in this order. */
 // biome-ignore lint/suspicious/noExplicitAny: parameters have any value type, and `Values` recovers it.
 export type Params = Readonly<Record<string, Param<any>>>;
 
@@ -43,12 +46,12 @@ type OptionalNames<P extends Params> = {
   [K in keyof P]: P[K]['presence'] extends 'optional' ? K : never;
 }[keyof P];
 
-/** The values passed to `handle`. Optional parameters that were not sent are absent. */
+/** The parameter values that `handle` of an endpoint receives. Optional parameters that were not sent are absent. */
 export type Values<P extends Params> = {
   [K in Exclude<keyof P, OptionalNames<P>>]: ValueOf<P[K]>;
 } & { [K in OptionalNames<P>]?: ValueOf<P[K]> };
 
-/** Declares a parameter whose text is used unchanged. */
+/** Declares a parameter whose value is used unchanged as text. */
 export function text<S extends z.ZodType>(type: S, details: Details): Param<z.output<S>, 'required'> {
   return param('text', type, details);
 }
@@ -61,8 +64,8 @@ export function json<S extends z.ZodType>(type: S, details: Details): Param<z.ou
 }
 
 /**
- * Declares a path parameter. `z.int()` matches only digits, so that anything else is another path. `z.string()` matches any
- * single segment.
+ * Declares a path parameter. `z.int()` matches only digits: a path with another segment in this position does not match the
+ * endpoint. `z.string()` matches any single segment.
  */
 export function inPath<S extends z.ZodType<number> | z.ZodType<string>>(
   type: S,
@@ -71,12 +74,15 @@ export function inPath<S extends z.ZodType<number> | z.ZodType<string>>(
   return param(type.def.type === 'number' ? 'path-integer' : 'path-text', type, details);
 }
 
-/** Declares a parameter for the rest of the path, slashes included, percent-encoded or not. */
+/** Declares a parameter that contains the rest of the path, including slashes. Slashes can be percent-encoded. */
 export function inPathTail<S extends z.ZodType<string>>(type: S, details: Details): Param<z.output<S>, 'required'> {
   return param('path-tail', type, details);
 }
 
-/** Declares a parameter for the bytes of the only file, in a field of any name. Its own name is for the documentation. */
+/**
+ * Declares a parameter that contains the bytes of the only file in a multipart body. The field can have any name; the declared
+ * name is only for the documentation.
+ */
 export function file(details: Details): Param<Uint8Array, 'required'> {
   return param('file', z.instanceof(Uint8Array), details);
 }
@@ -99,17 +105,20 @@ export function isInPath({ encoding }: Param): boolean {
 
 export const isFile = ({ encoding }: Param): boolean => encoding === 'file';
 
-/** Parameters that the router reads on every endpoint. */
+/** Names of the parameters that the router itself reads on every endpoint. */
 const ALWAYS_KNOWN = new Set(['client']);
 
 /** The parameters of one request. */
 export interface ReadParams {
   readonly values: Record<string, unknown>;
-  /** Names sent that the endpoint does not declare, sorted. */
+  /** Names of parameters that were sent but that the endpoint does not declare, sorted. */
   readonly ignored: readonly string[];
 }
 
-/** A function that reads the parameters of a request: the path parameters in order, and the fields and files sent. */
+/**
+ * A function that reads the parameters of a request from three sources: the path segments in order, the fields by name, and the
+ * files.
+ */
 export type ParamsReader = (
   slots: readonly string[],
   sent: ReadonlyMap<string, string>,
@@ -117,10 +126,10 @@ export type ParamsReader = (
 ) => ReadParams;
 
 /**
- * Returns the reader of an endpoint's parameters. It checks them in the order declared, and throws the first error.
+ * Returns a function that reads the parameters of an endpoint. It checks them in the order in which they are declared, and
+ * throws the first error: RequestVariableMissingError, RequestConfusingVarError or BadRequestError.
  *
- * @param slots Names of the path parameters, in order.
- * @returns A reader that throws RequestVariableMissingError, RequestConfusingVarError or BadRequestError.
+ * @param slots Names of the path parameters, in the order of the path.
  */
 export function readerOf(params: Params, slots: readonly string[]): ParamsReader {
   const reads = Object.entries(params).map(
@@ -175,7 +184,8 @@ function eitherName(name: string, alias: string, sent: ReadonlyMap<string, strin
 }
 
 /**
- * Parses an id in the path. Larger numbers than a row id can be are capped: services treat them as ids that do not exist.
+ * Parses an id in the path. A number that is larger than any row id is replaced by the largest safe integer, for which services
+ * report that the object does not exist.
  */
 function pathInteger(digits: string): number {
   return Math.min(Number(digits), Number.MAX_SAFE_INTEGER);
@@ -200,15 +210,21 @@ function checked(name: string, type: z.ZodType, value: unknown): unknown {
   throw new BadRequestError(problemOf(name, parsed.error.issues));
 }
 
-/** JSON that may contain a number with a fraction or exponent, or a lone surrogate. It is parsed with a slower reviver. */
+/**
+ * Matches JSON that may contain a number with a fraction or exponent, or a lone surrogate. Such JSON is parsed with a reviver,
+ * which is slower.
+ */
 const NEEDS_REVIVAL = /\d[.eE]|\\u[dD]/;
 
-/** Replaces lone surrogates, as in text that is not UTF-8. They are not characters, and a jsonb column rejects them. */
+/** Replaces lone surrogates by U+FFFD. They are not characters, and a jsonb column rejects them. */
 function wellFormed(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed() : value;
 }
 
-/** Replaces `7.0` and `1e2` by NaN, which fails every type. They are not integers, but `JSON.parse` returns 7 and 100. */
+/**
+ * Replaces lone surrogates like `wellFormed`. Also replaces `7.0` and `1e2` by NaN, which fails every type: they are not
+ * integers, but `JSON.parse` returns 7 and 100.
+ */
 function wellFormedIntegers(key: string, value: unknown, context?: { source?: string }): unknown {
   if (!Number.isInteger(value)) return wellFormed(key, value);
   return /^-?\d+$/.test(context?.source ?? '') ? value : Number.NaN;

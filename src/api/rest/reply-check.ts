@@ -6,9 +6,10 @@ import { type Endpoint, type HandlerResult, RawJson, Redirect } from './endpoint
 export type ReplyCheck = (answer: HandlerResult) => void;
 
 /**
- * Returns a check for the serialized responses of an endpoint: no field may be missing, have another type, or be undeclared.
+ * Returns a check for the responses of an endpoint, as clients receive them: no field may be missing, have another type, or be
+ * undeclared.
  *
- * @returns A check that throws Error with a description of the difference.
+ * @returns A function that throws Error with a description of the difference.
  */
 export function replyCheckOf({ reply, replyIsOpen, redirects }: Endpoint): ReplyCheck {
   const declared = replyIsOpen === true ? z.looseObject(reply) : z.object(reply);
@@ -20,7 +21,7 @@ export function replyCheckOf({ reply, replyIsOpen, redirects }: Endpoint): Reply
     const sent = asSent(answer);
     const parsed = declared.safeParse(sent);
     if (!parsed.success) throw new Error(`the reply does not match its declaration: ${z.prettifyError(parsed.error)}`);
-    // Parsing removes undeclared keys at any depth.
+    // Parsing removes undeclared fields at any depth, so a difference means that there are some.
     if (!isDeepStrictEqual(parsed.data, sent)) {
       throw new Error(
         `the reply has undeclared fields: ${JSON.stringify(sent)} instead of ${JSON.stringify(parsed.data)}`,

@@ -46,19 +46,19 @@ const HEADERS = {
 interface Prepared {
   readonly endpoint: Endpoint;
   readonly read: ParamsReader;
-  /** Undefined if responses are not checked. */
+  /** Checks each response against its declaration. Undefined unless CHECK_REPLIES is on. */
   readonly check: ReplyCheck | undefined;
 }
 
 /** All endpoints at one path. */
 interface Resource {
-  /** The path as in the documentation. */
+  /** The path with parameters in braces, as in the documentation. */
   readonly template: string;
   /** The path as Hono expects it, with parameters named `s0`, `s1`, … */
   readonly pattern: string;
   readonly slots: readonly string[];
   readonly methods: ReadonlyMap<string, Prepared>;
-  /** Sorted. Contains HEAD if there is GET. */
+  /** Methods for the Allow header, sorted. Contains HEAD if there is GET. */
   readonly allowed: readonly string[];
   /** Whether one of the methods accepts a file. */
   readonly takesFile: boolean;
@@ -67,9 +67,8 @@ interface Resource {
 /**
  * Creates the REST application, with every endpoint of `routes` under /api/v1.
  *
- * A request is matched by path, then by method, then authenticated, and only then are its parameters checked. An unknown
- * path or method therefore gets the same response for all clients, and parameter errors reveal nothing to unauthenticated
- * clients.
+ * A request is matched by path, then by method, then it is authenticated. Its parameters are checked last. An unknown path or
+ * method therefore gets the same response for all clients, and parameter errors reveal nothing to unauthenticated clients.
  */
 export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
   const web: Web = new Hono();
@@ -87,11 +86,14 @@ export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
   return web;
 }
 
-/** Whether a browser follows a link and expects a page. Programs get JSON, and so does every request below /api. */
+/** Whether the request comes from a browser that opens a page. All other requests, and those below /api, get errors as JSON. */
 const wantsPage = ({ method, headers }: IncomingMessage, path: string): boolean =>
   method === 'GET' && !path.startsWith('/api') && /\btext\/html\b/i.test(headers.accept ?? '');
 
-/** Groups the endpoints by path, most specific path first: fixed segments before numbers before any text. */
+/**
+ * Groups the endpoints by path. More specific paths come first: fixed segments before integer parameters before text
+ * parameters.
+ */
 function resourcesOf(routes: readonly Endpoint[], checksReplies: boolean): Resource[] {
   const byPattern = Map.groupBy(routes, patternOf);
   return [...byPattern]
@@ -166,9 +168,9 @@ async function serve(app: App, resource: Resource, c: WebContext): Promise<Respo
 }
 
 /**
- * Counts a request whose body cannot be read, like a request with invalid parameters.
+ * Counts a request whose body cannot be read on the same account or address as any other request, and throws the error.
  *
- * @throws RateLimitHitError, or an error of `identify`; otherwise `error`.
+ * @throws RateLimitHitError if no budget is left; an error of `identify` if the credentials are invalid; otherwise `error`.
  */
 async function countUnread(
   app: App,
@@ -183,7 +185,7 @@ async function countUnread(
   throw error;
 }
 
-/** Returns the options for counting a request. The budget is written to its response. */
+/** Returns the options with which a request is counted. The budget that is left is added to the headers of the response. */
 const countingOf = (c: WebContext, reply: Reply) => ({
   answer: c.env.outgoing as ServerResponse,
   onBudget(budget: Budget) {
@@ -194,7 +196,10 @@ const countingOf = (c: WebContext, reply: Reply) => ({
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
-/** Returns the method in a form field, for clients that can send only POST; undefined if there is none. */
+/**
+ * Returns the method in the form field `method`, for clients that can send only POST; undefined if the field is absent or names
+ * no method.
+ */
 function overridden(form: Fields): string | undefined {
   const method = form.get('method');
   return method !== undefined && METHODS.has(method) ? method : undefined;
@@ -236,9 +241,10 @@ async function run(
 }
 
 /**
- * Calls the handler; under an idempotency key, only once.
+ * Calls the handler. If the request has an idempotency key that the endpoint accepts, the handler runs only for the first
+ * request with that key. Later requests get the same result.
  *
- * @param input Everything that the handler's effect depends on, except the viewer.
+ * @param input Returns everything that the handler's effect depends on, except the viewer.
  * @see src/events/README.md#idempotency-keys
  */
 function answerOnce(
@@ -265,7 +271,7 @@ function identify(app: App, auth: Endpoint['auth'], { env }: WebContext, client?
 }
 
 /**
- * Returns the transport for a handler. The abort signal is created only when a handler reads it, because most handlers
+ * Returns the `http` argument of a handler. The abort signal is created only when a handler reads it, because most handlers
  * finish before a client can disconnect.
  */
 function httpOf({ env, req }: WebContext, reply: Reply): Http {
@@ -294,12 +300,12 @@ async function envelope(answer: HandlerResult, ignored: readonly string[], { hea
   const success = { result: 'success', msg: '', ...answer };
   const body = ignored.length === 0 ? success : { ...success, ignored_parameters_unsupported: ignored };
   if (!isLong(body)) return json(200, body, headers);
-  // Written at once, so that it counts as outbound backlog until the client has read it.
+  // The body is not streamed: it then counts as outbound backlog of the account until the client has read it.
   const { pieces } = await writeJson(body, isLong);
   return new Response(Buffer.concat(pieces), { headers });
 }
 
-/** Adds the ignored parameters to a JSON body. @param text Ends with the closing brace of the object. */
+/** Adds the names of the ignored parameters to a JSON body. @param text An object with at least one field. */
 function spliced(text: string | JsonBytes, ignored: readonly string[]): string | JsonBytes {
   const end = `,"ignored_parameters_unsupported":${JSON.stringify(ignored)}}`;
   if (typeof text === 'string') return text.slice(0, text.lastIndexOf('}')) + end;
@@ -314,7 +320,7 @@ function spliced(text: string | JsonBytes, ignored: readonly string[]): string |
 const NOTHING = new Uint8Array();
 const CLOSING_BRACE = 0x7d;
 
-/** Returns a response that is sent in chunks, as fast as the client reads. Yields to the event loop between the chunks. */
+/** Returns a response that is sent in chunks, as fast as the client reads them. The event loop can run between two chunks. */
 function inPieces(text: JsonBytes, headers: Readonly<Record<string, string>>): Response {
   const chunks = chunksOf(text);
   const body = new ReadableStream<Uint8Array>({
@@ -328,7 +334,7 @@ function inPieces(text: JsonBytes, headers: Readonly<Record<string, string>>): R
 }
 
 function json(status: number, body: object, headers: Readonly<Record<string, string>> = HEADERS): Response {
-  // Plain header objects and string bodies take the fast path of the server, which creates no Headers and streams.
+  // The HTTP server has a fast path for plain header objects and string bodies, which creates no Headers and no streams.
   return new Response(JSON.stringify(body), { status, headers });
 }
 

@@ -2,7 +2,11 @@ import { z } from 'zod';
 import { NO_EFFECT, type Setting } from '../../platform/setting.ts';
 import { json, type Param, text } from './params.ts';
 
-/** Declares the parameters that set the holders of permissions. @param type Type of the JSON values. */
+/**
+ * Declares the parameters that set which users hold a permission: one parameter for each permission.
+ *
+ * @param type Type of the JSON values.
+ */
 export function permissionParams<N extends string, S extends z.ZodType>(
   meanings: Readonly<Record<N, string>>,
   type: S,
@@ -17,7 +21,8 @@ export function permissionParams<N extends string, S extends z.ZodType>(
 const limit = z.union([z.int(), z.literal('unlimited')]);
 
 /**
- * Declares the parameter that changes a setting. Strings are sent as text, other values as JSON, no limit as "unlimited".
+ * Declares the parameter that changes a setting. Strings are sent as text, other values as JSON. If the setting can be
+ * unlimited, the value "unlimited" removes the limit.
  */
 export function settingParam(setting: Setting<unknown>): Param<unknown, 'optional'> {
   const { type, initial, unlimited, meaning, names, hasNoEffect } = setting;
@@ -28,7 +33,10 @@ export function settingParam(setting: Setting<unknown>): Param<unknown, 'optiona
   return (typeof initial === 'string' ? text(type, details) : json(type, details)).optional();
 }
 
-/** Returns the meaning of each value of a closed set; undefined if the values are self-explanatory. */
+/**
+ * Returns the meaning of each value of a setting, such as `1 everyone, 2 admins only`. Undefined if the setting has no closed
+ * set of values, or if each value is its own name.
+ */
 function valuesSaid({ type, choices }: Setting<unknown>): string | undefined {
   const taken = Object.entries(choices?.values ?? {}).filter(([, [value]]) => type.safeParse(value).success);
   if (taken.every(([name, [value]]) => value === name.toLowerCase())) return undefined;

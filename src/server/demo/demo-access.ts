@@ -6,38 +6,43 @@ import type { Config } from '../../platform/config.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { isSameSecret } from '../../platform/key-vault.ts';
 
-/** The owner of the demo organization, whose key is shown to the user who started the server. */
+/** The owner of the demo organization. Pages show the API key of the owner to the user who started the server. */
 export interface DemoOwner {
   readonly email: string;
   readonly apiKey: string;
-  /** Ids of all people and bots of the demo. */
+  /** Ids of all users of the demo, including bots. */
   readonly userIds: readonly number[];
 }
 
-/** Returns the name of the variable that keeps the demo owner's key off all pages. Undefined if pages can show it. */
+/**
+ * Returns the name of the configured variable because of which no page may show the API key of the demo owner. Undefined if
+ * pages can show it.
+ */
 export function hidesDemoKey({ externalHost, databaseUrl }: Config): 'EXTERNAL_HOST' | 'DATABASE_URL' | undefined {
   if (externalHost !== undefined) return 'EXTERNAL_HOST';
   return databaseUrl === undefined ? undefined : 'DATABASE_URL';
 }
 
 /**
- * Returns the address that opens the pages signed in as the demo owner. Null if no page may show the key. The token is
- * in the fragment, which browsers never send: no log, proxy or Referer contains it.
+ * Returns the start address, which signs a browser in to the pages as the demo owner. Null if no page may show the API key of
+ * the owner. The address contains a token in its fragment, which browsers never send, so no log, proxy or Referer header
+ * contains it.
  */
 export function startUrlOf({ config, keys }: Pick<App, 'config' | 'keys'>): string | null {
   return hidesDemoKey(config) === undefined ? `${urlOf(config, '')}/#start=${keys.token(START)}` : null;
 }
 
 /**
- * Purposes of tokens that are derived from SECRET_KEY. A printed address, and a browser's cookie, stay valid over
- * restarts.
+ * Purposes of tokens that are derived from SECRET_KEY: of the start address, and of the cookie. Both therefore stay valid after
+ * a restart.
  */
 const START = 'demo start';
 const LET_IN = 'demo browser';
 
 /**
- * Access to pages that contain the demo owner's key, for browsers that sent the token of the start address and have had
- * a cookie since. A client's address proves nothing: behind a proxy on this machine, every visitor seems local.
+ * Grants browsers access to the pages that contain the API key of the demo owner. A browser must send the token of the start
+ * address, and then gets a cookie. The network address of the client proves nothing: behind a proxy on this machine, every
+ * visitor seems local.
  */
 export class DemoAccess {
   readonly owner: DemoOwner;
@@ -48,14 +53,15 @@ export class DemoAccess {
     this.owner = owner;
   }
 
-  /** Creates the access for an owner. @returns Null if no page may show the key. */
+  /** Creates the access to the API key of an owner. @returns Null if there is no owner, or if no page may show the key. */
   static of(app: App, owner: DemoOwner | null): DemoAccess | null {
     return owner === null || hidesDemoKey(app.config) !== undefined ? null : new DemoAccess(app, owner);
   }
 
   /**
-   * Checks the token of the start address. @returns The Set-Cookie header for the browser. Undefined if the token is
-   * wrong.
+   * Checks a token of the start address.
+   *
+   * @returns The Set-Cookie header that grants the browser access. Undefined if the token is wrong.
    */
   enter(token: string): string | undefined {
     const { config, keys } = this.#app;
@@ -68,7 +74,7 @@ export class DemoAccess {
     });
   }
 
-  /** Returns whether the request comes from a browser that sent the token. */
+  /** Returns whether the request comes from a browser that has access. */
   isOpenTo({ headers }: IncomingMessage): boolean {
     const { config, keys } = this.#app;
     const shown = readCookie(headers.cookie, cookieName(config, SIGNED_IN_COOKIE));

@@ -6,15 +6,12 @@ import { addReaction } from '../../messages/reactions/service.ts';
 import { scheduleMessage } from '../../messages/scheduled/service.ts';
 import { type NewMessage, sendMessage } from '../../messages/sending/send.ts';
 
-/** Users who write messages in the demo organization. */
+/** The demo users who write messages. */
 type Cast = Readonly<Record<'iris' | 'mona' | 'bela' | 'cleo' | 'gus', User>>;
 
 const DAY_MS = 86_400_000;
 
-/**
- * Creates the demo's messages, with examples of everything that messages can contain. Uses the services, as the whole
- * demo.
- */
+/** Creates the messages of the demo, by calling the services. They contain an example of each kind of content. */
 export async function makeMessages(
   app: App,
   cast: Cast,
@@ -62,7 +59,7 @@ export async function makeMessages(
   });
 }
 
-/** Returns a function that sends a message as one of the users and returns its id. */
+/** Returns a function that sends a message as one of the demo users, and returns the id of the message. */
 function speakers(app: App, cast: Cast) {
   const known = new Map<keyof Cast, Promise<Ctx>>();
   return async (who: keyof Cast, message: NewMessage): Promise<number> => {

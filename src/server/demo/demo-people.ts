@@ -6,14 +6,14 @@ import { createProfileField } from '../../people/profile-fields/fields.ts';
 import { updateOwnProfile } from '../../people/profile-fields/values.ts';
 import { setOwnStatus } from '../../people/status/service.ts';
 
-/** Users with groups, a profile or a status in the demo organization. */
+/** The demo users who get user groups, a profile or a status. */
 type Cast = Readonly<Record<'iris' | 'mona' | 'bela' | 'cleo' | 'dana', User>>;
 
 const PARAGRAPH = 2;
 const CHOICE = 3;
 const PRONOUNS = 8;
 
-/** Creates groups, profiles and statuses of the demo's users. Uses the services, as the whole demo. */
+/** Creates the user groups, profiles and statuses of the demo, by calling the services. */
 export async function makePeople(app: App, { iris, mona, bela, cleo, dana }: Cast): Promise<void> {
   const [asIris, asBela, asCleo] = await Promise.all([iris, bela, cleo].map((user) => actAs(app, user)));
   if (!asIris || !asBela || !asCleo) throw new Error('A demo user is missing');

@@ -12,12 +12,15 @@ import { BadRequestError } from '../../platform/errors.ts';
 import { shownUser } from '../operator/commands.ts';
 import type { DemoAccess } from './demo-access.ts';
 
-/** Path of the list of people as whom a browser that opened the start address can sign in. */
+/**
+ * Path of the list of demo users as whom a browser can sign in. The browser must have opened the start address that the server
+ * prints.
+ */
 export const DEMO_PEOPLE_PATH = '/start/people';
-/** Path that begins a session, by `user_id`. */
+/** Path at which a browser signs in as the demo user with the form field `user_id`. */
 export const DEMO_SESSION_PATH = '/start/session';
 
-/** A person of the demo organization, as shown on the page to choose from. */
+/** A user of the demo organization, as the sign-in page lists it. */
 interface DemoPerson {
   readonly user_id: number;
   readonly full_name: string;
@@ -29,8 +32,8 @@ interface DemoPerson {
 const HEADERS = { 'Cache-Control': 'private, no-store' };
 
 /**
- * Adds the routes that sign a browser in as one of the demo's people, without a password. Only for browsers that opened
- * the start address. The session that begins is a normal one.
+ * Adds the routes that sign a browser in as one of the demo users, without a password. Only browsers that opened the start
+ * address can use them. The session is like any other.
  */
 export function addDemoSessions(web: Web, app: App, demo: DemoAccess): void {
   web.get(DEMO_PEOPLE_PATH, async ({ env }) => {
@@ -53,10 +56,10 @@ function shownPerson(user: User): DemoPerson {
 }
 
 /**
- * Begins a session.
+ * Begins a session as the requested demo user, and sets its cookie.
  *
- * @throws CsrfFailedError if the browser did not open the start address.
- * @throws BadRequestError if there is no person with the given id in the demo.
+ * @throws CsrfFailedError if the browser did not open the start address, or a page of another site sent the request.
+ * @throws BadRequestError if no active person of the demo has the id.
  */
 async function begin(
   app: App,

@@ -19,10 +19,10 @@ import { type DemoOwner, startUrlOf } from './demo-access.ts';
 import { makeMessages } from './demo-messages.ts';
 import { makePeople } from './demo-people.ts';
 
-/** Content of DATA_DIR/demo.json: the credentials of each demo user. */
+/** Content of DATA_DIR/demo.json: the addresses of the demo, and the credentials of each demo user. */
 interface DemoFile {
   readonly url: string;
-  /** Address that opens the start page signed in as the owner. Null if no page can show the owner's key. */
+  /** Address that signs a browser in to the pages as the demo owner. Null if no page can show the API key of the owner. */
   readonly start_url: string | null;
   readonly realm: string;
   readonly users: readonly ShownUser[];
@@ -31,7 +31,7 @@ interface DemoFile {
 const REALM_NAME = 'Harbour Works';
 const OWNER_NAME = 'Iris Haddad';
 
-/** All people but the owner, in the order of the demo file. */
+/** All people of the demo except the owner, in the order of the demo file. */
 const PEOPLE = [
   { fullName: 'Aaron Weiss', email: 'aaron@example.com', role: ADMINISTRATOR },
   { fullName: 'Mona Lindqvist', email: 'mona@example.com', role: MODERATOR },
@@ -42,13 +42,13 @@ const PEOPLE = [
 ] as const;
 
 /**
- * Creates the demo organization on an empty database, and writes the keys of its users to DATA_DIR/demo.json. Later
+ * Creates the demo organization if the database is empty, and writes the API keys of its users to DATA_DIR/demo.json. Later
  * starts update the file with the current address and keys.
  *
- * The organization stays deactivated until it is complete and the file is written. If a start finds such an
- * organization, an earlier start crashed. It then clears the database, which contains nothing else, and begins again.
+ * The organization stays deactivated until it is complete and the file is written. If a start finds it deactivated, an earlier
+ * start crashed. The start then deletes all data, which is only this organization, and creates the demo again.
  *
- * @returns The demo's owner. Null if this data directory has no demo.
+ * @returns The owner of the demo. Null if this data directory has no demo.
  */
 export async function prepareDemo(app: App): Promise<DemoOwner | null> {
   if (!app.config.demo) return null;
@@ -66,13 +66,14 @@ export async function prepareDemo(app: App): Promise<DemoOwner | null> {
 }
 
 /**
- * Deletes all data. Every table references `realm`, except these tables of the event log, which must be fast to write.
+ * Deletes all data. Every table references `realm`, except the three others listed here: they belong to the event log, and have
+ * no foreign keys, so that they are fast to write.
  */
 async function clearDatabase({ db }: App): Promise<void> {
   await db.$executeRaw`TRUNCATE realm, event, subscription_period, deleted_message RESTART IDENTITY CASCADE`;
 }
 
-/** Creates the demo through the services, so that its history is the same as that of a real organization. */
+/** Creates the demo by calling the services, so that its event log is like that of a real organization. */
 async function makeDemo(app: App): Promise<void> {
   const { realm, owner, people } = await createRealm(app, {
     subdomain: '',
@@ -84,7 +85,7 @@ async function makeDemo(app: App): Promise<void> {
   const [, mona, bela, cleo, dana, gus] = people.map(({ user }) => user);
   if (!mona || !bela || !cleo || !dana || !gus) throw new Error('A demo user is missing');
   const asOwner = await actAs(app, owner.user);
-  // Off by default in every organization. The demo shows all features.
+  // Read receipts are off by default in every organization, but the demo shows all features.
   await updateRealm(asOwner, { settings: { enable_read_receipts: true } });
   const bot = await createBot(asOwner, { fullName: 'Build Bot', shortName: 'build' });
   const everyone = [owner, ...people, bot].map(({ user }) => user.id);
@@ -169,7 +170,7 @@ async function makeNotes(
 /** Returns the path of the demo file. */
 export const demoFile = ({ config }: Pick<App, 'config'>): string => join(config.dataDir, 'demo.json');
 
-/** Writes the demo file atomically, accessible to the server's own user only. */
+/** Writes the demo file atomically. Only the operating system user that runs the server can read it. */
 function writeDemoFile(app: App, { url, ...demo }: Omit<DemoFile, 'start_url'>): void {
   const path = demoFile(app);
   mkdirSync(app.config.dataDir, { recursive: true, mode: 0o700 });
@@ -188,8 +189,10 @@ function readDemoFile(app: App): DemoFile | undefined {
 }
 
 /**
- * Updates the demo file if it belongs to this database: at least one key in it must be valid. Otherwise the file is
- * from another database, and the key of the user with the owner's id here would be shown as the demo owner's.
+ * Updates the demo file, and returns the owner of the demo. The file must belong to this database, so at least one API key in
+ * it must be valid. Otherwise, another user who has the id of the demo owner in this database would be shown as the owner.
+ *
+ * @returns Null if there is no demo, or if the file belongs to another database.
  */
 export async function refreshDemoFile(app: App): Promise<DemoOwner | null> {
   const demo = app.config.demo ? readDemoFile(app) : undefined;

@@ -18,12 +18,15 @@ import { examine } from './doctor.ts';
 import { endQueue, shownQueues } from './queues.ts';
 import { repairArgs, repairTimes } from './times.ts';
 
-/** A command of the server's operator, sent from the command line or through the running server's local socket. */
+/**
+ * A command for the operator. If a server is running, the command line sends it to the server, otherwise it runs the command
+ * itself.
+ */
 export interface Command {
   readonly name: string;
   readonly summary: string;
   readonly args: z.ZodObject;
-  /** Runs the command. @returns The result, as JSON. */
+  /** Validates the arguments, and runs the command. @returns The result, which can be serialized as JSON. */
   run(app: App, args: unknown): Promise<object>;
 }
 
@@ -71,7 +74,7 @@ const person = z.strictObject({
 });
 type Person = z.output<typeof person>;
 
-/** A user as commands print it and DATA_DIR/demo.json stores it. */
+/** A user in the form in which commands print it and DATA_DIR/demo.json stores it. */
 export interface ShownUser {
   readonly role: string;
   readonly email: string;
@@ -79,7 +82,7 @@ export interface ShownUser {
   readonly api_key: string;
 }
 
-/** Returns a user as commands print it. `role` is "bot" for a bot, whatever its role. */
+/** Returns a user in the form in which commands print it. `role` is "bot" for any bot. */
 export function shownUser(user: User, apiKey: string): ShownUser {
   return { role: roleWord(user), email: user.email, user_id: user.id, api_key: apiKey };
 }
@@ -87,7 +90,7 @@ export function shownUser(user: User, apiKey: string): ShownUser {
 const roleWord = ({ role, botType }: User) =>
   botType !== null ? 'bot' : (Object.entries(ROLE_NUMBERS).find(([, number]) => number === role)?.[0] ?? String(role));
 
-/** Command that starts the service with another SECRET_KEY than the one that sealed the database's API keys. */
+/** Name of the only command that accepts a SECRET_KEY other than the one that sealed the API keys in the database. */
 export const RENEW_SECRET_KEY = 'secret-key renew';
 
 /** All commands, in the order of the help text. */
@@ -267,7 +270,7 @@ export const commands: readonly Command[] = [
     repairArgs,
     repairTimes,
   ),
-  // The process that runs commands already applied the migrations when it started.
+  // Does nothing: the process that runs commands applied the migrations when it started.
   command('migrate', 'apply the migrations to the database', z.strictObject({}), async () => ({ applied: [] })),
   command('doctor', 'check whether the service can run', z.strictObject({}), examine),
 ];
@@ -329,8 +332,8 @@ const shownState = (user: User) => ({
 });
 
 /**
- * Returns the context for actions that only an owner can take. The operator acts as the first active owner, and events
- * show the action as the owner's.
+ * Returns a context for actions that only an owner of the organization can take. The operator acts as its first active owner,
+ * and events show that owner as the actor.
  *
  * @throws BadRequestError if the organization has no active owner.
  */
@@ -341,7 +344,10 @@ async function asOwner(app: App, { realmId }: User): Promise<Ctx> {
   return actAs(app, owner);
 }
 
-/** Returns an email address for a person without one. "example" is a reserved domain: no email arrives there. */
+/**
+ * Returns a made-up email address for a person who has none. The top-level domain "example" is reserved, so no email can be
+ * delivered.
+ */
 function addressFor({ name, bot }: Person, subdomain: string): string {
   const local = name
     .normalize('NFKD')

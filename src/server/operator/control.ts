@@ -7,7 +7,7 @@ import { makeDataDirectory } from '../../platform/db/private-files.ts';
 import { BadRequestError, ChatError } from '../../platform/errors.ts';
 import { commands } from './commands.ts';
 
-/** Requests and replies are one line of JSON each. */
+/** A request on the command socket. Requests and replies are each one line of JSON. */
 interface Request {
   readonly command: string;
   readonly args?: unknown;
@@ -16,22 +16,22 @@ type Reply =
   | { readonly ok: true; readonly result: object }
   | { readonly ok: false; readonly error: { readonly code: string; readonly message: string } };
 
-/** No server is running on this data directory. */
+/** The error if no server is running on this data directory. */
 export class NoServerError extends Error {
   override name = 'NoServerError';
 }
 
-/** The server did not execute the command. The message is the server's. */
+/** The error if the server refused or failed to execute a command. The message is that of the server. */
 export class CommandFailedError extends Error {
   override name = 'CommandFailedError';
 }
 
-/** Size of a socket's path in the kernel, including the terminator. */
+/** Maximum size of the path of a Unix socket in bytes, including the terminating zero byte. */
 const MAX_PATH_BYTES = 104;
 
 /**
- * Returns the path of the server's command socket. Undefined if the data directory's path is too long for a socket in
- * it.
+ * Returns the path of the server's command socket, relative or absolute, whichever is shorter. Undefined if both are too long
+ * for a socket.
  */
 function socketPath(dataDir: string): string | undefined {
   const path = join(dataDir, 'control.sock');
@@ -41,10 +41,11 @@ function socketPath(dataDir: string): string | undefined {
 }
 
 /**
- * Accepts commands at DATA_DIR/control.sock, from users with write access to the file: the user that runs the server.
- * Only one process can open the embedded database, so the command line accesses it through this socket.
+ * Accepts commands at the Unix socket DATA_DIR/control.sock. Only the user that runs the server can write to it. Only one
+ * process can open the embedded database, so the command line accesses it through this socket.
  *
- * On PostgreSQL, several servers can share a data directory. The first one accepts the commands.
+ * With PostgreSQL, several servers can share a data directory. The first server accepts the commands; for the others, this
+ * function does nothing.
  */
 export async function openControl(app: App): Promise<{ close(): void }> {
   const { dataDir } = app.config;
@@ -55,7 +56,7 @@ export async function openControl(app: App): Promise<{ close(): void }> {
     return { close() {} };
   }
   if (await isAnswered(path)) return { close() {} };
-  // Remains if a process ended unexpectedly.
+  // The file remains if a previous server ended unexpectedly.
   rmSync(path, { force: true });
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -65,7 +66,7 @@ export async function openControl(app: App): Promise<{ close(): void }> {
     void serve(app, socket);
   });
   const listening = new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject));
-  // `listen` creates the file. It must never be accessible to other users, not even before a chmod.
+  // `listen` creates the file, so the umask is set before. Other users must never have access to it, not even until a chmod.
   const umask = process.umask(0o177);
   server.listen(path);
   process.umask(umask);
@@ -78,7 +79,10 @@ export async function openControl(app: App): Promise<{ close(): void }> {
   };
 }
 
-/** Executes commands in sequence: a script's later commands may need the results of earlier ones. */
+/**
+ * Executes the commands of a connection one after another, because later commands of a script may need the results of earlier
+ * ones.
+ */
 async function serve(app: App, socket: Socket): Promise<void> {
   try {
     for await (const line of createInterface({ input: socket })) {
@@ -107,7 +111,9 @@ async function answer(app: App, line: string): Promise<Reply> {
 }
 
 /**
- * Executes a command. @throws BadRequestError for an unknown name or invalid arguments, and the errors of the command.
+ * Executes a command, and returns its result.
+ *
+ * @throws BadRequestError for an unknown name or invalid arguments, and the errors of the command.
  */
 export function runCommand(app: App, name: string, args: unknown): Promise<object> {
   const command = commands.find((known) => known.name === name);
@@ -135,9 +141,9 @@ function connect(path: string): Promise<Socket> {
 /**
  * Sends one command to the server that runs on this data directory.
  *
- * @returns The command's result.
- * @throws NoServerError if there is no server to send it to. Nothing was done.
- * @throws CommandFailedError if the server did not execute it, or ended before it replied.
+ * @returns The result of the command.
+ * @throws NoServerError if no server is running. The command then had no effect.
+ * @throws CommandFailedError if the server did not execute the command, or stopped before it replied.
  */
 export async function sendCommand(dataDir: string, request: Request): Promise<object> {
   const path = socketPath(dataDir);

@@ -8,14 +8,14 @@ import { countOpened } from '../secret-key.ts';
 import { checkAddress, checkDisk, checkMail, checkRedis } from './reach.ts';
 import { checkTimes } from './times.ts';
 
-/** Result of one check. */
+/** The result of one check: its name, whether it passed, and a value or problem. */
 interface Finding {
   readonly check: string;
   readonly ok: boolean;
   readonly detail: string;
 }
 
-/** The part of a service that is checked. */
+/** The parts of a service that checks use without reading its tables. */
 type Examined = Pick<App, 'config' | 'database' | 'db'>;
 
 interface Findings {
@@ -23,7 +23,7 @@ interface Findings {
   readonly findings: readonly Finding[];
 }
 
-/** Checks everything that the service needs. */
+/** Runs all checks of the command `doctor`. */
 export async function examine(app: App): Promise<Findings> {
   const findings: Finding[] = [];
   for (const [check, look] of CHECKS) findings.push(await find(check, () => look(app)));
@@ -31,7 +31,10 @@ export async function examine(app: App): Promise<Findings> {
   return { ok: findings.every(({ ok }) => ok), findings };
 }
 
-/** Runs the checks that do not read tables, on a database that is older or newer than this version. Changes nothing. */
+/**
+ * Runs the checks that do not read tables, for a database with the migrations of an older or newer version. Changes nothing.
+ * The result is never `ok`.
+ */
 export async function examineOtherVersion(config: Config): Promise<Findings> {
   const database = await openDatabase(config);
   try {
@@ -48,7 +51,8 @@ export async function examineOtherVersion(config: Config): Promise<Findings> {
 }
 
 /**
- * Checks that do not read the service's tables. Each returns a finding, or throws an error that describes the problem.
+ * The checks that do not read the tables of the service. Each returns a text for the operator, or throws an error that
+ * describes the problem.
  */
 const CHECKS: readonly (readonly [string, (examined: Examined) => string | Promise<string>])[] = [
   ['runtime', () => `Node ${process.version}`],
@@ -60,7 +64,7 @@ const CHECKS: readonly (readonly [string, (examined: Examined) => string | Promi
   ['mail', checkMail],
 ];
 
-/** Checks that read the service's tables. */
+/** The checks that read the tables of the service. */
 const CHECKS_OF_TABLES: readonly (readonly [string, (app: App) => string | Promise<string>])[] = [
   ['secret key', checkSecretKey],
   ['organizations', checkOrganizations],
@@ -92,8 +96,8 @@ async function checkMigrations({ database }: Examined): Promise<string> {
 }
 
 /**
- * Checks that SECRET_KEY opens the API keys. API keys sealed with a previous SECRET_KEY still authenticate but can no
- * longer be displayed.
+ * Checks that the current SECRET_KEY can decrypt all stored API keys. API keys sealed with a previous SECRET_KEY still
+ * authenticate but can no longer be displayed.
  */
 async function checkSecretKey(app: App): Promise<string> {
   const { opened, closed } = await countOpened(app);

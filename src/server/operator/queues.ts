@@ -4,11 +4,11 @@ import { BadRequestError } from '../../platform/errors.ts';
 
 interface Place {
   readonly realmId: number;
-  /** Absent: all users of the organization. */
+  /** If absent, the queues of all users of the organization are listed. */
   readonly userId?: number;
 }
 
-/** Returns the live event queues, as commands print them. */
+/** Returns the live event queues of an organization or user, in the form in which commands print them. */
 export async function shownQueues(app: App, place: Place): Promise<object[]> {
   const queues = await listLiveQueues(app, place);
   return queues.map(({ id, userId, clientName, behind, lastActiveAt, expiresAt }) => ({
@@ -21,7 +21,12 @@ export async function shownQueues(app: App, place: Place): Promise<object[]> {
   }));
 }
 
-/** Ends a queue, as its owner's client would. Its reader is notified, on any node. */
+/**
+ * Ends a queue, in the same way as its owner's client would. The reader of the queue is notified, whatever node it is connected
+ * to.
+ *
+ * @throws BadRequestError if there is no such live queue.
+ */
 export async function endQueue(app: App, { realmId }: Place, queueId: string): Promise<object> {
   const queue = (await listLiveQueues(app, { realmId })).find(({ id }) => id === queueId);
   if (queue === undefined) throw new BadRequestError(`There is no live queue ${queueId}`);

@@ -6,17 +6,20 @@ import { openTransport } from '../../platform/mail/worker.ts';
 import { redisPrefix } from '../../platform/redis-names.ts';
 import { DEPLOYMENT_HEADER, deploymentOf } from '../health.ts';
 
-// Checks for `doctor` of the services that are needed besides the database. Each returns a finding, or throws an error
-// that describes the problem.
+// Checks of the command `doctor` for everything outside the process except the database. Each returns a text for the operator,
+// or throws an error that describes the problem.
 
-/** Timeout of a check. */
+/** Timeout of each check, in milliseconds. */
 const PATIENCE_MS = 5_000;
-/** Least free disk space. With less, the embedded database and its log cannot work for an hour. */
+/** Minimum free disk space, in bytes. With less, the embedded database and its write-ahead log cannot work for an hour. */
 const LEAST_FREE_BYTES = 512 * 2 ** 20;
 
 const took = (since: number) => `${(performance.now() - since).toFixed(1)} ms`;
 
-/** Script that writes a key as the rate limits do. Each key is in another slot of a cluster. */
+/**
+ * Redis script that writes a key, like the scripts of the rate limits. It is called with several keys, which are in different
+ * slots of a cluster.
+ */
 const WRITE = "redis.call('SET', KEYS[1], '1', 'PX', 1000) return 1";
 const KEYS = 16;
 
@@ -51,7 +54,7 @@ export async function checkRedis({ config }: Pick<App, 'config'>): Promise<strin
   }
 }
 
-/** Redis responded to a command of the service with an error. */
+/** The error if Redis refused a command that the service needs. */
 class RefusedCommandError extends Error {
   override name = 'RefusedCommandError';
 }
@@ -79,7 +82,9 @@ async function withinPatience<T>(work: Promise<T>, late: () => string): Promise<
   }
 }
 
-/** Checks that the mail server accepts a connection, a greeting and, if the address has a password, the sign-in. */
+/**
+ * Checks that the mail server accepts a connection and a greeting. If SMTP_URL contains a password, also checks the sign-in.
+ */
 export async function checkMail({ config: { smtpUrl } }: Pick<App, 'config'>): Promise<string> {
   if (smtpUrl === undefined) return 'SMTP_URL is not set: email stays queued';
   const transport = openTransport(smtpUrl, PATIENCE_MS);
@@ -94,7 +99,7 @@ export async function checkMail({ config: { smtpUrl } }: Pick<App, 'config'>): P
   }
 }
 
-/** Checks the free disk space for the data directory. */
+/** Checks that the disk of the data directory has enough free space. */
 export function checkDisk({ config: { dataDir } }: Pick<App, 'config'>): string {
   const { bavail, bsize } = statfsSync(dataDir);
   const free = `${((bavail * bsize) / 2 ** 30).toFixed(1)} GiB free`;
@@ -102,7 +107,7 @@ export function checkDisk({ config: { dataDir } }: Pick<App, 'config'>): string 
   return free;
 }
 
-/** Checks that the service's public name leads to this service. */
+/** Checks that EXTERNAL_HOST leads to a node of this deployment. */
 export async function checkAddress({ config, keys }: App): Promise<string> {
   if (config.externalHost === undefined) return 'EXTERNAL_HOST is not set: only this machine can reach the service';
   const url = urlOf(config, '');

@@ -3,17 +3,17 @@ import type { App } from '../../access/context.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 
-// Earlier versions wrote times through the ORM in the time zone of the database, the role or the connection: shifted by
-// its offset. Sessions now use UTC. A row is repaired only if it is certain that such a version wrote it last.
+// Earlier versions wrote times through the ORM in the time zone of the database session, so the stored times were shifted by
+// the UTC offset. The session time zone is now always UTC. A row is repaired only if such a version certainly wrote it last.
 
 /**
- * First migration of the version that sets the time zone of its sessions. If a row was last written before the
- * transaction of this migration, an earlier version wrote it.
+ * Name of the first migration of the version that sets the session time zone to UTC. A row that was last written before the
+ * transaction of this migration was written by an earlier version.
  */
 const FIRST_IN_UTC = '20261127140010_message_retention';
 const FIRST_EVER = '20261120000000_foundation';
 
-/** Columns that were only written through the ORM. Short-lived tables, such as sessions and presence, are excluded. */
+/** Columns that only the ORM wrote, by table. Short-lived tables, such as sessions and presence, are excluded. */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   realm: ['created_at'],
   user_account: ['joined_at'],
@@ -28,28 +28,31 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
 
 const UTC = new Set(['utc', 'etc/utc', 'gmt', 'etc/gmt', 'uct', 'etc/uct', 'zulu', 'etc/zulu', 'universal']);
 
-/** The time zone by which times were shifted. Only values from `since` on are repaired; null: all values. */
+/**
+ * The time zone by whose offset times were shifted. If `since` is null, all values are repaired, otherwise only those from that
+ * time on.
+ */
 interface Shift {
-  /** Name from the database's own list. */
+  /** Name of the time zone, as the database spells it. */
   readonly zone: string;
   readonly since: Date | null;
 }
 
-/** Times of one column that are certainly shifted. */
+/** The shifted times of one column. */
 interface Shifted {
   readonly column: string;
   readonly rows: number;
-  /** One of the shifted times, as stored and as intended. */
+  /** One of the shifted times: the stored time, an arrow, and the intended time. */
   readonly example: string;
 }
 
-/** Returns the time that was meant by a stored one. */
+/** Returns an SQL expression for the intended time of a stored, shifted time. */
 const meant = (column: Prisma.Sql, { zone }: Shift) => Prisma.sql`(${column} AT TIME ZONE ${zone} AT TIME ZONE 'UTC')`;
 const stored = (value: Prisma.Sql, { zone }: Shift) => Prisma.sql`(${value} AT TIME ZONE 'UTC' AT TIME ZONE ${zone})`;
 
 /**
- * Returns the condition that an earlier version can have stored a value and that it has only one possible meaning. When
- * clocks go forward, two different times are stored as the same one for an hour: those values are excluded.
+ * Returns an SQL condition: an earlier version can have stored the value, and the value has only one possible meaning. When
+ * clocks go forward, two different times are stored as the same value for an hour, so these values are excluded.
  */
 function isShifted(column: Prisma.Sql, shift: Shift): Prisma.Sql {
   const value = meant(column, shift);
@@ -62,12 +65,12 @@ function isShifted(column: Prisma.Sql, shift: Shift): Prisma.Sql {
 
 const named = (name: string) => Prisma.raw(`"${name}"`);
 
-/** Condition that a row was last written before the version that sets the time zone of its sessions first ran here. */
+/** SQL condition: the row was last written before the version that sets the session time zone first ran on this database. */
 const isOld = Prisma.sql`age(t.xmin) > (SELECT age(m.xmin) FROM _prisma_migrations m WHERE m.migration_name = ${FIRST_IN_UTC})`;
 
 /**
- * Returns whether the transactions that wrote the rows are still known. In a restored dump, one transaction wrote all
- * rows of a table.
+ * Returns whether the order in which rows were written is still known. It is not in a database that was restored from a dump,
+ * because one transaction wrote all rows of a table.
  */
 async function isOrderKnown({ db }: Pick<App, 'db'>): Promise<boolean> {
   const [row] = await db.$queryRaw<{ known: boolean }[]>`
@@ -77,7 +80,8 @@ async function isOrderKnown({ db }: Pick<App, 'db'>): Promise<boolean> {
 }
 
 /**
- * Returns the time zone that sessions had before the service set it: that of the connection, role, database or server.
+ * Returns the time zone of sessions before the service sets it. It is configured for the connection, the role, the database or
+ * the server.
  */
 async function zoneOfDatabase({ db }: Pick<App, 'db'>): Promise<string> {
   const [row] = await db.$queryRaw<{ zone: string }[]>`
@@ -117,7 +121,7 @@ async function repair(db: Prisma.TransactionClient, shift: Shift): Promise<void>
   }
 }
 
-/** Checks times for `doctor`. @throws Error if times are certainly stored shifted, or are later than now. */
+/** Checks stored times, for the command `doctor`. @throws Error if times are certainly shifted, or are in the future. */
 export async function checkTimes({ db, database }: App): Promise<string> {
   if (database.kind === 'embedded') return 'stored in UTC';
   const zone = await zoneOfDatabase({ db });
@@ -159,10 +163,11 @@ export const repairArgs = z.strictObject({
 });
 
 /**
- * Shows or corrects the times that earlier versions stored shifted. Idempotent: a corrected row no longer counts as
- * written by an earlier version.
+ * Shows or corrects the shifted times that earlier versions stored. It is idempotent: after a correction, the row no longer
+ * counts as written by an earlier version.
  *
- * @throws BadRequestError if the zone or the time is unknown, or nothing can be proven.
+ * @throws BadRequestError if the zone or the time is unknown, if the database is embedded, or if the order in which rows were
+ *   written is unknown.
  */
 export async function repairTimes(app: App, args: z.output<typeof repairArgs>): Promise<object> {
   const { database, db } = app;
@@ -194,5 +199,5 @@ export async function repairTimes(app: App, args: z.output<typeof repairArgs>): 
   );
 }
 
-/** Timeout of the transaction in milliseconds. Long enough to read all rows of nine tables. */
+/** Timeout of the transaction, in milliseconds. It is long enough to read all rows of nine tables. */
 const TIMEOUT_MS = 600_000;

@@ -5,10 +5,13 @@ import { applicationHeaders } from '../../api/html.ts';
 import type { Web } from '../../api/rest/router.ts';
 import { fileAnswer, type SharedFile, sharedFile } from '../../api/shared-file.ts';
 
-/** Output of `npm run generate` for `src/web`. */
+/** Folder of the built chat, which `npm run generate` makes from `src/web`. */
 const BUILT = join(import.meta.dirname, '../../generated/web');
 
-/** Paths of the chat, with all paths below them. The page itself distinguishes them (`src/web/routing/routes.ts`). */
+/**
+ * First segments of the paths of the chat. All of them, and all paths below, serve the same page, which selects the view
+ * (`src/web/routing/routes.ts`).
+ */
 const CHAT_PATHS = [
   'sign-in',
   'inbox',
@@ -22,7 +25,7 @@ const CHAT_PATHS = [
   'people',
 ] as const;
 
-/** Returns whether a path belongs to the chat's page. */
+/** Returns whether a path is one of the chat, all of which serve the same page. */
 export const isChatPath = (path: string): boolean =>
   path === '/' || CHAT_PATHS.some((name) => path === `/${name}` || path.startsWith(`/${name}/`));
 
@@ -34,21 +37,21 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** Extensions of compressed copies of a file, by content coding. */
+/** Content codings, with the extension of the compressed copies of a file. */
 const ENDINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ] as const;
 
-/** A built file of the chat. */
+/** A file of the built chat. */
 interface BuiltFile {
   readonly type: string;
   readonly file: SharedFile;
 }
 
 /**
- * Adds the chat: its page at `/` and all its other paths, which browsers revalidate each time, and its assets, whose
- * names change with their content.
+ * Adds the page of the chat, at `/` and all its other paths, and its assets. Browsers ask each time whether the page has
+ * changed. They cache assets forever, because the name of an asset changes with its content.
  */
 export function addChat(web: Web): void {
   let files: ReadonlyMap<string, BuiltFile> | undefined;

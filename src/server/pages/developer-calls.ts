@@ -2,7 +2,7 @@ import { shellWord } from '../../api/html.ts';
 import { takeOne } from './calls/call.ts';
 
 /**
- * Returns the example calls of the developers' page. Each runs by itself, in bash, zsh and sh.
+ * Returns the example calls of the developers' page. Each runs without changes and without the others, in bash, zsh and sh.
  *
  * @param credentials API email and key, separated by a colon.
  */
@@ -42,7 +42,10 @@ const SEND =
   'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessagePayload { sentMessage { databaseId } } ' +
   '... on ServiceError { code message } } }';
 
-/** Returns JavaScript for a browser or Node, without dependencies. */
+/**
+ * Returns an example in JavaScript that subscribes to events over a WebSocket. It runs in a browser or in Node, without
+ * dependencies.
+ */
 function webSocketCall(origin: string, credentials: string): string {
   return `const socket = new WebSocket('${origin.replace(/^http/, 'ws')}/graphql', 'graphql-transport-ws');
 const tell = (message) => socket.send(JSON.stringify(message));

@@ -5,7 +5,7 @@ import type { ExampleClient } from './example-clients.ts';
 import { LIVE_FORM, LIVE_SCRIPT, TRANSPORTS } from './live-script.ts';
 import { START_SCRIPT } from './start.ts';
 
-/** Scripts of the page: one that sends the start token, and one that receives events. */
+/** The script of the page. It sends the token of the start address, and shows live events. */
 export const DEVELOPERS_SCRIPT = START_SCRIPT + LIVE_SCRIPT;
 
 interface Options {
@@ -15,10 +15,10 @@ interface Options {
 }
 
 /**
- * Returns the developers' page: an overview, calls of each kind to copy, and events that are shown as they arrive.
+ * Returns the developers' page: an overview, example calls to copy, and events that are shown as they arrive.
  *
- * @param origin Address at which the visitor reached the service: `http://127.0.0.1:4000`.
- * @param owner Owner of the key in the calls. Null: the calls contain a placeholder.
+ * @param origin Address at which the visitor reached the service, such as `http://127.0.0.1:4000`.
+ * @param owner Demo owner whose credentials the calls contain. Null: the calls contain placeholders.
  */
 export function developersPage(
   origin: string,
@@ -102,7 +102,7 @@ with all roles, are in <code>demo.json</code> in the data directory.</p>
 </div>`;
 }
 
-/** Returns a form for a message, and the three lists in which it arrives. */
+/** Returns input fields for a message, and three lists in which its event arrives, as HTML. */
 function live(owner: DemoOwner | null): Html {
   return html`<h2 id="watch">Live events</h2>
 <div class="card" id="${LIVE_FORM}" role="group" aria-labelledby="watch">

@@ -9,7 +9,7 @@ import exampleEvents from './example-events.json' with { type: 'json' };
 import { SEARCH_SCRIPT, searchField, searchTerms } from './search.ts';
 import { typeName } from './type-name.ts';
 
-/** Generates the reference of events by type, from the descriptions of their features and the GraphQL schema. */
+/** Returns the page /docs/events: all event types, generated from their descriptions and the GraphQL schema. */
 export function eventsReference(): string {
   const types = buildSchema().getTypeMap();
   const graphqlOf = ({ type, op }: DocumentedEvent): GraphQLObjectType | undefined => {
@@ -93,7 +93,7 @@ ${graphql === undefined ? html`<p class="soft">GraphQL uses other events for thi
 
 const EXAMPLES: Readonly<Record<string, unknown>> = exampleEvents;
 
-/** Fields of every event. */
+/** Names of the GraphQL fields that every event has. The page does not repeat them. */
 const COMMON = new Set(['position', 'type']);
 
 function graphqlPart(type: GraphQLObjectType): Html {

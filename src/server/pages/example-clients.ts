@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A client to copy. The tests run it against a real server. */
+/** An example client for developers to copy. The tests run it against a real server. */
 export interface ExampleClient {
-  /** Path at which it is served. */
+  /** Path at which the file is served. */
   readonly path: string;
   readonly title: string;
   readonly about: string;
@@ -23,7 +23,7 @@ const KNOWN = [
   { file: 'bot.mjs', title: 'A bot', about: 'Replies to each mention exactly once, also after failures' },
 ] as const;
 
-/** Returns the clients that are installed: an image of the service may omit its tests. */
+/** Returns the example clients that are installed. An image of the service may omit the test folder, which contains them. */
 export function exampleClients(): ExampleClient[] {
   return KNOWN.filter(({ file }) => existsSync(join(FOLDER, file))).map(({ file, ...said }) => ({
     ...said,

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { fileAnswer, type SharedFile, sharedFile } from '../../api/shared-file.ts';
 
-/** A file whose content never changes under its address. */
+/** A file that browsers can cache forever, because its address contains a hash of its content. */
 interface GraphiQLFile {
   readonly type: string;
-  /** Hash of the content, which is part of the address. */
+  /** Part of the hash of the content, in hexadecimal. */
   readonly hash: string;
   readonly file: SharedFile;
 }
 
-/** Files of GraphiQL: nine megabytes, the same for all users. */
+/** The files of GraphiQL, nine megabytes in total. They are the same for all users. */
 export interface GraphiQLFiles {
   readonly script: GraphiQLFile;
   readonly style: GraphiQLFile;
@@ -18,7 +18,7 @@ export interface GraphiQLFiles {
 
 let made: Promise<GraphiQLFiles> | undefined;
 
-/** Returns the files. Creates them at the first visit, because most services never show GraphiQL. */
+/** Returns the files of GraphiQL. They are created at the first call, because most services never show GraphiQL. */
 export function graphiqlFiles(): Promise<GraphiQLFiles> {
   made ??= make().catch((error: unknown) => {
     made = undefined;
@@ -28,13 +28,15 @@ export function graphiqlFiles(): Promise<GraphiQLFiles> {
 }
 
 const PREFIX = '/graphiql/';
-/** Route of the files. */
+/** Route pattern of the files. */
 export const GRAPHIQL_FILE_ROUTE = `${PREFIX}:hash{[0-9a-f]+}/:name{graphiql[.](js|css)}`;
 
 export const scriptPath = ({ script }: GraphiQLFiles): string => `${PREFIX}${script.hash}/graphiql.js`;
 export const stylePath = ({ style }: GraphiQLFiles): string => `${PREFIX}${style.hash}/graphiql.css`;
 
-/** Returns a response with the file at an address. Undefined for a file of another version. */
+/**
+ * Returns a response with the file at a path. Undefined if the path contains another hash, such as that of a previous version.
+ */
 export async function graphiqlFileAnswer(path: string, asking: IncomingHttpHeaders): Promise<Response | undefined> {
   const files = await graphiqlFiles();
   const found = { [scriptPath(files)]: files.script, [stylePath(files)]: files.style }[path];
@@ -46,7 +48,7 @@ export async function graphiqlFileAnswer(path: string, asking: IncomingHttpHeade
   });
 }
 
-/** Extracts the script and the style from the package's page, in which they are inline. */
+/** Extracts the script and the style of GraphiQL from the page of its npm package, in which they are inline. */
 async function make(): Promise<GraphiQLFiles> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const html = renderGraphiQL({ title: 'GraphiQL' });
@@ -64,7 +66,11 @@ function fileOf(type: string, text: string): GraphiQLFile {
   return { type, hash: createHash('sha256').update(text).digest('hex').slice(0, 16), file: sharedFile(text) };
 }
 
-/** Returns the text between the first tag that opens with `from` after a position, and the last `to`. */
+/**
+ * Returns the text after the first tag that begins with `from` at or after the position `after`, up to the last `to`.
+ *
+ * @throws Error if the page has another structure.
+ */
 function between(html: string, { from, after, to }: { from: string; after: number; to: string }): string {
   const opening = html.indexOf(from, after);
   const start = html.indexOf('>', opening) + 1;

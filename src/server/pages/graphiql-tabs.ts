@@ -1,4 +1,4 @@
-/** A tab of GraphiQL when the page opens. */
+/** A tab with which GraphiQL opens. */
 export interface Tab {
   readonly query: string;
   readonly variables?: string;
@@ -89,9 +89,9 @@ subscription Live($queueId: String!) {
 const pretty = (value: unknown) => JSON.stringify(value, null, 2);
 
 /**
- * Returns the tabs with which GraphiQL opens. Each runs without changes.
+ * Returns the tabs with which GraphiQL opens. Their operations run without changes.
  *
- * @param queueId Event queue to which the last tab subscribes.
+ * @param queueId Id of the event queue to which the last tab subscribes.
  * @param headers Headers of every tab, as JSON text. Undefined: none.
  */
 export function graphiqlTabs(queueId: string, headers: string | undefined): Tab[] {

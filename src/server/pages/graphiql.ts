@@ -13,25 +13,25 @@ interface Options {
   readonly defaultTabs: readonly Tab[];
   /** Headers of every new tab, as JSON text. */
   readonly headers?: string;
-  /** Null: the browser stores nothing. */
+  /** Null if GraphiQL must store nothing in the browser. */
   readonly storage?: null;
 }
 
 interface Demo {
-  /** Access to the page with the demo owner's key. */
+  /** Access to the page that contains the API key of the demo owner. */
   readonly access: DemoAccess;
-  /** Registers an event queue of the owner for one page, and returns its id. */
+  /** Registers an event queue of the demo owner for one visit to the page, and returns its id. */
   readonly registerQueue: () => Promise<string>;
 }
 
 /**
- * Creates the handler for the page at /graphql: GraphiQL, without resources from other hosts.
+ * Returns the handler for the page at /graphql: GraphiQL, without resources from other hosts.
  *
- * In a browser that opened the start address, the page is signed in as the demo owner, with tabs that run without
- * changes. Nothing is stored in the browser: keys and queues of an earlier start would not work. Other browsers get the
- * same tabs without a key.
+ * In a browser that opened the start address, the page is signed in as the demo owner, and its tabs run without changes.
+ * GraphiQL then stores nothing in the browser, because keys and queues of an earlier start would not work. In other browsers,
+ * the page has the same tabs without a key.
  *
- * @param demo Undefined: no browser is signed in.
+ * @param demo Undefined: the page is never signed in.
  */
 export function createGraphiQL(app: App, demo: Demo | undefined) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -95,7 +95,10 @@ ${ICON_LINK}
 </html>
 `;
 
-/** Returns the policy: only resources that this server made for the page, and requests only to this server. */
+/**
+ * Returns the content security policy of the page. It allows only resources that this server made for the page, and requests
+ * only to this server.
+ */
 const policy = (nonce: string) =>
   [
     "default-src 'none'",
@@ -130,15 +133,15 @@ const STYLE = `
 `;
 
 /**
- * Returns the script that starts GraphiQL, and that works around its WebSocket client in three ways:
+ * Returns the script that starts GraphiQL. It also works around three properties of its WebSocket client:
  *
- * The client never sends the headers of a tab, so `connectionParams` supplies the open tab's authorization for
+ * The client never sends the headers of a tab. So `connectionParams` adds the authorization of the open tab to
  * `connection_init`.
  *
- * The client stops after the error of a connection, but retries after its close. A refused connection causes both, so
- * the error is hidden. Otherwise the client would stop at the first attempt while the service restarts.
+ * The client stops after the `error` event of a connection, but retries after its `close` event. A refused connection causes
+ * both events, so the `error` event is hidden. Otherwise the client would stop at the first attempt while the service restarts.
  *
- * The client shows the last event only, so heartbeats are hidden as well.
+ * The client shows only the last event. So heartbeats are hidden, which would replace other events.
  */
 function startScript(options: Options): string {
   const json = JSON.stringify({ ...options, subscriptionsProtocol: 'WS' }).replaceAll('<', '\\u003c');

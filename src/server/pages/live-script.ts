@@ -1,6 +1,6 @@
-/** Id of the form, for the script. */
+/** Id of the element with the input fields, which the script reads. */
 export const LIVE_FORM = 'live';
-/** Transports of events. The id is that of the list that shows the events. */
+/** The transports over which the page shows events. `id` is that of the list in which the events appear. */
 export const TRANSPORTS = [
   { id: 'websocket', name: 'WebSocket', about: 'graphql-transport-ws, at /graphql' },
   { id: 'sse', name: 'Server-sent events', about: 'text/event-stream, from /graphql' },
@@ -8,8 +8,8 @@ export const TRANSPORTS = [
 ] as const;
 
 /**
- * Script that sends a message, and reads the same log over three transports. Each has its own queue, because a queue
- * has one reader. After a failure, reading restarts after a second, from the last position shown.
+ * Script of the developers' page that sends a message, and reads events over three transports. Each transport has its own
+ * queue, because a queue has one reader. After a failure, it reconnects after a second, from the last position shown.
  */
 export const LIVE_SCRIPT = `
 const form = document.getElementById('${LIVE_FORM}');

@@ -11,8 +11,9 @@ import { SEARCH_SCRIPT, searchField, searchTerms } from './search.ts';
 import { typeName } from './type-name.ts';
 
 /**
- * Generates the REST reference as parts that are sent in sequence. All bytes except the address and the credentials are
- * shared by all responses. A client that does not read its response therefore holds no copy, under any host name.
+ * Returns a function that returns the REST reference in three parts to be sent in sequence. The first and last part are shared
+ * by all responses; the middle part contains the address and the credentials. A client that does not read its response
+ * therefore holds no copy of the page, whatever host name it requested.
  */
 export function referenceOf(features: readonly Feature[]): (origin: string, owner: DemoOwner | null) => Buffer[] {
   const [before = '', after = ''] = referencePage(features, VARIABLES).split(VARIABLES);
@@ -20,7 +21,7 @@ export function referenceOf(features: readonly Feature[]): (origin: string, owne
   return (origin, owner) => [first, Buffer.from(html`${variables(origin, owner)}`.toString()), last];
 }
 
-/** Placeholder for the variables, used once. No text of the page contains it. */
+/** Placeholder at which the page is split. It occurs once, where the shell variables are inserted. */
 const VARIABLES = '\0';
 
 function referencePage(features: readonly Feature[], variables: string): string {
@@ -73,14 +74,14 @@ function anchorOf({ method, path }: Endpoint): string {
   return `${method.toLowerCase()}${path.replaceAll(/[{}]/g, '').replaceAll('/', '-')}`;
 }
 
-/** Returns a path that can break between its segments if a line is too short for it. */
+/** Returns a path as HTML that can break between its segments if the line is too short. */
 const breakable = (path: string): Html =>
   html`${path
     .split('/')
     .slice(1)
     .map((segment) => html`<wbr>/${segment}`)}`;
 
-/** Returns the words by which search finds an endpoint, including the name of its feature. */
+/** Returns the words by which the search of the page finds an endpoint, including the name of its feature. */
 const termsOf = ({ method, path, summary, equivalents, params }: Endpoint, feature: Feature): string =>
   searchTerms([feature.name, method, path, summary, ...equivalents, ...Object.keys(params)]);
 
@@ -120,11 +121,11 @@ ${example(endpoint)}
 `;
 }
 
-/** Returns the list of equivalents in GraphQL. */
+/** Returns the GraphQL equivalents of an endpoint as HTML. */
 const equivalentList = ({ equivalents }: Endpoint): Html =>
   html`<p class="soft">GraphQL: ${equivalents.map((equivalent, i) => html`${i === 0 ? '' : ', '}<code>${equivalent}</code>`)}</p>`;
 
-/** Longest list that is not collapsed. A longer one would hide the content below it. */
+/** Number of entries above which a list is collapsed. A longer list would hide the content below it. */
 const MAX_SHOWN = 12;
 
 function parameters(endpoint: Endpoint): Html {
@@ -172,7 +173,7 @@ function refusal(endpoint: Endpoint): Html | undefined {
 
 const REPLIES: Readonly<Record<string, unknown>> = exampleReplies;
 
-/** Returns a recorded response of an endpoint. */
+/** Returns the recorded example response of an endpoint as HTML. */
 function example(endpoint: Endpoint): Html {
   const reply = REPLIES[nameOf(endpoint)];
   if (reply === undefined) {

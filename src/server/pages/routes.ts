@@ -25,8 +25,10 @@ const DEVELOPERS_PATH = '/developers';
 const SCHEMA_FILE = join(import.meta.dirname, '../../../schema.graphql');
 
 /**
- * Adds the public pages and files: the chat, the developers' page, the references, the OpenAPI file and the GraphQL
- * schema.
+ * Adds the public pages and files: the chat, the page for developers, the REST and events references, the OpenAPI file and the
+ * GraphQL schema.
+ *
+ * @param demo Access to the API key of the demo owner. Null: no browser has access.
  */
 export function addPages(web: Web, app: App, demo: DemoAccess | null): void {
   const reference = once(() => referenceOf(features));
@@ -68,12 +70,12 @@ export function addPages(web: Web, app: App, demo: DemoAccess | null): void {
   });
 }
 
-/** Returns the headers of a page without secrets. Browsers revalidate their copy. */
+/** Returns the headers of a page without secrets. Browsers cache it, but ask each time whether it has changed. */
 const publicHeaders = (script: string) => ({ ...pageHeaders({ script }), 'Cache-Control': 'private, no-cache' });
 
 /**
- * Returns whether a path leads to a prepared file or a stored image. One view of the chat loads dozens of them. Paths
- * of other forms are pages.
+ * Returns whether a path is that of a prepared file or a stored image, of which one view of the chat loads dozens. All other
+ * paths count as pages.
  */
 export const isPreparedFile = (path: string): boolean =>
   isChatPath(path) ||
@@ -81,7 +83,7 @@ export const isPreparedFile = (path: string): boolean =>
   /^\/api\/v1\/users\/\d+\/avatar(\/medium)?$/.test(path) ||
   /^\/favicon\.(svg|ico)$/.test(path);
 
-/** Adds the files that pages load, and the clients to copy. */
+/** Adds the files that pages load, and the example clients. */
 function addFiles(web: Web, examples: readonly ExampleClient[]): void {
   const icon = file('image/svg+xml', ICON);
   for (const path of [ICON_PATH, '/favicon.ico']) web.get(path, ({ env }) => icon(env.incoming));
@@ -94,12 +96,19 @@ function addFiles(web: Web, examples: readonly ExampleClient[]): void {
   });
 }
 
-/** Authenticates a request. @throws UnauthorizedError without credentials, and the errors of signing in. */
+/**
+ * Authenticates a request, and counts it.
+ *
+ * @throws UnauthorizedError without credentials, RateLimitHitError, and the errors of `signInBy`.
+ */
 async function requireSignedIn(app: App, incoming: IncomingMessage): Promise<void> {
   signedIn(await countRequest(app, incoming, () => signInBy(app, incoming, { allowBearer: true }), { onBudget() {} }));
 }
 
-/** Gives a cookie to a browser that sends the token of the start address. */
+/**
+ * Responds to a browser that sends a token of the start address. If the token is valid, the response sets the cookie that
+ * grants access.
+ */
 async function letIn(demo: DemoAccess, incoming: IncomingMessage): Promise<Response> {
   const { fields } = await readForm(incoming, false);
   const cookie = demo.enter(fields.get('token') ?? '');
@@ -116,7 +125,9 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Returns a response of several parts, which other responses may share, without copying them. */
+/**
+ * Returns a response whose body consists of several parts. The parts are not copied, because other responses may share them.
+ */
 function inPieces(pieces: readonly Uint8Array[], headers: Readonly<Record<string, string>>): Response {
   const size = pieces.reduce((sum, { length }) => sum + length, 0);
   const body = new ReadableStream<Uint8Array>({
@@ -128,7 +139,10 @@ function inPieces(pieces: readonly Uint8Array[], headers: Readonly<Record<string
   return new Response(body, { headers: { ...headers, 'Content-Length': String(size) } });
 }
 
-/** Returns a handler that serves `text` at an address whose content may change with the next version. */
+/**
+ * Returns a handler that serves `text`. Browsers ask each time whether it has changed, because the next version of the service
+ * may have another text at this path.
+ */
 function file(type: string, text: string): (incoming: IncomingMessage) => Promise<Response> {
   const made = sharedFile(text);
   const headers = { 'Content-Type': type, 'Cache-Control': 'no-cache' };
@@ -136,8 +150,8 @@ function file(type: string, text: string): (incoming: IncomingMessage) => Promis
 }
 
 /**
- * Returns the address at which the visitor reached the service. A Host that is not a valid host name is not shown,
- * because visitors paste the calls of the pages into a shell.
+ * Returns the address at which the visitor reached the service. If the Host header is not a valid host name, the configured one
+ * is used, because visitors paste the example calls of the pages into a shell.
  */
 function originOf({ config }: App, { headers }: IncomingMessage): string {
   const host = headers.host ?? '';

@@ -1,7 +1,10 @@
-/** Path to which the start page sends the token with which it was opened. */
+/** Path to which the page sends the token in the start address. */
 export const START_PATH = '/start';
 
-/** Script that removes the token from the address before all else, so that no history, bookmark or screen keeps it. */
+/**
+ * Script that sends the token in the start address to the server, then reloads the page. It removes the token from the address
+ * first, so that no history, bookmark or screen contains it.
+ */
 export const START_SCRIPT = `
 const enter = async () => {
   const token = /^#start=(.+)$/.exec(location.hash)?.[1];

@@ -1,6 +1,8 @@
 import type { Schema } from '../../api/rest/openapi.ts';
 
-/** Returns a short form of a schema: `list of integer`, `"a" | "b"`, `{to: list of integer, topic: string}`. */
+/**
+ * Returns a JSON Schema in a short form for readers: `list of integer`, `"a" | "b"`, `{to: list of integer, topic: string}`.
+ */
 export function typeName(schema: Schema): string {
   const members = schema.anyOf ?? schema.oneOf;
   if (members !== undefined) return members.map(typeName).join(' | ');

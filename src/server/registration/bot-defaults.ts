@@ -1,14 +1,14 @@
 import type { Ctx } from '../../access/context.ts';
 import type { QueueOptions } from '../../events/view.ts';
 
-/** Notice with the next step for a new bot. */
+/** Notice for a new bot that is subscribed to no channel. */
 const NO_CHANNELS =
   'This bot is subscribed to no channel, so this queue receives direct messages only. Subscribe the bot to ' +
   'channels, or register with all_public_streams.';
 
 /**
- * Returns the options of a queue for which the client gives none. For a bot, the values that its owner set. For a person, all of
- * their own events.
+ * Returns the default options of a queue that the viewer registers. For a bot, these are the values that its owner set. For a
+ * person, they select the events of the person, without a narrow.
  */
 export async function queueDefaults({ app, viewer }: Ctx): Promise<Pick<QueueOptions, 'allPublicChannels' | 'narrow'>> {
   const { defaultEventsChannelId: id, defaultAllPublicChannels: allPublicChannels } = viewer.user;
@@ -20,8 +20,8 @@ export async function queueDefaults({ app, viewer }: Ctx): Promise<Pick<QueueOpt
 }
 
 /**
- * Returns a notice for a bot whose queue will have no channel messages. Undefined for people, for bots that are
- * subscribed to a channel or read all public channels, and for queues without message events.
+ * Returns a notice for a bot whose queue will receive no channel messages. Undefined for people, for bots that are subscribed
+ * to a channel or receive messages of all public channels, and for queues without message events.
  */
 export async function noticeFor({ app, viewer }: Ctx, { allPublicChannels, eventTypes }: QueueOptions) {
   if (viewer.user.botType === null || allPublicChannels) return undefined;

@@ -1,6 +1,6 @@
 import type { StateGroup } from '../../api/state-group.ts';
 
-/** Fields of groups without content, by the name in `fetch_event_types`. */
+/** Empty state of each group, by its name in `fetch_event_types`. */
 const EMPTY: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   default_stream_groups: { realm_default_stream_groups: [] },
   device: { devices: {} },
@@ -15,7 +15,10 @@ const EMPTY: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   stop_words: { stop_words: [] },
 };
 
-/** Groups for features that the service does not have. Clients that read their fields continue to work. */
+/**
+ * State groups for features that the service does not have. They are empty, so that clients that expect their fields continue
+ * to work.
+ */
 export const emptyGroups: readonly StateGroup[] = Object.entries(EMPTY).map(([name, fields]) => ({
   name,
   read: async () => fields,

@@ -46,18 +46,18 @@ const NarrowTerm = builder.inputType('QueueNarrowTermInput', {
   }),
 });
 
-/** Operator of each input field. */
+/** Operator of the narrow term for each input field. */
 const OPERATOR_OF = { channelName: 'channel', topic: 'topic', senderEmail: 'sender', is: 'is' } as const;
 
-/** Returns the term for the one field that is given. */
+/** Returns the narrow term for the only field that the input contains. */
 function toTerm(input: typeof NarrowTerm.$inferInput): readonly [string, string] {
   const [[field, operand] = []] = Object.entries(given(input));
   return [OPERATOR_OF[field as keyof typeof OPERATOR_OF], operand ?? ''];
 }
 
 /**
- * Rendering of events if a queue that was registered over GraphQL is read by long poll. All capabilities are on,
- * because events in GraphQL do not depend on these options.
+ * Rendering options of a queue that was registered over GraphQL. They matter only if the queue is read over REST, because
+ * events in GraphQL do not depend on them. All capabilities are on.
  */
 const AS_THEY_ARE: RenderOptions = {
   applyMarkdown: false,
@@ -249,8 +249,8 @@ builder.subscriptionField('events', (t) =>
           'the position given with the connection is used.',
       }),
     },
-    // The socket and the event stream run subscriptions, and share one execution among all readers of the same
-    // rendering.
+    // The executor of graphql-js never runs subscriptions. The transports run them, and share one execution among all readers
+    // with the same rendering of an event.
     subscribe: () => {
       throw new Error('Subscriptions require WebSocket or server-sent events');
     },

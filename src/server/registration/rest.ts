@@ -16,11 +16,11 @@ import { DEFAULT_IDLE_SECONDS, deleteQueue, getEvents, MOBILE_IDLE_SECONDS, regi
 
 const Capabilities = z.object({
   ...Object.fromEntries(CAPABILITIES.map((name) => [name, z.boolean().optional()])),
-  // The only required key: clients that predate it would misread null.
+  // The only required key: a client that does not know it would misread null in notification settings.
   notification_settings_null: z.boolean(),
 });
 
-/** Parameters of POST /register, and of GET /events without a queue. */
+/** Parameters that register a queue: of POST /register, and of GET /events without a queue id. */
 const registration = {
   apply_markdown: json(z.boolean(), {
     description: 'Whether events contain message content as HTML. Default: false.',
@@ -169,7 +169,7 @@ export const getEventsEndpoint = endpoint({
     const pieces = await getEvents(ctx, queueId, {
       ...{ lastEventId: last_event_id, block: !dont_block, signal, budget },
     });
-    // Each event is serialized once for all queues with the same rendering.
+    // `json` is serialized once for all queues with the same rendering of the event.
     const events = pieces.map((piece) => piece.json).join(',');
     return new RawJson(`{"result":"success","msg":"","events":[${events}],"queue_id":"${queueId}"}`);
   },

@@ -20,53 +20,59 @@ import { STATE_GROUPS } from '../registries/state-groups.ts';
 import { noticeFor } from './bot-defaults.ts';
 import { pollDelayMs } from './pace.ts';
 
-/** Idle timeout if the client gives none. */
+/** Idle timeout of a queue if the client gives none: ten minutes. */
 export const DEFAULT_IDLE_SECONDS = 600;
-/** Idle timeout for "mobile". */
+/** Idle timeout of a queue if the client gives "mobile": twelve hours. */
 export const MOBILE_IDLE_SECONDS = 43_200;
-/** Longest idle timeout. Longer timeouts are reduced to it. */
+/** Maximum idle timeout: a week. Longer timeouts are reduced to it. */
 const MAX_IDLE_SECONDS = 604_800;
 
-/** Narrow operators that can be evaluated from a message alone. */
+/** Operators of a narrow (a filter for messages) that can be evaluated from a message alone, without the database. */
 const NARROW_OPERATORS = ['channel', 'stream', 'topic', 'sender', 'is'];
 
 /**
- * A queue's options are stored and compared with every event, so they are bounded. No name, topic or address is that
- * long, there are fewer event types, and a useful narrow has fewer terms.
+ * Limits of the options of a queue, which are stored and compared with every event. No name, topic or address is as long as
+ * `MAX_TEXT_LENGTH`, there are fewer event types, and a useful narrow has fewer terms.
  */
 const [MAX_EVENT_TYPES, MAX_TERMS, MAX_TEXT_LENGTH] = [200, 20, 300];
-/** Limit for all options as JSON: several times the size of a list of all event types. */
+/** Limit of the size of all options as JSON: several times the size of a list of all event types. */
 const MAX_OPTIONS_BYTES = 16 * 1024;
 
-/** Request to register a queue. */
+/** A request to register a queue. */
 export interface Registration {
   readonly options: QueueOptions;
-  /** Data groups of the snapshot. Null: those of the event types, or all. Unknown names are ignored. */
+  /**
+   * Names of the state groups to return. Null: the groups named in the event types of the queue, or all if it has no such
+   * filter. Unknown names are ignored.
+   */
   readonly fetchEventTypes: readonly string[] | null;
-  /** Age limit of presence in the snapshot, in days. 0: no presence. Absent or null: 14 days. */
+  /** Maximum age of the presences to return, in days. 0: no presence. Absent or null: 14 days. */
   readonly presenceHistoryDays?: number | null;
-  /** Lifetime of the queue without a reader, at least 1 second. */
+  /** Seconds after which the queue expires if no client reads it, at least 1. */
   readonly idleTimeoutSecs: number;
 }
 
-/** A new queue, and the state that precedes its first event. */
+/** A registered queue, and the state before its first event. */
 export interface Registered {
   readonly queueId: string;
-  /** The first event has a higher id. All events up to this id are included in `state`. */
+  /** Id of the last event that is included in `state`. The first event of the queue has a higher id. */
   readonly lastEventId: number;
   readonly idleTimeoutSecs: number;
-  /** Fields of the requested data groups, named as in the REST documentation. Some are already JSON, as `JsonBytes`. */
+  /**
+   * Fields of the requested state groups, named as in the REST documentation. Some values are serialized JSON already
+   * (`JsonBytes`).
+   */
   readonly state: Readonly<Record<string, unknown>>;
-  /** Notice about the queue for the client. Undefined if there is none. */
+  /** Message for the client about the queue. Undefined if there is none. */
   readonly notice: string | undefined;
 }
 
 /**
- * Registers a queue and reads the state at its start, in one snapshot: the state and the events after `lastEventId`
- * have no gap and no duplicate.
+ * Registers a queue, and reads the state at its start in one snapshot. Together, the state and the events after `lastEventId`
+ * contain each change exactly once.
  *
- * @throws BadRequestError if events cannot be filtered by the narrow, or event types or terms are too many or too long.
- *   Also if a guest requests all public channels, or the idle timeout is under a second.
+ * @throws BadRequestError if the narrow has an unsupported operator, if event types or terms are too many or too long, if a
+ *   guest requests all public channels, or if the idle timeout is under a second.
  */
 export async function registerQueue(
   ctx: Ctx,
@@ -87,13 +93,13 @@ export async function registerQueue(
   return { queueId: id, lastEventId, idleTimeoutSecs: idle, state, notice: await noticeFor(ctx, heard) };
 }
 
-/** If a client requests a group by both its names, removes the older name. */
+/** Returns the names without those of outdated state groups whose replacement is also named. */
 function withoutReplaced(names: readonly string[] | null): readonly string[] | null {
   const replaced = STATE_GROUPS.filter(({ replacedBy }) => replacedBy !== undefined && names?.includes(replacedBy));
   return names?.filter((name) => !replaced.some((group) => group.name === name)) ?? null;
 }
 
-/** Validates the options and returns them as they are stored: without duplicate event types and lone surrogates. */
+/** Validates the options, and returns them as they are stored: without duplicate event types and without lone surrogates. */
 function checkedOptions({ viewer }: Ctx, options: QueueOptions): QueueOptions {
   const { allPublicChannels } = options;
   const eventTypes = options.eventTypes && [
@@ -152,12 +158,13 @@ async function readState(
 }
 
 /**
- * Returns the next events of a queue after `lastEventId`, and acknowledges all events up to it.
+ * Returns the next events of a queue after `lastEventId`, in id order, and acknowledges all events up to `lastEventId`.
  *
  * @param lastEventId -1: the start of the queue. Undefined: the last acknowledged position.
- * @param block False: responds immediately, even without events.
+ * @param block If false, the result is returned immediately, even without events.
  * @param budget Requests that the account has left. If few are left, a blocking poll waits before it reads.
- * @throws BadEventQueueIdError if the queue, or the position in it, is lost.
+ * @throws BadEventQueueIdError if the queue does not exist or has ended, or if the log does not contain the events after the
+ *   position.
  * @see src/events/README.md#queues
  */
 export async function getEvents(
@@ -171,7 +178,7 @@ export async function getEvents(
   return longPoll(ctx.app, queue, { known, block, signal, access: readerAccess(ctx) });
 }
 
-/** Parameters of a poll. */
+/** Parameters of `getEvents`. `signal` is aborted if the client disconnects. */
 interface Poll {
   readonly lastEventId: number | undefined;
   readonly block: boolean;
@@ -179,7 +186,7 @@ interface Poll {
   readonly budget: Budget | undefined;
 }
 
-/** Waits until the time has passed or the client disconnects. */
+/** Waits for `ms` milliseconds, or until the client disconnects. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (ms === 0 || signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -191,19 +198,21 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   signal.removeEventListener('abort', leave);
 }
 
-/** Events of a queue, read without taking over the queue or acknowledging events. */
+/** Events of a queue, read by `peekEvents`. */
 export interface QueuePage {
   readonly pieces: readonly EventPiece[];
-  /** The position at which the next page starts. */
+  /** The position up to which the page is complete. The next page starts after it. */
   readonly endId: number;
   readonly hasMore: boolean;
 }
 
 /**
- * Returns the queue's events after `after` immediately. Changes neither the position nor the reader of the queue.
+ * Returns the next events of a queue after a position, without waiting for events. Acknowledges nothing, and does not end the
+ * current reader of the queue.
  *
  * @param after -1: the start of the queue. Undefined: the last acknowledged position.
- * @throws BadEventQueueIdError if the queue, or the position in it, is lost.
+ * @throws BadEventQueueIdError if the queue does not exist or has ended, or if the log does not contain the events after the
+ *   position.
  */
 export async function peekEvents(ctx: Ctx, queueId: string, after: number | undefined): Promise<QueuePage> {
   const { app } = ctx;
@@ -224,9 +233,10 @@ export async function peekEvents(ctx: Ctx, queueId: string, after: number | unde
 }
 
 /**
- * Acknowledges all events up to `upTo`, for all transports: a later reader without a position resumes after it.
+ * Acknowledges all events of a queue up to the id `upTo`. A later reader without a position, over any transport, continues
+ * after it.
  *
- * @throws BadEventQueueIdError if the queue is lost, or `from_future` if the log does not reach the position yet.
+ * @throws BadEventQueueIdError if the queue does not exist or has ended, or (`from_future`) if the log has not reached `upTo`.
  */
 export async function acknowledgeEvents(ctx: Ctx, queueId: string, upTo: number): Promise<void> {
   const queue = await ctx.app.queues.look(ctx, queueId);
@@ -234,9 +244,9 @@ export async function acknowledgeEvents(ctx: Ctx, queueId: string, upTo: number)
 }
 
 /**
- * Ends a queue. A poll that waits for it returns without events.
+ * Ends a queue. A poll that is waiting for its events returns without events.
  *
- * @throws BadEventQueueIdError if it is unknown, another user's, or already over.
+ * @throws BadEventQueueIdError if the queue does not exist, belongs to another user, or has already ended.
  */
 export function deleteQueue(ctx: Ctx, queueId: string): Promise<void> {
   return ctx.app.queues.delete(ctx, queueId);

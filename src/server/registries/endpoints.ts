@@ -136,12 +136,12 @@ import { deleteEvents, getEventsEndpoint, postRegister } from '../registration/r
 /** A group of related endpoints. */
 export interface Feature {
   readonly name: string;
-  /** One sentence, if the name is not sufficient. */
+  /** Description for /docs: one sentence. Absent if the name is sufficient. */
   readonly about?: string;
   readonly endpoints: readonly Endpoint[];
 }
 
-/** All endpoints, in the order of /docs. */
+/** All endpoints, grouped by feature, in the order of the page /docs. */
 export const features: readonly Feature[] = [
   {
     name: 'Messages',

@@ -8,7 +8,7 @@ import '../../api/graphql/scalars.ts';
 // The GraphQL modules of all features, so that the schema contains their types and fields.
 import '../../people/alert-words/graphql.ts';
 import '../../administration/sessions/graphql.ts';
-// Descriptions of REST events, for features whose descriptions are in a file of their own.
+// These modules describe REST events, for features that keep the descriptions in a separate file.
 import '../../channels/event-payloads.ts';
 import '../../messages/edits/event-payloads.ts';
 import '../../administration/sign-in/graphql.ts';
@@ -63,8 +63,8 @@ import '../../people/graphql-events.ts';
 import '../type-ahead/graphql.ts';
 import '../../people/video-calls/graphql.ts';
 
-/** Returns the whole schema, built anew at each call. */
+/** Returns the whole GraphQL schema. Each call builds it again. */
 export const buildSchema = (): GraphQLSchema => builder.toSchema();
 
-/** Returns the schema in SDL, sorted, as in `schema.graphql`. */
+/** Returns a schema in SDL, with types and fields sorted by name, as in `schema.graphql`. */
 export const printSDL = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;

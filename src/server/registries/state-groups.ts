@@ -27,7 +27,10 @@ import { userStatusState } from '../../people/status/state.ts';
 import { videoCallsState } from '../../people/video-calls/state.ts';
 import { emptyGroups } from '../registration/empty-groups.ts';
 
-/** All data groups of registration. A group that no feature provides is absent. */
+/**
+ * All groups of state that the registration of a queue can return. If a client requests a group that is not in this list, the
+ * name is ignored.
+ */
 export const STATE_GROUPS: readonly StateGroup[] = [
   realmState,
   usersState,

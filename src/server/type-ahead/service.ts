@@ -14,21 +14,24 @@ import { requireText } from '../../platform/text.ts';
 
 const { sql } = Prisma;
 
-/** Kinds of objects that a typed name can refer to. */
+/** Kinds of objects that are suggested for a typed name. */
 export const KINDS = ['User', 'Channel', 'UserGroup', 'Topic'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** No name is longer, and users do not look through more results of each kind. */
+/**
+ * Maximum length of the typed text: no name is longer. `MAX_OF_EACH` limits the suggestions of each kind, because users do not
+ * look through more.
+ */
 const MAX_TEXT_LENGTH = 100;
 export const MAX_OF_EACH = 20;
-/** Number of topics of a channel that are searched, newest message first. */
+/** Number of topics of a channel that are searched: those with the newest messages. */
 const TOPICS_LOOKED_THROUGH = 1_000;
 
 export interface Beginning {
-  /** Text typed so far, ignoring case. "" matches every name. */
+  /** The text that the user has typed so far. Case is ignored. An empty text matches every name. */
   readonly text: string;
   readonly kinds: readonly Kind[];
-  /** Channel of the topics. Undefined: no topics. */
+  /** Id of the channel whose topics are suggested. If undefined, no topics are. */
   readonly channelId: number | undefined;
   /** Largest number of results of each kind. */
   readonly limit: number;
@@ -41,10 +44,12 @@ export type Suggestion =
   | { readonly kind: 'Topic'; readonly found: Topic & { readonly channelId: number } };
 
 /**
- * Returns what the viewer can mean by a text. For each kind, names that begin with it come first, then names in which each word
- * of the text begins a word. Within both groups, channels, users and user groups are sorted by name, and topics by their newest
- * message. Case, accents and punctuation are ignored. A word also begins at each letter of scripts without spaces, between
- * letters and digits, and after an apostrophe. Deactivated users and groups and archived channels are excluded.
+ * Returns the objects whose name the viewer may be typing, kind by kind. For each kind, names that begin with the text come
+ * first. Names in which each word of the text begins a word follow. Within both groups, topics are sorted by their newest
+ * message, and other kinds by name.
+ *
+ * Case, accents and punctuation are ignored. A word also begins at each letter of scripts without spaces, between letters and
+ * digits, and after an apostrophe. Deactivated users and groups and archived channels are excluded.
  *
  * @throws BadRequestError if the text is too long or contains a null byte, or the limit is not from 1 to 20.
  */
@@ -52,7 +57,7 @@ export async function suggest(ctx: Ctx, { kinds, channelId, limit, ...given }: B
   const text = requireText('text', given.text, { max: MAX_TEXT_LENGTH, strip: true });
   if (limit < 1 || limit > MAX_OF_EACH) throw new BadRequestError(`"first" must be between 1 and ${MAX_OF_EACH}`);
   const words = nameWords(text);
-  // No name begins with punctuation alone.
+  // The text contains only punctuation, which no name begins with.
   if (text !== '' && words === '') return [];
   const { db } = ctx.app;
   const byName = <Row>(rows: Prisma.Sql, find: (ids: IdFilter, take: number) => Promise<Row[]>): Promise<Row[]> =>
@@ -92,7 +97,7 @@ export async function suggest(ctx: Ctx, { kinds, channelId, limit, ...given }: B
   return (await Promise.all(kinds.map((kind) => byKind[kind]()))).flat();
 }
 
-/** Returns 0 if a name begins with the words, 1 if each of them begins one of its words, and 2 otherwise. */
+/** Returns how well a name matches: 0 if it begins with the words, 1 if each of them begins one of its words, 2 otherwise. */
 function rankOf(name: string, words: string): number {
   if (name.startsWith(words)) return 0;
   return words.split(' ').every((word) => ` ${name}`.includes(` ${wordBeginning(word)}`)) ? 1 : 2;
@@ -103,19 +108,21 @@ type IdFilter = { readonly id?: { readonly in: number[] } };
 interface NameSearch {
   readonly db: SqlClient;
   readonly realmId: number;
-  /** The table, with a condition on its rows. */
+  /** SQL for the table and a condition: `channel WHERE NOT is_archived`. */
   readonly rows: Prisma.Sql;
-  /** Words from `nameWords`. */
+  /** The words of the typed text, as returned by `nameWords`. */
   readonly words: string;
   readonly limit: number;
 }
 
-/** Largest number of names of a kind that are read. A text that more names match is too short to choose from them. */
+/** Maximum number of matching names of a kind that are read. If more names match, the text is too short for a useful choice. */
 const MAX_FITTING = 10_000;
 
 /**
- * Finds rows by name: those that begin with the words, then those in which each of the words begins a word. The words
- * are indexed. `find` reads only rows that the viewer can see, so that no other row counts towards the limit.
+ * Finds rows by name, at most `limit`. Names that begin with the words come first, then names in which each of the words begins
+ * a word. The search uses an index.
+ *
+ * @param find Reads the rows with these ids that the viewer can see, so that no other row counts towards the limit.
  */
 async function named<Row>(
   { db, realmId, rows, words, limit }: NameSearch,

@@ -24,13 +24,13 @@ import type { ForAll, Together } from '../together.ts';
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** The fields to read of each object of one type. */
+/** The part of a plan for all objects of one type: the fields that are read of each of them. */
 export interface ObjectPlan {
   readonly type: GraphQLObjectType;
   readonly fields: readonly FieldPlan[];
-  /** An object in the response before any field is complete: all keys, in order. */
+  /** Template of an object in the response, before any of its fields is complete: all keys, in order. */
   readonly blank: Readonly<Record<string, undefined>>;
-  /** Whether a resolver at any depth receives its path. */
+  /** Whether a resolver of these fields, or of fields below, takes `info`. Paths are computed only then. */
   readonly isPlaced: boolean;
   /** Number of fields, nested fields included. */
   readonly size: number;
@@ -43,14 +43,14 @@ export interface FieldPlan {
   readonly parent: GraphQLObjectType;
   readonly field: GraphQLField<unknown, unknown>;
   readonly isTypename: boolean;
-  /** Whether the resolver receives its selection and path (`info`). */
+  /** Whether the resolver takes `info`, which contains the selection and the path. */
   readonly takesInfo: boolean;
-  /** Resolves the field for all objects in one batch. Undefined if the resolver cannot. */
+  /** Resolves the field for all objects in one batch. Undefined if the resolver takes one object at a time. */
   readonly forAll: ForAll<unknown, unknown> | undefined;
-  /** Undefined if the arguments contain variables. */
+  /** The coerced arguments. Undefined if they contain variables, and therefore differ between executions. */
   readonly args: Record<string, unknown> | undefined;
   readonly shape: Shape;
-  /** The plan for the objects in the field's value. */
+  /** The plan for the objects that the field returns. Undefined for a leaf type. */
   readonly below: ObjectPlan | undefined;
 }
 
@@ -61,7 +61,7 @@ export type Shape = { readonly isNullable: boolean } & (
   | { readonly kind: 'list'; readonly item: Shape }
 );
 
-/** Thrown for an operation that no plan can execute. */
+/** Thrown if an operation contains something that plans do not support. The general executor then executes it. */
 class Unplanned extends Error {}
 
 interface Source {
@@ -74,18 +74,18 @@ interface Source {
 }
 
 /**
- * Limit of fields in a plan: several times what front ends select. Fragments that are spread repeatedly lead to many more
- * fields than a document has. A plan also contains the fields of lists that turn out empty.
+ * Limit of fields in a plan: several times what front ends select. A short document can select many more fields by spreading a
+ * fragment repeatedly. The plan also contains the fields of lists that turn out empty.
  */
 export const MAX_PLANNED = 5_000;
 
 /**
- * Compiles the parts of a query that are the same in every execution: its fields by type, with resolvers, arguments and
+ * Compiles the parts of a query that are the same in every execution: its fields by type, with their resolvers, arguments and
  * shapes.
  *
- * @param variables Coerced values. The plan is valid only for these values of the variables in `@skip` and `@include`.
- * @returns Undefined if the general executor must run the operation: for interfaces, unions, introspection and more than
- *   `MAX_PLANNED` fields.
+ * @param variables Coerced values. The plan is valid for other variables only if those in `@skip` and `@include` are equal.
+ * @returns Undefined if no plan is possible: for interfaces, unions, introspection and more than `MAX_PLANNED` fields. The
+ *   general executor must then execute the operation.
  */
 export function compilePlan(
   schema: GraphQLSchema,
@@ -158,7 +158,7 @@ function planField(
   const isVariable = node.arguments?.some(({ value }) => hasVariable(value)) === true;
   return {
     ...{ key, nodes, parent, field, isTypename },
-    // A resolver without declared parameters may use rest parameters.
+    // A length of 0 is treated like more than 3, because the resolver may use rest parameters.
     takesInfo: !isTypename && resolve !== undefined && (resolve.length > 3 || resolve.length === 0),
     forAll: (resolve as Partial<Together<unknown, unknown>> | undefined)?.forAll,
     args: isVariable ? undefined : getArgumentValues(field, node),

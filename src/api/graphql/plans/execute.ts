@@ -13,18 +13,18 @@ export interface Execution {
   /** Coerced values. */
   readonly variables: Variables;
   readonly root: unknown;
-  /** Parts of `info`, for resolvers that read it. */
+  /** The parts of `info` that are the same for all resolvers of the execution. */
   readonly operation: Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'operation'>;
 }
 
-/** The result of a query. */
+/** The result of a query that was executed by a plan. */
 export interface PlanResult {
   readonly data: Target | null;
   readonly errors: readonly GraphQLError[];
 }
 
 /**
- * Executes a plan field by field, each field for all its objects in one batch. So each field takes one `await`. The general
+ * Executes a plan field by field. Each field is resolved for all its objects in one batch, with one `await`. The general
  * executor takes one `await` per object.
  *
  * Values, nulls and errors follow the GraphQL specification.
@@ -37,7 +37,10 @@ export async function executePlan(plan: ObjectPlan, execution: Execution): Promi
   return { data: run.isVoid ? null : run.data, errors: run.errors };
 }
 
-/** Objects of one type: their sources, their response objects, and their paths if a resolver receives them. */
+/**
+ * Objects of one type that a plan completes together, as three parallel arrays: the values that resolvers receive, the objects
+ * in the response, and the paths.
+ */
 interface Objects {
   readonly sources: unknown[];
   readonly targets: Target[];
@@ -45,16 +48,16 @@ interface Objects {
   readonly paths: (Path | undefined)[];
 }
 
-/** Replaces a value whose resolver threw an error. */
+/** Stands for the value of a resolver that threw an error, the cause. */
 class Failure extends Error {
   constructor(cause: unknown) {
     super('A resolver failed', { cause });
   }
 }
 
-/** An error that prevents the completion of a value. */
+/** Thrown if a value cannot be completed as its type requires. The cause is reported to the client. */
 class Fault extends Error {
-  /** Indexes in the lists that contain the value, outermost first. */
+  /** Indexes of the value in the lists that contain it, outermost list first. */
   within: readonly number[] | undefined;
 
   constructor(cause: unknown) {
@@ -62,11 +65,11 @@ class Fault extends Error {
   }
 }
 
-/** The location of a value in the response. */
+/** The location of a value in the response: a field of `target`. */
 interface Slot {
   readonly plan: FieldPlan;
   readonly target: Target;
-  /** Collects the objects among the values. */
+  /** Receives the objects among the values, whose fields are executed next. */
   readonly next: Objects;
 }
 
@@ -75,7 +78,7 @@ class Run {
   readonly #ways: Ways;
   readonly data: Target;
   readonly errors: GraphQLError[] = [];
-  /** Whether a null has propagated to the root. */
+  /** Whether the whole result is null, because an error propagated to the root. */
   isVoid = false;
 
   constructor(plan: ObjectPlan, execution: Execution) {
@@ -85,10 +88,10 @@ class Run {
   }
 
   /**
-   * Executes fields for some objects.
+   * Executes the fields of a plan for objects of its type.
    *
-   * @returns A promise that resolves when all pending fields are complete, and is never rejected. Undefined if none is
-   *   pending.
+   * @returns A promise that resolves when all pending fields are complete, and never rejects. Undefined if all are complete
+   *   already.
    */
   fields({ type, fields }: ObjectPlan, objects: Objects): Promise<unknown> | undefined {
     const waits: Promise<unknown>[] = [];
@@ -120,7 +123,10 @@ class Run {
     return this.#complete(plan, values, objects);
   }
 
-  /** Returns the resolver's result for each object. */
+  /**
+   * Calls the resolver for each object, and returns its results in order. They can be promises. An error is returned as a
+   * `Failure`.
+   */
   #resolve({ field, args: fixed, takesInfo, nodes, key, parent }: FieldPlan, { sources, paths }: Objects): unknown[] {
     const { context, variables } = this.#execution;
     const { resolve, name } = field;
@@ -165,7 +171,7 @@ class Run {
     };
   }
 
-  /** Writes the values to the response, and continues with the objects among them. */
+  /** Writes the completed values of a field to the response, then executes the fields of the objects among them. */
   #complete(plan: FieldPlan, values: readonly unknown[], { targets, paths }: Objects): Promise<unknown> | undefined {
     const { key, shape, parent, below } = plan;
     const next: Objects = { sources: [], targets: [], paths: [] };
@@ -227,14 +233,14 @@ class Run {
     return items;
   }
 
-  /** Adds an error to the result, unless its location was removed from the response. */
+  /** Adds an error to the result. If its location was removed from the response by an earlier error, it is not reported. */
   #report({ nodes, key }: FieldPlan, target: Target, { cause, within = [] }: Fault): void {
     const steps = this.#ways.to(target);
     if (steps === undefined || this.isVoid) return;
     this.errors.push(locatedError(cause, nodes, [...steps.map((step) => step.key), key, ...within]));
   }
 
-  /** Replaces an object, or its nearest nullable ancestor, by null. */
+  /** Removes an object from the response: its nearest nullable ancestor, or the object itself if nullable, becomes null. */
   #void(target: Target): void {
     const steps = this.#ways.to(target);
     if (steps === undefined) return;
@@ -264,7 +270,7 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.iterator in value;
 
-/** Whether a value, or an item of it, is a promise. */
+/** Whether a value, or an item of a list, is a promise. */
 function isToCome(shape: Shape, value: unknown): boolean {
   if (isPromise(value)) return true;
   // Iterables that can be consumed only once, such as generators, are not inspected.

@@ -20,14 +20,14 @@ import { introspect, introspects, TooMuchIntrospection } from '../introspection.
 import { compilePlan, type ObjectPlan, type Variables } from './compile.ts';
 import { executePlan } from './execute.ts';
 
-/** An operation of a document, with its compiled plans. */
+/** An operation of a document, with the plans that were compiled for it. */
 interface Prepared {
   readonly schema: GraphQLSchema;
-  /** Number of tokens in the whole document, which its plans keep in memory. */
+  /** Number of tokens in the whole document. A cached plan keeps all of them in memory. */
   readonly tokens: number;
   readonly operation: OperationDefinitionNode;
   readonly fragments: Record<string, FragmentDefinitionNode>;
-  /** Variables of `@skip` and `@include`. */
+  /** Names of the variables in `@skip` and `@include`. A plan depends on their values, so there is one for each combination. */
   readonly switches: readonly string[];
   /** Plans by the values of `switches`. */
   readonly plans: Map<string, ObjectPlan | undefined>;
@@ -36,11 +36,14 @@ interface Prepared {
 /** Limit of variables in `@skip` and `@include`. With more of them, a plan is reused too rarely to be worth compiling. */
 const MAX_SWITCHES = 6;
 
-/** Limit for the plans of all documents: about 50 MB. A token of a document takes as much memory as a field. */
+/**
+ * Limit of the number of fields and tokens that the cached plans of all documents keep in memory: about 50 MB. A token takes as
+ * much memory as a field.
+ */
 export const MAX_KEPT_FIELDS = 200_000;
 
 interface Kept {
-  /** Number of fields of the plan and tokens of its document. */
+  /** Number of fields of the plan, plus the number of tokens of its document. */
   readonly size: number;
   readonly forget: () => void;
 }
@@ -52,14 +55,14 @@ const kept = new LRUCache<ObjectPlan, Kept>({
   dispose: ({ forget }) => forget(),
 });
 
-/** Returns the number of cached plans, and of their fields and tokens. */
+/** Returns the number of cached plans, and the total number of their fields and tokens. */
 export const keptPlans = () => ({ plans: kept.size, fields: kept.calculatedSize });
 
 const prepared = new WeakMap<OperationDefinitionNode, Prepared | null>();
 
 /**
- * Executes an operation. Queries use a plan that is compiled once per document. The general executor runs everything else,
- * and queries without a plan.
+ * Executes an operation. A query is executed by a plan, which is compiled once per document and reused. The general executor of
+ * graphql-js executes mutations, subscriptions, and queries for which no plan is possible.
  *
  * @see src/api/graphql/README.md#plans
  */
@@ -102,8 +105,8 @@ async function executeIntrospection(args: ExecutionArgs): Promise<ExecutionResul
 }
 
 /**
- * Returns an operation, prepared for plans; undefined if it is not a query. Cached by operation node, not by name, because a
- * client can send an unlimited number of names.
+ * Returns the operation of a document, prepared for plans; undefined if it is not a query or has too many switches. The cache
+ * key is the operation node, not the name, because a client can send an unlimited number of names.
  */
 function preparedFor({ schema, document, operationName }: ExecutionArgs): Prepared | undefined {
   const operation = getOperationAST(document, operationName);
@@ -115,7 +118,7 @@ function preparedFor({ schema, document, operationName }: ExecutionArgs): Prepar
   return made;
 }
 
-/** Prepares an operation for plans; undefined if it has too many switches. */
+/** Prepares an operation for plans; undefined if more than `MAX_SWITCHES` variables control directives. */
 function prepare(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -138,7 +141,7 @@ function prepare(
 }
 
 function planFor({ schema, tokens, operation, fragments, switches, plans }: Prepared, variables: Variables) {
-  // A null switch is an error at its own location, which the general executor reports.
+  // Null in `@skip` or `@include` is an error, which the general executor reports with its location.
   if (switches.some((name) => variables[name] === null)) return undefined;
   const key = switches.map((name) => (variables[name] === true ? '1' : '0')).join('');
   const known = plans.get(key);

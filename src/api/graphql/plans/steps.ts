@@ -1,23 +1,24 @@
 import type { FieldPlan, ObjectPlan, Shape } from './compile.ts';
 
-/** A step of the path to an object in a response. */
+/** One step of the path to an object in a response: a key of an object, or an index of a list. */
 export interface Step {
-  /** The object or list that contains the next one. */
+  /** The object or list that contains the value under `key`. */
   readonly holder: Record<string | number, unknown>;
   readonly key: string | number;
-  /** Whether null is allowed in this place. */
+  /** Whether the value can be null according to its type. */
   readonly isNullable: boolean;
 }
 
-/** The path to an object from its parent object. */
+/** The path to an object in a response from its parent object. A path has several steps if lists are in between. */
 interface Way {
   readonly from: object;
   readonly steps: readonly Step[];
 }
 
 /**
- * The paths to the objects of a response. They are computed only after an error, so that executions without errors store none.
- * The paths are computed in one pass, so that a thousand errors of one field need one pass.
+ * Finds the paths to the objects of a response, which errors need. The paths are computed after the first error, so that
+ * executions without errors store none. One pass computes the paths of all objects, so that a thousand errors of one field need
+ * one pass.
  */
 export class Ways {
   readonly #plan: ObjectPlan;
@@ -30,7 +31,7 @@ export class Ways {
     this.#data = data;
   }
 
-  /** Marks the paths as incomplete after objects were added. */
+  /** Must be called after objects were added to the response. The next unknown path is then searched again. */
   extended(): void {
     this.#isComplete = false;
   }
@@ -75,6 +76,6 @@ export class Ways {
   }
 }
 
-/** Whether the steps still lead to the same object. */
+/** Whether each step still leads to the next. A step does not if its object was replaced by null. */
 const leadsTo = (steps: readonly Step[], end: object): boolean =>
   steps.every(({ holder, key }, i) => holder[key] === (steps[i + 1]?.holder ?? end));

@@ -7,7 +7,7 @@ import { MESSAGE_CALLS } from './messages.ts';
 import { ORGANIZATION_CALLS } from './organization.ts';
 import { PEOPLE_CALLS } from './people.ts';
 
-/** Calls that are not generated from the declaration of their endpoint. */
+/** Hand-written example calls, for endpoints whose generated call would not run in the demo organization. */
 export const DEMO_CALLS: DemoCalls = { ...MESSAGE_CALLS, ...CHANNEL_CALLS, ...PEOPLE_CALLS, ...ORGANIZATION_CALLS };
 
 export const nameOf = ({ method, path }: Pick<Endpoint, 'method' | 'path'>): string => `${method} ${path}`;
@@ -15,7 +15,8 @@ export const nameOf = ({ method, path }: Pick<Endpoint, 'method' | 'path'>): str
 export const demoCallOf = (endpoint: Endpoint): DemoCall => DEMO_CALLS[nameOf(endpoint)] ?? {};
 
 /**
- * Returns the call that the reference prints. It runs in bash and zsh on a fresh demo, whatever calls were made before.
+ * Returns the shell commands that the REST reference prints for an endpoint. They run in bash and zsh on a new demo
+ * organization, whatever calls were made before.
  */
 export function printedCall(endpoint: Endpoint): string {
   const { first = [], ...call } = demoCallOf(endpoint);
@@ -30,12 +31,12 @@ const slotsMade = ({ path, params }: Endpoint) =>
 function fieldsMade(endpoint: Endpoint): Record<string, string> {
   const fields = fieldsOf(endpoint);
   const required = fields.filter(([, { presence }]) => presence === 'required');
-  // A write without parameters is rejected, so one optional parameter is shown.
+  // If all parameters of a write are optional, the call contains one of them, because a write without parameters is rejected.
   const shown = required.length > 0 || endpoint.method === 'GET' ? required : fields.slice(0, 1);
   return Object.fromEntries(shown.map(([name, param]) => [name, isFile(param) ? '@picture.png' : sample(param)]));
 }
 
-/** Returns an example value of a parameter, as it is sent. */
+/** Returns an example value of a parameter, encoded as it is sent. */
 function sample(param: Param | undefined): string {
   if (param === undefined) return '';
   if (param.example !== undefined) return param.example;

@@ -2,45 +2,45 @@ import { shellWord } from '../../../api/html.ts';
 import type { Method } from '../../../api/rest/endpoint.ts';
 import { API_PREFIX } from '../../../api/rest/router.ts';
 
-/** Parts of an example call. In all values, a name like `$DRAFT` is a shell variable. */
+/** The values of an example call. In all of them, a name like `$DRAFT` is a shell variable. */
 export interface Filling {
   /** Values of the path parameters. */
   readonly slots?: Readonly<Record<string, string>>;
-  /** Parameters as they are sent. A value that begins with @ is a file. */
+  /** Values of the parameters in query string or form. A value that begins with @ is the name of a file to upload. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Credentials of the call. Absent: those of the reader. Null: none. */
+  /** Credentials of the call, as `name:key`. Default: those in `$EMAIL` and `$KEY`. Null: none. */
   readonly login?: string | null;
 }
 
-/** A call that creates what a later call needs, so that the later one runs whatever calls were made before. */
+/** A call that runs before the example call, and creates the object that the example needs. */
 export interface Lead extends Filling {
   readonly call: `${Method} ${string}`;
-  /** Shell variable that stores a field of the response. Absent: the call is made for its effect. */
+  /** Name of the shell variable that stores a field of the response. If absent, the response is discarded. */
   readonly set?: string;
-  /** Name of that field: a number, a text, or the first item of a list. */
+  /** Name of the response field to store: a number, a text, or a list whose first item is stored. */
   readonly take?: string;
-  /** Whether all fields of that name are extracted, separated by commas. */
+  /** Whether to store all fields of that name in the response, separated by commas. */
   readonly all?: true;
 }
 
-/** The example call of an endpoint for which a generated call would not run in the demo organization. */
+/** An example call that is written by hand. */
 export interface DemoCall extends Filling {
-  /** Calls, or lines of shell, that run before. */
+  /** Calls, or lines of shell, that run before the example call. */
   readonly first?: readonly (Lead | string)[];
-  /** Error code of the call if only the demo is set up, and the configuration that it needs. */
+  /** Set if the call fails in the demo organization: the error code, and the configuration that the call needs. */
   readonly refused?: { readonly code: string; readonly needs: string };
 }
 
-/** Calls by method and path: "GET /drafts". */
+/** Example calls by method and path, such as "GET /drafts". */
 export type DemoCalls = Readonly<Record<string, DemoCall>>;
 
-/** Returns a text as a shell word, made of quoted parts and variables such as `$NAME`. */
+/** Returns a text as one shell word. Names such as `$NAME` stay variables; the rest is quoted. */
 export function shellText(text: string): string {
   const parts = text.split(/(\$[A-Z]+)/).filter((part) => part !== '');
   return parts.length === 0 ? "''" : parts.map((part) => (/^\$[A-Z]+$/.test(part) ? part : shellWord(part))).join('');
 }
 
-/** Returns a curl command, with one line for each field. @param quiet Suppresses curl's own output. */
+/** Returns a curl command, with each field on its own line. @param quiet Whether curl prints no progress. */
 export function curlCall(
   call: string,
   { slots = {}, fields = {}, login = '$EMAIL:$KEY' }: Filling,
@@ -61,14 +61,14 @@ export function curlCall(
   return [flags.join(' '), ...data].join(' \\\n  ');
 }
 
-/** Returns a value encoded for a path, except for variables. */
+/** Returns a path segment, percent-encoded except for names of variables. */
 const inUrl = (value: string) =>
   value
     .split(/(\$[A-Z]+)/)
     .map((part) => (part.startsWith('$') ? part : encodeURIComponent(part)))
     .join('');
 
-/** Returns the shell command that precedes a call. */
+/** Returns the shell command for a call that runs before the example call. */
 export const leadLine = (lead: Lead | string): string => (typeof lead === 'string' ? lead : leadCall(lead));
 
 function leadCall({ call, set, take = '', all, ...filling }: Lead): string {
@@ -77,8 +77,11 @@ function leadCall({ call, set, take = '', all, ...filling }: Lead): string {
   return `${set}=$(${curl} |\n  ${all === true ? takeAll(take) : takeOne(take)})`;
 }
 
-/** Returns a shell filter that extracts one field of a response: a text, a number, or the first item of a list. */
+/**
+ * Returns a shell command that extracts one field from a response on standard input: a text, a number, or the first item of a
+ * list.
+ */
 export const takeOne = (field: string): string => `sed -E 's/.*"${field}":\\[?"?([^],"}]+).*/\\1/'`;
 
-/** Returns a shell filter like `takeOne` that extracts every number under that name. */
+/** Returns a shell command that extracts all numbers under one name from a response, separated by commas. */
 const takeAll = (field: string): string => `grep -oE '"${field}":[0-9]+' | cut -d: -f2 | paste -sd, -`;

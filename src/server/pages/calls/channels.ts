@@ -13,7 +13,7 @@ const queue: Lead = {
   take: 'queue_id',
 };
 
-/** Calls for channels, subscriptions, and event queues. */
+/** Example calls for channels, subscriptions, and event queues. */
 export const CHANNEL_CALLS: DemoCalls = {
   'GET /streams/{stream_id}': GENERAL,
   'GET /streams/{stream_id}/members': GENERAL,

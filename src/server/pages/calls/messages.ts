@@ -26,7 +26,7 @@ const draft: Lead = { call: 'POST /drafts', fields: { drafts: `[${DRAFT}]` }, se
 const SNIPPET = { title: 'Greeting', content: 'Hello, and **welcome**!' };
 const snippet: Lead = { call: 'POST /saved_snippets', fields: SNIPPET, set: 'SNIPPET', take: 'saved_snippet_id' };
 
-/** Calls for messages, topics, and drafts. */
+/** Example calls for messages, topics, and drafts. */
 export const MESSAGE_CALLS: DemoCalls = {
   'POST /messages': { fields: HELLO },
   'GET /messages': { fields: { anchor: 'newest', num_before: '5', num_after: '0', narrow: IN_GENERAL } },

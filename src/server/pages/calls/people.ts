@@ -4,7 +4,7 @@ const MAIL = 'MAIL="ada$RANDOM@example.com"';
 const ADA = { email: '$MAIL', password: 'correct horse battery staple', full_name: 'Ada Lovelace' };
 const user: Lead = { call: 'POST /users', fields: ADA, set: 'USER', take: 'user_id' };
 const ofUser = { first: [MAIL, user], slots: { user_id: '$USER' } };
-/** Signs in as a user whom the call may change or deactivate. */
+/** Gets the API key of the new user `$MAIL`, whom the example call can change or deactivate. */
 const key: Lead = {
   call: 'POST /fetch_api_key',
   login: null,
@@ -17,7 +17,7 @@ const asUser = { first: [MAIL, user, key], login: '$MAIL:$THEIRS' };
 const bela = { slots: { user_id: '4' } };
 const iris = { first: [{ call: 'POST /users/me/presence', fields: { status: 'active' } }] as const };
 
-/** Command that writes the smallest possible picture. */
+/** Shell command that writes a file with the smallest possible picture. */
 const PICTURE =
   'echo iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg== | base64 ' +
   '-d > picture.png';
@@ -41,7 +41,7 @@ const ofView = {
   slots: { fragment: '$VIEW' },
 };
 
-/** Calls for users, settings, user groups, and bots. */
+/** Example calls for users, settings, user groups, and bots. */
 export const PEOPLE_CALLS: DemoCalls = {
   'GET /users/{user_id}': bela,
   'POST /users': { fields: { ...ADA, email: 'ada$RANDOM@example.com' } },
