@@ -17,9 +17,13 @@ export const narrowKey = (narrow: MessageNarrowInput | null | undefined): string
 
 /**
  * Returns whether a message matches a narrow. Undefined if only the service can decide: for searches, and for states that
- * are not in `states`.
+ * are not in `states`. A narrow can name the participants of a conversation with or without the viewer.
  */
-export function belongsTo(narrow: MessageNarrowInput | null | undefined, message: Placed): boolean | undefined {
+export function belongsTo(
+  narrow: MessageNarrowInput | null | undefined,
+  message: Placed,
+  viewerId: string,
+): boolean | undefined {
   const { channel, ...others } = narrow ?? {};
   const terms = Object.entries(others).filter(([, value]) => value !== undefined && value !== null);
   if (channel?.id !== undefined && message.channelId !== channel.id) return false;
@@ -28,7 +32,8 @@ export function belongsTo(narrow: MessageNarrowInput | null | undefined, message
     if (name === 'topic') {
       if (message.channelId === null || !isSameTopic(message.topicName, String(value))) return false;
     } else if (name === 'directWith') {
-      if (message.channelId !== null || !isSamePeople(message.participantIds, value as string[])) return false;
+      const isSame = isSamePeople(message.participantIds, value as string[], viewerId);
+      if (message.channelId !== null || !isSame) return false;
     } else if (name === 'is') {
       const known = (value as MessageState[]).map((state) => message.states?.[state]);
       if (known.includes(false)) return false;
@@ -42,9 +47,10 @@ export function belongsTo(narrow: MessageNarrowInput | null | undefined, message
 export const asksFor = (narrow: MessageNarrowInput | null | undefined, state: MessageState): boolean =>
   narrow?.is?.includes(state) === true || narrow?.not?.is?.includes(state) === true;
 
-/** Returns whether a narrow names the participants of a conversation. One may be missing: narrows usually omit the viewer. */
-function isSamePeople(participants: readonly string[], named: readonly string[]): boolean {
-  return named.every((id) => participants.includes(id)) && participants.length - new Set(named).size <= 1;
+/** Returns whether a narrow names the participants of a conversation, with or without the viewer. */
+function isSamePeople(participantIds: readonly string[], namedIds: readonly string[], viewerId: string): boolean {
+  const [participants, named] = [new Set([...participantIds, viewerId]), new Set([...namedIds, viewerId])];
+  return participants.size === named.size && namedIds.every((id) => participants.has(id));
 }
 
 /** Positions at which a message list can start. */

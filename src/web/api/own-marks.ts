@@ -7,6 +7,7 @@ import type {
   RemoveReactionInput,
   UpdateMessageFlagsInput,
 } from '../generated/graphql.ts';
+import { ownId } from './own-id.ts';
 
 // Reactions and stars of the viewer are shown immediately, before the service responds. They are reverted if the service
 // refuses them. If it accepts them, the event that follows writes the same values again.
@@ -22,11 +23,6 @@ const REACTED = gql`fragment OwnReaction on Message {
   reactionGroups { emojiName emojiCode reactionType count viewerHasReacted users { id } }
 }`;
 const STARRED = gql`fragment OwnStar on Message { id viewerHasStarred }`;
-
-const ownId = (cache: Cache): string => {
-  const viewer = cache.resolve('Query', 'viewer');
-  return typeof viewer === 'string' ? String(cache.resolve(viewer, 'id')) : '';
-};
 
 function changeReactions(
   cache: Cache,

@@ -7,6 +7,7 @@ import {
 } from '../generated/graphql.ts';
 import { isFollowed } from './followed.ts';
 import { asksFor, belongsTo, narrowKey, type Placed } from './narrow.ts';
+import { ownId } from './own-id.ts';
 import { noteForgotten } from './reread.ts';
 
 // Message lists in the cache, newest first. `hasNextPage`: there are older messages. `hasPreviousPage`: there are newer
@@ -67,8 +68,9 @@ let recentMessages: readonly { readonly place: Place; readonly message: Placed }
 /** Adds a new message to each matching list that is loaded up to the newest message. */
 export function append(cache: Cache, place: Place, message: Placed): void {
   recentMessages = [...recentMessages.slice(1 - REMEMBERED), { place, message }];
+  const viewerId = ownId(cache);
   for (const variables of lists(cache)) {
-    if (belongsTo(variables.narrow, message) !== true) continue;
+    if (belongsTo(variables.narrow, message, viewerId) !== true) continue;
     const key = narrowKey(variables.narrow);
     change(cache, variables, (list) => appended(list, place, isFollowed(key)));
   }
@@ -78,8 +80,9 @@ export function append(cache: Cache, place: Place, message: Placed): void {
 export function catchUp(cache: Cache, variables: Variables): void {
   if (isChanging) return;
   const key = narrowKey(variables.narrow);
+  const viewerId = ownId(cache);
   for (const { place, message } of recentMessages) {
-    if (belongsTo(variables.narrow, message) !== true) continue;
+    if (belongsTo(variables.narrow, message, viewerId) !== true) continue;
     change(cache, variables, (list) =>
       place.databaseId > (list.nodes[0]?.databaseId ?? 0) ? appended(list, place, isFollowed(key)) : list,
     );
@@ -148,12 +151,15 @@ export function move(cache: Cache, moved: readonly { readonly id: string; readon
     place,
     message: { ...message, ...places.get(place.id) },
   }));
+  const viewerId = ownId(cache);
   for (const variables of lists(cache)) {
-    const gone = new Set(moved.filter(({ to }) => belongsTo(variables.narrow, to) === false).map(({ id }) => id));
+    const gone = new Set(
+      moved.filter(({ to }) => belongsTo(variables.narrow, to, viewerId) === false).map(({ id }) => id),
+    );
     let isMissing = false;
     change(cache, variables, (list) => {
       const ids = new Set(list.nodes.map(({ id }) => id));
-      isMissing = moved.some(({ id, to }) => belongsTo(variables.narrow, to) === true && !ids.has(id));
+      isMissing = moved.some(({ id, to }) => belongsTo(variables.narrow, to, viewerId) === true && !ids.has(id));
       return without(list, gone);
     });
     if (isMissing) readAgain(cache, variables);

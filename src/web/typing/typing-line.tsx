@@ -20,7 +20,7 @@ interface Props {
 export function TypingLine({ narrow, viewerId }: Props) {
   const said = useStore(typists, (all) => {
     const here = all.filter(
-      ({ userId, place }) => userId !== viewerId && place !== undefined && belongsTo(narrow, place) === true,
+      ({ userId, place }) => userId !== viewerId && place !== undefined && belongsTo(narrow, place, viewerId) === true,
     );
     if (here.length === 0) return '';
     if (here.length > NAMED) return 'Several people are typing…';
