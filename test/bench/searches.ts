@@ -90,7 +90,7 @@ async function fill(
   await db.query(
     `INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, conversation_id, topic, content,
                           rendered_content, client_name, sent_at, sent_event_id, send_token)
-     SELECT $1, nextval('message_id_seq'), CASE WHEN kind = 'by writer' THEN $2 ELSE $3 END, c.id, c.id,
+     SELECT $1, nextval('message_id_seq'), CASE WHEN kind = 'by writer' THEN $2::int ELSE $3::int END, c.id, c.id,
             CASE WHEN kind = 'direct' THEN $4::int END,
             CASE kind WHEN 'topic' THEN 'long' WHEN 'direct' THEN '' ELSE 'topic ' || i % 40 END,
             t.content, '<p>' || t.content || '</p>', 'bench', now() - ($7::int - i) * interval '10 seconds', i, i

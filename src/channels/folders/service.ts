@@ -108,6 +108,8 @@ export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: Fold
   };
   return refusingTakenNames(() =>
     transact(ctx, async (tx, emit) => {
+      // As for a new folder, because names are compared with those of all folders.
+      if (wanted.name !== undefined) await lockRealm(tx, ctx.realmId);
       await lockFolder(tx, ctx.realmId, folderId);
       const folder = await tx.channelFolder.findUniqueOrThrow({
         where: { realmId_id: { realmId: ctx.realmId, id: folderId } },

@@ -1,10 +1,8 @@
 import { userSetting } from '../../access/user-settings.ts';
 import type { StateGroup } from '../../api/state-group.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
+import { TOTALS } from '../../platform/totals.ts';
 import { toWire, withShownTopic } from './wire.ts';
-
-/** Maximum number of drafts in an initial state. */
-const MAX_DRAFTS = 1000;
 
 /**
  * Initial state of event queues: drafts of the user, newest edit first. Empty if the user has disabled the synchronization of
@@ -17,7 +15,7 @@ export const draftsState: StateGroup = {
     const rows = await db.draft.findMany({
       where: { realmId: viewer.realm.id, authorId: viewer.id },
       orderBy: [{ lastEditedAt: 'desc' }, { id: 'desc' }],
-      take: MAX_DRAFTS,
+      take: TOTALS.drafts.max,
     });
     const knowsEmptyTopic = options.capabilities.empty_topic_name;
     return { drafts: rows.map((row) => withShownTopic(toWire(row), emptyTopicName(viewer.realm), knowsEmptyTopic)) };

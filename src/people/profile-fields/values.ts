@@ -1,4 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
+import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import { Prisma, type ProfileField, type ProfileValue, type User } from '../../generated/prisma/client.ts';
@@ -44,10 +45,11 @@ export async function profileDataOf(
  * @throws BadRequestError for a bot, and as `setProfileValues`.
  */
 export async function updateOwnProfile(ctx: Ctx, entries: readonly ValueEntry[]): Promise<void> {
-  const { user, role } = ctx.viewer;
+  const { user } = ctx.viewer;
   if (user.botType !== null) throw new BadRequestError('This endpoint does not accept bot requests.');
   await transact(ctx, async (tx, emit) => {
     await lockRealm(tx, ctx.realmId);
+    const { role } = (await asOfNow(tx, ctx)).viewer;
     await setProfileValues(tx, emit, user, entries, { changesAll: isAdministrator(role) });
   });
 }

@@ -7,7 +7,7 @@ import { countRequest } from '../../api/rate-limits.ts';
 import { readForm } from '../../api/rest/form.ts';
 import { openApi } from '../../api/rest/openapi.ts';
 import { API_PREFIX, type Web } from '../../api/rest/router.ts';
-import { signInBy } from '../../api/sessions.ts';
+import { headersOf, isOverHttps, signInBy } from '../../api/sessions.ts';
 import { fileAnswer, sharedFile, sharedFiles } from '../../api/shared-file.ts';
 import type { DemoAccess, DemoOwner } from '../demo/demo-access.ts';
 import { addDemoSessions } from '../demo/demo-sessions.ts';
@@ -156,5 +156,5 @@ function file(type: string, text: string): (incoming: IncomingMessage) => Promis
 function originOf({ config }: App, { headers }: IncomingMessage): string {
   const host = headers.host ?? '';
   const shown = /^([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d+)?$/i.test(host) ? host : (config.externalHost ?? 'localhost');
-  return `${headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${shown}`;
+  return `${isOverHttps(config, headersOf(headers)) ? 'https' : 'http'}://${shown}`;
 }
