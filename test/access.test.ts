@@ -4,7 +4,7 @@ import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { organization } from './helpers/server.ts';
 
-// Read access to messages, by type of channel, role, and subscription when the message was sent and now.
+// Tests read access to messages, by type of channel, by role, and by the user's subscription now and when the message was sent.
 
 let service: InProcess;
 beforeAll(async () => {
@@ -12,7 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-/** Whether the user was subscribed to the channels when the messages were sent, and is subscribed now. */
+/**
+ * Whether the user was subscribed to the channels when the messages were sent (`wasThere`), and is subscribed now (`isThere`).
+ */
 const RELATIONS = {
   stayed: { wasThere: true, isThere: true },
   left: { wasThere: true, isThere: false },
@@ -34,7 +36,7 @@ const KIND_NAMES = Object.keys(KINDS) as Kind[];
 
 type Role = 'member' | 'guest' | 'bot' | 'administrator';
 
-/** Whether a user with this role can now read a message in a channel of this kind. */
+/** Returns whether a user with this role can now read a message in a channel of this kind. */
 function mayRead(kind: Kind, role: Role, { wasThere, isThere }: (typeof RELATIONS)[Relation]): boolean {
   switch (kind) {
     case 'web':
@@ -122,12 +124,12 @@ test('users read exactly the messages that they can access, and recipients get m
     const found = async (narrow: Json, more: object = {}) => {
       const range = { anchor: 'newest', num_before: 100, num_after: 0, narrow, ...more };
       const { body } = await person.rest('GET', '/messages', range);
-      // The narrow is refused if the reader cannot see the channel.
+      // The service refuses the narrow if the reader cannot see the channel.
       if (body.code === 'BAD_NARROW') return [];
       return (body.messages as Json[]).flatMap(({ id }) => all.filter(([, one]) => one === id).map(([name]) => name));
     };
 
-    // A repeated read returns the same events, whatever the reader can access now: they were received at the time of sending.
+    // A repeated read of a queue returns the same events, even if the reader has lost access since the messages were sent.
     expect([who, await told(reader)]).toEqual([who, heard(reader)]);
     expect([who, await found([])]).toEqual([who, received]);
     expect([who, await found([['search', WORD]])]).toEqual([who, received]);

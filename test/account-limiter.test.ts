@@ -14,7 +14,7 @@ function block(milliseconds: number): void {
   while (performance.now() < end);
 }
 
-/** Returns a function that requests work, with the order of starts and the highest concurrency per account. */
+/** Returns a function that requests work, the order in which the work started, and the highest concurrency per account. */
 function worker() {
   const [begun, ends, running] = [[] as string[], [] as (() => void)[], { now: 0, most: 0 }];
   const ask = (userId: number, name: string) =>

@@ -14,7 +14,7 @@ test.concurrent('alert words are added and removed case-insensitively, and only 
   expect((await add(member, ' Release ', 'my project', '  ', 'RELEASE', '👋'.repeat(100))).alert_words).toEqual([
     ...['Release', 'my project', '👋'.repeat(100)],
   ]);
-  // Without new words, nothing changes.
+  // Requests without new words change nothing.
   expect((await add(member, 'release', '')).alert_words).toHaveLength(3);
   expect((await add(member)).alert_words).toHaveLength(3);
   expect((await remove(member, 'nothing of the kind')).alert_words).toHaveLength(3);
@@ -59,7 +59,7 @@ test.concurrent('a message is flagged for each recipient whose alert word it con
   const { owner, member, guest, moderator } = await organization();
   const subscribers = [owner.id, member.id];
   const { id: channel } = await owner.ok('POST', '/channels/create', { name: 'general', subscribers });
-  // At this point no alert words exist.
+  // The user has no alert words yet.
   const heard = await member.receiving({ event_types: ['message'] });
   const say = (content: string, to: object = { type: 'channel', to: channel, topic: 'a' }) =>
     owner.ok('POST', '/messages', { ...to, content });
@@ -91,7 +91,7 @@ test.concurrent('a message is flagged for each recipient whose alert word it con
   expect(Object.fromEntries(seen)).toEqual(
     Object.fromEntries(Object.entries(contents).map(([content, flag]) => [content.trim(), flag])),
   );
-  // In a channel, only subscribers are flagged. In a direct message, all recipients are.
+  // In a channel, the message is flagged only for subscribers. A direct message is flagged for all of its recipients.
   const [toGuest, toModerator, toOwner] = await Promise.all(
     [guest, moderator, owner].map((person) => person.receiving({ event_types: ['message'] })),
   );
@@ -100,7 +100,7 @@ test.concurrent('a message is flagged for each recipient whose alert word it con
   expect((await toGuest?.())?.map(({ flags }) => flags)).toEqual([['has_alert_word']]);
   expect((await toModerator?.())?.map(({ flags }) => flags)).toEqual([[]]);
   expect((await toOwner?.())?.map(({ flags }) => flags.includes('has_alert_word'))).toEqual([true, true]);
-  // A later read of messages finds the flags of the events.
+  // A later read of messages returns the same flags as the events.
   const narrow = [{ operator: 'is', operand: 'alerted' }];
   const { messages } = await member.ok('GET', '/messages', { anchor: 'newest', num_before: 100, num_after: 0, narrow });
   const inHistory = Object.values(contents).filter((flag) => flag).length + 1;

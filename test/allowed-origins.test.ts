@@ -9,7 +9,8 @@ import { type Json, type Reply, send } from './helpers/http.ts';
 import { type Organization, organization } from './helpers/server.ts';
 import { type Served, startService } from './helpers/service.ts';
 
-// Front ends on other origins: allowed origins have the access of the service's own pages, other origins have none.
+// Tests front ends on other origins. Pages of allowed origins have the same access as the service's own pages. Pages of other
+// origins have no access.
 
 const PASSWORD = 'correct horse battery';
 const APP = 'https://app.example';
@@ -17,7 +18,7 @@ const APP = 'https://app.example';
 const stack = new AsyncDisposableStack();
 let service: Served;
 let people: Organization;
-/** Origins of an allowed page and of another one, both on this machine, on different ports. */
+/** Origins of a page that is allowed and of one that is not. Both are on this machine, on different ports. */
 let allowed: string;
 let other: string;
 
@@ -126,8 +127,10 @@ describe.runIf(hasChromium)(`in a browser${CHROMIUM_NOTE}`, () => {
   });
 
   /**
-   * Signs in on a page of this origin and subscribes over a socket and an event stream. Then changes the user's
-   * status.
+   * Signs in on a page of this origin, and subscribes over a socket and over an event stream. Then changes the user's status on
+   * that page.
+   *
+   * @returns The page, and the response to the sign-in.
    */
   async function tryFrom(origin: string): Promise<{ readonly page: Page; readonly session: Json }> {
     const page = await (await browser.newContext()).newPage();
@@ -155,7 +158,9 @@ describe.runIf(hasChromium)(`in a browser${CHROMIUM_NOTE}`, () => {
     return { page, session };
   }
 
-  /** @returns The first message about the queue over a socket or an event stream, or the reason of its failure. */
+  /**
+   * Subscribes to a queue on the page. @returns The first message about the queue, or the reason why the subscription failed.
+   */
   const listen = (page: Page, queueId: string, transport: 'ws' | 'sse'): Promise<string> =>
     page.evaluate(
       ({ api, queueId, transport }) => {
@@ -196,7 +201,7 @@ describe.runIf(hasChromium)(`in a browser${CHROMIUM_NOTE}`, () => {
     const { page, session } = await tryFrom(other);
     expect(session).toContain('Failed to fetch');
     const { page: ours } = await tryFrom(allowed);
-    // The cookie belongs to the host, whatever the port, so the browser would send it.
+    // The cookie belongs to the host, regardless of the port, so the browser would send it from the other page, too.
     await ours.goto(other);
     for (const visited of [page, ours]) {
       for (const transport of ['ws', 'sse'] as const) {

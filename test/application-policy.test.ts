@@ -9,7 +9,7 @@ import { CHROMIUM_NOTE, hasChromium, launchChromium } from './helpers/chromium.t
 import { send } from './helpers/http.ts';
 import { serverOf } from './helpers/server.ts';
 
-// Content security policy of the chat page: it permits what the page needs, but no injected code.
+// Tests the content security policy of the chat page. It permits what the page needs, but no injected code.
 
 test('the policy allows no other host, and no inline content except style attributes', () => {
   const policy = applicationHeaders('')['Content-Security-Policy'] ?? '';
@@ -20,7 +20,7 @@ test('the policy allows no other host, and no inline content except style attrib
   }
 });
 
-/** The only script that belongs to the page. Everything else inline is injected. */
+/** The only script that belongs to the page. All other inline scripts simulate injected code. */
 const MADE = '<script>window.made = true;</script>';
 const HEADERS = { 'Content-Type': 'text/html', ...applicationHeaders(MADE) };
 const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Application</title>
@@ -89,7 +89,7 @@ describe.runIf(hasChromium)(`a page under it${CHROMIUM_NOTE}`, () => {
           height: styled('formula').height,
           socket: await opened,
           here: await ask('/data'),
-          // The same server under another name. It would answer.
+          // The same server under another host name. Without the policy, the request would succeed.
           elsewhere: await ask(`${elsewhere}/data`),
         };
       },

@@ -7,7 +7,7 @@ import { ChatError } from '../src/platform/errors.ts';
 import { send } from './helpers/http.ts';
 
 const LIMIT = 100_000;
-/** Limit of the bytes in all bodies together: two nearly complete bodies, and some more. */
+/** Limit of the total bytes in all incomplete bodies. Two almost complete bodies are below it. */
 const ROOM = 250_000;
 
 let server: Server;

@@ -19,7 +19,7 @@ class Bare {
     this.socket.on('data', (chunk) => {
       this.text += chunk.toString('latin1');
     });
-    // When the server ends its half, this side closes the connection too.
+    // When the server ends its side of the connection, this side closes it, too.
     this.socket.once('end', () => this.socket.end());
     this.closed = new Promise((resolve) => this.socket.once('close', () => resolve()));
   }
@@ -29,7 +29,7 @@ class Bare {
     return this;
   }
 
-  /** Status of each response so far. */
+  /** Status codes of the responses received so far, in order. */
   get statuses(): number[] {
     return [...this.text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
   }
@@ -194,13 +194,13 @@ describe('a picture', () => {
     large.writeUInt16LE(65_535, 8);
     const many = await owner.rest('POST', '/realm/emoji/many', { file: manyFrames(150_000) });
     expect(many).toMatchObject({ status: 400, body: { msg: 'The image has more than 250 frames.' } });
-    // The actual pixels count, not the declared size.
+    // Only the actual pixels count, so this image may be accepted although it declares 65,535 pixels on each side.
     const { status } = await owner.rest('POST', '/realm/emoji/large', { file: large });
     expect([200, 400]).toContain(status);
   });
 });
 
-/** Texts of 10,000 characters that expand many times when rendered. */
+/** Pieces of text, by name. A message of 10,000 characters that repeats a piece becomes many times as long as HTML. */
 const EXPANSIONS: Readonly<Record<string, (organization: Organization) => string>> = {
   mentions: ({ member }) => `@_**|${member.id}** `,
   'mentions of everybody': () => '@**all** ',

@@ -5,7 +5,7 @@ import { organization, serverOf } from './helpers/server.ts';
 
 const VIEWER = '{ viewer { databaseId } }';
 
-/** Returns the status and code of each API for these credentials. */
+/** Returns the status and error code with which each API answers requests with these credentials. */
 async function answers(visitor: Visitor) {
   const rest = await visitor.rest('GET', '/users/me');
   const graphql = await visitor.graphql(VIEWER);

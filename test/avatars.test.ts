@@ -21,7 +21,7 @@ const isNear = (color: number[], wanted: number[]) => color.every((part, i) => M
 const upload = (person: Person, file: Uint8Array = PNG) => person.rest('POST', '/users/me/avatar', { file });
 const set = (person: Person, image: Uint8Array | null) =>
   person.tryMutation('setAvatar', { image }, 'user { avatarUrl avatarVersion }');
-/** Returns the address of a user's avatar, as another user receives it. */
+/** Returns the URL of a user's avatar, as another user receives it. */
 const addressOf = async (by: Person, id: number): Promise<string> =>
   (await by.ok('GET', `/users/${id}`)).user.avatar_url;
 const own = async (person: Person) => {
@@ -32,7 +32,7 @@ const own = async (person: Person) => {
 test('an upload becomes the avatar, a square in two sizes, and other users are notified', async () => {
   const { member, guest } = await organization();
   const heard = await guest.receiving({ event_types: ['realm_user'] });
-  // The image is red at the sides, because the square is cut from the middle.
+  // The image is red on both sides and blue in the middle. The avatar is cut from the middle.
   const middle = await plain('blue', { width: 60, height: 60 }).png().toBuffer();
   const wide = await plain('red', { width: 200, height: 60 })
     .composite([{ input: middle, left: 70, top: 0 }])
@@ -65,7 +65,7 @@ test('an upload becomes the avatar, a square in two sizes, and other users are n
 
 test('an image is rotated upright, and its metadata is removed', async () => {
   const { member } = await organization();
-  // Blue on the left. The orientation tag rotates the image by 90 degrees, so that blue is at the top.
+  // The pixels are blue on the left. The orientation tag rotates the image by 90 degrees, so that blue is at the top.
   const half = await plain('blue', { width: 30, height: 60 }).png().toBuffer();
   const photograph = await plain('red', { width: 60, height: 60 })
     .composite([{ input: half, left: 0, top: 0 }])
@@ -366,7 +366,7 @@ describe('the address of an image', () => {
     ]) {
       expect([path, await shape(path)]).toEqual([path, neutral]);
     }
-    // Users of another organization count as strangers.
+    // For users of another organization, the response is the same as without credentials.
     const { bytes } = await download(elsewhere.member, `/avatar/${member.id}`, elsewhere.member.headers);
     expect(bytes.toString('base64')).toBe(neutral.bytes);
     expect((await shape(shown)).bytes).not.toBe(neutral.bytes);

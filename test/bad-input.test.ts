@@ -24,12 +24,12 @@ import { contentsOf, makeScene, nothing, type Scene } from './helpers/scene.ts';
 
 const endpoints = routes.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const);
 
-/** One hostile request and its outcome. */
+/** The outcome of one hostile request. */
 interface Outcome {
   readonly what: string;
   readonly status: number;
   readonly code: unknown;
-  /** Faults of the response itself. */
+  /** Violations in the response itself, such as internal details. Independent of the expected status. */
   readonly faults: readonly string[];
 }
 
@@ -43,7 +43,7 @@ interface Attempt {
   readonly body?: { readonly type?: string; readonly content: string | Buffer };
 }
 
-/** Internal details of the machine, the database or the code, which no response may contain. */
+/** Matches internal details of the machine, the database or the code, which no response may contain. */
 const INSIDE =
   /node_modules|\.ts:\d|\bat \w+ \(|prisma|postgres|pglite|SELECT |INSERT |UPDATE |relation "|\[object Object\]|: undefined/;
 
@@ -73,7 +73,7 @@ async function attempt(visitor: Visitor, { what, path, method = 'GET', fields = 
   return { what, status: reply.status, code, faults };
 }
 
-/** Returns the parameters as form fields, without files. */
+/** Returns the parameters of a call as form fields, without files. */
 const encode = ({ parameters = {} }: RestCall): Record<string, string> =>
   Object.fromEntries(
     Object.entries(parameters)
@@ -83,7 +83,7 @@ const encode = ({ parameters = {} }: RestCall): Record<string, string> =>
 
 const fieldsOf = ({ params }: Endpoint) => Object.entries(params).filter(([, param]) => !isInPath(param));
 
-/** Yields requests that an endpoint must refuse, whatever its purpose. */
+/** Yields requests that every endpoint must refuse, because they break the rules for paths, parameters or bodies. */
 function* attemptsOn(endpoint: Endpoint, calls: readonly RestCall[]): Generator<Attempt> {
   const { method, params } = endpoint;
   const [first = {}] = calls;
@@ -119,7 +119,7 @@ function* attemptsOn(endpoint: Endpoint, calls: readonly RestCall[]): Generator<
   }
 }
 
-/** Form contents in place of one valid file. */
+/** Contents of a form in place of one valid file, by description. */
 const hostileFiles: [what: string, files: [string, string | Buffer][]][] = [
   ...Object.entries(NO_PICTURES).map(([what, file]): [string, [string, Buffer][]] => [what, [['file', file]]]),
   [
@@ -142,17 +142,17 @@ const hostileFiles: [what: string, files: [string, string | Buffer][]][] = [
 
 const shown = (text: string) => (text.length > 80 ? `${text.slice(0, 60)}… (${text.length})` : JSON.stringify(text));
 
-/** Types that were tested completely. Their validation is the same everywhere. */
+/** Kinds of parameters for which all values were tested. Their validation is the same in all endpoints. */
 const tried = new Set<string>();
 
-/** Returns all of `values` for the first use of a kind, and every n-th value after that. */
+/** Returns all of `values` for the first parameter of a kind, and only every `every`-th value for later ones. */
 function sparing<T>(values: readonly T[], kind: string, every: number): readonly T[] {
   if (tried.has(kind)) return values.filter((_, i) => i % every === 0);
   tried.add(kind);
   return values;
 }
 
-/** Content and topics of messages that are too long are truncated, not refused. */
+/** Returns whether texts of this parameter that are too long are truncated instead of refused. */
 const isCut = (name: string) => /^(content|topic)$/.test(name);
 
 function hostileTo(name: string, { encoding, type }: Param, good: unknown): string[] {
@@ -178,7 +178,7 @@ function withList(value: unknown, list: readonly number[]): unknown {
   return undefined;
 }
 
-/** Bodies with content that is not a valid form. */
+/** Request bodies that cannot be read as a form. */
 const unreadable = (fields: Record<string, string>) => [
   { type: 'application/json', content: JSON.stringify(fields) },
   { type: 'text/plain', content: new URLSearchParams(fields).toString() },
@@ -202,7 +202,7 @@ async function inTurn<T, R>(items: Iterable<T>, work: (item: T) => Promise<R>): 
   return results;
 }
 
-/** Creates an organization for hostile requests, and checks at the end that they changed nothing in it. */
+/** Creates an organization for hostile requests. After the tests, checks that these have changed nothing in it. */
 function hostedBy(): { readonly scene: Scene } {
   const hosted = {} as { scene: Scene };
   let before: Json;
@@ -268,7 +268,7 @@ describe('REST', () => {
       const fields = encode({ parameters: withList(call.parameters ?? {}, ids) as Parameters });
       const body = { type: 'application/x-www-form-urlencoded', content: new URLSearchParams(fields).toString() };
       const { status, faults } = await attempt(owner, { what: name, method, path: pathOf(path, call), body });
-      // Requests for messages have a lower limit. In other lists, unknown ids are ignored.
+      // Requests for messages have a lower limit. Requests for other lists ignore unknown ids, so they succeed.
       const isTaken = method === 'GET' && !path.startsWith('/messages');
       expect([name, status < 400, faults]).toEqual([name, isTaken, []]);
     }
@@ -345,7 +345,7 @@ describe('REST', () => {
 
 const schema = buildSchema();
 
-/** One hostile operation, and whether its types alone must cause a refusal. */
+/** One hostile GraphQL operation, and whether the types of its values alone must cause a refusal. */
 interface HostileOperation {
   readonly what: string;
   readonly call: GraphQLCall;
@@ -378,7 +378,7 @@ function* operationsOn(calls: readonly GraphQLCall[]): Generator<HostileOperatio
 function* hostileLeaves(good: unknown, key = ''): Generator<[string, unknown]> {
   if (typeof good === 'string' && !/^[A-Z_]+$/.test(good) && !/At$|^date$/.test(key)) {
     yield [' has a null byte', `${good}\0`];
-    // Content and topics of drafts that are too long are truncated.
+    // The content and topics of drafts are truncated if they are too long.
     if (!/content|topic$/.test(key)) yield [' is long', LONG];
   } else if (typeof good === 'number' && /Ids?$|^(to|order)$/.test(key)) {
     for (const id of [0, 2 ** 31 - 1]) yield [` is ${id}`, id];
@@ -413,7 +413,7 @@ async function tryOperation(visitor: Visitor, { what, call, isIllTyped }: Hostil
   if (codes.some((code) => !(ERROR_CODES as readonly string[]).includes(code))) faults.push(`codes ${codes}`);
   if (text.length > 10_000) faults.push('tells back what it was told');
   if (INSIDE.test(text.replaceAll('/graphql', ''))) faults.push(`shows its inside: ${text}`);
-  // Queries can return nothing where mutations must refuse.
+  // A mutation with a wrong value must fail. A query may succeed and return nothing.
   const isAccepted = codes.length === 0 && (isIllTyped || call.operation === 'mutation');
   return { what, status: isAccepted ? 200 : 400, code: codes[0], faults };
 }

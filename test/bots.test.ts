@@ -69,11 +69,12 @@ describe('POST /bots', () => {
     ];
     const told = expect.stringContaining('subscribed to no channel');
     expect(await notices()).toEqual([told, told]);
-    // Clients that receive no messages, or those of all public channels, get no notice.
+    // The notice says that the client receives few messages. Clients that receive no messages, or those of all public channels,
+    // get none.
     expect(await notices({ event_types: ['reaction'] }, { eventTypes: ['REACTION'] })).toEqual([undefined, undefined]);
     expect(await notices({ all_public_streams: true }, { allPublicChannels: true })).toEqual([undefined, undefined]);
     expect((await member.register({ fetch_event_types: [] })).notice).toBeUndefined();
-    // The next step, as the documentation of POST /bots describes it.
+    // Follows the next step that the documentation of POST /bots describes.
     await member.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'quay' }], principals: [user_id] });
     expect(await notices()).toEqual([undefined, undefined]);
     const hear = await bot.receiving({ event_types: ['message'] });
@@ -237,7 +238,7 @@ describe('PATCH /bots/{bot_id}', () => {
     expect(await msgOf(patch(member, { full_name: 'TAKEN' }))).toBe('Name is already in use.');
     expect(await msgOf(patch(member, { full_name: 'a*b' }))).toBe('Invalid characters in name!');
     await owner.ok('PATCH', `/bots/${user_id}`, { role: 100 });
-    // The key of a bot with the role of an owner grants the rights of an owner.
+    // An administrator must not read the key of a bot with the role of an owner, because the key grants the rights of an owner.
     expect((await administrator.rest('GET', `/bots/${user_id}/api_key`)).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
   });
 });

@@ -9,7 +9,7 @@ import { basic, Visitor } from './helpers/person.ts';
 import type { ServerProcess } from './helpers/process.ts';
 import { startServer } from './helpers/server.ts';
 
-/** The pages for readers. */
+/** Paths of the pages that are meant for reading. */
 const PAGES = ['/developers', '/docs', '/docs/events'];
 /** Timeout of page actions, in milliseconds. Long enough while other tests run on the same machine. */
 const PATIENCE_MS = 25_000;
@@ -33,10 +33,10 @@ describe.runIf(hasChromium)(`the first five minutes in a browser${CHROMIUM_NOTE}
   }, 60_000);
   afterAll(() => stack.disposeAsync());
 
-  /** Options of the browser context, and whether it has opened the start address before. */
+  /** Options of the browser context. `opened` says whether the browser has opened the start address before. */
   type VisitOptions = Parameters<Browser['newContext']>[0] & { readonly opened?: boolean };
 
-  /** Opens the start address, as a user who has just started the server does. */
+  /** Opens the start address and waits for its page, as a user does who has just started the server. */
   async function enter(page: Page): Promise<void> {
     await page.goto(startUrl);
     await page.getByText('This browser opened the start address').waitFor();
@@ -68,7 +68,7 @@ describe.runIf(hasChromium)(`the first five minutes in a browser${CHROMIUM_NOTE}
       await using visited = await visit(path, { viewport: { width: 360, height: 740 }, colorScheme });
       const { page, problems } = visited;
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
-      // No element requires horizontal scrolling either.
+      // No element within the page requires horizontal scrolling.
       const wide = await page.evaluate(() =>
         [...document.querySelectorAll('body *')]
           .filter((element) => element.scrollWidth > 360)
@@ -102,7 +102,7 @@ describe.runIf(hasChromium)(`the first five minutes in a browser${CHROMIUM_NOTE}
         .toString()
         .split(':')[1] ?? '';
     expect(await page.content()).not.toContain(key);
-    // In a tab that is already open, only the fragment of the address changes.
+    // The page is open already, so only the fragment of its address changes.
     await enter(page);
     expect(page.url()).toBe(`${server.url}/developers`);
     expect(await page.content()).toContain(key);
@@ -153,11 +153,11 @@ describe.runIf(hasChromium)(`the first five minutes in a browser${CHROMIUM_NOTE}
     expect(visited.problems.filter((problem) => problem.startsWith('asked'))).toEqual([]);
   });
 
-  /** Returns the text of the result or another part of GraphiQL. The editor uses non-breaking spaces. */
+  /** Returns the text of a part of GraphiQL, with normal spaces instead of the non-breaking spaces of its editor. */
   const shownIn = (page: Page, part: string) =>
     page.evaluate((selector) => document.querySelector(selector)?.textContent?.replaceAll('\u00a0', ' ') ?? '', part);
 
-  /** Waits until the part shows `text`. @returns The wait, in milliseconds. */
+  /** Waits until a part of GraphiQL contains `text`. @returns Duration of the wait, in milliseconds. */
   async function untilShown(page: Page, text: string, part = '.result-window'): Promise<number> {
     const since = performance.now();
     await expect.poll(() => shownIn(page, part), { timeout: PATIENCE_MS, interval: 50 }).toContain(text);
@@ -172,7 +172,7 @@ describe.runIf(hasChromium)(`the first five minutes in a browser${CHROMIUM_NOTE}
     await execute();
     const shows = async () => {
       const shown = await shownIn(page, '.result-window');
-      // GraphiQL needs some time to detect that the tab has another operation.
+      // GraphiQL detects some time after a click that a tab has another operation, so the operation is executed again.
       if (shown.includes('Cannot infer operation')) await execute();
       expect(shown).toContain(text);
     };

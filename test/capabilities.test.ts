@@ -5,9 +5,9 @@ import type { Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
 import { type Organization, organization } from './helpers/server.ts';
 
-// The effect of each capability: one client declares only this capability, another declares none.
+// Tests the effect of each capability by comparing two clients. One declares only this capability, the other declares none.
 
-/** The results of a client with only this capability, and of one without any. */
+/** Results of a client that declares only the capability (`able`), and of one that declares none (`unable`). */
 interface Difference {
   /** Events received for the acts. */
   readonly events: readonly [able: Json[], unable: Json[]];
@@ -17,7 +17,7 @@ interface Difference {
 
 const only = (name: Capability) => ({ client_capabilities: { notification_settings_null: false, [name]: true } });
 
-/** Compares both clients for some acts. @param types The event types and data groups to compare. */
+/** Compares both clients while `acts` runs. @param options `events`: the event types to compare. `groups`: the data groups. */
 async function differenceOf(
   name: Capability,
   viewer: Person,
@@ -50,7 +50,7 @@ const CASES: Readonly<Record<Capability, () => Promise<void>>> = {
   async notification_settings_null() {
     const { owner, member } = await place();
     const more = () => owner.ok('POST', '/channels/create', { name: 'ships', subscribers: [member.id] });
-    // Compared with no capabilities at all, because the other cases declare this capability as false.
+    // The second client declares no capabilities at all, because the clients of the other cases declare this one as false.
     const heard = await Promise.all(
       [{ client_capabilities: { notification_settings_null: true } }, {}].map((how) => member.receiving(how)),
     );
@@ -86,7 +86,7 @@ const CASES: Readonly<Record<Capability, () => Promise<void>>> = {
     expect(events[1][0]).toMatchObject(where);
   },
 
-  // The capability permits the server to omit the field, but does not require it.
+  // The capability permits the server to omit the field, but the server always sends it.
   async user_avatar_url_field_optional() {
     const { member } = await place();
     const { state } = await differenceOf('user_avatar_url_field_optional', member, async () => {}, {
@@ -113,7 +113,7 @@ const CASES: Readonly<Record<Capability, () => Promise<void>>> = {
     ]);
   },
 
-  // The capability has no effect since feature level 439: all clients get the only form that exists.
+  // The capability has no effect since feature level 439, because only one form of the data exists since then.
   async user_settings_object() {
     const { member } = await place();
     const { events, state } = await differenceOf(
@@ -136,7 +136,7 @@ const CASES: Readonly<Record<Capability, () => Promise<void>>> = {
     for (const each of state) expect(each).toMatchObject({ realm_linkifiers: [], realm_filters: [] });
   },
 
-  // All users of this organization can see each other, so the list omits no user.
+  // Every user of this organization can see all others, so the list is complete with and without the capability.
   async user_list_incomplete() {
     const { guest, signUp } = await place();
     const { events, state } = await differenceOf('user_list_incomplete', guest, () => signUp('New'), {
@@ -190,7 +190,7 @@ const CASES: Readonly<Record<Capability, () => Promise<void>>> = {
       async () => {
         const id = await message(owner, channel, '');
         await owner.ok('PATCH', `/messages/${id}`, { topic: 'named', send_notification_to_new_thread: false });
-        // A draft created earlier would have moved with the topic.
+        // The draft is created after the topic was renamed. Otherwise, it would have moved with the topic.
         await member.ok('POST', '/drafts', {
           drafts: [{ type: 'stream', to: [channel], topic: '', content: 'x' }],
         });

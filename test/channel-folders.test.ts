@@ -19,7 +19,7 @@ async function list(person: Person, parameters: object = {}) {
 
 const namesOf = async (person: Person) => (await list(person)).map(({ name }: { name: string }) => name);
 
-/** Returns the users who are not administrators. */
+/** Returns users of all roles without the rights of an administrator. */
 const others = ({ moderator, member, guest }: Organization) => [moderator, member, guest];
 
 describe('POST /channel_folders/create', () => {

@@ -348,7 +348,7 @@ describe('PATCH /streams/{stream_id}', () => {
     await member.ok('PATCH', `/streams/${id}`, { is_private: true });
     expect(await get(member, id)).toMatchObject({ invite_only: true, history_public_to_subscribers: false });
     expect(await moderator.rest('GET', `/streams/${id}`)).toMatchObject(INVALID_ID);
-    // An administrator can see the channel, but not its content.
+    // An administrator can see the private channel, but not its content.
     const open = await administrator.rest('PATCH', `/streams/${id}`, { is_private: false });
     expect(open).toMatchObject(bad('Channel content access is required.'));
     await member.ok('PATCH', `/streams/${id}`, { is_private: false });

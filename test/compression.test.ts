@@ -7,7 +7,7 @@ import { open, send } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
 import { organization } from './helpers/server.ts';
 
-// Compression of responses: which responses are compressed, which must not be, and the headers.
+// Tests the compression of responses: which are compressed, which must not be, and their headers.
 
 let member: Person;
 
@@ -55,7 +55,7 @@ describe.for(ANSWERS)('%s', ([name, answer]) => {
     expect(compressed.headers['content-type']).toBe(plain.headers['content-type']);
     expect(compressed.bytes.length).toBeLessThan(plain.bytes.length / 2);
     const text = decompress(compressed.bytes);
-    // Each response with GraphiQL contains another random number in its scripts.
+    // The scripts of GraphiQL contain a random number, which differs in each response.
     if (name === 'GraphiQL') expect(text.length).toBe(plain.bytes.length);
     else if (name === 'GraphQL') expect(JSON.parse(String(text)).data).toEqual(JSON.parse(String(plain.bytes)).data);
     else expect(text.equals(plain.bytes)).toBe(true);
@@ -114,7 +114,8 @@ test.for([
     await ask(path, { ...forms, 'accept-encoding': 'gzip' }),
   ];
   expect([plain, first, again, gzip].map((answer) => answer.status)).toEqual(Array(4).fill(status));
-  // Responses that are compressed for each request have weak tags.
+  // Entity tags of files that are compressed in advance are strong. Responses that are compressed for each request have weak
+  // ones.
   expect(first.headers.etag).toMatch(/^"[\w-]+-br"$/);
   expect(again.bytes.equals(first.bytes)).toBe(true);
   expect(brotliDecompressSync(first.bytes).equals(plain.bytes)).toBe(true);

@@ -10,7 +10,7 @@ import { METRICS, type ServerProcess } from './helpers/process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
 import { type Organization, organization, startServer } from './helpers/server.ts';
 
-/** Limits that a test can reach. */
+/** Limits of connections for each IP address and for the process. They are low, so that a test can reach them. */
 const PER_IP = 6;
 const MAX = 24;
 
@@ -43,7 +43,11 @@ class Connection {
     return [...this.text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
   }
 
-  /** Sends a request. @returns The status of the next response. Undefined if the connection closes first. */
+  /**
+   * Sends a request and waits for its response.
+   *
+   * @returns The status. Undefined if the connection closes first.
+   */
   async ask(host: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<number | undefined> {
     const before = this.statuses.length;
     const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -62,13 +66,13 @@ async function connected(server: ServerProcess, count: number): Promise<Connecti
 const signedIn = (connection: Connection, { host, authorization = '' }: Person) =>
   connection.ask(host, '/api/v1/users/me', { authorization });
 
-/** Returns the number of open connections in the most recent metrics. */
+/** Returns the number of open connections in the last metrics that a connection has received. */
 const openOf = (text = ''): number => Number([...text.matchAll(/^connections_open (\d+)$/gm)].at(-1)?.[1]);
 
-/** Waits until the server no longer counts connections of earlier tests. */
+/** Waits until the server has noticed that the connections of earlier tests are closed. */
 async function allGone(server: ServerProcess): Promise<void> {
   await vi.waitFor(async () => {
-    // Closes the kept-alive connection of the helper.
+    // With this header, the server closes the kept-alive connection that `send` uses.
     await send(server.url, { method: 'GET', path: '/healthz', headers: { host: 'localhost', connection: 'close' } });
     const [one] = await connected(server, 1);
     await one?.ask('localhost', '/metrics', { ...METRICS.headers, connection: 'close' });
@@ -97,11 +101,12 @@ describe('connections of one address', () => {
     const polled = poll?.ask(member.host, `/api/v1/events?queue_id=${queue_id}&last_event_id=-1`, {
       authorization: String(member.authorization),
     });
-    // Connections without credentials, one of which has an answered request.
+    // Opens connections without credentials. One of them has sent a request, which was answered.
     const [first] = await connected(server, PER_IP - 1);
     await vi.waitFor(async () => {
       expect(await other?.ask('localhost', '/metrics', METRICS.headers)).toBe(200);
-      // Sockets are accepted in no fixed order. Includes the connection that registered the queue.
+      // The server accepts sockets in no fixed order, so this waits until all are counted. The count includes the connection
+      // that registered the queue.
       expect(openOf(other?.text)).toBe(PER_IP + 2);
     });
     const [late, upgrading, silent] = await connected(server, 3);
@@ -112,7 +117,7 @@ describe('connections of one address', () => {
     await late?.closed;
     const upgrade = { connection: 'upgrade', upgrade: 'websocket' };
     expect(await upgrading?.ask(owner.host, '/graphql', upgrade)).toBe(429);
-    // Open connections are not affected.
+    // The limit does not affect connections that are already open.
     expect(await first?.ask('localhost', '/healthz')).toBe(200);
     expect(await other?.ask('localhost', '/healthz')).toBe(200);
     expect(await polled).toBe(200);
@@ -131,7 +136,7 @@ describe('connections of one address', () => {
     await socket.next('connection_ack');
     const strangers = await connected(server, MAX / 2 - PER_IP - 1);
     for (const stranger of strangers) expect(await stranger.ask('localhost', '/healthz')).toBe(200);
-    // The open connections are now half of the limit of the process, so one more is refused.
+    // The address now has half of the connections that the process permits, so the next one is refused.
     const [late] = await connected(server, 1);
     expect(await late?.ask('localhost', '/healthz')).toBe(429);
     expect(late?.text).toContain('Too many connections are open from this address');
@@ -155,17 +160,19 @@ describe('connections of one address', () => {
     for (const stranger of strangers) expect(await stranger.ask('localhost', '/healthz')).toBe(200);
     const late = await connected(server, MAX / 2 - PER_IP);
     for (const connection of late) expect(await signedIn(connection, member)).toBe(200);
-    // Waits longer than the server keeps refused connections open.
+    // Waits longer than the server keeps a refused connection open.
     await sleep(2_500);
     for (const connection of late) expect(await signedIn(connection, member)).toBe(200);
-    // Together with connections without credentials, this is half of the limit of the process. A valid key is no longer enough.
+    // The address now has half of the connections that the process permits. Even a request with a valid key is refused.
     const [over] = await connected(server, 1);
     expect(over && (await signedIn(over, member))).toBe(429);
     expect(over?.text).toContain('Too many connections are open from this address');
   });
 });
 
-/** A simple reverse proxy: opens a connection to the server for each request, and sends the head of the request first. */
+/**
+ * Starts a simple reverse proxy. It opens a connection to the server for each request, and sends the head of the request first.
+ */
 async function startProxy({ port }: ServerProcess): Promise<AsyncDisposable & { readonly port: number }> {
   const proxy = createServer((incoming, outgoing) => {
     const { method = '', url = '' } = incoming;
@@ -222,7 +229,8 @@ describe.for([
     const stranger = () => through('/api/v1/server_settings');
     expect(await stranger()).toBe(isTrusted ? 200 : 429);
     expect(await through('/developers', { authorization: String(member.authorization) })).toBe(isTrusted ? 200 : 429);
-    // Opens more connections than the server answers with a refusal at a time. Requests that are accepted after all do not count.
+    // Opens more connections than the server answers with a refusal at the same time. Requests that are accepted later do not
+    // count as refused.
     for (let i = 0; i < 110; i++) {
       expect(await through('/api/v1/users/me', { authorization: String(member.authorization) })).toBe(200);
     }

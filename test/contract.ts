@@ -36,18 +36,18 @@ export interface Findings {
   readonly integerForeignKeys: readonly string[];
   /** Fields that return the id of an object, but not the object. */
   readonly foreignKeys: readonly string[];
-  /** Root fields whose refusal nulls the whole response. */
+  /** Root fields whose errors make the data of the whole response null. */
   readonly refusalsOfAll: readonly string[];
   readonly connectionsWithoutNodes: readonly string[];
   readonly connectionsWithoutTotalCount: readonly string[];
   /** Lists that are not paginated, and whose description gives no maximum length. */
   readonly listsWithoutBound: readonly string[];
   readonly unionFieldConflicts: readonly string[];
-  /** Object types that only events return, so that a client's cache cannot identify them. */
+  /** Object types that only events return, so that the cache of a client cannot identify their objects. */
   readonly valuesOfEvents: readonly string[];
-  /** Types with an `id` that a cache would use as key, but that `node` does not resolve. */
+  /** Types with an `id`, which caches use as a key, although `node` does not return their objects. */
   readonly idsOfNoNode: readonly string[];
-  /** Fields of an input, or arguments of a field, of which only one may be given: cases for `@oneOf`. */
+  /** Fields of an input, or arguments of a field, of which only one may be given. The input could use `@oneOf`. */
   readonly alternatives: readonly string[];
 }
 
@@ -68,8 +68,8 @@ export interface SchemaCounts {
 }
 
 /**
- * Fields with the id of an object that cannot be shown: it was deleted, it never existed, or the client cannot access
- * it.
+ * Matches fields with the id of an object that cannot be returned, because it was deleted, never existed, or is not visible to
+ * the client.
  */
 const NAMES_NOTHING_SHOWN =
   /^(Cancel|Delete|Remove|Revoke)\w+Payload\.|^ChannelDoesNotExistError\.|^(FetchApiKey(ByJwt)?|SignIn)Payload\./;
@@ -81,19 +81,19 @@ const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
   ...['ScheduledMessageRemovedEvent.scheduledMessageId', 'SubscriptionsRemovedEvent.subscriptionIds'],
   'UserGroupRemovedEvent.userGroupId',
 ]);
-/** Root fields that are refused to no client, or whose content is nullable. */
+/** Root fields that no client is denied, or whose content is nullable. */
 const FOR_EVERYBODY: ReadonlySet<string> = new Set(['serverSettings', 'nodes']);
-/** Phrases for a maximum length in descriptions. */
+/** Matches descriptions that state a maximum length. */
 const SAYS_BOUND = /at most|no more than|one for each|the first \d|: none\.$/i;
 const INTEGERS = new Set(['Int', 'LongId']);
-/** Integers with such names identify an object: `channelId`, `userIds`, `with` of a narrow. */
+/** Matches names of integers that identify an object: `channelId`, `userIds`. */
 const NAMES_AN_OBJECT = /(Id|Ids)$/;
-/** The object's own number in REST. */
+/** Fields with the number that identifies the object in REST, which refer to no other object. */
 const OWN = new Set(['databaseId']);
-/** Types that Relay defines. They need no description here. */
+/** Returns whether Relay defines a type of this name, so that it needs no description here. */
 const isHelper = (name: string) => /(Connection|Edge)$/.test(name) || name === 'PageInfo';
 
-/** Counts a schema. @returns The missing items and the totals. */
+/** Counts the items of a schema. @returns The missing or wrong items, and the totals. */
 export function count(schema: GraphQLSchema): { readonly findings: Findings; readonly counted: SchemaCounts } {
   const types = Object.values(schema.getTypeMap()).filter(
     (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
@@ -168,7 +168,7 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
         .map(nameOf),
       listsWithoutBound: fields
         .filter(({ parent }) => !isHelper(parent.name) && !eventTypes.some(({ name }) => name === parent.name))
-        // The length of an error's path is bounded by the depth of the input.
+        // The length of an error's `path` is limited by the depth of the input.
         .filter(({ field }) => isListType(getNullableType(field.type)) && field.name !== 'path')
         .filter(({ field }) => !SAYS_BOUND.test(field.description ?? ''))
         .map(({ at }) => at),
@@ -205,7 +205,7 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
   };
 }
 
-/** Returns all types that the given ones lead to, including these. */
+/** Returns the names of the given types and of all types that their fields lead to, directly or indirectly. */
 function reachedFrom(schema: GraphQLSchema, from: readonly (GraphQLNamedType | null | undefined)[]) {
   const reached = new Set<string>();
   const walk = (type: GraphQLNamedType): void => {
@@ -222,25 +222,25 @@ function reachedFrom(schema: GraphQLSchema, from: readonly (GraphQLNamedType | n
   return reached;
 }
 
-/** Arguments or input fields. */
+/** Arguments of a field, or fields of an input. */
 type Given = readonly {
   readonly name: string;
   readonly type: GraphQLInputType;
   readonly description?: string | null | undefined;
 }[];
 
-/** Suffixes of fields that refer to an object: "channelId", "channelName", "anchorId". */
+/** Matches the suffix of fields that refer to an object: "channelId", "channelName", "anchorId". */
 const HOW_IT_IS_NAMED = /(Id|Name|Email|Key|Ref)$/;
-/** Names of fields that can identify the object after which their parent is named: `user(userId:, email:)`. */
+/** Names of fields that identify an object of the kind after which the parent is named: `user(userId:, email:)`. */
 const KNOWN_BY = new Set(['name', 'email']);
-/** Fields for a channel, and fields for users. */
+/** Match fields that refer to a channel or topic (`A_CHANNEL`), or to users (`PEOPLE`). */
 const [A_CHANNEL, PEOPLE] = [/^(channel|topic)(Id|Name)?$/, /^(direct|directTo|toUserIds|recipients|recipientIds)$/];
-/** Phrases in descriptions for fields that exclude each other. They count only for another field of the same input. */
+/** Matches phrases in descriptions which say that a field excludes another one. The other one must belong to the same input. */
 const NOT_TOGETHER = /(?:instead of|absent with|not with|without|either|unless) `(\w+)`/gi;
 
 /**
- * Returns pairs of optional fields of which only one may be given, by their names and descriptions: two ways to refer
- * to one object, or two recipients of a message.
+ * Returns pairs of optional fields of which only one may be given. Such a pair has two ways to refer to the same object, or two
+ * kinds of recipients of a message. It is detected by names and descriptions.
  */
 function alternativesAmong(at: string, all: Given): string[] {
   const optional = all.filter(({ type }) => !isNonNullType(type));
@@ -266,8 +266,8 @@ function alternativesAmong(at: string, all: Given): string[] {
 const nameOf = ({ name }: GraphQLNamedType) => name;
 
 /**
- * Returns fields with the same name and different types, in types that one document selects together. They would need
- * aliases.
+ * Returns fields with the same name and different types, in object types that one document selects together. A document that
+ * selects both must use aliases.
  */
 function conflicts(types: readonly GraphQLObjectType[]): string[] {
   const typesOf = new Map<string, Map<string, string[]>>();

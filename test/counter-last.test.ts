@@ -6,35 +6,38 @@ import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { pathOf, REST_CALLS, type RestCall } from './helpers/rest-calls.ts';
 import { makeScene, type Scene } from './helpers/scene.ts';
 
-/** Statements that take ids from the organization's event counter, which is then locked. */
+/** Matches statements that take ids from the organization's event counter. The counter is locked from then on. */
 const COUNTS = /UPDATE event_counter SET last_id|hold_log\(|send_messages?\(/;
 
-/** Statements allowed between the counter and the commit: they need the event's id, or the lock. */
+/** Statements that may run between such a statement and the commit, because they need the event's id or the lock. */
 const NEEDS_THE_ID: readonly RegExp[] = [
-  // The start and end of a subscription, and the start of a role.
+  // Store the start and end of a subscription, and the start of a role.
   /INSERT INTO subscription_period/,
   /UPDATE subscription_period/,
   /INSERT INTO "public"\."role_change"/,
-  // The event marks the messages sent before it as read.
+  // Mark the messages that were sent before the event as read.
   /INSERT INTO read_mark|UPDATE read_mark/,
   /INSERT INTO read_exception/,
-  // Checks that no message was sent under the old policy.
+  // Checks that no message was sent under the previous policy.
   /SELECT 1 FROM message WHERE channel_id = \S+ AND lower\(topic\) > ''/,
 ];
 
-/** The response contains the id of a message, so it is stored afterwards. */
+/**
+ * Statements that store the response of a keyed request. The response contains the id of a message, so they run after it is
+ * known.
+ */
 const KEEPS_THE_REPLY = /^UPDATE idempotency_record SET result|^RELEASE SAVEPOINT/;
 
 const writes = routes.filter(({ method }) => method !== 'GET');
 const byName = new Map(writes.map((route) => [`${route.method} ${route.path}`, route]));
 const names = Object.keys(REST_CALLS).filter((name) => byName.has(name));
 
-/** Returns the statements after the first one that takes an id, up to the end of its transaction. */
+/** Returns the statements after the first one that takes an id, until the end of its transaction. */
 function afterCounter(queries: readonly string[]): string[] {
   const first = queries.findIndex((sql) => COUNTS.test(sql));
   const rest = first === -1 ? [] : queries.slice(first + 1);
   const end = rest.findIndex((sql) => /"COMMIT"/.test(sql));
-  // No statement follows one that is a transaction by itself.
+  // If there is no commit, the statement is a transaction of its own, and no other statement follows in it.
   return rest.slice(0, Math.max(end, 0)).filter((sql) => !COUNTS.test(sql));
 }
 

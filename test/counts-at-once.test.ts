@@ -10,7 +10,7 @@ import { channelOf, say } from './helpers/talk.ts';
 
 const { DATABASE_URL } = process.env;
 
-/** The embedded database has only one connection, so nothing runs concurrently. */
+/** Skipped on the embedded database, which has only one connection, so that nothing runs concurrently. */
 describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
   'messages that are counted while they change',
   () => {
@@ -40,7 +40,11 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
       return { owner, people, realm, channels };
     }
 
-    /** Counts a few messages at a time, without a pause. */
+    /**
+     * Counts messages continuously, a few at a time.
+     *
+     * @returns A function that stops the counting.
+     */
     function counting(realmId: number): () => Promise<void> {
       let isOver = false;
       const working = (async () => {
@@ -114,14 +118,14 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
       const { owner, people, realm, channels } = await scene();
       const [one, two] = channels as [number, number];
       const { db } = service.app;
-      // Each channel has a message that was sent there, and one that was sent in the other channel and is being moved back.
+      // Each channel has one message that was sent in it, and one that was sent in the other channel and is being moved back.
       const there = [await say(owner, one, 'a'), await say(owner, two, 'a')];
       const back = [await say(owner, two, 'a'), await say(owner, one, 'a')];
       await db.$executeRaw`UPDATE message SET channel_id = ${one} WHERE id = ${there[1]}`;
       await db.$executeRaw`UPDATE message SET channel_id = ${two} WHERE id = ${back[1]}`;
       await db.$queryRaw`SELECT tally_messages(${realm.id}::int, 1000) AS more`;
       const [holding, ...moving] = await Promise.all([1, 2, 3].map(() => connect()));
-      // Both moves have started before either continues.
+      // The lock makes both moves wait, so that both have started before either continues.
       await holding?.query('BEGIN');
       await holding?.query("SELECT FROM message_count WHERE recipient_id = $1 AND key = '' FOR UPDATE", [one * 2]);
       const waiting = async () => {
@@ -140,7 +144,7 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
       await expectCounted(realm.id, people, channels);
     });
 
-    /** Opens a separate connection. */
+    /** Opens a separate database connection, which is closed at the end of the test. */
     async function connect(): Promise<pg.Client> {
       const client = new pg.Client({ connectionString: service.app.config.databaseUrl });
       await client.connect();

@@ -7,13 +7,16 @@ import { type Reply, send } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
 import { type Organization, organization } from './helpers/server.ts';
 
-// Requests that a page of another site can make a browser send with the user's credentials, and requests of programs
-// that are not browsers or that use an origin of their own.
+// Tests requests that a page of another site can make a browser send with the user's credentials. Also tests requests of
+// programs that are no browsers, or that use an origin of their own.
 
 type Headers = Readonly<Record<string, string>>;
 
 const EVIL = 'https://evil.example';
-/** Headers of a browser when a page of another site submits a form, and when a script on it sends a request. */
+/**
+ * Headers that a browser sends when a page of another site submits a form (`FORM`), and when a script on it sends a request
+ * (`SCRIPT`).
+ */
 const FORM: Headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
 const SCRIPT: Headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' };
 const URLENCODED = 'application/x-www-form-urlencoded';
@@ -34,7 +37,7 @@ const bearer = () => ({ host: member.host, authorization: `Bearer ${member.apiKe
 
 interface Door {
   readonly name: string;
-  /** Makes a change that succeeds with status 200. */
+  /** Makes a change with these headers. The change succeeds with status 200. */
   readonly change: (headers: Headers) => Promise<Reply>;
 }
 
@@ -170,7 +173,7 @@ test('an operation of a page of another site is not parsed', async () => {
     }
     expect((await ask({ ...SCRIPT, 'sec-fetch-site': 'same-origin', accept, ...member.headers })).status).toBe(200);
   }
-  // A link to GraphiQL.
+  // The browser opens GraphiQL after a click on a link of another site.
   expect((await ask({ ...FORM, accept: 'text/html', cookie })).status).toBe(200);
 });
 
@@ -202,7 +205,8 @@ describe('a socket', () => {
   test('is refused if a browser sends credentials for a page of another site', async () => {
     expect(await handshake({ ...AS_SOCKET, origin: EVIL })).toBe(403);
     expect(await handshake({ ...AS_SOCKET, origin: 'null', 'x-requested-with': 'chat' })).toBe(403);
-    // The handshake is refused before `connection_init` is read. Programs are accepted.
+    // The server refuses the handshake before it reads `connection_init`. It accepts handshakes of programs that are no
+    // browsers.
     expect(await handshake({ authorization: '', origin: EVIL })).toBe(403);
     expect(await handshake({ authorization: '', origin: 'app://chat' })).toBe(101);
     expect(await handshake({ authorization: '', origin: own })).toBe(101);

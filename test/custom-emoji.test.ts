@@ -6,7 +6,7 @@ import type { Person } from './helpers/person.ts';
 import { animation, colorAt, download, NO_PICTURES, PNG, plain } from './helpers/pictures.ts';
 import { organization } from './helpers/server.ts';
 
-/** A client that receives events about single emoji. */
+/** Capabilities of a client that receives an event about each change of an emoji, instead of one with all emoji. */
 const CAPABLE = { notification_settings_null: true, individual_emoji_changes: true };
 
 const add = (person: Person, name: string, file: Uint8Array = PNG) =>
@@ -83,7 +83,7 @@ describe('refused in both APIs:', () => {
     ['team_chat', 'Only administrators can override default emoji.'],
   ] as const)('the name %j', async ([name, message]) => {
     const { member } = await organization();
-    // A path with an empty name belongs to another endpoint.
+    // With an empty name, the path is that of another endpoint.
     if (name !== '') expect((await add(member, name)).body).toMatchObject({ code: 'BAD_REQUEST', msg: message });
     expect(await addByGraphql(member, name)).toEqual({ __typename: 'BadRequestError', code: 'BAD_REQUEST', message });
     expect(await emojiOf(member)).toEqual([]);

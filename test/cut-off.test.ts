@@ -34,7 +34,7 @@ describe.skipIf(DATABASE_URL === undefined)('a node that the database no longer 
     proxy.swallow();
     expect(await socket.ended).toMatchObject({ how: 'closed', code: 1013 });
     expect(await sse.ended).toMatchObject({ how: 'closed' });
-    // The poll can also be refused as unavailable, if it had not started to wait.
+    // The node can also refuse the poll as unavailable, if the poll had not started to wait. Then it has no events either.
     expect(await poll).toEqual([]);
     expect((await fetch(`${cut.url}/readyz`)).status).toBe(503);
     await saveDraft(there, 'meanwhile');

@@ -9,10 +9,10 @@ import { newDataDir } from './helpers/data-dir.ts';
 import { organization, startServer } from './helpers/server.ts';
 
 const EMBEDDED = { DATABASE_URL: undefined };
-/** A file of the test, not of the service. */
+/** Name of the log file, which the test creates and not the service. */
 const LOG = 'server.log';
 
-/** Creates a directory, as an operator can do before the first start. */
+/** Creates a data directory with this mode, as an operator can do before the first start. */
 function madeBefore(mode: number): string {
   const dataDir = mkdtempSync(join(tmpdir(), 'chat-test-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -22,7 +22,7 @@ function madeBefore(mode: number): string {
 
 const modeOf = (path: string) => lstatSync(path).mode & 0o7777;
 
-/** Returns all files below that other users can read, write or enter. */
+/** Returns the paths in the directory that other users of the machine can read, write or enter. */
 function openToOthers(dataDir: string): string[] {
   const paths = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter((path) => path !== LOG);
   expect(paths.length).toBeGreaterThan(500);
@@ -37,7 +37,7 @@ describe.skipIf(process.platform === 'win32')('the data directory', () => {
     const config = readConfig({ DATA_DIR: dataDir });
     const database = await openDatabase(config);
     loadSecretKey(config);
-    // Files of the first start, and those of a table created later.
+    // Includes the file of a table that is created after the start.
     await database.runScript('CREATE TABLE thing (id int PRIMARY KEY)');
     expect([openToOthers(dataDir), modeOf(dataDir)]).toEqual([[], 0o755]);
     await database.close();

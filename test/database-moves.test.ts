@@ -56,7 +56,7 @@ describe.runIf(DATABASE_URL !== '')('when the database moves to another server',
     url.host = `${hostname}:${address.port}`;
     const [slow, silent] = [new Session({ connectionString: url.href }), new Session({ connectionString: url.href })];
     await connected(slow);
-    // This connection is idle during the next query, so that an older connection is tested as well.
+    // This connection is idle during the next query, so that the test also covers a connection that was opened earlier.
     await connected(silent);
     expect((await slow.query('SELECT pg_sleep(7)')).rowCount).toBe(1);
 

@@ -8,7 +8,7 @@ import { newDataDir } from './helpers/data-dir.ts';
 import { createDatabase } from './helpers/database.ts';
 import { runProgram } from './helpers/program.ts';
 
-// The command line with databases of other schema versions.
+// Tests the operator's command line with databases of other schema versions.
 
 const { DATABASE_URL = '' } = process.env;
 const SECRET_KEY = 's'.repeat(40);

@@ -33,7 +33,7 @@ import { channelOf, say } from './helpers/talk.ts';
 
 const { DATABASE_URL } = process.env;
 const NOBODY = 2_000_000_000;
-/** Maximum time in which a revoked stream or poll must end on any node. */
+/** Longest time until a revoked stream or poll ends on any node, in milliseconds. */
 const SOON_MS = 5_000;
 
 const userOf = async (viewer: Person, { id }: { id: number }): Promise<Json> =>
@@ -49,7 +49,7 @@ async function botOf(owner: Person, name: string): Promise<Person> {
   return new Person(owner, { id: made.user_id, name, email, apiKey: made.api_key, role: 400 });
 }
 
-/** Summarizes an event as `type/op` and its distinguishing fields. */
+/** Returns the type of an event with its distinguishing fields, as an array that begins with `type` or `type/op`. */
 const inShort = ({ type, op, person, ...event }: Json) => {
   if (type === 'subscription') return [`${type}/${op}`, event.stream_ids, event.user_ids];
   if (type === 'delete_message') return [type, event.message_ids ?? event.message_id];
@@ -285,7 +285,7 @@ describe('DELETE /users/me', () => {
   });
 });
 
-/** Returns the person with their current API key. */
+/** Returns the user with their current API key, read with an operator command. */
 async function withCurrentKey(person: Person, { subdomain }: Realm): Promise<Person> {
   const at = { org: subdomain, user: String(person.id) };
   const { api_key: apiKey } = (await runCommand(serverOf().dataDir, 'key show', at)) as { api_key: string };
@@ -309,20 +309,20 @@ describe('POST /users/{user_id}/reactivate', () => {
     expect(events.slice(0, 3).map(inShort)).toEqual([
       ['realm_user/update', { user_id: ann.id, is_active: true }],
       ['subscription/peer_add', [open], [ann.id]],
-      // The archived channel was included in the removal, so it is included here.
+      // The removal included the archived channel, so the return includes it as well.
       ['subscription/peer_add', [old], [ann.id]],
     ]);
     const groups = events.slice(3);
     expect(groups.length).toBeGreaterThan(1);
     for (const event of groups) expect(inShort(event)).toEqual(['user_group/add_members', [ann.id]]);
     expect(groups.map(({ group_id }) => group_id)).toContain(group.group_id);
-    // The previous key can be the reason for the deactivation.
+    // The previous key stays invalid, because a leaked key can be the reason for the deactivation.
     expect(await ann.rest('GET', '/users/me')).toMatchObject({ status: 401, body: { code: 'INVALID_API_KEY' } });
     const back = await withCurrentKey(ann, realm);
     expect((await back.ok('GET', '/users/me')).is_active).toBe(true);
     expect((await back.ok('GET', '/users/me/subscriptions')).subscriptions.map((s: Json) => s.name)).toEqual(['open']);
     expect((await member.register()).user_status[ann.id]).toEqual({ status_text: 'busy' });
-    // A second call changes nothing.
+    // Reactivating an active user changes nothing.
     await owner.ok('POST', `/users/${ann.id}/reactivate`);
     expect(await hear()).toEqual(events);
     await back.ok('GET', '/users/me');
@@ -539,7 +539,8 @@ describe('the mail', () => {
 
 /** Opens every kind of connection as a user, at one node. */
 async function openEverything(person: Person) {
-  // For other event types: subscribers receive events about other users before the connections end.
+  // The queue has other event types, because subscribers receive events about the deactivation of others before their
+  // connections end.
   const { queue_id, last_event_id } = await person.register({ event_types: ['drafts'], fetch_event_types: [] });
   const poll = person.rest('GET', '/events', { queue_id, last_event_id });
   const socket = await person.events('position');
@@ -547,7 +548,7 @@ async function openEverything(person: Person) {
   return { poll, streams: [socket, sse] as EventStream[] };
 }
 
-/** Resolves when all connections have ended. @returns The time that took, in milliseconds. */
+/** Waits until all connections have ended. @returns Duration of the wait, in milliseconds. */
 async function endOf({ poll, streams }: Awaited<ReturnType<typeof openEverything>>): Promise<number> {
   const startedAt = performance.now();
   await Promise.all([poll, ...streams.map(({ ended }) => ended)]);
@@ -560,7 +561,7 @@ test('ends all connections of the user and their bots within seconds', async () 
   const open = [await openEverything(member), await openEverything(bot)];
   await owner.ok('DELETE', `/users/${member.id}`);
   for (const each of open) expect(await endOf(each)).toBeLessThan(SOON_MS);
-  // A slow connection may have received a heartbeat.
+  // A slow connection can receive a heartbeat, which does not count.
   const real = ({ type }: Json) => type !== 'heartbeat';
   for (const { poll } of open) expect(((await poll).body.events ?? []).filter(real)).toEqual([]);
   for (const person of [member, bot]) expect((await person.rest('GET', '/events')).body.code).toBe('USER_DEACTIVATED');
@@ -577,7 +578,7 @@ test.for(['deactivated', 'given another key'])(
     const { queue_id, last_event_id } = await member.register({ event_types: ['message'] });
     const poll = member.rest('GET', '/events', { queue_id, last_event_id });
     await expect.poll(() => service.app.hub.readerCount).toBe(3);
-    // Simulates a commit by another node whose notification is delayed.
+    // Simulates a commit of another node of which this node is notified late.
     service.app.hub.publish = () => {};
     await say(owner, channel, 'before', 'before');
     if (what === 'deactivated') await owner.ok('DELETE', `/users/${member.id}`);
@@ -639,7 +640,7 @@ test('a user who gets another key while their client does not read receives no l
   const stream = new LogStream(app, queue, { known: queue.acked, sink, access: readerAccess(ctx) });
   const started = stream.start();
   await expect.poll(() => sent).toHaveLength(1);
-  // No client waits at the end of the log tail, so it is dropped after some minutes.
+  // No client waits for new events, so the in-memory log tail is dropped after some minutes.
   const later = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 600_000);
   await expect.poll(() => app.hub.windowCount).toBe(0);
   later.mockRestore();
@@ -652,7 +653,7 @@ test('a user who gets another key while their client does not read receives no l
   expect(sent).toMatchObject([{ subject: 'before' }]);
 });
 
-/** Several nodes require PostgreSQL, because an embedded database belongs to one process. */
+/** Skipped on the embedded database, which only one process can open. */
 test.skipIf(DATABASE_URL === undefined)('ends connections on other nodes as well', async () => {
   await using database = await createDatabase(DATABASE_URL ?? '');
   const env = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };

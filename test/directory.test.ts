@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-/** Renders a text as its author. Returns the HTML and the number of queries. */
+/** Renders a text as its author. @returns The HTML and the number of queries. */
 async function rendered(author: Pick<Person, 'id'>, source: string) {
   const { app } = service;
   const { realm, ...user } = await app.db.user.findFirstOrThrow({
@@ -63,7 +63,7 @@ test('users, groups, channels and topics are found if their author can see them'
     `<a class="stream-topic" data-stream-id="${secret}" href="/#narrow/channel/${secret}-Secret/topic/new">#Secret &gt; new</a>`,
   );
 
-  // Of two users with the same name, the active one is found.
+  // If two users have the same name, a mention refers to the active one.
   const people = await rendered(
     member,
     `@**ann** @_**Ann|${namesake.id}** @**|${ann.id}** @*Role:Administrators* @**Nobody**`,

@@ -13,7 +13,7 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const pages = files.filter((file) => /(^|\/)README\.md$|^\.github\/[^/]+\.md$/.test(file));
 
-/** Returns the anchors of all headings: lower-case words with "-" between them. */
+/** Returns the link anchors of all headings of a page: lower-case words with "-" between them. */
 const anchorsOf = (page: string) =>
   [...textOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -22,7 +22,10 @@ const anchorsOf = (page: string) =>
       .replaceAll(' ', '-'),
   );
 
-/** Whether a file exists, and the heading if one is given. The path is relative to the root. */
+/**
+ * Returns whether a file exists and, if the target has an anchor, whether it has that heading. The path is relative to the
+ * root.
+ */
 function isThere(target: string): boolean {
   const [path = '', anchor] = target.split('#');
   if (!existsSync(join(ROOT, path))) return false;
@@ -75,7 +78,7 @@ describe('citations', () => {
   const sources = files.filter((file) => /^(src|test|prisma)\/.*\.(ts|prisma|sql)$/.test(file));
 
   test('refer to documents in the repository', () => {
-    // Documents that the service was built from, but that are not in the repository. This file names them.
+    // Matches references to documents that are not in the repository. Only this file may contain such references.
     const elsewhere =
       /[Ii]nterface document\b|[Cc]ompanion [1-9A-E]|\b(?:[Ee]ndpoints|events|[Rr]egistration) companion/;
     const section = /@see (?:architecture|style)\b|\/\*\* [1-9A-E]\.\d+ \*\//;

@@ -10,7 +10,7 @@ import { heldBytes } from './helpers/heap.ts';
 const schema = buildSchema();
 const documents = createDocuments(schema);
 
-/** Returns the extensions of the first error of a document. Undefined if it is valid. */
+/** Returns the extensions of the first error of a document. Undefined if the document is valid. */
 const refusal = (source: string) => documents.check(source).errors?.[0]?.extensions;
 
 function cost(source: string, operationName?: string, variables: Record<string, unknown> = {}): number {
@@ -23,7 +23,7 @@ const times = (count: number, make: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => make(i)).join(' ');
 const selecting = (selections: string) => `{ ${selections} }`;
 
-/** Documents that reach exactly a given size. */
+/** Functions that return a document of exactly the given size. Keyed by limit. */
 const documentsAt: Record<Exclude<keyof typeof DOCUMENT_LIMITS, 'cost' | 'tokens'>, (size: number) => string> = {
   depth: (size) => `{ __type(name: "Query") { ${'ofType { '.repeat(size - 2)}name${' }'.repeat(size)}`,
   aliases: (size) => selecting(times(size, (i) => `a${i}: __typename`)),
@@ -48,7 +48,7 @@ describe('a document', () => {
   );
 
   test('can reach the limit of tokens, and not exceed it', () => {
-    // Each name is one token, and so is each of the two braces.
+    // Each name counts as one token, and so does each of the two braces.
     const names = (count: number) => `{${'x '.repeat(count - 2)}}`;
     expect(refusal(names(DOCUMENT_LIMITS.tokens))).toMatchObject({ limit: 'repetitions' });
     expect(refusal(names(DOCUMENT_LIMITS.tokens + 1))).toMatchObject({ limit: 'tokens' });
@@ -98,7 +98,7 @@ describe('a document', () => {
   });
 });
 
-/** A typical first screen of a front end: users, channels with their topics, conversations and messages. */
+/** A query for the first screen of a typical front end: users, channels with their topics, conversations and messages. */
 const FIRST_SCREEN = `
   { __typename viewer { ...person __typename }
     subscriptions: viewer { channels(first: 100) { __typename edges { __typename node { __typename
@@ -152,9 +152,9 @@ describe('the cost of an operation', () => {
     expect(cost(selecting(page(100)))).toBe(101);
     expect(cost(`query ($size: Int) { ${page('$size')} }`, undefined, { size: 7 })).toBe(8);
     expect(cost('{ drafts { edges { node { id } } } }')).toBe(21);
-    // The user, their page of channels, its rows, and a creator in each row.
+    // 12 objects: the viewer, a page of channels, five channels, and five creators.
     expect(cost('{ viewer { channels(first: 5) { edges { node { name creator { fullName } } } } } }')).toBe(12);
-    // The message, the list of ten reactions, and a user in each.
+    // 22 objects: the message, the list of reactions, ten reactions, and ten users.
     expect(cost('{ message(messageId: 7) { reactions { user { id } } } }')).toBe(22);
   });
 

@@ -255,7 +255,7 @@ describe('moving a topic', () => {
     const move = (to: object) =>
       owner.ok('PATCH', `/messages/${first}`, { send_notification_to_new_thread: false, ...to });
 
-    // Moves only a part of the topic.
+    // These requests move only a part of the topic, so the draft stays.
     const heard = await member.receiving({ event_types: ['update_message', 'drafts'] });
     await move({ topic: 'other', propagate_mode: 'change_one' });
     expect(await placesOf(owner)).toEqual([[channel, 'plans']]);
@@ -269,7 +269,7 @@ describe('moving a topic', () => {
       [hidden, 'secrets'],
       [channel, 'plan'],
     ]);
-    // The draft event follows the event of the move.
+    // The event about the draft follows the events about the moved messages.
     const events = await heard();
     expect(events.map(({ type }) => type)).toEqual([...Array(3).fill('update_message'), 'drafts']);
     const moved = { id, type: 'stream', to: [hidden], topic: 'secrets', content: 'half', timestamp: 5 };
@@ -288,7 +288,7 @@ describe('moving a topic', () => {
   });
 });
 
-/** @returns The id of the message. */
+/** Sends a message to a channel. @returns The id of the message. */
 const say = async (person: Person, to: number, topic: string): Promise<number> =>
   (await person.ok('POST', '/messages', { type: 'channel', to, topic, content: 'hello' })).id;
 

@@ -13,8 +13,9 @@ import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
 import { makeScene, type Scene } from './helpers/scene.ts';
 
 /**
- * Types of events that can change the recipients of an edit, or their relation to the message, or for which the
- * opposite is not proven. An edit repeats its reads after each of them. Each type must be in one of the two lists.
+ * Event types that can change the recipients of an edit or their relation to the message, or for which this cannot be ruled
+ * out. An edit repeats its reads if such an event was committed meanwhile. Each event type must be in exactly one of the two
+ * lists.
  */
 const READ_AGAIN = [
   ...['alert_words', 'channel_folder', 'custom_profile_fields', 'default_streams', 'delete_message', 'drafts'],
@@ -25,21 +26,21 @@ const READ_AGAIN = [
 ];
 
 test('every type of event is classified as requiring edits to repeat their reads, or not', () => {
-  // Files that ran earlier in the same worker may have defined types of their own.
+  // Test files that ran earlier in the same worker may have defined event types.
   const types = [...new Set(definedEvents().map(({ type }) => type))].filter((type) => !type.startsWith('test_'));
   expect(types.sort()).toEqual([...OF_OTHER_MESSAGES, ...READ_AGAIN].sort());
 });
 
-/** Limits the calls for each endpoint. Calls that differ only in a value add nothing. */
+/** Maximum number of calls for each endpoint. More calls, which differ only in a value, would test nothing new. */
 const MOST_CALLS = 3;
 
 describe('what an edit tells stays as it is through events that it passes over', () => {
   let service: InProcess;
   let scene: Scene;
-  /** Messages in a public channel, in a private channel with protected history, and in a direct conversation. */
+  /** Ids of three messages: in a public channel, in a private channel with protected history, and in a direct conversation. */
   let watched: readonly number[];
   let outsider: Person;
-  /** Types that were logged, and types that alone were logged when the recipients of an edit changed. */
+  /** Event types that were logged. `causes` has the types that were logged alone when the recipients of an edit changed. */
   const logged = new Set<string>();
   const causes = new Set<string>();
 
@@ -72,8 +73,8 @@ describe('what an edit tells stays as it is through events that it passes over',
     JSON.stringify(facts, (_, value) => (Array.isArray(value) ? [...value].sort((a, b) => a - b) : value));
 
   /**
-   * Returns the recipients of an edit of a watched message, or of its move to the private channel. Undefined if it
-   * was deleted.
+   * Returns the recipients of an edit of a watched message, or of its move to the private channel, as text. Undefined if the
+   * message was deleted.
    */
   async function toldOf(tx: Tx, id: number): Promise<string | undefined> {
     const include = { channel: true, conversation: true };
@@ -100,7 +101,10 @@ describe('what an edit tells stays as it is through events that it passes over',
       return all;
     });
 
-  /** The edit locks its message, so changes to that message commit before or after it. */
+  /**
+   * Returns whether an event changes the given message. An edit locks its message, so such events are committed before or after
+   * the edit.
+   */
   const isOf = (message: number | undefined) => (event: { type: string; payload: unknown }) =>
     (event.type === 'update_message' || event.type === 'delete_message') &&
     ((event.payload as Json).ids as readonly number[]).includes(message ?? 0);
@@ -131,7 +135,7 @@ describe('what an edit tells stays as it is through events that it passes over',
       let reads = 0;
       await transact({ app, realmId }, async (_, emit) => {
         emit.reading(async (tx) => {
-          // The embedded database has one connection, so this simulates a concurrent commit.
+          // Simulates a concurrent commit. The embedded database has only one connection.
           if (++reads === 1)
             await tx.$executeRaw`
               WITH counter AS (UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${realmId} RETURNING last_id)
@@ -177,7 +181,7 @@ describe('what an edit tells stays as it is through events that it passes over',
       'the old role': () => owner.ok('PATCH', `/users/${outsider.id}`, { role: 300 }),
     };
     for (const [what, act] of Object.entries(acts)) await expectRight(what, act);
-    // Each of these types alone requires a repeated read.
+    // Events of each of these types change the recipients even if no other event is logged.
     expect([...causes]).toEqual(expect.arrayContaining(['reaction', 'subscription', 'update_message_flags']));
   });
 
@@ -210,7 +214,7 @@ describe('what an edit tells stays as it is through events that it passes over',
   });
 
   test('the tests cover events of nearly all types', () => {
-    // Events of operator commands and of revoked access change no row that an edit reads.
+    // These events are logged by operator commands or when access is revoked. They change no row that an edit reads.
     const never = ['has_videoprovider_token', 'internal', 'restart'];
     const all = [...OF_OTHER_MESSAGES, ...READ_AGAIN].filter((type) => !never.includes(type));
     expect([...logged].sort()).toEqual(expect.arrayContaining(all.sort()));

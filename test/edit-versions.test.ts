@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-// The tests share a clock, so they run one after another.
+// The tests change a shared clock, so they run one after another.
 
 const pass = (seconds: number) => {
   clock += seconds * 1000;
@@ -46,14 +46,14 @@ interface Stored {
   readonly topic?: string;
 }
 
-/** Stores earlier versions or moves, an hour old, directly in the database. */
+/** Stores previous versions or moves of a message directly in the database, as if they were an hour old. */
 const store = (realmId: number, messageId: number, editorId: number, count: number, { content, html, topic }: Stored) =>
   service.app.db.$executeRaw`
     INSERT INTO message_edit (realm_id, message_id, editor_id, edited_at, prev_content, prev_rendered_content, prev_topic)
     SELECT ${realmId}::int, ${messageId}::bigint, ${editorId}::int, ${new Date(clock - 3_600_000)}, ${content ?? null}::text,
            ${html ?? null}::text, ${topic ?? null}::text || n FROM generate_series(1, ${count}::int) AS n`;
 
-/** Expects that a content edit is refused with the error of the total, over REST and GraphQL. */
+/** Checks that an edit of the content is refused with the error about this total, over REST and GraphQL. */
 async function expectRefused(
   by: Person,
   messageId: number,
@@ -63,7 +63,7 @@ async function expectRefused(
   const refused = { status: 400, body: { code: 'BAD_REQUEST', msg, limit: `max_${name}` } };
   const path = `/messages/${messageId}`;
   expect(await by.rest('PATCH', path, { content: 'one more' })).toMatchObject(refused);
-  // The edit is also refused if the request moves the message.
+  // A request that also moves the message is refused, too.
   expect(await by.rest('PATCH', path, { ...QUIET, content: 'one more', topic: 'elsewhere' })).toMatchObject(refused);
   const input = { messageId, content: 'one more' };
   expect(await by.tryMutation('editMessage', input)).toEqual({
@@ -89,7 +89,8 @@ describe('edits of the content', () => {
       ['two', 'three'],
       ['three', 'four'],
     ]);
-    // The minute starts with the first edit. A user who continues to edit adds one version each minute.
+    // The minute in which edits share a version starts with the first of them. A user who edits continuously adds one version a
+    // minute.
     pass(3);
     await edit(member, id, { content: 'five' });
     expect(await contents(owner, id)).toEqual(['one', 'four', 'five']);
@@ -125,7 +126,7 @@ describe('edits of the content', () => {
     pass(61);
     await expectRefused(member, id, 'versions_per_message');
     expect(await history(owner, id)).toHaveLength(max + 1);
-    // Moves and deletions are not limited.
+    // The limit applies neither to moves nor to deletions.
     await edit(owner, id, { topic: 'elsewhere' });
     await owner.ok('DELETE', `/messages/${id}`);
     expect(await rowsOf(id)).toBe(0);
@@ -136,7 +137,7 @@ describe('edits of the content', () => {
     const id = await say(member, channelId, 'topic', 'now');
     const { max } = TOTALS.versions_per_message_total_bytes;
     await store(realm.id, id, member.id, 4, { content: 'x', html: 'x'.repeat(max / 4 - 20) });
-    // The current version and the next one count as well.
+    // The limit includes the current version and the new one.
     await edit(member, id, { content: 'n' });
     pass(61);
     await service.app.db.$executeRaw`UPDATE message SET rendered_content = ${'x'.repeat(100)} WHERE id = ${id}`;
@@ -157,10 +158,10 @@ describe('moves', () => {
       ['before 99', 'before 100'],
       ['before 100', 'yonder'],
     ]);
-    // The message returns to its first location, so no move is left.
+    // The message returns to its first topic, which removes one stored move.
     await edit(owner, id, { topic: 'before 100' });
     expect(await rowsOf(id)).toBe(99);
-    // Content edits are counted separately.
+    // Edits of the content have a separate limit.
     await edit(owner, id, { content: 'other' });
     expect(await rowsOf(id)).toBe(100);
   });
@@ -184,7 +185,7 @@ describe('a reply', () => {
     const snapshots = await history(member, id);
     expect(snapshots).toHaveLength(5);
     expect(JSON.stringify(snapshots).length).toBeLessThan(MAX_PAGE_BYTES * 1.1);
-    // Lists contain the text of earlier versions, but not their HTML.
+    // Lists contain the text of previous versions, but not their HTML.
     const { messages } = await member.ok('GET', '/messages', { anchor: 'newest', num_before: 10, num_after: 0 });
     expect(JSON.stringify(messages).length).toBeLessThan(10_000);
     expect(messages.at(-1).edit_history).toHaveLength(4);
@@ -219,7 +220,7 @@ describe('a reply', () => {
       return [messages.length, found_oldest];
     };
     expect(await page()).toEqual([4, false]);
-    // All versions together are slightly below the limit.
+    // The versions of all four messages together are slightly below the limit of a page.
     const version = { content: 'x'.repeat(10_000), html: '<p>x</p>' };
     for (const id of ids) await store(realm.id, id, member.id, 400, version);
     expect(await page()).toEqual([4, false]);
@@ -239,7 +240,7 @@ describe('a reply', () => {
       ...{ status: 400, body: { msg: 'The messages are too large for one reply. Request fewer.' } },
     });
     expect((await owner.ok('GET', '/messages', { message_ids: others })).messages).toHaveLength(3);
-    // With the anchor in the middle, all three limits apply.
+    // A page around an anchor has the same limit. Its oldest message is missing.
     const around = {
       anchor: ids[2],
       num_before: 2,

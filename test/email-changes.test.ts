@@ -25,11 +25,15 @@ async function refusal(reply: ReturnType<Visitor['rest']>): Promise<readonly unk
   return [status, body.code, body.msg];
 }
 
-/** Returns the emails to an address, newest first. */
+/** Returns the stored outgoing emails to an address, newest first. */
 const mailsTo = (recipient: string) =>
   service.app.db.outgoingMail.findMany({ where: { recipient }, orderBy: { id: 'desc' } });
 
-/** Returns the path of the newest link sent to an address. */
+/**
+ * Returns the path and query of the confirmation link in the newest email to an address.
+ *
+ * @param visitor Client of the organization that must be the host of the link.
+ */
 async function linkTo(address: string, { host }: Visitor): Promise<string> {
   const [mail] = await mailsTo(address);
   const link = /^(\S+)(\/confirm-email\?token=[\w-]{43})$/m.exec(mail?.body ?? '');
@@ -39,7 +43,7 @@ async function linkTo(address: string, { host }: Visitor): Promise<string> {
 
 const tokenOf = (link: string) => link.split('=')[1] ?? '';
 
-/** Submits the form of the page that a link leads to. */
+/** Submits the form of the confirmation page that a link opens. */
 const press = ({ url, host }: Visitor, link: string) =>
   send(url, {
     method: 'POST',
@@ -48,7 +52,7 @@ const press = ({ url, host }: Visitor, link: string) =>
     body: `token=${tokenOf(link)}`,
   });
 
-/** Confirms a change over GraphQL. */
+/** Confirms a change over GraphQL. @returns The payload or the error. */
 async function confirm(visitor: Visitor, token: string) {
   const query = `mutation ($input: ConfirmEmailChangeInput!) { confirmEmailChange(input: $input) {
     ... on ConfirmEmailChangePayload { email } ... on ServiceError { code message } } }`;
@@ -62,7 +66,7 @@ const BAD_LINK = {
 const emailOf = async (person: Person) =>
   (await service.app.db.user.findFirstOrThrow({ where: { id: person.id } })).email;
 
-/** Requests a change of email address. @returns The link that was sent to the new address. */
+/** Requests a change of email address. @returns The confirmation link that was sent to the new address. */
 async function asked(person: Person, email: string): Promise<string> {
   expect((await ask(person, email)).body).toEqual({ result: 'success', msg: '' });
   return linkTo(email.trim(), person);
@@ -82,7 +86,7 @@ describe("a user's own address", () => {
     ]);
     expect(page.headers['content-security-policy']).toContain("form-action 'self'");
     expect(page.text).toContain(`<input type="hidden" name="token" value="${tokenOf(link)}">`);
-    // Opening the page does not confirm the change.
+    // Only the form on the page confirms the change, not opening the page.
     expect([await emailOf(member), await heard()]).toEqual([member.email, []]);
     const done = await press(member, link);
     expect([done.status, done.text.includes('Zoe@New.example')]).toEqual([200, true]);
@@ -94,7 +98,7 @@ describe("a user's own address", () => {
       { type: 'realm_user', op: 'update', person: { user_id: member.id, delivery_email: 'Zoe@New.example' } },
       { type: 'realm_user', op: 'update', person: { user_id: member.id, new_email: 'Zoe@New.example' } },
     ]);
-    // The previous address receives an email about the request and one about the change.
+    // The previous address receives two emails: about the request and about the change.
     const before = (await mailsTo(member.email)).map(({ body }) => body).join('\n');
     expect(before).toContain('a change of your email address to Zoe@New.example was requested');
     expect(before).toContain('your email address was changed to Zoe@New.example');
@@ -144,7 +148,7 @@ describe("a user's own address", () => {
   test('is not confirmed if it is now in use or not allowed', async () => {
     const { member, guest, owner, anonymous } = await place();
     const [one, two] = [await asked(member, 'both@new.example'), await asked(guest, 'BOTH@new.example')].map(tokenOf);
-    // For concurrent requests, the unique index of the database decides.
+    // If two requests for the same address are confirmed concurrently, the unique index of the database refuses one.
     const results = await Promise.all([confirm(anonymous, one ?? ''), confirm(anonymous, two ?? '')]);
     expect(results.map(({ message }) => message)).toEqual(
       expect.arrayContaining([undefined, 'Email is already in use.']),
@@ -182,7 +186,7 @@ describe("a user's own address", () => {
     await owner.ok('PATCH', '/realm', { emails_restricted_to_domains: false, email_changes_disabled: true });
     const disabled = [400, 'BAD_REQUEST', 'Email address changes are disabled in this organization.'];
     expect(await refusal(ask(member, 'a@new.example'))).toEqual(disabled);
-    // The current address is not a change.
+    // A request for the current address succeeds, but changes nothing and stores no request.
     expect((await ask(member, member.email)).status).toBe(200);
     await asked(administrator, 'admin@new.example');
     expect(await service.app.db.emailChange.count({ where: { userId: member.id } })).toBe(0);
@@ -197,10 +201,10 @@ describe("a user's own address", () => {
     const [mail] = await mailsTo(guest.email.toUpperCase());
     expect(mail?.body).toContain('where you already use it');
     expect(mail?.body).not.toMatch(/token|@t\w+\.example/);
-    // The previous request is void, as after any other request.
+    // Every new request makes the previous one of the user invalid, even if the new address is in use.
     expect(await confirm(anonymous, tokenOf(await linkTo('free@new.example', member)))).toEqual(BAD_LINK);
     expect(await refusal(ask(owner, guest.email))).toEqual([400, 'BAD_REQUEST', 'Email is already in use.']);
-    // Even a guessed link would not give the address to the member.
+    // The stored row could not give the address to the member, even if its token was guessed.
     const row = await service.app.db.emailChange.findFirstOrThrow({ where: { userId: member.id } });
     expect(row.newEmail).toBe(guest.email.toUpperCase());
     expect([await emailOf(guest), await emailOf(member)]).toEqual([guest.email, member.email]);
@@ -215,7 +219,7 @@ describe("a user's own address", () => {
     expect(Number(headers['retry-after'])).toBeGreaterThan(3000);
     const typed = await member.tryMutation('updateSettings', { email: 'four@new.example' });
     expect(typed).toMatchObject({ __typename: 'RateLimitHitError', code: 'RATE_LIMIT_HIT' });
-    // Each user has a separate limit.
+    // The number of requests is limited separately for each user.
     await asked(guest, 'three@new.example');
   });
 
@@ -254,15 +258,15 @@ describe("a user's own password", () => {
     const wrong = [400, 'BAD_REQUEST', 'Wrong password!'];
     expect(await refusal(change(owner, undefined, 'a new password'))).toEqual(wrong);
     expect(await refusal(change(owner, `${PASSWORD}\0`, 'a new password'))).toEqual(wrong);
-    // A user without a password has no old one.
+    // A user without a password cannot give an old password.
     expect(await refusal(change(member, '', 'a new password'))).toEqual(wrong);
     expect(await refusal(change(owner, PASSWORD, 'short'))).toEqual([400, 'BAD_REQUEST', 'New password is too weak!']);
     expect((await refusal(change(owner, PASSWORD, 'x'.repeat(101))))[1]).toBe('BAD_REQUEST');
-    // Other fields of a refused request are not changed either.
+    // If the password is refused, the other fields of the request are not changed either.
     const both = { old_password: 'wrong', new_password: 'a new password', timezone: 'Europe/Kiev' };
     expect((await owner.rest('PATCH', '/settings', both)).status).toBe(400);
     expect((await owner.ok('GET', '/users/me')).timezone).toBe('');
-    // Without a new password, the old one is ignored.
+    // If no new password is given, the old one is not checked.
     await owner.ok('PATCH', '/settings', { old_password: 'wrong' });
     expect(await signIn(made, PASSWORD)).toBe(200);
   });
@@ -333,7 +337,7 @@ describe('the address of another user', () => {
     ];
     const addresses = ['new@new.example', 'newer@new.example', 'newest@new.example'];
     expect(await heard()).toEqual(addresses.flatMap(told));
-    // The pending change of the user is void.
+    // The change of address that the user requested earlier is now invalid.
     expect(await confirm(anonymous, tokenOf(await linkTo('own@new.example', member)))).toEqual(BAD_LINK);
   });
 

@@ -16,7 +16,7 @@ import type { Person } from './helpers/person.ts';
 import { organization } from './helpers/server.ts';
 import { channelOf, say } from './helpers/talk.ts';
 
-/** A service for this file only, so that its statements can be counted. */
+/** A service that no other test file uses, because the tests count its statements. */
 let service: InProcess;
 beforeAll(async () => {
   service = await startInProcess();
@@ -46,7 +46,7 @@ describe('event projections', () => {
   });
 
   test('were read completely by these tests', () => {
-    // No event contains only the id of these.
+    // Excludes two projections, because no event contains only the id of a message or channel.
     expect(notAsked([messageReference, channelReference])).toEqual([]);
   });
 });
@@ -91,7 +91,7 @@ describe('what takes reading', () => {
       await say(owner, channel, 'lunch');
       await Promise.all(streams.map((stream) => stream.next()));
       const runs: string[][] = [];
-      // Earlier events may still be in delivery to other readers, with statements of their own.
+      // The first runs can include statements for earlier events that are still being delivered to other readers.
       for (let i = 0; i < 3; i++) {
         const run = await service.queriesOf(async () => {
           await say(owner, channel, 'lunch');
@@ -135,7 +135,7 @@ describe('what takes reading', () => {
       );
       const runs: string[][] = [];
       let muted = 0;
-      // Earlier events may still be in delivery to other readers, with statements of their own.
+      // The first runs can include statements for earlier events that are still being delivered to other readers.
       for (let i = 0; i < 3; i++) {
         const run = await service.queriesOf(async () => {
           await say(owner, channel, 'Dinner', `now ${++said}`);

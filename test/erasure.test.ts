@@ -9,7 +9,7 @@ import { Person } from './helpers/person.ts';
 import { type Organization, organization } from './helpers/server.ts';
 import { channelOf, say } from './helpers/talk.ts';
 
-/** A word in every text that the erased user wrote. */
+/** A word that every text of the erased user contains. */
 const WORD = 'quokka';
 /** The name of the erased user. No other name or text contains it. */
 const NAME = 'Zyxann Erased';
@@ -26,7 +26,7 @@ let service: InProcess;
 let database: TestDatabase | undefined;
 let org: Organization;
 let ann: Person;
-/** A user whose address ends with that of the erased user. */
+/** A user whose email address contains that of the erased user as its end. */
 let other: Person;
 let open: number;
 
@@ -73,7 +73,7 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
 });
 
-/** Creates data of every kind as the user. */
+/** Creates data of every kind as the user who is erased later. */
 async function leaveTraces(): Promise<void> {
   const { owner, member, realm } = org;
   const hidden = await channelOf(owner, 'hidden', [owner, ann], { invite_only: true });
@@ -127,7 +127,7 @@ describe('DELETE /users/{user_id} with all actions', () => {
     expect(await holding(realm.id, NAME)).toEqual([]);
     expect(await holding(realm.id, 'Kiritimati')).toEqual([]);
     const addressed = (await holding(realm.id, ann.email)).filter((row) => isWhole(row, ann.email));
-    // A longer address with the same start belongs to another user.
+    // The address with ".invalid" appended belongs to another user.
     expect(addressed.filter((row) => !row.includes(`${ann.email}.invalid`))).toEqual([]);
     const mails = await service.app.db.outgoingMail.findMany({ where: { realmId: realm.id } });
     expect(mails.map(({ recipient }) => recipient)).toEqual([other.email, other.email]);
@@ -178,7 +178,7 @@ describe('DELETE /users/{user_id} with all actions', () => {
   });
 });
 
-/** Changes the name and address of a user as an administrator. Returns the user with the new address. */
+/** Changes the name and email address of a user as an administrator. @returns The user with the new address. */
 async function rename(user: Person, name: string, email: string): Promise<Person> {
   const { owner } = org;
   await owner.ok('PATCH', `/users/${user.id}`, { full_name: name, new_email: email });
@@ -243,7 +243,7 @@ describe('DELETE /users/{user_id} for a user who had other names and addresses',
 test('events for a single user and those of reminders are found by the index on users', async () => {
   const { db } = service.app;
   const realmId = org.realm.id;
-  // Their ids are beyond the end of the log, so no reader receives them.
+  // The events have ids beyond the end of the log, so that no reader receives them.
   await db.$executeRaw`
     INSERT INTO event (realm_id, id, type, op, payload, channel_ids, user_ids, except_user_ids)
     SELECT ${realmId}, 1000000 + i, 'drafts', 'add', '{"drafts": []}', '{}', ARRAY[i], '{}' FROM generate_series(1, 3000) i`;
@@ -257,7 +257,7 @@ test('events for a single user and those of reminders are found by the index on 
 });
 
 describe('after an erasure', () => {
-  /** Polls from a position until an event satisfies `isLast`. */
+  /** Polls a queue from its start until an event satisfies `isLast`. @returns All events read. */
   async function until(reader: Person, queue: Json, isLast: (event: Json) => boolean): Promise<Json[]> {
     for (let tries = 0; tries < 100; tries++) {
       const events = await reader.poll(queue.queue_id, queue.last_event_id, { dontBlock: true });
@@ -268,15 +268,15 @@ describe('after an erasure', () => {
   }
 
   /**
-   * Erases a user and an old message at one node. A `reader` at the same or another node has read their events before,
-   * so they are in the memory of that node.
+   * Erases a user and an old message at one node. Before, `reader` reads their events at the node `reading`, which may be
+   * another one, so that they are in that node's memory.
    */
   async function eraseWhileRead(reading: InProcess): Promise<void> {
     const { owner, member, guest } = org;
     const at = { url: reading.url, host: guest.host };
     const reader = new Person(at, member);
     const queue = await reader.register({ fetch_event_types: [] });
-    // Loads the log tail of the organization before the events are logged.
+    // Loads the log tail of the organization into memory before the events are logged.
     await reader.poll(queue.queue_id, queue.last_event_id, { dontBlock: true });
     const aged = await channelOf(owner, `aged ${queue.queue_id}`, [owner, member], { message_retention_days: 1 });
     const old = await say(owner, aged, 'a', 'pangolin of old');
@@ -303,7 +303,7 @@ describe('after an erasure', () => {
     expect(JSON.stringify(after)).not.toContain(hal.email);
     const ids = after.map(({ id }) => id);
     expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
-    // No other event is missing, and each event keeps its id.
+    // All other events remain, with the same ids.
     const isErased = ({ type, message }: Json) =>
       type === 'update_message' || (type === 'message' && message.id !== last);
     const kept = before.filter((event) => !isErased(event)).map(({ id }) => id);

@@ -28,17 +28,17 @@ interface World extends Organization {
   readonly membersGroup: number;
 }
 
-/** One way to get an error code from each API. */
+/** One case that returns an error code: a request for each API. */
 interface Case {
   readonly status: number;
-  /** Additional fields of the error. */
+  /** Fields of the REST error in addition to those of every error. */
   readonly fields?: object;
   readonly rest: (world: World) => Promise<RestReply>;
-  /** Returns the error code. Undefined if GraphQL cannot send such a request. */
+  /** Returns the error code over GraphQL. Undefined if GraphQL cannot express such a request. */
   readonly graphql: ((world: World) => Promise<unknown>) | undefined;
 }
 
-/** Runs a mutation. @returns The error code of its union or of the response. */
+/** Runs a mutation. @returns The error code of its result or of the response. */
 async function mutate(by: Visitor, name: string, input?: Parameters): Promise<unknown> {
   const type = `${name[0]?.toUpperCase()}${name.slice(1)}`;
   const [variables, args] = input === undefined ? ['', ''] : [`($input: ${type}Input!)`, '(input: $input)'];
@@ -50,7 +50,7 @@ async function mutate(by: Visitor, name: string, input?: Parameters): Promise<un
 const asked = async (by: Visitor, query: string): Promise<unknown> =>
   (await by.graphql(query)).errors?.[0].extensions.code;
 
-/** Uploads an avatar. @returns The error code. */
+/** Uploads an avatar over GraphQL. @returns The error code. */
 async function uploading(by: Visitor, image: Uint8Array): Promise<unknown> {
   const query = `mutation ($input: SetAvatarInput!) { setAvatar(input: $input) { ... on ServiceError { code } } }`;
   const { type, content } = multipartOperation({ query, variables: { input: { image } } });
@@ -66,14 +66,14 @@ const viewer = (by: Visitor) => asked(by, '{ viewer { fullName } }');
 const elsewhere = ({ member }: World) =>
   new Visitor({ url: member.url, host: 'nowhere.localhost', authorization: member.authorization });
 
-/** Returns a deactivated user with their key. */
+/** Creates a user and deactivates them. @returns The user with their API key. */
 async function leaver({ signUp, owner }: World): Promise<Person> {
   const person = await signUp(`leaver ${Math.random()}`);
   await owner.ok('DELETE', `/users/${person.id}`);
   return person;
 }
 
-/** Returns the owner in a session that started long ago. */
+/** Returns the owner with the credentials of a session that started in 2020. */
 async function inOldSession({ owner }: World): Promise<Visitor> {
   const { app } = integrated.service;
   const user = await app.db.user.findFirstOrThrow({ where: { id: owner.id } });
@@ -83,7 +83,7 @@ async function inOldSession({ owner }: World): Promise<Visitor> {
   return new Browser(owner, cookie);
 }
 
-/** A client with a session cookie and without an API key. */
+/** A client that authenticates with a session cookie instead of an API key. */
 class Browser extends Visitor {
   readonly #cookie: string;
 
@@ -97,7 +97,7 @@ class Browser extends Visitor {
   }
 }
 
-/** Returns a user of a deactivated organization. */
+/** Creates an organization and deactivates it. @returns A user of it. */
 async function closed(): Promise<Person> {
   const { member, realm } = await organization({}, { on: integrated.service });
   const data = { deactivatedAt: new Date() };
@@ -105,7 +105,11 @@ async function closed(): Promise<Person> {
   return member;
 }
 
-/** Creates a topic of three messages, of which the last two can still be moved. The first one is dated back. */
+/**
+ * Creates a topic of three messages, of which only the last two can still be moved. The first one gets a send time in 2020.
+ *
+ * @returns Id of the last message.
+ */
 async function halfMovable({ owner, member, general }: World): Promise<number> {
   const topic = `long ${Math.random()}`;
   const old = await say(owner, general, topic);
@@ -124,11 +128,11 @@ async function heldGroup({ owner }: World): Promise<number> {
   return held;
 }
 
-/** SQLSTATE codes of a failed change: lock timeout, disk full, and an internal error. */
+/** SQLSTATE codes with which the database refuses a change: lock timeout, disk full, and internal error. */
 const [BUSY, FULL, FAULT] = ['55P03', '53100', 'XX000'];
 const SECRET = 'a secret of the inside';
 
-/** Runs `work` while the database refuses all changes. @param code SQLSTATE of the refusals. */
+/** Runs `work` while the database refuses all changes. @param code SQLSTATE of the errors. */
 async function refusing<T>(code: string, work: () => Promise<T>): Promise<T> {
   const { database } = integrated.service.app;
   // Every change updates the event counter.
@@ -144,7 +148,7 @@ async function refusing<T>(code: string, work: () => Promise<T>): Promise<T> {
 }
 
 const NO_IMAGE = Buffer.from('no image');
-/** Makes five failed attempts, and a sixth one that is refused without a check. */
+/** Makes five failed attempts for an account, and a sixth one that the service refuses without checking the password. */
 async function guess<T>(account: string, attempt: (login: { username: string; password: string }) => Promise<T>) {
   const login = { username: account, password: 'a wrong guess' };
   for (let i = 0; i < 5; i++) await attempt(login);
@@ -187,7 +191,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       status: 400,
       fields: { var_name: 'to' },
       rest: ({ member }) => member.rest('POST', '/typing', { op: 'start', type: 'direct' }),
-      // The schema requires the field.
+      // A GraphQL document without this field is invalid.
       graphql: undefined,
     },
   ],
@@ -197,7 +201,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       status: 400,
       fields: { var_name1: expect.any(String), var_name2: expect.any(String) },
       rest: ({ owner }) => owner.rest('GET', '/streams', { include_all: true, include_all_active: true }),
-      // A field has only one name.
+      // In GraphQL, each field has only one name.
       graphql: undefined,
     },
   ],
@@ -474,7 +478,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
   ],
 };
 
-/** Codes that neither API sends, but the control socket of the operator. */
+/** Error codes that only the control socket of the operator sends, not the APIs. */
 const ELSEWHERE: readonly ErrorCode[] = ['INVALID_JSON'];
 
 let integrated: Integrated<InProcess>;
@@ -498,7 +502,7 @@ test('every error code has a case', () => {
   expect(ERROR_CODES.filter((code) => !covered.has(code))).toEqual(ELSEWHERE);
 });
 
-// A case can block other requests while it runs, so the cases run one after another.
+// Some cases block other requests while they run, so the cases run one after another.
 test.for(Object.entries(CASES).map(([when, [code, one]]) => [code, when, one] as const))(
   '%s: %s',
   async ([code, , { status, fields = {}, rest, graphql }]) => {

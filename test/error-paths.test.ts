@@ -24,7 +24,7 @@ test.concurrent('an error contains the path of the input field that it concerns'
     ['createSavedSnippet', { title: 'a', content: 'x'.repeat(10_001) }, 'BAD_REQUEST', ['input', 'content']],
     ['updateSavedSnippet', { savedSnippetId, content: '\0' }, 'BAD_REQUEST', ['input', 'content']],
     ['createReminder', reminder(messageId, 'x'.repeat(501)), 'BAD_REQUEST', ['input', 'note']],
-    // List elements by index, and fields of nested objects by their parents.
+    // The path contains the index of a list element, and the parents of a nested field.
     ['createDrafts', { drafts: [draft('a'), draft(' ')] }, 'BAD_REQUEST', ['input', 'drafts', '1', 'content']],
     ['updateDraft', { draftId: ids[0], draft: draft(' ') }, 'BAD_REQUEST', ['input', 'draft', 'content']],
     [

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]());
 
 let realms = 0;
-/** Creates an organization with an owner for one test. */
+/** Creates an organization with an owner, for one test. @returns Its id and that of its owner. */
 async function realm(): Promise<Scope & { ownerId: number }> {
   const subdomain = `log${++realms}`;
   const owner = { email: `owner@${subdomain}.example`, fullName: 'Owner' };
@@ -75,7 +75,10 @@ test.for([
   expect(texts(await log(scope, lastId)).at(-1)).toBe(`read ${times}`);
 });
 
-/** Simulates a concurrent commit of another node. The embedded database has only one connection. */
+/**
+ * Logs an event within the transaction, which simulates a concurrent commit of another node. The embedded database has only one
+ * connection.
+ */
 async function logAsAnother(tx: Tx, { realmId }: Scope, type: string): Promise<void> {
   await tx.$executeRaw`
     WITH counter AS (UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${realmId} RETURNING last_id)
@@ -113,7 +116,7 @@ test('refuses a query outside the transaction instead of deadlocking', async () 
   await expect(astray).rejects.toThrow('must use its transaction');
 });
 
-/** Returns an idempotency key of the owner for an input. */
+/** Returns the owner's idempotency key for a request with this input. */
 const keyed = (scope: Scope & { ownerId: number }, key: string, input = 'same') =>
   idempotencyKey({ app, viewer: { id: scope.ownerId, realm: { id: scope.realmId } } }, key, [input]);
 
@@ -122,7 +125,7 @@ test('runs once under an idempotency key, and repeats the reply for every repeti
   let runs = 0;
   const answer = (key: string, input?: string) =>
     withIdempotencyKey(app, keyed(scope, key, input), async (app) => {
-      // Several changes, and a read that sees them, are one unit.
+      // Makes two changes and then a read that includes them, all under one key.
       for (const part of ['first', 'second']) {
         await transact({ app, realmId: scope.realmId }, async (tx, emit) => {
           const mine = { realmId: scope.realmId, authorId: scope.ownerId };
@@ -183,7 +186,7 @@ test('a key is short printable text', async () => {
     Buffer.from(idempotencyKey({ app: { keys }, viewer }, 'k', input).inputHash).toString('hex');
   expect(hash([new Uint8Array([1])])).not.toBe(hash([new Uint8Array([2])]));
   expect(hash([['a', 'b']])).not.toBe(hash([['ab']]));
-  // Readers of the table cannot test passwords against the hash.
+  // The stored hash depends on the secret key, so a reader of the table cannot guess passwords with it.
   expect(hash(['a password'])).not.toBe(hash(['a password'], new KeyVault('another secret')));
 });
 
@@ -196,14 +199,14 @@ test('slow work runs once, outside the transaction of a keyed request, which the
     await transact(place, async (_tx, emit) => emit(noted('before'), everyone()));
     const users = await runOutsideTransaction(inner, 'counting', async ({ db }) => {
       done.push('counted');
-      // Inside the transaction this would fail or hang.
+      // This query uses another connection. If it ran inside the transaction, it would fail or wait forever.
       return db.user.count({ where: { id: scope.ownerId } });
     });
     const refused = runOutsideTransaction(inner, 'refusing', async () => {
       done.push('refused');
       throw new BadRequestError('no');
     });
-    // `try` would also catch the exception that starts the request again.
+    // A `try` block would also catch the exception that makes the request start again.
     const why = await refused.catch((error: unknown) => {
       if (error instanceof BadRequestError) return error.message;
       throw error;

@@ -14,7 +14,7 @@ const newQueue = async (person: Person, parameters: Json = {}): Promise<{ id: st
   const { queue_id, last_event_id } = await person.register({ fetch_event_types: [], ...parameters });
   return { id: queue_id, lastEventId: last_event_id };
 };
-/** Returns the content of each event, whichever API it came from. */
+/** Returns the content of the draft in each event. */
 const contents = (events: Json[]) => events.map((event) => event.drafts[0].content);
 
 test.concurrent('drafts created over REST and GraphQL arrive over both transports, with the same ids', async () => {
@@ -115,7 +115,7 @@ test.concurrent('resumes after the received events if a socket client resends it
   const first = await member.events(SELECTION, { queueId: queue.id });
   await saveDraft(member, 'arrived');
   await first.next();
-  // The server checks within a second whether an event has arrived, and stores the position a second later.
+  // Within a second the server checks whether the client has received an event. It stores the position a second later.
   await sleep(1_500);
   first.cut();
   await saveDraft(member, 'missed');

@@ -5,7 +5,7 @@ import { type Json, open, send } from './helpers/http.ts';
 import type { Person, Visitor } from './helpers/person.ts';
 import { type Organization, organization } from './helpers/server.ts';
 
-// GraphQL over SSE in distinct connections mode: by its protocol, and with the graphql-sse client.
+// Tests GraphQL over SSE in distinct connections mode, with plain requests and with the graphql-sse client.
 
 const EVENTS = `subscription ($queueId: String!) {
   events(queueId: $queueId) { __typename ... on SavedSnippetAddedEvent { savedSnippet { title } } } }`;
@@ -29,7 +29,7 @@ interface Operation {
   readonly extensions?: Readonly<Record<string, unknown>>;
 }
 
-/** Sends an operation. Returns the non-empty frames of an event stream. */
+/** Sends an operation. @returns The response, and its non-empty frames if it is an event stream. */
 async function ask(who: Visitor, operation: Operation | string, headers: Readonly<Record<string, string>> = {}) {
   const reply = await send(who.url, {
     method: 'POST',
@@ -55,7 +55,10 @@ function clientOf(who: Visitor, options: Partial<ClientOptions<boolean>> = {}): 
   return client;
 }
 
-/** `fetch` with a Host header, which selects the organization. The built-in one does not let callers set it. */
+/**
+ * Replacement for `fetch` that sends the Host header, which selects the organization. The built-in `fetch` does not permit to
+ * set it.
+ */
 const fetchFn = async (url: string, { method = 'GET', headers, body, signal }: RequestInit): Promise<Response> => {
   const { origin, pathname, search } = new URL(url);
   const sent = { method, headers: headers as Record<string, string>, body: body as string | undefined };
@@ -64,7 +67,7 @@ const fetchFn = async (url: string, { method = 'GET', headers, body, signal }: R
   return new Response(Readable.toWeb(incoming) as ReadableStream, init);
 };
 
-/** Runs an operation. @returns All results and the error that the client's sink received. */
+/** Runs an operation. @returns All results, and the error that the client reported. */
 async function outcomeOf(client: Client, operation: { query: string; variables?: Record<string, unknown> }) {
   const results: Json[] = [];
   const { promise, resolve } = Promise.withResolvers<{ results: Json[]; error?: Json }>();

@@ -6,7 +6,7 @@ import type { Visitor } from './helpers/person.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
 import { type Organization, organization } from './helpers/server.ts';
 
-// Metrics and schema for clients without credentials.
+// Tests that metrics and schema are not exposed to clients without credentials.
 
 const metricsOf = async (url: string, headers: Record<string, string> = {}) => {
   const reply = await send(url, { method: 'GET', path: '/metrics', headers: { host: 'localhost', ...headers } });
@@ -96,7 +96,7 @@ describe('the schema, if introspection requires authentication', () => {
     };
     for (const accept of ['application/json', 'text/event-stream']) {
       const refused = await over(people.anonymous, accept);
-      // On an event stream, errors of an operation are results.
+      // On an event stream, errors of an operation are sent as a result with status 200.
       const status = accept === 'text/event-stream' ? 200 : 401;
       expect([refused.status, refused.text]).toEqual([status, expect.stringContaining('"UNAUTHORIZED"')]);
       expect(refused.text).not.toContain('"name"');

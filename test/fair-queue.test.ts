@@ -7,7 +7,7 @@ import { PNG } from './helpers/pictures.ts';
 import { organization } from './helpers/server.ts';
 
 describe('a queue for expensive work', () => {
-  /** Returns a queue, its order of execution, and a function that adds work with an explicit end. */
+  /** Returns a queue, the order in which its work starts, and a function that adds work which ends when its `end` is called. */
   function queued(bounds = { ofAccount: 8, total: 20 }) {
     const queue = new FairQueue(bounds);
     const order: string[] = [];
@@ -38,7 +38,7 @@ describe('a queue for expensive work', () => {
   test('lets a new account wait for one job, whatever others have queued', async () => {
     const { order, send } = queued();
     const works = [1, 2, 3].flatMap((account) => [1, 2, 3, 4].map((n) => send(account, `${account}.${n}`)));
-    // One job of each account is done.
+    // Ends one job of each account.
     const done = works.filter((_, i) => i % 4 === 0);
     for (const { end } of done) end();
     await Promise.all(done.map((work) => work.done));
@@ -93,7 +93,8 @@ describe('uploads of images', () => {
 
   test('of one user and their bots do not delay those of another user: REST, GraphQL, avatars and emoji', async () => {
     const { owner, administrator, bot } = await organization({}, { on: service });
-    // If the event loop is delayed, requests of one account run one after another. Then only one would reach the queue.
+    // Bypasses the limiter of accounts. If the event loop is delayed, it runs the requests of an account one after another, so
+    // that only one of them would be in the queue.
     vi.spyOn(service.app.accountLimiter, 'run').mockImplementation((_account, work) => work());
     const order: string[] = [];
     const noted = async (name: string, uploading: Promise<unknown>) => {
@@ -114,7 +115,7 @@ describe('uploads of images', () => {
     await images.until(5);
     images.release();
     await Promise.all([...flood, neighbour]);
-    // The neighbor's image is decoded next. The two changes may be committed in either order.
+    // The image of the other user is decoded next. The two changes may commit in either order.
     expect(order.slice(0, 3)).toContain('neighbour');
     expect(order).toHaveLength(6);
   });

@@ -10,11 +10,11 @@ import { differencesOf, signInTimingTrial, spreadOf } from './faults/sign-in.ts'
 import { steadyTrial } from './faults/steady.ts';
 import { heldCounterTrial, pausedNodeTrial } from './faults/stuck.ts';
 
-// Small samples of `npm run test:faults`, on the database of the run.
+// Runs small samples of `npm run test:faults`, on the database of the run.
 
 const databaseServer = process.env['DATABASE_URL'];
 const seed = 1;
-/** Number of kills. The server takes a second or two to restart. */
+/** Number of kills. After each, the server takes one or two seconds to restart. */
 const SAMPLE = databaseServer === undefined ? 1 : 2;
 const PATIENCE_MS = 240_000;
 
@@ -110,7 +110,7 @@ describe('the duration of a failed sign-in', () => {
 
   test('does not reveal why a sign-in failed by its duration', { timeout: PATIENCE_MS }, async () => {
     const { violations, facts } = await signInTimingTrial({ attempts: 5, seed });
-    // Too few attempts to compare varying times, but enough to detect a missing hash.
+    // There are too few attempts to compare durations that vary, but enough to detect that a password hash was not computed.
     const [slowest, quickest] = [Math.max, Math.min].map((of) => of(...Object.values(facts).map(medianIn)));
     expect(violations.filter((violation) => !violation.includes('ms apart'))).toEqual([]);
     expect(quickest).toBeGreaterThan(Number(slowest) / 3);

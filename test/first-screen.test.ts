@@ -15,13 +15,13 @@ import { type Organization, organization } from './helpers/server.ts';
 import { startOnDatabaseOfRun } from './helpers/service.ts';
 import { channelOf, say, toTopic } from './helpers/talk.ts';
 
-// State and position in one request: a queue, and the state at its start position.
+// Tests that one request returns a queue and the state at the start position of the queue.
 
 const schema = buildSchema();
-/** Timeout in milliseconds: many times the usual duration, and shorter than the timeout of an idle transaction. */
+/** Timeout in milliseconds. It is many times the usual duration, and shorter than the timeout of an idle transaction. */
 const PATIENCE_MS = 8_000;
 
-/** Returns an operation that registers a queue and queries the state. */
+/** Returns a mutation that registers a queue and selects the state. */
 const registering = (selection: string, definitions = '') => `mutation ${definitions} {
   registerEventQueue(input: {}) {
     __typename
@@ -33,7 +33,7 @@ const registering = (selection: string, definitions = '') => `mutation ${definit
 let service: InProcess;
 let scene: Scene;
 beforeAll(async () => {
-  // This service fails on reads outside the transaction.
+  // This kind of service fails if a request reads outside its transaction.
   service = await startOnDatabaseOfRun();
   scene = await makeScene({ on: service });
 }, 60_000);
@@ -43,7 +43,7 @@ const here = () => organization({}, { on: service });
 const queuesOf = ({ id }: { readonly id: number }) =>
   service.app.db.eventQueue.count({ where: { userId: id, endedAt: null } });
 
-/** Returns all events of a queue from its start, over all pages. */
+/** Reads all events of a queue from its start, page by page. */
 async function heardIn(person: Person, queueId: string): Promise<Json[]> {
   const heard: Json[] = [];
   for (let after = -1, hasMore = true; hasMore; ) {
@@ -127,7 +127,7 @@ describe('a registration that selects the state', () => {
       errors: [{ path: ['registerEventQueue', 'query', 'events'], extensions: { code: 'BAD_REQUEST' } }],
     });
     expect(paged.errors?.[0]?.message).toMatch(/not part of the snapshot/);
-    // Refused fields of the state do not affect the queue.
+    // If fields of the state are refused, the queue is registered nevertheless.
     expect(await queuesOf(owner)).toBe(3);
     const strange = await anonymous.graphql(registering('serverSettings { __typename }'));
     expect(strange.errors).toMatchObject([{ extensions: { code: 'UNAUTHORIZED' } }]);
@@ -145,7 +145,11 @@ describe('a registration that selects the state', () => {
     expect(await queuesOf(owner)).toBe(2);
   });
 
-  /** Blocks requests for the state, as other requests can do, while `act` runs. */
+  /**
+   * Runs `act` while requests for the state wait, because other requests occupy the service.
+   *
+   * @returns The result of `asking`.
+   */
   async function whileWaiting<T>(
     { realm }: Organization,
     asking: () => Promise<T>,
@@ -196,14 +200,14 @@ describe('a registration that selects the state', () => {
 });
 
 describe('every field of the root, within a registration', () => {
-  /** Returns the same selection below `query` of a registration. */
+  /** Returns the mutation that registers a queue and selects, below `query`, the same fields as the call. */
   function within(call: GraphQLCall): string {
     const [, definitions = '', selection = ''] =
       /^query (\([^)]*\))? \{ (.*) \}$/s.exec(documentOf(schema, call)) ?? [];
     return registering(selection, definitions);
   }
 
-  /** Fields that change over time, or that describe the request itself. */
+  /** Names of fields that change over time or that describe the request itself. They are not compared. */
   const WITHOUT = ['remaining', 'resetAt', 'cost', 'serverTimestamp'];
   const lasting = (value: unknown) =>
     JSON.parse(JSON.stringify(value, (key, inner) => (WITHOUT.includes(key) ? null : inner)) ?? 'null');
@@ -289,7 +293,7 @@ test('60 registrations while messages are sent: the state ends at the position, 
     return between;
   };
   const between = await Promise.all([tryIn(), tryIn()]);
-  // Most of the registrations ran while messages were being sent.
+  // Each client has registered often while messages were being sent.
   for (const count of between) expect(count).toBeGreaterThan(REGISTRATIONS / 3);
 });
 

@@ -6,7 +6,7 @@ import { startInProcess } from './helpers/in-process.ts';
 import { postgresCommands } from './helpers/private-postgres.ts';
 import { mayMount } from './helpers/small-disk.ts';
 
-// A disk that is full to the last byte requires a separate file system. Mounting one requires permission.
+// A separate file system is needed, so that a test can fill a disk to the last byte. Mounting one requires permission.
 
 const PATIENCE_MS = 240_000;
 const isOnPostgres = process.env['DATABASE_URL'] !== undefined;
@@ -49,7 +49,8 @@ test('a full disk is checked by one request at a time, and no longer after the d
     const heard = vi.fn();
     room.onMade(heard);
     for (let i = 0; i < 3; i++) room.noteLack();
-    // A check can wait for a connection longer than the interval between two checks.
+    // The next check starts only after the previous one has ended, because a check can wait for a connection longer than the
+    // interval.
     await vi.advanceTimersByTimeAsync(60_000);
     expect(looks).toHaveLength(1);
     looks[0]?.reject(new Error('none'));
@@ -62,7 +63,7 @@ test('a full disk is checked by one request at a time, and no longer after the d
     room.noteLack();
     await vi.advanceTimersByTimeAsync(5_000);
     room.stop();
-    // A running statement fails when the database is closed.
+    // Closing the database makes the running check fail. No further check may start.
     room.noteLack();
     looks[2]?.reject(new Error('closed'));
     await vi.advanceTimersByTimeAsync(60_000);
@@ -76,7 +77,7 @@ test('a start that fails on a full disk prints a clear message', () => {
   const full = Object.assign(new Error('could not extend file "base/5/1": No space left on device'), { code: '53100' });
   const sentence = 'The disk of the database is full. Free some disk space, and start again.';
   expect(explain(full)).toBe(sentence);
-  // The errors of the migration engine and of the ORM.
+  // `explain` also recognizes the errors of the migration engine and of the ORM.
   expect(explain({ code: 'P1000', meta: { code: '53100' } })).toBe(sentence);
   expect(explain(Object.assign(new Error('of the ORM'), { cause: { originalCode: '53100' } }))).toBe(sentence);
   expect(explain(new Error('FATAL: could not write init file'))).toBe(sentence);

@@ -6,7 +6,7 @@ import { socketKind } from './fuzz/sockets.ts';
 import { uploadKind } from './fuzz/uploads.ts';
 import { serverOf } from './helpers/server.ts';
 
-// A small sample of `npm run test:fuzz`, which also checks the server's memory, log and speed.
+// Runs a small sample of `npm run test:fuzz`, which also checks the server's memory, log and speed.
 
 const KINDS: Readonly<Record<string, (url: string) => Kind | Promise<Kind>>> = {
   REST: restKind,

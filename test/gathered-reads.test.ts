@@ -8,7 +8,7 @@ import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { organization } from './helpers/server.ts';
 
-// Batched reads: concurrent requests share one statement. The result must be the same as without batching.
+// Tests batched reads, where concurrent requests share one statement. Each result must be the same as without batching.
 
 let server: InProcess;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const REALM = 1;
 
-/** Returns batched reads that double numbers, with a list of their statements. The statement fails for 13. */
+/** Returns batched reads that double numbers, and the list of their statements. A statement with the number 13 fails. */
 function reading(at = { ms: 0 }) {
   const statements: (readonly number[])[] = [];
   const reads = new GatheredReads<number, number>(async ({ db }, ids) => {
@@ -47,7 +47,7 @@ describe('batched reads', () => {
     await sleep(5);
     expect(statements).toEqual([[1]]);
     const later = Promise.all([of(2), of(3), of(1)]);
-    // The reads must not join the running statement, which may have started before a change that the callers must see.
+    // Later reads must not use the running statement, because it may have started before a change that their callers must see.
     await first;
     expect(await later).toEqual([[4], [6], [2]]);
     expect(statements).toEqual([[1], [2, 3, 1]]);

@@ -20,7 +20,7 @@ interface HttpReply {
   readonly body: Json;
 }
 
-/** Sends one request to /graphql without changes. */
+/** Sends one request to /graphql, with the headers and body unchanged. */
 async function ask(visitor: Visitor, sent: Partial<Sent>): Promise<HttpReply> {
   const { method = 'POST', path = '/graphql', body } = sent;
   const headers = { ...visitor.headers, ...sent.headers };
@@ -120,7 +120,7 @@ test.concurrent('accepts one operation in a request: no batches', async () => {
   expect(await snippetsOf(member)).toEqual([]);
 });
 
-/** Values of `Accept`. Requests with a charset are answered by Yoga, others by the direct path. */
+/** Values of `Accept`. Yoga answers requests with a charset, and the direct path answers all others. */
 const WAYS = ['application/json', 'application/json; charset=utf-8'];
 
 describe('has the same reply on the direct path and from Yoga:', () => {
@@ -239,7 +239,7 @@ describe('a document', () => {
         `{ ... on Query { ${deep} } }`,
         `query one { __typename } query two { ${deep} }`,
         `{ ...a } fragment a on Query { ${deep.replace(/__typename/, '__typename')} }`,
-        // No part is too deep by itself.
+        // Each part of the document is within the limit of depth, but the whole is not.
         `{ ${nested(half).replace('id ', '...rest ')} } fragment rest on User { ${nested(half + 2).replace('viewer', 'botOwner')} }`,
         `query __schema { ${Array.from({ length: 51 }, (_, i) => `a${i}: __typename`).join(' ')} }`,
       ].map(async (query) => (await post(member, { query, operationName: null })).body.errors?.[0].extensions.code),
@@ -260,7 +260,7 @@ describe('a document', () => {
     expect(text.body.errors[0].extensions.code).toBe('DOCUMENT_LIMIT_EXCEEDED');
     const huge = await ask(member, { headers: JSON_TYPE, body: `{"query":"${' '.repeat(4 * 1024 * 1024)}"}` });
     expect(huge.status).toBe(413);
-    // The body must be read to its end. Otherwise the next request on the connection waits forever.
+    // The server must read the body to its end. Otherwise, the next request on the connection waits forever.
     const streamed = await ask(member, {
       headers: { ...JSON_TYPE, accept: 'text/event-stream' },
       body: `{"query":"${' '.repeat(2 * 1024 * 1024)}"}`,
@@ -363,7 +363,7 @@ test.concurrent('answers documents made at random with their errors, without int
     '{ users(first: 2) { edges { node { id } } } }',
     '{ node(id: "x") { id } }',
   ];
-  /** A sequence of words, or a valid document with some words replaced. */
+  /** Arbitrary documents: sequences of words, or valid documents with some words replaced. */
   const document = fc.oneof(
     fc.array(word, { maxLength: 30 }).map((words) => words.join(' ')),
     fc

@@ -23,7 +23,7 @@ const note = (content: string) => ({ type: '', to: [], topic: '', content });
 const save = (person: Person, ...contents: string[]) => person.ok('POST', '/drafts', { drafts: contents.map(note) });
 const newQueue = async (person: Person): Promise<string> => (await person.register({ fetch_event_types: [] })).queue_id;
 
-/** Sends messages over a socket. @returns The code with which the server closes it. */
+/** Sends messages over a new socket. @returns The code with which the server closes the socket. */
 async function closing(...messages: (object | string | Buffer)[]): Promise<number> {
   await using socket = await RawSocket.open(member);
   for (const message of messages) socket.send(message);
@@ -207,7 +207,7 @@ describe('an operation over a socket', () => {
   });
 
   test.concurrent('is one of at most a hundred', async () => {
-    // Uses the maximum number of queues of one account, so it needs an account of its own.
+    // The test uses the maximum number of queues of an account, so it needs a separate account.
     const { member } = await organization();
     await using socket = await RawSocket.connected(member);
     const queues = await Promise.all(Array.from({ length: 100 }, () => newQueue(member)));
@@ -267,7 +267,7 @@ test.concurrent('survives whatever is said to it, and closes with a code of the 
     fc.asyncProperty(conversation, async (messages) => {
       await using socket = await RawSocket.connected(member);
       for (const said of messages) socket.send(sendable(said));
-      // A message that certainly closes the socket.
+      // The service closes the socket at this message at the latest.
       socket.send('end');
       expect([4400, 4401, 4409, 4429]).toContain((await socket.closed).code);
     }),
@@ -284,7 +284,7 @@ function sendable(message: unknown): string | Buffer {
 test.concurrent('closes the socket of a client that stops reading with a retryable code, without losing events', async () => {
   const { member: slow } = await organization({}, { on: service });
   const queueId = await newQueue(slow);
-  // Each event is sent at five times its size.
+  // The selection repeats the content, so each event is sent at five times its size.
   const again = Array.from({ length: 4 }, (_, i) => `a${i}: content`).join(' ');
   const query = EVENTS.replace('content', `content ${again}`);
   await using socket = await RawSocket.connected(slow);
@@ -292,11 +292,11 @@ test.concurrent('closes the socket of a client that stops reading with a retryab
   await save(slow, 'the first');
   await socket.next('next');
   socket.stopReading();
-  // The events are more data than the buffers of the service and the network stacks hold.
+  // Sends more data than the buffers of the service and of the network stacks hold.
   const rounds = [...'0123456789ab'];
   for (const round of rounds) {
     await save(slow, ...Array.from({ length: 45 }, () => round + 'x'.repeat(9_990)));
-    // Frees space below the limit of drafts, without events.
+    // Deletes the drafts directly in the database, so that the limit of drafts is not reached and no events are sent.
     await service.app.db.draft.deleteMany({ where: { authorId: slow.id } });
   }
   await save(slow, 'the last');
@@ -313,7 +313,7 @@ test.concurrent('closes the socket of a client that stops reading with a retryab
   expect(inOrder.slice(inOrder.indexOf('0'))).toEqual([...rounds, 'the last']);
 });
 
-/** Each message causes a response of about the same size: pongs of the subprotocol, pongs of WebSocket, and results. */
+/** Functions that send a message, by the kind of response. The response has about the same size as the message. */
 const UNREAD: Readonly<Record<string, (socket: RawSocket, size: number) => void>> = {
   'pongs of the protocol': (socket, size) => socket.send({ type: 'ping', payload: { x: 'x'.repeat(size) } }),
   'pongs of WebSocket': (socket, size) => {
@@ -331,12 +331,12 @@ test.concurrent.for(Object.keys(UNREAD))(
     const { member } = await organization({}, { on: service });
     await using socket = await RawSocket.connected(member);
     socket.stopReading();
-    // Several times as much data as the buffers of the service and the network stacks hold.
+    // Causes several times as much data as the buffers of the service and of the network stacks hold.
     for (let i = 0; i < 130; i++) {
       UNREAD[what]?.(socket, 200_000);
       await socket.written();
     }
-    // Operations of an account run in order, so this operation runs after all previous ones.
+    // Operations of an account run in order, so all previous operations have ended when this one is answered.
     await member.graphql('{ viewer { id } }');
     socket.readOn();
     socket.send({ type: 'ping', payload: { is: 'last' } });
@@ -350,7 +350,7 @@ test.concurrent.for(Object.keys(UNREAD))(
 test('releases the memory of clients that connected, subscribed and disconnected', async () => {
   const { member: person } = await organization({}, { on: service });
   const queues = await Promise.all(Array.from({ length: 20 }, () => newQueue(person)));
-  /** Disconnects at different stages: before the response, while the operation runs, and after the first event. */
+  /** Connects and disconnects before the response, while the operation runs, or after the first event, depending on `i`. */
   const visit = async (queueId: string, i: number): Promise<void> => {
     const socket = await RawSocket.connected(person);
     socket.subscribe('1', EVENTS, { queueId });

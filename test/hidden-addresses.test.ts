@@ -10,12 +10,15 @@ import { pathOf, REST_CALLS, type RestCall } from './helpers/rest-calls.ts';
 import { makeScene, type Names, type Scene } from './helpers/scene.ts';
 import { ROLES, type RoleName } from './helpers/server.ts';
 
-// Clients cannot detect hidden addresses: wherever a client can send an address, a hidden address and an unused address have the
-// same result.
+// Tests that clients cannot detect hidden addresses. Wherever a client can send an address, a hidden address and an unused
+// address have the same result.
 
 const schema = buildSchema();
 
-/** A call of any kind, created again for each attempt because some calls create objects with unique names. */
+/**
+ * The calls of an endpoint or root field. They are created again for each attempt, because some create objects with unique
+ * names.
+ */
 interface Calls {
   readonly name: string;
   readonly make: (names: Names) => readonly (RestCall | GraphQLCall)[];
@@ -42,20 +45,20 @@ const CALLS: readonly Calls[] = [
   }),
 ];
 
-/** One string or number of one call that can be replaced with an address. */
+/** One string or number in a call that can be replaced with an address. */
 interface Place {
   readonly name: string;
-  /** @returns The outcome without the address. */
+  /** Makes the call with this address. @returns The outcome as text, without addresses. */
   try(scene: Scene, who: Person, address: string): Promise<string>;
 }
 
 /**
- * Returns the places of a call. In REST calls, addresses also replace numbers: for some parameters, as `principals`,
- * the schema does not check the type.
+ * Returns every string in a call that can be replaced with an address. In REST calls, also numbers, because the schema does not
+ * check the type of some parameters, such as `principals`.
  */
 function placesIn({ name, make, send }: Calls, names: Names): Place[] {
   const seen = new Set<string>();
-  // Calls for other users are not made as the owner. One of them would replace the owner's API key.
+  // Omits calls of other users. Made as the owner, one of them would replace the owner's API key.
   const isOwners = (call: object) => !('as' in call) || call.as === undefined;
   return make(names).flatMap((call, i) =>
     (isOwners(call) ? leavesOf(call) : []).flatMap(({ place, leaf }, k) => {
@@ -72,12 +75,14 @@ function placesIn({ name, make, send }: Calls, names: Names): Place[] {
 
 const ADDRESS = /,"person(\d+|<made>)@example\.org"|"person(\d+|<made>)@example\.org",|person\d+(@|%40)example\.org/gi;
 
-/** Serializes the outcome of a call without addresses, because it can contain those sent with this and earlier calls. */
+/**
+ * Returns the outcome of a call as text without addresses. It can contain addresses that were sent with this and earlier calls.
+ */
 const withoutAddresses = (outcome: Outcome): string => comparable(outcome, 'no name').replaceAll(ADDRESS, '');
 
 /**
- * Places that reveal that an address is in use, because addresses are unique. Only administrators with the operator's
- * permission to create users or to change their addresses can use them.
+ * Values that reveal whether an address is in use, because addresses are unique. Only administrators whom the operator has
+ * permitted to create users or to change their addresses can send them.
  */
 const TOLD_AS_TAKEN = [
   'POST /users: email',
@@ -87,8 +92,8 @@ const TOLD_AS_TAKEN = [
 ];
 
 /**
- * All other places where an address identifies a user. A new address of one's own can be requested twice an hour: see
- * below.
+ * All other values by which an address identifies a user. A user can request a change of their own address only twice an hour,
+ * which a later test covers.
  */
 const TAKES_ADDRESS = [
   'DELETE /users/me/subscriptions: principals.0',
@@ -111,7 +116,7 @@ const TAKES_ADDRESS = [
 let service: InProcess;
 let scene: Scene;
 let made = 0;
-/** Creates a different user each time, because some actions on an address are possible only once. */
+/** Creates another user on each call, because some actions on an address are possible only once. */
 const somebody = ({ realm }: Scene, visibility: number) =>
   service.app.db.user.create({
     data: {
@@ -121,12 +126,12 @@ const somebody = ({ realm }: Scene, visibility: number) =>
   });
 const addressOfNobody = () => `Person${++made}@example.org`;
 
-/** Places where a visible address has another result than an unused one. */
+/** Values for which a visible address has another result than an unused one. */
 const takers: Place[] = [];
 
 /**
- * @returns Whether the result of an address differs from that of an unused one, tried before and after: some calls
- * remove the object that they find.
+ * Returns whether the result of an address differs from that of an unused one. The unused address is tried before and after,
+ * because some calls remove the object that they find.
  */
 async function tellsApart(place: Place, at: Scene, who: Person, address: string): Promise<boolean> {
   const before = await place.try(at, who, addressOfNobody());
@@ -142,7 +147,7 @@ describe('addresses', () => {
   afterAll(() => service[Symbol.asyncDispose]());
 
   describe('a hidden address behaves like an unknown one in every parameter', () => {
-    // In this order, each call can succeed.
+    // In the order of `CALLS`, each call can succeed.
     test.for(CALLS.map((calls) => [calls.name, calls] as const))('in %s', async ([, calls]) => {
       for (const place of placesIn(calls, scene.names)) {
         const isTold = await tellsApart(place, scene, scene.owner, (await somebody(scene, 4)).email);
@@ -158,7 +163,7 @@ describe('addresses', () => {
   });
 
   const ROLE_NAMES = Object.keys(ROLES) as RoleName[];
-  /** Number of the lowest role that can see an address, by the value of its visibility setting. */
+  /** Highest role number that can see an address, by the value of the visibility setting. Lower numbers have more rights. */
   const SEEN_UP_TO = { 1: 600, 2: 400, 5: 300, 3: 200, 4: 0 } as const;
   const MATRIX = ROLE_NAMES.flatMap((role) => EMAIL_VISIBILITIES.map((visibility) => [role, visibility] as const));
 
@@ -205,7 +210,7 @@ describe('addresses', () => {
         const made = await service.queriesOf(async () => {
           ({ status } = await ask(address));
         });
-        // The hub compares the log with its in-memory tails once a second, independently of requests.
+        // Omits the query with which the hub compares the log and its in-memory tails once a second.
         return { status, made: made.filter((sql) => !/FROM event_counter WHERE realm_id = ANY/.test(sql)) };
       };
       const ofNobodys = await queries(addressOfNobody());

@@ -8,8 +8,7 @@ import { Person } from './helpers/person.ts';
 import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
 import { makeScene, type Names, nothing, type Scene } from './helpers/scene.ts';
 
-// Objects of the organization that a user cannot see have the same results as nonexistent objects, by every name and in both
-// APIs.
+// Tests that objects that a user cannot see have the same results as nonexistent objects, by every name and in both APIs.
 
 const schema = buildSchema();
 
@@ -21,8 +20,8 @@ type Hidden = Pick<
 >;
 
 /**
- * Calls that reveal the existence of a channel, because channel names are unique. Only users who can create channels
- * can use them.
+ * Calls that reveal whether a channel exists, because channel names are unique. Only users who can create channels can make
+ * them.
  */
 const TOLD_AS_TAKEN = ['POST /users/me/subscriptions', 'PATCH /users/me/subscriptions', 'Mutation.subscribe'];
 
@@ -40,7 +39,7 @@ beforeAll(async () => {
   hidden = await hide(scene);
 });
 
-/** Creates one object of each kind that users cannot see of each other. */
+/** Creates one object of each kind that only its owner can see. */
 async function hide({ owner, moderator, names }: Scene): Promise<Hidden> {
   const channel = (name: string) =>
     owner.ok('POST', '/channels/create', { name, subscribers: [owner.id], invite_only: true });
@@ -58,7 +57,7 @@ async function hide({ owner, moderator, names }: Scene): Promise<Hidden> {
   };
 }
 
-/** The bot's owner cannot see the objects either. */
+/** Users who cannot see the owner's objects. The bot's owner cannot see them either. */
 const VIEWERS = ['member', 'guest', 'bot'] as const;
 type Viewer = (typeof VIEWERS)[number];
 
@@ -125,9 +124,9 @@ test('a hidden or nonexistent object is null in GraphQL, without an error and wi
     ...none,
     ...nobody,
   });
-  // Some existing objects are not visible to guests.
+  // Guests can see some of the existing objects, but not all.
   const { userGroup, user } = await guest.query(lookups({ ...nothing(), ...scene.names }));
   expect([userGroup, user]).toEqual([null, { id: expect.any(String) }]);
-  // A lookup without any key is an error.
+  // A lookup without an id or name is an error.
   expect((await member.graphql('{ channel { id } viewer { fullName } }')).errors).toHaveLength(1);
 });

@@ -12,7 +12,7 @@ type Element = DefaultTreeAdapterTypes.Element;
 const SEED = 20_261_120;
 const VOID = ['br', 'hr', 'img'];
 
-/** Parses strictly: without errors, without elements that the parser implies, moves or closes, and without nested marks. */
+/** Parses HTML strictly. Fails on parse errors, on elements that the parser implies, moves or closes, and on nested marks. */
 function parse(html: string): Node[] {
   const errors: string[] = [];
   const context = defaultTreeAdapter.createElement('div', names.NS.HTML, []);
@@ -53,7 +53,7 @@ function markOf(node: Node | undefined): Mark | undefined {
   return name === 'highlight_text_inserted' ? 'inserted' : name === 'highlight_text_deleted' ? 'deleted' : undefined;
 }
 
-/** Whether a cell contains only one mark, or a row or table part contains only such cells or rows. */
+/** Returns whether a cell contains only one mark, or a row or part of a table contains only such cells or rows. */
 function isPart(node: Node, mark: Mark): boolean {
   if (!isElement(node)) return false;
   if (['li', 'td', 'th'].includes(node.tagName)) {
@@ -65,7 +65,10 @@ function isPart(node: Node, mark: Mark): boolean {
   );
 }
 
-/** Removes the content marked as `gone` and the other marks, as described in the docstring of `htmlDiff`. */
+/**
+ * Removes the content with the mark `gone`, and all other marks without their content, as the docstring of `htmlDiff`
+ * describes.
+ */
 function takeOut(diff: string, gone: Mark): string {
   const cuts: [number, number][] = [];
   const visit = (nodes: readonly Node[]) => {
@@ -143,7 +146,7 @@ const BLOCKS: readonly ((g: Draw) => string)[] = [
 ];
 const content = (g: Draw) => many(g, 0, 5, () => pick(g, BLOCKS)(g)).join('\n\n');
 
-/** Changes, adds, drops or moves some lines of `source`. */
+/** Returns `source` with some lines changed, added, dropped or moved. */
 function edited(g: Draw, source: string): string {
   const lines = source.split('\n');
   for (let edits = upTo(g, 3); edits >= 0; edits--) {
@@ -170,7 +173,7 @@ test('reproduces both renderings of 2,000 pairs of contents, related and unrelat
   fc.assert(fc.property(fc.gen(), pair), { seed: SEED, numRuns: 2000 });
 });
 
-/** Any output of a renderer, as trees that can be changed at any place. */
+/** A tree that represents any output of the renderer, and that can be changed at any place. */
 interface Tree {
   readonly tag: string;
   readonly open: string;

@@ -21,7 +21,7 @@ const schema = buildSchema();
 const draft = (content: string) => ({ drafts: [{ type: '', to: [], topic: '', content }] });
 const keyed = (key: string) => ({ headers: { 'idempotency-key': key } });
 
-/** Sends an operation over HTTP with its key in the header or in `extensions`. */
+/** Sends an operation over HTTP, with an idempotency key in the header or in `extensions`. */
 async function ask(
   who: Visitor,
   operation: { query: string; variables?: Parameters; extensions?: Json },
@@ -224,7 +224,10 @@ test('a repetition after the process was killed gets the first reply', { timeout
   expect((await member.ok('GET', '/drafts')).drafts).toHaveLength(1);
 });
 
-/** Writes that are ephemeral, that run long and report their progress, that call another service, or that return a key. */
+/**
+ * Writes that ignore idempotency keys, because they are ephemeral, run long and report progress, call another service, or
+ * return an API key.
+ */
 const LEFT_OUT = {
   rest: [
     ...['DELETE /events', 'POST /register'],
@@ -257,8 +260,8 @@ interface Pair {
 }
 
 /**
- * Uses two equivalent organizations. In one, each write is made once. In the other, it is made three times concurrently
- * under one key.
+ * Compares two equivalent organizations. In one, each write is made once. In the other, it is made three times concurrently
+ * under one idempotency key.
  */
 describe('every write, three times at once under one key', () => {
   let service: InProcess;
@@ -267,7 +270,7 @@ describe('every write, three times at once under one key', () => {
   let tables: string[];
 
   beforeAll(async () => {
-    // This service fails on reads and writes outside the transaction.
+    // This kind of service fails if a request reads or writes outside its transaction.
     service = await shareInProcess();
     const scene = () => makeScene({ on: service });
     rest = { plain: await scene(), repeated: await scene() };
@@ -318,7 +321,7 @@ describe('every write, three times at once under one key', () => {
   }
 
   const endpoints = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
-  // In an order in which the calls can succeed.
+  // The writes that accept a key, in an order in which they can succeed.
   const writes = Object.keys(REST_CALLS).filter((name) => {
     const endpoint = endpoints.get(name);
     return endpoint !== undefined && takesIdempotencyKey(endpoint);
@@ -347,7 +350,7 @@ describe('every write, three times at once under one key', () => {
   });
 
   const mutations = Object.entries(GRAPHQL_CALLS).filter(
-    // A link in an email is valid only once, with or without a key.
+    // `confirmEmailChange` is left out, because a link in an email is valid only once, with or without a key.
     ([name]) =>
       name.startsWith('Mutation.') &&
       name !== 'Mutation.confirmEmailChange' &&

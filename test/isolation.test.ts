@@ -14,17 +14,17 @@ const schema = buildSchema();
 
 const endpoints = routes.map((route) => [`${route.method} ${route.path}`, route] as const);
 /**
- * Returns the name of a channel in the other organization. Each call has its own, because some create a channel with
- * the given name.
+ * Returns the name of a channel in the other organization. Each call uses another name, because some calls create a channel
+ * with the given name.
  */
 const channelFor = (call: string) => `the other's channel for ${call}`.slice(0, 60);
 
-/** Two equivalent organizations on one server. The calls are made in `own`. */
+/** Two equivalent organizations on one server. All calls are made by users of `own`. */
 let own: Scene;
 let other: Scene;
 let before: Json;
 
-/** Checks that names of the other organization have the same outcome as names of nonexistent objects. */
+/** Checks that calls with names of the other organization have the same outcome as calls with names of nonexistent objects. */
 const expectAbsent = <C>(title: string, calls: (names: Names) => readonly C[], make: (call: C) => Promise<Outcome>) => {
   const foreign = { ...other.names, channelName: channelFor(title) };
   return expectAlike({ own: own.names, foreign, kinds: KINDS }, calls, make);
@@ -60,7 +60,7 @@ describe('objects of another organization behave like objects that do not exist'
       const found = await Promise.all(
         ids.map(async (id) => (await person.query('query ($id: ID!) { node(id: $id) { id } }', { id })).node),
       );
-      // Loads the same objects in one batch.
+      // One query that loads the same objects in a batch must have the same result.
       expect((await person.query('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids })).nodes).toEqual(found);
       return found;
     };

@@ -11,7 +11,7 @@ import type { RestReply } from './helpers/person.ts';
 import { basic } from './helpers/person.ts';
 import { type Organization, organization } from './helpers/server.ts';
 
-// The 53 cases follow the rules of RFC 8725.
+// The 53 cases test the rules of RFC 8725.
 
 const SECRET = 'a shared secret of more than 32 bytes';
 const OTHER_SECRET = 'another shared secret, of 32 and more';
@@ -19,7 +19,7 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }).toString();
 const PUBLIC_KEY = pem(rsa.publicKey);
 
-/** Keyed by subdomain. */
+/** Keys and rules of the tested organizations, by subdomain. */
 const KEYS = {
   plain: { key: SECRET, algorithms: ['HS256'] },
   other: { key: OTHER_SECRET, algorithms: ['HS256'] },
@@ -57,7 +57,7 @@ interface Signing {
   readonly privateKey?: KeyObject;
 }
 
-/** Builds a token without a library, so that it can contain any fault. */
+/** Builds a token without a library, because a library would refuse to build invalid tokens. */
 function tokenOf(
   claims: object | string | Buffer,
   header: object = {},
@@ -100,12 +100,12 @@ const good = (place: Place, more: object = {}, header: object = {}) => tokenOf(c
 const STRICT = { iss: 'https://id.example', aud: 'chat' };
 const strict = (more: object = {}, header: object = { typ: 'chat+jwt' }) =>
   good('strict', { ...STRICT, ...more }, header);
-/** Returns a token without one claim. */
+/** Returns a token for the organization "strict" that lacks one claim. */
 const strictWithout = (name: string) => strict({ [name]: undefined });
 
 const unsigned = (alg: string) => `${encode({ alg })}.${encode(claimsFor('plain'))}.`;
 
-/** Returns a token with one changed bit in one part. */
+/** Returns a valid token with one changed bit in the header (0), the claims (1) or the signature (2). */
 function flipped(part: number): string {
   const parts = good('plain').split('.');
   const bytes = Buffer.from(parts[part] ?? '', 'base64url');
@@ -113,7 +113,7 @@ function flipped(part: number): string {
   return parts.with(part, bytes.toString('base64url')).join('.');
 }
 
-/** Starts a server that counts requests for keys. */
+/** Starts a server that counts the requests for its keys. */
 async function keyServer() {
   let asked = 0;
   const server = createServer((_request, response) => {
@@ -312,7 +312,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       async () => {
         const person = await addUser('plain', 'zoe@bücher.example');
         expect((await offer('plain', tokenOf({ email: 'zoe@bücher.example' }))).body.api_key).toBe(person.apiKey);
-        // The address contains a Cyrillic "е".
+        // The domain contains a Cyrillic "е" instead of a Latin "e".
         await expectRefused('plain', tokenOf({ email: 'zoe@büchеr.example' }), NOBODY);
       },
     ],
@@ -365,7 +365,7 @@ describe.for(Object.entries(CASES))('%s', ([, cases]) => {
   });
 });
 
-/** Known attacks beyond these rules. */
+/** Known attacks that the rules of RFC 8725 do not cover. */
 test.for<Case>([
   [
     'a key in the header itself',
@@ -527,7 +527,7 @@ describe('POST /jwt/fetch_api_key', () => {
       service.app.db.usedToken.count({ where: { realmId, expiresAt: { lt: new Date((NOW + 200) * 1000) } } });
     expect(await kept()).toBeGreaterThan(0);
     clock = NOW + 600;
-    // A token of an account that cannot sign in is not consumed.
+    // A token for an account that cannot sign in is not marked as used, so it works after the account is reactivated.
     const { id } = await addUser('once', 'late@acme.example', { isActive: false });
     const late = tokenOf({ email: 'late@acme.example', jti: 'late', exp: NOW + 900 });
     expect((await offer('once', late)).body.code).toBe('USER_DEACTIVATED');

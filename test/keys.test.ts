@@ -3,10 +3,10 @@ import { doEverything } from './helpers/everything.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { makeScene } from './helpers/scene.ts';
 
-// Organizations can be placed on separate database servers only if no index is unique across organizations. Otherwise
-// each write would have to ask all servers. See src/platform/db/README.md.
+// Checks that no index is unique across organizations. Otherwise, organizations on separate database servers would be
+// impossible, because each write would have to ask all servers. See src/platform/db/README.md.
 
-/** Indexes that are unique across the whole service, with the reason. */
+/** Indexes that are nevertheless unique across the whole service, with the reason. */
 const DIRECTORY: Readonly<Record<string, string>> = {
   realm_pkey: "an organisation's own number, which all others begin with",
   realm_subdomain_key: 'by it the organisation of a request is found',
@@ -17,7 +17,7 @@ const DIRECTORY: Readonly<Record<string, string>> = {
   email_change_token_hash_key: 'what leads from a mail to the change: nobody is signed in there',
 };
 
-/** Indexes that do not belong to organizations. Each database has its own. */
+/** Indexes of tables that do not belong to organizations. Each database has its own such tables. */
 const OF_THE_DATABASE: Readonly<Record<string, string>> = {
   log_epoch_pkey: 'since when the logs of this database go on without a break',
   log_epoch_only: 'that there is one such row',
@@ -32,11 +32,11 @@ afterAll(() => service[Symbol.asyncDispose]());
 interface UniqueIndex {
   readonly name: string;
   readonly isPrimary: boolean;
-  /** Null for an expression. */
+  /** First column of the index. Null if it is an expression. */
   readonly first: string | null;
 }
 
-/** Returns every primary key and unique index of the service's tables from the catalog. */
+/** Returns every primary key and every unique index of the service's tables, read from the system catalog. */
 const uniqueIndexes = () => service.app.db.$queryRaw<UniqueIndex[]>`
   SELECT i.relname AS name, x.indisprimary AS "isPrimary", a.attname AS first
   FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
@@ -69,7 +69,7 @@ interface Step {
 
 const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)];
 
-/** Returns the plan of a statement, independently of its parameters and of the number of rows. */
+/** Returns the steps of a statement's generic plan, which does not depend on its parameters or on the number of rows. */
 async function planOf(statement: string): Promise<Step[]> {
   const count = Math.max(0, ...[...statement.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
   const values = count === 0 ? '' : `(${Array(count).fill('NULL').join()})`;

@@ -6,7 +6,7 @@ import { parseSync } from 'vite';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-/** Each pattern with the largest share of all comments that may match it. */
+/** Limits on wording: a pattern, and the largest share of all comments that may match it. */
 export const LIMITS = [
   { name: 'opens with what, who, where, which', pattern: /^(?:what|who|where|which)\b/i, share: 0.01 },
   { name: 'told, tells, hears', pattern: /\b(?:told|tells|hears)\b/i, share: 0.005 },
@@ -17,7 +17,7 @@ export interface Comment {
   readonly file: string;
   /** Line number, from 1. */
   readonly line: number;
-  /** Without markers, on one line. */
+  /** Text of the comment without markers, on one line. */
   readonly text: string;
 }
 
@@ -54,7 +54,7 @@ export function commentsBelow(folders: readonly string[]): Comment[] {
   return files.flatMap((file) => commentsOf(relative(ROOT, file), readFileSync(file, 'utf8')));
 }
 
-/** Returns the rules that more comments break than their share permits, with these comments. */
+/** Returns the broken limits, with the comments that match their pattern. */
 export const broken = (comments: readonly Comment[]) =>
   LIMITS.map(({ name, pattern, share }) => ({
     name,

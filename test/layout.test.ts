@@ -7,15 +7,15 @@ import { faultsOf, missingPackages, packagesOf, readTree } from './layout.ts';
 
 const SRC = join(import.meta.dirname, '../src');
 const tree = readTree(SRC);
-/** The chat page has rules of its own. */
+/** Returns whether a file belongs to the chat page, to which other rules apply. */
 const isPage = (file: string) => file.startsWith('web/');
 const files = tree.files.filter((file) => !isPage(file));
 const imports = tree.imports.filter(({ from }) => !isPage(from));
 const texts = new Map(files.map((file) => [file, readFileSync(join(SRC, file), 'utf8')]));
 
-/** The registries of API files and state, the only modules that import every feature. */
+/** Returns whether a file is a registry of API files and state. Registries are the only modules that import every feature. */
 const isList = (file: string) => file.startsWith('server/registries/');
-/** A large feature has several files: one for its types, and others for its events, mutations and pages. */
+/** Returns whether a file defines GraphQL types. A large feature has several: for its types, events, mutations and pages. */
 const isGraphQL = (file: string) => /\/graphql(-[a-z]+)?\.ts$/.test(file);
 const isApiFile = (file: string) => (isGraphQL(file) || file.endsWith('/rest.ts')) && !file.startsWith('api/');
 
@@ -30,7 +30,7 @@ describe('the check of the layout', () => {
   test.for([
     ['platform/text.ts', 'messages/access.ts'],
     ['channels/hooks.ts', 'administration/bots/defaults.ts'],
-    // Entries on the same floor must not import each other.
+    // Two entries on the same floor. These must not import each other.
     ['markdown/escape.ts', 'platform/text.ts'],
   ] as const)('finds an import upward: %s of %s', ([from, to]) => {
     expect(faultsOf(planted(from, to))).toContain(`${from} imports ${to}, which does not stand below it`);
@@ -137,7 +137,8 @@ test('the required Node version has the features in use, and no installed versio
   const isAtLeast = ([major = 0, minor = 0]: number[], [wanted = 0, least = 0]: number[]) =>
     major > wanted || (major === wanted && minor >= least);
   const asked = versionOf(engines.node);
-  // `shouldUpgradeCallback` exists since this version. Without it, a request that offers another protocol gets no response.
+  // The option `shouldUpgradeCallback` exists since this version of Node. Without it, a request to upgrade to another protocol
+  // gets no response.
   expect(isAtLeast(asked, [24, 9])).toBe(true);
   const runtimes = Object.entries<string>(optionalDependencies).filter(([name]) => name.startsWith('node-'));
   expect(runtimes.length).toBeGreaterThan(3);
@@ -151,7 +152,7 @@ describe('the packages', () => {
   const imported = packagesOf(SRC);
 
   test('imported by the service and the page are installed in production', () => {
-    // A scoped package, a path within a package, and a module of the page.
+    // The imports include a scoped package, a package with a path, and a package that only the chat page uses.
     expect([...imported.keys()]).toEqual(expect.arrayContaining(['@urql/exchange-graphcache', 'graphql', 'react']));
     expect(missingPackages(imported, manifest)).toEqual([]);
   });

@@ -2,11 +2,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { parseSync } from 'vite';
 
-/** The folder of generated files. */
+/** Name of folders with generated files, which are not checked. */
 const GENERATED = 'generated';
 
 /**
- * The floors of `src`, from bottom to top. A module imports only modules on lower floors, or in the same entry. The
+ * The floors of `src`, from bottom to top. A module may import only modules on lower floors, and modules in its own entry. The
  * entry of a file is the first part of its path.
  *
  * @see src/README.md
@@ -27,20 +27,23 @@ export const FLOORS: readonly (readonly string[])[] = [
   ['web'],
 ];
 
-/** Runs in browsers. It shares only its contract with the service, and the service does not import it. */
+/**
+ * Entry with the code that runs in browsers. It shares only the modules of `contract` with the service, and the service does
+ * not import it.
+ */
 const APART = 'web';
 
-/** Rules that the page and the service share. */
+/** Entry with the rules that the chat page and the service share. */
 const SHARED = 'contract';
 
-/** Fewer files mean that the check reads the wrong folder, or finds no imports. */
+/** Minimum number of files. If there are fewer, the check reads the wrong folder. */
 const FEWEST_FILES = 300;
 
 /** One import between two files of `src`, including imports of types only. Paths are relative to `src`. */
 export interface Import {
   readonly from: string;
   readonly to: string;
-  /** Whether the import is dynamic. Circular dynamic imports are harmless. */
+  /** Whether the import is dynamic. Circular imports are harmless if one of them is dynamic. */
   readonly isLate?: boolean;
 }
 
@@ -81,7 +84,7 @@ function specifiersOf(file: string, text: string): { readonly specifier: string;
   ];
 }
 
-/** The part of a package.json that names other packages. */
+/** The dependencies in a package.json. */
 export type Manifest = Readonly<Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>>>>;
 
 /** Returns the packages that the modules below a folder import, each with the first importing file. */
@@ -96,7 +99,7 @@ export function packagesOf(root: string): ReadonlyMap<string, string> {
   return packages;
 }
 
-/** Returns packages that the service imports, but that are missing in an install without development packages. */
+/** Returns one line for each package that the service imports but that is not installed without development packages. */
 export const missingPackages = (packages: ReadonlyMap<string, string>, { dependencies }: Manifest): string[] =>
   [...packages]
     .filter(([name]) => !(name in dependencies))
@@ -106,7 +109,7 @@ const entryOf = (file: string): string => file.split('/')[0] ?? '';
 const floorOf = (file: string): number => FLOORS.findIndex((floor) => floor.includes(entryOf(file)));
 
 /**
- * Checks a tree for files on no floor, imports of the same or a higher floor, and circular imports.
+ * Checks a tree for files that are on no floor, imports from the same or a higher floor, and circular imports.
  *
  * @returns One line for each fault.
  */
@@ -127,7 +130,7 @@ export function faultsOf({ files, imports }: Tree): string[] {
   return [...few, ...homeless, ...upward, ...across, ...circles];
 }
 
-/** Returns the strongly connected components with more than one file, by Tarjan's algorithm. */
+/** Returns the cycles of imports: the strongly connected components with more than one file, found with Tarjan's algorithm. */
 function circlesOf(imports: readonly Import[]): string[][] {
   const next = Map.groupBy(imports, ({ from }) => from);
   const order = new Map<string, number>();
@@ -154,7 +157,7 @@ function circlesOf(imports: readonly Import[]): string[][] {
   return circles;
 }
 
-// Runs as a script as part of `npm run check`.
+// `npm run check` runs this file as a script.
 if (import.meta.main) {
   const source = join(import.meta.dirname, '../src');
   const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as Manifest;

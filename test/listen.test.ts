@@ -44,7 +44,7 @@ test.for([
   },
 );
 
-/** Connects to a port again and again, and prints each new outcome. */
+/** Script that connects to a port repeatedly, and prints each outcome the first time that it occurs. */
 const KNOCK = `const [port, seen] = [Number(process.argv[1]), new Set()];
   const note = (outcome) => seen.has(outcome) || (seen.add(outcome), console.log(outcome));
   const knock = () => require('node:net').connect(port, '127.0.0.1')
@@ -70,7 +70,7 @@ test('rejects an address of another machine, and an unknown name', async () => {
   await expect(freePort(4_000, 'unknown.invalid')).rejects.toThrow(/ENOTFOUND|EAI_AGAIN/);
 });
 
-// On other systems a port has only one listening socket.
+// Only Linux permits several listening sockets on one port.
 test.runIf(platform() === 'linux')('accepts many connections in one turn of the event loop', async () => {
   const COUNT = 320;
   const server = createServer();
@@ -89,7 +89,7 @@ test.runIf(platform() === 'linux')('accepts many connections in one turn of the 
   setImmediate(turn);
   await taken.promise;
   turning = false;
-  // With one connection in each turn, the number of turns would equal that of connections.
+  // If the server accepted one connection in each turn, there would be as many turns as connections.
   expect(turns).toBeLessThan(COUNT / 4);
   for (const socket of sockets) socket.destroy();
   await close();

@@ -19,10 +19,10 @@ const BEGINS = 'new event log epoch';
 const saveDraft = (person: Person, content: string) =>
   person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
 const register = (person: Person) => person.register({ fetch_event_types: [], idle_queue_timeout: 3_600 });
-/** Returns how often a node logged the start of an epoch. */
+/** Returns how often a node has logged that an epoch of the event log began. */
 const begunBy = (server: ServerProcess) => server.log().split(BEGINS).length - 1;
 
-/** Returns the errors of a client that returns with its queue, over each transport. */
+/** Returns the errors for a client that reconnects with an old queue and position, over each transport. */
 async function answersTo(person: Person, queueId: string, position: number): Promise<object[]> {
   const { body } = await person.rest('GET', '/events', { queue_id: queueId, last_event_id: position });
   const { errors } = await person.graphql(
@@ -129,7 +129,7 @@ describe('on the embedded database', () => {
 
     const fresh = await register(again);
     expect(fresh.last_event_id).toBeGreaterThan(position);
-    // A position of the previous epoch with a queue of this one: the events between them are unknown.
+    // Sends a position of the previous epoch with a queue of the current one. The events between them are unknown.
     const { body: mixed } = await again.rest('GET', '/events', { queue_id: fresh.queue_id, last_event_id: position });
     expect(mixed).toMatchObject({ code: 'BAD_EVENT_QUEUE_ID', reason: 'pruned' });
     await saveDraft(again, 'heard');
@@ -181,7 +181,7 @@ describe.skipIf(DATABASE_URL === undefined)('on PostgreSQL', () => {
   const begun = () => nodes.map(begunBy).reduce((a, b) => a + b, 0);
   const epochOf = async () => (await database.query('SELECT * FROM log_epoch')).rows[0];
 
-  /** Creates a user with a stream at both nodes, and delivers one event. */
+  /** Creates a user with a stream at both nodes, and waits until both have delivered one event. */
   async function somebody() {
     const [a, b] = nodes;
     const { member, realm } = await organization({}, { on: a });

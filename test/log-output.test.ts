@@ -15,7 +15,7 @@ import { mayMount, SmallDisk } from './helpers/small-disk.ts';
 const ROOT = join(import.meta.dirname, '..');
 const REQUESTS = 20;
 
-/** Creates an output whose writes follow `steps`: each writes a number of bytes, or all of them, or fails. */
+/** Creates an output whose writes follow `steps`. Each step is a number of bytes to write, "all", or the code of an error. */
 function output(steps: readonly (number | 'all' | 'ENOSPC' | 'EPIPE' | 'EIO')[]) {
   let written = '';
   const rest = [...steps];
@@ -86,7 +86,7 @@ describe('a log that cannot be written', () => {
   });
 });
 
-/** Starts a service whose standard streams are `output` until the end of the test. */
+/** Starts a service until the end of the test. Both standard streams are written to `output`. */
 async function serviceWith(output: number | 'pipe') {
   const dataDir = newDataDir();
   const port = await freePort();

@@ -9,7 +9,7 @@ import { organization } from './helpers/server.ts';
 const SELECTION = 'position ... on DraftsAddedEvent { drafts { content } }';
 const saveDraft = (person: Person, content: string) =>
   person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
-/** The end of a stream whose queue was lost together with the end of its log. */
+/** The expected end of a stream after the end of the log was lost in a restore. */
 const LOST = { how: 'errors', errors: [{ extensions: { code: 'BAD_EVENT_QUEUE_ID', reason: 'restored' } }] };
 
 let server: InProcess;
@@ -24,7 +24,7 @@ test('no stream is closed if an event is committed while the log is read', async
   await saveDraft(member, 'one');
   expect(await live.next()).toMatchObject({ drafts: [{ content: 'one' }] });
   const { db, hub } = server.app;
-  // Makes statements go through the client, where they can be delayed.
+  // Makes the service run its statements through `db.$queryRaw`, where the test can delay them.
   knowDriver(db, { reader: () => undefined, onStatement: () => {}, took: () => {} });
   const ask = db.$queryRaw.bind(db);
   let isLate = false;
@@ -32,7 +32,7 @@ test('no stream is closed if an event is committed while the log is read', async
     const answer = await ask(...query);
     if (!(query[0] as Prisma.Sql).text?.includes('FROM event_counter c')) return answer;
     isLate = true;
-    // The replacement is used once, and not in the transaction that starts here.
+    // Delays only the first statement, and not those of the transaction that follows.
     Reflect.deleteProperty(db, '$queryRaw');
     await saveDraft(member, 'two');
     return answer;
@@ -56,7 +56,7 @@ test('the queues of an organization end if its log went back, even without new e
   const { lastId = 0 } = live;
   await putBack(realm.id, lastId - 2);
   expect(await live.ended).toMatchObject(LOST);
-  // The next event has an id that was never used.
+  // The highest position is above all ids that were used before, so the next event gets a new id.
   expect((await server.app.hub.window(realm.id)).through).toBeGreaterThan(lastId);
 });
 
@@ -94,7 +94,7 @@ test('the queues of an organization whose log went back without readers end at t
   expect(await comeBack()).toMatchObject({ code: 'BAD_EVENT_QUEUE_ID', reason: 'restored' });
 });
 
-/** Resets the end of the log to an earlier event. */
+/** Resets the end of the log to an earlier event, as a restore of the database does. */
 async function putBack(realmId: number, lastId: number): Promise<void> {
   const { db } = server.app;
   await db.$transaction([

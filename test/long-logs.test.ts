@@ -8,7 +8,7 @@ import { shareInProcess } from './helpers/in-process.ts';
 import { lengthenLog } from './helpers/long-log.ts';
 import { organization } from './helpers/server.ts';
 
-/** More events than the in-memory log tail holds, so that the first ones are read from the table. */
+/** Number of events. The in-memory log tail holds fewer, so the first events are read from the table. */
 const EVENTS = 12_000;
 
 test('a queue for one type skips all others in a few statements, and receives each of its events once', async () => {
@@ -19,7 +19,7 @@ test('a queue for one type skips all others in a few statements, and receives ea
     return content;
   };
   const { db } = server.app;
-  /** Appends many draft events of the member in one statement. */
+  /** Appends `EVENTS` copies of the member's last draft event to the log, in one statement. */
   const fillLog = async () => {
     const { id } = await db.event.findFirstOrThrow({
       where: { realmId: realm.id, type: 'drafts' },
@@ -32,7 +32,7 @@ test('a queue for one type skips all others in a few statements, and receives ea
   await saved('to be copied');
   const queueOf = (type: string) => member.register({ event_types: [type], fetch_event_types: [] });
   const [statuses, drafts] = [await queueOf('user_status'), await queueOf('drafts')];
-  /** Polls until no more events follow. @returns All of them. */
+  /** Polls until there are no more events. @returns All events. */
   const all = async ({ queue_id, last_event_id }: Json) => {
     const events: Json[] = [];
     for (;;) {
@@ -50,7 +50,7 @@ test('a queue for one type skips all others in a few statements, and receives ea
     const events = await all(statuses);
     expect(events.map(({ status_text }) => status_text)).toEqual(['before', 'after']);
   });
-  // If all events of the member were read, a thousand at a time, there would be more than seven statements.
+  // The service would need more than seven statements to read all events of the member, a thousand at a time.
   expect(queries.filter((sql) => sql.includes('AS concerned')).length).toBeLessThanOrEqual(4);
 
   const ids = (await all(drafts)).map(({ id }) => Number(id));
@@ -75,7 +75,7 @@ test('a queue with a narrow skips other messages in a few statements, and receiv
     orderBy: { id: 'asc' },
   });
   const [wanted, other, status] = logged.map(({ id }) => Number(id)) as [number, number, number];
-  // At the edges of a batch, and in the middle.
+  // The matching events are at the boundaries of batches, and one is in the middle.
   const of = Array.from({ length: 4_000 }, (_, i) =>
     [0, 998, 999, 1_000, 3_998, 3_999].includes(i) ? wanted : i === 2_000 ? status : other,
   );
@@ -96,7 +96,7 @@ test('a queue with a narrow skips other messages in a few statements, and receiv
   });
   const heard = events.filter(({ type }) => ['message', 'user_status'].includes(type));
   expect(heard.map(({ id }) => id)).toEqual(due.map(({ id }) => Number(id)));
-  // A thousand messages at a time would take nine statements.
+  // With a thousand messages in each statement, nine statements would be needed.
   expect(queries.filter((sql) => sql.includes('AS concerned')).length).toBeLessThanOrEqual(4);
 });
 
@@ -118,7 +118,7 @@ test('batches of long events are short, and each event is received once', async 
       { after: last_event_id, through: Number.MAX_SAFE_INTEGER, limit: 1_000, maxBytes },
     );
   const { events, isWhole } = await read(25_000);
-  // The batch ends with the event that reaches the limit in bytes.
+  // A batch ends with the event that reaches its limit of bytes.
   expect({ ids: events.map((event) => event.id - Number(id)), isWhole }).toEqual({ ids: [0, 1, 2], isWhole: false });
   const all = await read(Number.MAX_SAFE_INTEGER);
   expect({ count: all.events.length, isWhole: all.isWhole }).toEqual({ count: 901, isWhole: true });
@@ -159,7 +159,7 @@ test('no events are read for clients that disconnect while they wait for old eve
     await Promise.all(others);
     const [{ statusCode }] = (await answered) as [{ statusCode: number }];
     expect(statusCode).toBe(200);
-    // Queued behind the clients that disconnected.
+    // This waits in the queue behind the clients that have disconnected.
     await database.catchUps.take(realm.id, async () => {});
   });
   expect(reads.filter((sql) => sql.includes('AS concerned'))).toHaveLength(1);
@@ -173,7 +173,7 @@ test('a long range of committed events is read in parts, and each event is recei
   const { queue_id, last_event_id } = await member.register({ fetch_event_types: [] });
   const { id } = await say('**long** '.repeat(1_100));
   const { db } = server.app;
-  // A waiting poll keeps the end of the log in memory.
+  // While a poll waits, the node keeps the end of the log in memory.
   const first = await member.poll(queue_id, last_event_id);
   expect(first.map(({ message }) => message.id)).toEqual([id]);
   const waiting = member.poll(queue_id, first.at(-1)?.id);

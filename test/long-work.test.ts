@@ -26,7 +26,7 @@ test('long tasks yield to the event loop, and concurrent ones alternate', async 
   await Promise.all([worker(1), worker(2), worker(3)]);
   isOver = true;
   expect(turns).toEqual([1, 2, 3, 1, 2, 3, 1, 2, 3]);
-  // The event loop runs after each time slice, not once for those of all tasks.
+  // The event loop runs after each time slice of each task, not only after all tasks have had one.
   expect(looks).toBeGreaterThanOrEqual(turns.length);
 });
 
@@ -64,7 +64,7 @@ test.for([
   const { pieces } = await writeJson({ ...fields, kept, last: 1 }, isSplit);
   const longest = Math.max(...stringify.mock.results.map(({ value }) => value?.length ?? 0));
   stringify.mockRestore();
-  // 256 Ki of text at most, in which each character can take two.
+  // The limit is 256 Ki characters, and each character can take two bytes.
   if (isSplit !== undefined) expect(longest).toBeLessThanOrEqual(512 * 1024);
   expect(Buffer.concat(pieces).toString('utf8')).toBe(whole);
   expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(64 * 1024);

@@ -2,17 +2,17 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Files that `npm test` leaves out. Most of them start processes of the service, a proxy or a browser, kill them, and
- * start them again. The others are tables of hundreds of cases that take more than 15 s.
+ * Test files that `npm test` leaves out. Most of them start processes of the service, a proxy or a browser, kill them, and
+ * start them again. The others have tables of hundreds of cases that take more than 15 s.
  */
 export const LONG = [
-  // Processes.
+  // Files that start processes.
   ...['faults', 'replay', 'clients/chats', 'operator-mistakes', 'database-versions', 'browser', 'clients/resume'],
   ...['log-epoch', 'session-settings', 'cut-off', 'printed', 'full-disk', 'request-log', 'database-moves'],
   ...['connections', 'nginx', 'window-memory', 'operator', 'sends-cut', 'password-gate', 'pgbouncer'],
   ...['resident-memory', 'data-directory', 'small-memory', 'examples', 'log-output', 'operator-output', 'nodes'],
   ...['times-repair'],
-  // Tables.
+  // Files with tables of cases.
   ...['own-rows', 'nested-lists', 'idempotency', 'hidden-addresses', 'attacks', 'bad-input', 'topic-identity'],
   ...['entity-events', 'read-back', 'deactivation', 'event-queue'],
 ].map((name) => `${name}.test.ts`);

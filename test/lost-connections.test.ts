@@ -10,7 +10,7 @@ import { isBusy, isCertainlyNotDone } from '../src/platform/db/errors.ts';
 import { rowReader } from '../src/platform/db/pg-rows.ts';
 import { createDatabase } from './helpers/database.ts';
 
-/** Returns the error of a read if every connection ends with a system error. */
+/** Returns the error of a read from the database if every connection fails with a system error. */
 async function failing(code: string, syscall: string): Promise<unknown> {
   const error = Object.assign(new Error(`${syscall} ${code}`), { code, syscall, errno: -1 });
   const stream = () => {
@@ -39,7 +39,11 @@ test.each([
 
 const { DATABASE_URL: databaseServer = '' } = process.env;
 
-/** Starts a proxy that closes the first connection that executes LISTEN. @returns The database URL through the proxy. */
+/**
+ * Starts a proxy that closes the first connection on which LISTEN is executed.
+ *
+ * @returns The database URL through the proxy.
+ */
 async function cutAtFirstListen(databaseUrl: string): Promise<string> {
   const target = new URL(databaseUrl);
   let isCut = false;
@@ -82,7 +86,8 @@ test.skipIf(databaseServer === '')('a bus closed before its connection is open l
   await client.connect();
   const ended = Date.now();
   await openBus({ databaseUrl: database.url } as Config, pino({ level: 'silent' })).close();
-  // An operator command would wait for the connection forever.
+  // Waits until the node listens again by querying PostgreSQL, because an operator command would wait for the connection
+  // forever.
   await expect
     .poll(async () => {
       const { rows } = await client.query(

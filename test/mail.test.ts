@@ -26,7 +26,7 @@ describe('queued email', () => {
   beforeEach(async () => {
     mailbox.answer = undefined;
     await service.app.db.outgoingMail.deleteMany();
-    // The database's clock sets the time at which an email is queued.
+    // An email is queued at the time of the database's clock, so the test clock must not be behind it.
     clock = Date.now() + 1;
   });
   afterAll(async () => {
@@ -125,7 +125,7 @@ describe('queued email', () => {
 
   test('is sent by another node, with the same Message-ID, if the first node died meanwhile', async () => {
     await queue();
-    // The state that the other node left.
+    // Sets the state that another node leaves after a failed attempt.
     await service.app.db.$executeRaw`
       UPDATE outgoing_mail SET attempts = 1, next_attempt_at = ${new Date(clock + 5 * MINUTE)}`;
     expect(await pass(5 * MINUTE - 1000)).toEqual([]);
@@ -162,7 +162,7 @@ describe('queued email', () => {
   });
 });
 
-/** Names that try to inject content into emails to others. */
+/** Tests names that try to add headers or recipients to emails that are sent to other users. */
 describe('emails with hostile names of people and organizations', () => {
   const HEADERS = [
     ...['Auto-Submitted', 'From', 'To', 'Subject', 'Message-ID', 'Date', 'MIME-Version'],
@@ -230,7 +230,7 @@ describe('emails with hostile names of people and organizations', () => {
         expect(text, name).toMatch(
           /has been deactivated|takes effect when the new address is confirmed|contact the administrators of|The address is then not used/,
         );
-        // The comment of an administrator can contain lines, a name cannot.
+        // The comment of an administrator may contain several lines. Names may not.
         const [withoutComment = ''] = text.split('have added this comment:');
         expect(withoutComment, name).not.toMatch(/^(Bcc|MAIL|RCPT|\.)/m);
       }

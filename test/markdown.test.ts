@@ -128,7 +128,7 @@ describe('renders as documented', () => {
       wildcards: ['all', 'topic'],
       emojiNames: [],
     });
-    // Block marks, which are not part of the text, can precede a mention or stand within a name.
+    // Marks of blocks, such as quotes and tables, are not part of the text. They can precede a mention or be within a name.
     const marked = [
       '>@**A**',
       '|@**A**|',
@@ -189,7 +189,7 @@ describe('no source text becomes markup of its own', () => {
 });
 
 describe('hostile texts render within limits', () => {
-  // Far more time than any of them takes. A parser that reads its characters repeatedly takes minutes.
+  // The limit is far above the usual time. A parser that reads the same characters repeatedly takes minutes.
   test.each(Object.entries(PATHOLOGICAL))('%s', { timeout: 20_000 }, (_, source) => {
     const options = { translateEmoticons: true, imagePreviews: true, defaultCodeLanguage: 'python' };
     const startedAt = performance.now();
@@ -198,7 +198,7 @@ describe('hostile texts render within limits', () => {
     expect(html.length).toBeLessThan(1_000_000);
   });
 
-  // For 10,000 characters, a parser that reads them repeatedly takes a thousand times as long as for words.
+  // For 10,000 characters, a parser that reads the same characters repeatedly takes a thousand times as long as for words.
   test.each(Object.entries(REPEATED))('not much slower than words: %s', (_, texts) => {
     const options = { translateEmoticons: true, imagePreviews: true };
     const fastest = (source: string, tries: number) =>

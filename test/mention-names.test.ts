@@ -5,7 +5,7 @@ import { organization } from './helpers/server.ts';
 
 const rename = (person: Person, full_name: string) => person.ok('PATCH', '/settings', { full_name });
 
-/** Sends a text to oneself. @returns The ids that its rendering mentions, in order. */
+/** Sends a direct message to oneself. @returns The ids of the users that its HTML mentions, in order. */
 async function mentionedIn(person: Person, content: string): Promise<number[]> {
   const { id } = await person.ok('POST', '/messages', { type: 'direct', to: [person.id], content });
   const { message } = await person.ok('GET', `/messages/${id}`, {});
@@ -25,7 +25,7 @@ test('a mention resolves to active accounts first, then to the exact spelling, t
   const texts = '@**Sam Ray** @**sam ray** @**SAM RAY** @**Zo Lind**';
   expect(await mentionedIn(moderator, texts)).toEqual([owner.id, member.id, oldest, guest.id]);
 
-  // A user who takes the name of an older account does not take over its mentions.
+  // If a user takes the name of another one, mentions of the name refer to the older account.
   await rename(moderator, 'Zo Lind');
   const [older = 0] = [guest.id, moderator.id].sort((a, b) => a - b);
   expect(await mentionedIn(owner, '@**Zo Lind** @**zo lind**')).toEqual([older, older]);

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-// The tests share a clock, so they run one after another.
+// The tests change a shared clock, so they run one after another.
 
 const MODERN = {
   client_capabilities: { notification_settings_null: true, bulk_message_deletion: true, empty_topic_name: true },
@@ -41,7 +41,7 @@ const direct = async (by: Person, to: readonly Person[], content = 'hello'): Pro
 
 const patch = (by: Person, id: number, parameters: Parameters) => by.rest('PATCH', `/messages/${id}`, parameters);
 const edit = (by: Person, id: number, parameters: Parameters) => by.ok('PATCH', `/messages/${id}`, parameters);
-/** Parameters that prevent notices in the topics. */
+/** Parameters that suppress the notices about a move. */
 const QUIET = { send_notification_to_new_thread: false };
 
 const history = async (by: Person, id: number, parameters: Parameters = {}) =>
@@ -52,14 +52,14 @@ const set = (org: Organization, settings: Json) =>
 
 const row = (id: number) => service.app.db.message.findFirstOrThrow({ where: { id } });
 
-/** Returns a permission that no user holds, in the form of the organization's settings. */
+/** Returns the value of a permission that no user has, in the form in which organization settings are stored. */
 async function nobody(org: Organization) {
   const where = { realmId: org.realm.id, name: 'role:nobody' };
   const { id } = await service.app.db.userGroup.findFirstOrThrow({ where });
   return { members: [], groups: [id] };
 }
 
-/** Expects a refused edit in both APIs, as far as each has the parameters. @returns The REST response. */
+/** Checks that an edit is refused in both APIs, if GraphQL has the parameters. @returns The REST response. */
 async function refuse(
   by: Person,
   id: number,
@@ -90,10 +90,10 @@ async function ownBot({ realm, ...org }: Organization, owner: Person): Promise<P
   return new Person({ url, host }, { id, name: 'beeper', email, apiKey, role: 400 });
 }
 
-/** An event that any user can create and that only that user receives. */
+/** A draft that marks the end of a test's events. Only its author receives the event. */
 const MARK = { drafts: [{ type: '', to: [], topic: '', content: 'mark' }] };
 
-/** Returns all events of a queue before the mark. */
+/** Returns all events of a queue before the event about `MARK`. */
 async function upToMark(person: Person, queueId: string, from: number, first: Promise<Json[]>): Promise<Json[]> {
   const events = await first;
   while (events.at(-1)?.type !== 'drafts') {
@@ -102,16 +102,13 @@ async function upToMark(person: Person, queueId: string, from: number, first: Pr
   return events.slice(0, -1).map(({ id: _, ...event }) => event);
 }
 
-/**
- * Returns the events that an act causes for each user. They must be the same live, in a waiting poll, as in a later
- * poll.
- */
+/** Returns the events that an act causes for each user. Checks that a waiting poll and a later poll return the same events. */
 async function heardBy(people: readonly Person[], act: () => Promise<unknown>, client: Parameters = MODERN) {
   const parameters = { fetch_event_types: [], ...client };
   const live = await Promise.all(
     people.map(async (person) => {
       const { queue_id, last_event_id } = await person.register(parameters);
-      // Wrapped in an object, because a promise would be awaited.
+      // `first` is an object that contains the promise, because Promise.all would wait for the promise itself.
       return { person, queue_id, last_event_id, first: { poll: person.poll(queue_id, last_event_id) } };
     }),
   );
@@ -161,7 +158,7 @@ describe('PATCH /messages/{message_id}', () => {
         },
       ]);
     }
-    // Edits within a minute are one version.
+    // Edits within the same minute are stored as one version, so the clock advances by a minute.
     clock += MINUTE;
     const { editedMessage } = await member.mutate(
       'editMessage',
@@ -274,7 +271,8 @@ describe('PATCH /messages/{message_id}', () => {
     const noTopics = 'You do not have permission to create new topics in this channel.';
     await refuse(member, mine, { topic: 'b' }, noTopics);
     expect(await history(member, mine)).toHaveLength(1);
-    // Existing topics, with or without the mark, are allowed. Organization administrators can always move messages.
+    // A user who cannot create topics can move messages to existing topics, with or without the resolved mark. Administrators
+    // of the organization can always move messages.
     await edit(member, mine, { topic: '✔ a', ...QUIET });
     await edit(member, mine, { topic: 'A', ...QUIET });
     await refuse(administrator, mine, { stream_id: named }, 'You do not have permission to post in this channel.');
@@ -308,7 +306,7 @@ describe('PATCH /messages/{message_id}', () => {
     await set(org, { move_messages_between_streams_limit_seconds: null });
     await refuse(member, young, { topic: 'b', stream_id: other, ...all }, message, code);
     await edit(member, young, { stream_id: other, ...all, ...QUIET });
-    // Each message keeps the spelling of its topic.
+    // Each message keeps the spelling of its own topic.
     const topics = (await Promise.all([old, young, younger].map(row))).map(({ topic }) => topic);
     expect(topics).toEqual(['a', 'a', 'A']);
     const [[heard]] = (await heardBy([moderator], () => edit(moderator, young, { topic: 'b', ...all, ...QUIET }))) as [
@@ -325,7 +323,7 @@ describe('PATCH /messages/{message_id}', () => {
   });
 });
 
-/** Summarizes an event. */
+/** Returns the distinguishing fields of an event. */
 const brief = ({ type, message_ids, flags, message, ...event }: Json) => {
   if (type === 'update_message') return { moved: message_ids, flags, ...(event.content && { says: event.content }) };
   if (type === 'delete_message') return { gone: message_ids, from: event.topic };
@@ -334,7 +332,7 @@ const brief = ({ type, message_ids, flags, message, ...event }: Json) => {
   return { [type]: message?.content };
 };
 
-/** Summarizes events, without those about policies that sending sets for the sender. */
+/** Returns the distinguishing fields of events. Omits events about the visibility policies that sending sets for the sender. */
 const briefly = (heard: readonly Json[][]) =>
   heard.map((events) => events.filter(({ type }) => type !== 'user_topic').map(brief));
 
@@ -407,7 +405,7 @@ describe('moving', () => {
     ]);
     expect(await history(owner, one)).toHaveLength(1);
 
-    // If only moves are visible, previous content is omitted.
+    // If the organization shows only moves, the history omits previous content.
     await set(org, { message_edit_history_visibility_policy: 'moves' });
     await edit(member, two, { content: 'deux' });
     const { prev_content, prev_rendered_content, content_html_diff, ...first } = snapshots[1] as Json;
@@ -416,7 +414,7 @@ describe('moving', () => {
     await set(org, { message_edit_history_visibility_policy: 'none' });
     const { body } = await owner.rest('GET', `/messages/${two}/history`);
     expect(body.msg).toBe('Message edit history is disabled in this organization');
-    // Users who cannot read a message cannot read its history.
+    // Users who cannot read a message cannot read its edit history.
     await set(org, {});
     const note = await direct(member, [owner]);
     expect(await history(owner, note)).toMatchObject([{ topic: '', content: 'hello', user_id: member.id }]);
@@ -438,7 +436,7 @@ describe('moving', () => {
     }
     const toldOld = { send_notification_to_old_thread: true };
     const [here, by] = ['moved here from', `by @_**member|${member.id}**.`];
-    // Another spelling of the same topic is not a move.
+    // Changing only the case of a topic's name is not a move.
     const [spelled] = await heardBy([moderator], () => edit(member, one, { topic: 'Breakfast', ...toldOld }));
     expect((spelled ?? []).map(brief)).toEqual([{ moved: [one], flags: [] }]);
     await edit(member, one, { topic: 'breakfast', ...toldOld });
@@ -486,7 +484,7 @@ describe('moving', () => {
     const people = [owner, member, guest, moderator, reactor, administrator, newcomer, bot];
     const said = await heardBy(people, () => edit(member, first, { content: 'secret' }));
     const edited = { moved: [first], flags: [], says: 'secret' };
-    // Users who received the message or have flags on it get its events as long as they can read it.
+    // Users who received the message, or who have flags on it, receive events about it as long as they can read it.
     expect(briefly(said)).toEqual([
       [edited],
       [{ ...edited, flags: expect.any(Array) }],
@@ -512,7 +510,7 @@ describe('moving', () => {
     expect((await member.rest('DELETE', `/messages/${first}`)).body.msg).toBe('Invalid message(s)');
     const hidden = await heardBy(people, () => edit(owner, second, { content: 'for us', topic: 'more', ...QUIET }));
     expect(briefly(hidden).map((events) => events.length)).toEqual([1, 0, 0, 0, 0, 1, 1, 0]);
-    // The message moves back to the public channel, and all users there receive it.
+    // When the message moves back to the public channel, all users there receive the event.
     const back = await heardBy(people, () => edit(owner, first, { stream_id: open, ...QUIET }));
     expect(briefly(back).map((events) => events.map(({ moved }) => moved))).toEqual([
       ...[[[first]], [[first]], [[first]], [[first]], [[first]]],
@@ -543,7 +541,7 @@ describe('moving', () => {
       [],
     ]);
     expect(renamed[2]?.[0].message_id).toBe(after);
-    // Members of the target channel receive the moved messages. Users outside it lose them.
+    // Subscribers of the target channel receive the moved messages. For other users, the messages are deleted.
     const shared = await channel(owner, 'shared', [owner, administrator, moderator], SHARED);
     const all = { propagate_mode: 'change_all', ...QUIET };
     const went = await heardBy(people, () => edit(owner, before, { stream_id: shared, ...all }));
@@ -557,7 +555,7 @@ describe('moving', () => {
     expect(briefly(back).map((events) => events.map(({ flags: _, ...event }) => event))).toEqual([
       [{ moved: ids }],
       [{ moved: ids }],
-      // Messages that were never sent to them are removed again.
+      // Messages that these users did not receive are deleted again.
       [{ moved: [after] }, { gone: [before], from: 'schemes' }],
       [{ gone: ids, from: 'schemes' }],
     ]);
@@ -600,7 +598,7 @@ describe('resolving a topic', () => {
     expect((await row(id)).lastMovedAt).toBeNull();
     const notice = Number((await service.app.db.message.findFirst({ orderBy: { id: 'desc' } }))?.id);
     clock += 60_000;
-    // Undone by the id of the notice, as by clients that identify a topic by its last message.
+    // The move is undone with the id of the notice. Some clients identify a topic by its last message, which is the notice.
     const undone = await told(() => edit(owner, notice, { topic: 'lunch', ...all }));
     expect(undone).toEqual(people.map(() => [[[notice]], [ids]]));
     expect(await service.app.db.message.count({ where: { id: notice } })).toBe(0);
@@ -610,7 +608,7 @@ describe('resolving a topic', () => {
     clock += 61_000;
     const later = await told(() => resolve(owner, 'lunch'));
     expect(later[1]?.at(-1)).toEqual([`${who} has marked this topic as unresolved.`]);
-    // Moving a topic together with its mark is an ordinary move.
+    // If a topic is moved to another channel and gets the resolved mark at the same time, this counts as a move.
     const other = await channel(owner, 'other', [owner, guest]);
     const moved = await told(() => edit(owner, id, { topic: '✔ lunch', stream_id: other, ...all }));
     expect(moved[1]?.at(-1)).toEqual([`This topic was moved here from #**general>lunch** by ${who}.`]);
@@ -648,7 +646,7 @@ describe('DELETE /messages/{message_id}', () => {
     clock += 601_000;
     await refused(member, mine, 'The time limit for deleting this message has passed');
     await set(org, { message_content_delete_limit_seconds: null });
-    // The administrator receives events without a subscription.
+    // The administrator receives the events without being subscribed.
     const heard = await heardBy([owner, member, administrator, guest], async () => {
       expect(await remove(member, ofBot)).toBe('deleted');
       expect(await administrator.mutate('deleteMessage', { messageId: mine }, 'messageId')).toEqual(
@@ -690,7 +688,7 @@ describe('DELETE /messages/{message_id}', () => {
     const gone = { type: 'delete_message', message_type: 'stream', stream_id: open, topic: 'general chat' };
     expect(heard[0]?.slice(2)).toMatchObject([{ message_ids: ids, orig_subject: 'general chat', subject: 'b' }]);
     expect(heard[1]).toEqual(ids.map((message_id) => ({ ...gone, message_id })));
-    // Users outside the conversation receive no events of a direct message.
+    // Users who are not in the conversation receive no events about a direct message.
     const note = await direct(owner, [owner]);
     const alone = await heardBy([owner, member], async () => {
       await edit(owner, note, { content: '/me thinks' });

@@ -57,7 +57,7 @@ const UNREAD = ['message', 'update_message_flags'];
 const unread = async (by: Person, more: Parameters = MODERN): Promise<Json> =>
   (await by.register({ fetch_event_types: UNREAD, ...more })).unread_msgs;
 
-/** Returns the unread messages in channels, by channel id and topic. */
+/** Returns the ids of unread messages in channels. Keyed by channel id and topic. */
 const unreadIn = async (by: Person): Promise<Json> =>
   Object.fromEntries(
     (await unread(by)).streams.map((entry: Json) => [`${entry.stream_id} ${entry.topic}`, entry.unread_message_ids]),
@@ -164,7 +164,7 @@ describe('POST /messages/flags', () => {
       await say(bob, guarded, 't'),
       await write(stranger.member, [stranger.owner]),
     ];
-    // From here on she can read the channel, but not earlier messages.
+    // Ann is now subscribed. She can read messages in the channel from here on, but not earlier ones.
     await join(bob, ['guarded'], [ann]);
     const heard = await ann.receiving();
     for (const [messages, op, name, msg] of [
@@ -219,7 +219,7 @@ describe('POST /messages/flags', () => {
     const { ann, bob } = await place({ ann: 'member', bob: 'member' });
     const general = await channelOf(bob, 'general', [bob]);
     const ids = [await say(bob, general, 'old'), await say(bob, general, 'old')];
-    // Without a subscription nothing becomes unread, which the response reports.
+    // In a channel without a subscription, no message becomes unread. The response reports the channel.
     const heard = await ann.receiving();
     const skipped = await flag(ann, ids, 'remove', 'read');
     expect(skipped.ignored_because_not_subscribed_channels).toEqual([general]);
@@ -277,7 +277,7 @@ describe('marking as read', () => {
     const marked = await ann.mutate('markTopicAsRead', { channelId: general, topic: 'Coffee' }, 'readCount');
     expect(marked).toEqual({ readCount: 2 });
     await ann.ok('POST', '/mark_topic_as_read', { stream_id: general, topic_name: '(no topic)' });
-    // The empty topic always exists.
+    // The empty topic always exists, even without messages.
     await ann.ok('POST', '/mark_topic_as_read', { stream_id: other, topic_name: 'general chat' });
     expect(ofFlags(await heard())).toEqual([tea, coffee, none].map((ids) => added('read', ids)));
     expect((await unread(ann)).count).toBe(0);
@@ -333,7 +333,7 @@ describe('marking as read', () => {
     });
     const before = await unread(ann);
     expect([before.count, before.old_unreads_missing]).toEqual([11_000, false]);
-    // The queue outlives the hours by which reads advance the clock.
+    // The queue must not expire, although each read advances the clock.
     const heard = await ann.receiving({ idle_queue_timeout: 86_400 });
     tick = 60_000;
     expect((await ann.ok('POST', '/mark_all_as_read')).complete).toBe(false);
@@ -347,7 +347,7 @@ describe('marking as read', () => {
   });
 });
 
-/** Inserts messages like `send_message`, without their events. @returns The id of the first one. */
+/** Inserts messages as the function `send_message` does, but without events. @returns The id of the first message. */
 async function sendMany(realmId: number, { id: sender }: Person, channelId: number, count: number): Promise<number> {
   const [row] = await service.app.db.$queryRaw<{ first: bigint }[]>`
     WITH sent AS (
@@ -376,7 +376,7 @@ test('read receipts list the users who read a message', async () => {
     );
     return node.readReceipts.edges.map((edge: Json) => edge.node.databaseId);
   };
-  // Access is checked first.
+  // The service checks whether the user can read the message before it checks the setting.
   expect(await receipts(bob, secret)).toEqual({ ...BAD, msg: 'Invalid message(s)' });
   expect(await receipts(bob, id)).toEqual({ ...BAD, msg: 'Read receipts are disabled in this organization.' });
   expect(await overGraphql(bob, id)).toEqual([]);
@@ -389,14 +389,15 @@ test('read receipts list the users who read a message', async () => {
   await flag(bob, [note], 'add', 'read');
   expect((await receipts(cleo, note)).user_ids).toEqual([bob.id]);
   expect(await receipts(dan, note)).toEqual({ ...BAD, msg: 'Invalid message(s)' });
-  // Users who mark it unread, disable receipts or are deactivated are not listed. Users who leave the channel are.
+  // Users who mark the message as unread, disable read receipts or are deactivated are not listed. Users who leave the channel
+  // are.
   await flag(bob, [id], 'remove', 'read');
   await db.user.updateMany({ where: { id: cleo.id }, data: { settings: { send_read_receipts: false } } });
   await db.user.updateMany({ where: { id: dan.id }, data: { isActive: false } });
   expect((await receipts(ann, id)).user_ids).toEqual([bot.id]);
   await leave(bot, ['general']);
   expect((await receipts(ann, id)).user_ids).toEqual([bot.id]);
-  // Adding a flag to a message in the channel's history marks it as read.
+  // If a user who did not receive a message adds a flag to it, the message is marked as read for them.
   await flag(org.owner, [id], 'add', 'starred');
   expect((await receipts(ann, id)).user_ids).toEqual([org.owner.id, bot.id].sort((a, b) => a - b));
   const { readReceipts } = (
@@ -468,11 +469,11 @@ describe('unread data', () => {
       userId: bob.id,
     });
     expect(other.user.unreadCounts).toBeNull();
-    // One of the two groups alone is not enough to maintain the data.
+    // The service maintains this data only if both groups are requested.
     for (const group of UNREAD) {
       expect(await ann.register({ fetch_event_types: [group] })).not.toHaveProperty('unread_msgs');
     }
-    // The newest messages up to a maximum, of every kind.
+    // The newest messages of all kinds are returned, up to a maximum.
     const holder = { realmId: await realmOf(ann), userId: ann.id };
     for (const max of [1, 4, 9, 10]) {
       const { groups, isCut } = await readUnread(service.app.db, holder, max);
@@ -511,7 +512,7 @@ describe('unread data', () => {
       [`${guarded} after`]: [after[1]],
     });
     expect(await flagsOf(ann, [...before, missed, arrived])).toEqual([['read'], [], ['read', 'historical'], ['read']]);
-    // In the protected channel she can read the messages that she received, and mark them as unread.
+    // In the protected channel, she can still read the messages that she received, and mark them as unread.
     await flag(ann, [secret], 'remove', 'read');
     expect((await unreadIn(ann))[`${guarded} secret`]).toEqual([secret]);
   });
@@ -528,7 +529,7 @@ describe('unread data', () => {
     });
     expect((await unreadIn(ann))[`${to} u`]).toEqual(ids.slice(1));
     expect(await unreadIn(cleo)).toEqual({});
-    // Marking messages in the target channel does not affect the source channel.
+    // Marking messages in the target channel as read does not affect the source channel.
     const stays = await say(bob, from, 't');
     await ann.ok('POST', '/mark_stream_as_read', { stream_id: to });
     expect(await unreadIn(ann)).toEqual({ [`${from} t`]: [stays] });
@@ -606,7 +607,7 @@ describe('POST /messages/flags/narrow', () => {
     expect((await change(ann, { narrow: [['is', 'dm']] })).body).toMatchObject({
       ...{ processed_count: 0, updated_count: 0, first_processed_id: null, last_processed_id: null },
     });
-    // History of a channel without subscription stays read, and can be starred.
+    // Messages of a channel without a subscription cannot become unread, but can be starred.
     const unseen = [{ operator: 'channel', operand: two }];
     expect((await change(ann, { narrow: unseen, op: 'remove' })).body).toMatchObject({
       ...{ processed_count: 1, updated_count: 0, ignored_because_not_subscribed_channels: [two] },
@@ -688,7 +689,7 @@ test('GraphQL clients receive flag changes with current data', async () => {
   const unmarked = messages.map((message) => ({ ...message, flags: [] }));
   expect(await stream.take(4)).toEqual([
     { flag: 'STARRED', messages, all: false },
-    // Entities are read at delivery, so their flags may be newer.
+    // Entities are read when an event is delivered, so their flags may be newer than the event.
     { flag: 'STARRED', messages: messages.map((message) => ({ ...message, flags: expect.any(Array) })) },
     { flag: 'READ', messages: [], all: true },
     { flag: 'READ', messages: unmarked },
@@ -698,7 +699,7 @@ test('GraphQL clients receive flag changes with current data', async () => {
 describe('read state', () => {
   const KINDS = 3;
 
-  /** Returns a user with messages of every kind in two channels and a conversation. All are unread except her own. */
+  /** Creates a user with messages of every kind in two channels and a conversation. All messages are unread except her own. */
   async function reader() {
     const org = await place({ ann: 'member', bob: 'member' });
     const { ann, bob, realm } = org;

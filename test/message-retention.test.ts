@@ -11,7 +11,7 @@ import { channelOf, say } from './helpers/talk.ts';
 
 const DAY = 86_400_000;
 const START = Date.parse('2026-03-01T10:00:00Z');
-/** Capabilities of the queues: deletions are sent in one event. */
+/** Capabilities with which a client receives one event about several deletions. */
 const CAPABLE = { client_capabilities: { notification_settings_null: true, bulk_message_deletion: true } };
 let clock = START;
 let service: InProcess;
@@ -42,8 +42,8 @@ describe('message retention', () => {
   });
 
   /**
-   * Limits of the organization and the channel in days, and the messages deleted between an age just below and just
-   * above a day.
+   * Limits of the organization and the channel in days, and the messages that are deleted when their age is just above one day,
+   * but not when it is just below.
    */
   const CASES = [
     { realm: 1, channel: undefined, gone: ['channel', 'direct'] },
@@ -208,7 +208,7 @@ describe('message retention', () => {
     const { owner, member, realm } = await house();
     const channel = await channelOf(owner, 'aged', [owner, member], { message_retention_days: 1 });
     const last = await say(owner, channel, 'a', 'first');
-    // Copies one message, because sending each would take long.
+    // Copies one message directly in the database, because sending so many would take long.
     await service.app.db.$executeRaw`
       INSERT INTO message SELECT (jsonb_populate_record(m, jsonb_build_object('id', m.id + i, 'send_token', m.send_token + i))).*
       FROM message m, generate_series(1, 249) i WHERE m.id = ${last}`;
@@ -247,7 +247,8 @@ describe('message retention', () => {
     const row = await db.realm.findUniqueOrThrow({ where: { id: realm.id } });
     const read = await db.$transaction(async (tx) => {
       await tx.$executeRaw`SET LOCAL enable_seqscan = off`;
-      // The counter can still hold rows of earlier transactions of the session: they are reported once a second.
+      // The counter can still include rows of earlier transactions of the session, because PostgreSQL reports them only once a
+      // second.
       const count = async () => {
         const [{ rows } = { rows: 0n }] = await tx.$queryRaw<{ rows: bigint }[]>`
           SELECT idx_tup_fetch + seq_tup_read AS rows FROM pg_stat_xact_user_tables WHERE relname = 'message'`;
@@ -334,7 +335,7 @@ describe.runIf(DATABASE_URL !== '')('message retention of several nodes on one P
   test('deletes each message once, by the clock of the database', async () => {
     await using database = await createDatabase(DATABASE_URL);
     const env = { DATABASE_URL: database.url, SECRET_KEY: 'x'.repeat(32) };
-    // Wrong clocks of nodes neither delete early nor keep messages.
+    // Two nodes have clocks that are 400 days ahead and behind. Messages must be deleted neither too early nor too late.
     await using one = await startInProcess({ env, now: () => new Date(Date.now() + 400 * DAY) });
     await using two = await startInProcess({ env, now: () => new Date(Date.now() - 400 * DAY) });
     const { owner, member } = await organization({}, { on: one });

@@ -20,7 +20,11 @@ beforeAll(async () => {
 
 const PAGE = 'nodes { databaseId } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }';
 
-/** Reads a page around an anchor. @returns Indexes of messages, newest first, and whether older or newer ones follow. */
+/**
+ * Reads a page around an anchor.
+ *
+ * @returns Indexes of the messages, newest first, and whether older or newer messages follow.
+ */
 async function around(anchor: object, page: object): Promise<{ places: number[]; older: boolean; newer: boolean }> {
   const query = `query ($anchor: MessageAnchor, $first: Int, $last: Int, $narrow: MessageNarrowInput) {
     messages(anchor: $anchor, first: $first, last: $last, narrow: $narrow) { ${PAGE} } }`;

@@ -12,7 +12,7 @@ import { PNG } from './helpers/pictures.ts';
 import { type Organization, organization } from './helpers/server.ts';
 import { toTopic } from './helpers/talk.ts';
 
-/** A service for this file, with access to its internals and its clock. */
+/** A service whose internals and clock the tests of this file use. */
 let service: InProcess;
 let clock = Date.parse('2026-11-20T10:00:00Z');
 beforeAll(async () => {
@@ -38,7 +38,7 @@ const WHOLE = { anchor: 'newest', num_before: 1000, num_after: 0 };
 const readOk = (by: Person, terms: readonly Term[], more: Parameters = {}) =>
   by.ok('GET', '/messages', { ...WHOLE, narrow: toNarrow(terms), ...more });
 
-/** An organization with messages of every kind, by name, as its member can see them. */
+/** An organization with messages of every kind. Ids are by name, and `nameOf` returns the name of an id. */
 interface World extends Organization {
   readonly ids: Readonly<Record<string, number>>;
   readonly channels: Readonly<Record<string, number>>;
@@ -110,15 +110,15 @@ beforeAll(async () => {
 
 const namesIn = (messages: readonly Json[]) => messages.map(({ id }) => world.nameOf(id) ?? id);
 
-/** The messages that the member received. */
+/** Names of the messages that the member received. */
 const RECEIVED = [
   ...['hello', 'link', 'own', 'direct', 'group', 'self', 'mention', 'empty', 'noise', 'followed', 'quiet', 'all'],
   ...['received', 'image'],
 ];
-/** The messages that the member received, and the message to which the member added a flag. */
+/** Names of the messages that the member received, and of one in another channel on which the member has a flag. */
 const OWN = [...RECEIVED, 'elsewhere'];
 
-/** Each operator with its matches. Negated, it matches the member's other messages. */
+/** Each operator with the names of the messages that it matches. The negated operator matches the member's other messages. */
 const OPERATORS: readonly (readonly [string, () => Term, readonly string[]])[] = [
   ['a channel by name', () => ['channel', 'GENERAL'], [...inGeneral()]],
   ['a channel by id', () => ['stream', world.channels['general']], [...inGeneral()]],
@@ -313,7 +313,7 @@ describe('a narrow', () => {
       ['with', ids['hidden']],
     ] as const;
     expect(await found(elsewhere)).toEqual(['own']);
-    // The oldest form of a narrow, and an operator without effect here.
+    // The oldest form of a narrow, and an operator that has no effect on a list.
     expect(namesIn((await readOk(member, [], { narrow: [['topic', 'lunch']] })).messages)).toEqual(['own']);
     expect(
       await found([
@@ -405,7 +405,7 @@ describe('a range', () => {
     expect(await around('oldest', 0, 2)).toEqual([[a, b], 0, false, true, false]);
     expect(await around(-5, 0, 1)).toEqual([[a], 0, false, true, false]);
     expect(await around('99999999999999999999', 1, 0)).toEqual([[f], NEWEST, false, false, true]);
-    // An anchor that does not match the narrow.
+    // The anchor is a message that does not match the narrow.
     expect(await range({ anchor: c, num_before: 1, num_after: 1 }, [['topic', 'topic']])).toEqual([
       ...[[b, d], c, false, false, false],
     ]);
@@ -414,11 +414,11 @@ describe('a range', () => {
       range({ anchor: 'first_unread', num_before: 0, num_after: 0 }, narrow);
     expect(await first()).toEqual([[a], a, true, false, false]);
     await member.ok('POST', '/messages/flags', { messages: [a], op: 'add', flag: 'read' });
-    // Skips muted messages, unless the narrow selects them.
+    // The first unread anchor skips muted messages, unless the narrow selects them.
     expect((await first())[1]).toBe(c);
     expect((await first([['channel', 'muted']]))[1]).toBe(b);
     expect(await range({ use_first_unread_anchor: true })).toEqual([[c], c, true, false, false]);
-    // Another anchor beside it is ignored.
+    // If the first unread anchor is requested, another anchor is ignored.
     for (const anchor of [0, 10_000_000_000_000_000, 'oldest', 'date', 'a dummy', '']) {
       expect(await range({ anchor, use_first_unread_anchor: true })).toEqual([[c], c, true, false, false]);
     }
@@ -482,7 +482,7 @@ const MESSAGE = `databaseId type content renderedContent topicName topic { name 
   sender { databaseId email fullName } channel { databaseId name } participants { databaseId email fullName }
   topicLinks { text url }`;
 
-/** Converts a message from REST to GraphQL. */
+/** Converts a message from the form of REST to that of GraphQL. */
 function asGraphQL(message: Json, source: string): Json {
   const { display_recipient: to, last_edit_timestamp: edited, last_moved_timestamp: moved } = message;
   const isDirect = message.type === 'private';
@@ -508,7 +508,7 @@ function asGraphQL(message: Json, source: string): Json {
   };
 }
 
-/** Converts times to seconds, as in REST. */
+/** Converts the times of a GraphQL message to seconds, as in REST. */
 const inSeconds = (message: Json) => {
   const seconds = (time: string | null) => (time === null ? null : Math.floor(Date.parse(time) / 1000));
   const { sentAt, lastEditedAt, lastMovedAt } = message;
@@ -744,7 +744,7 @@ describe('connections of messages', () => {
     expect(await of(member, 'guarded')).toEqual(['received']);
     expect(await of(owner, 'guarded')).toEqual(['received', 'early']);
     expect(await of(member, 'general', 'GREET')).toEqual(['all', 'link', 'hello']);
-    // An administrator can see a private channel without reading its messages.
+    // An administrator can see a private channel, but cannot read its messages.
     expect(await of(world.administrator, 'hidden')).toEqual([]);
     expect(ids['hidden']).toBeGreaterThan(0);
     const costly = await member.graphql(
@@ -758,7 +758,7 @@ test('a page of messages ends where 16 MiB do, away from its anchor, and reports
   const { owner } = await organization();
   const id = await channelOf(owner, 'long', [owner]);
   await owner.ok('POST', '/realm/emoji/e', { file: PNG });
-  // A third of a megabyte as HTML.
+  // As HTML, this text has a third of a megabyte.
   const content = ':e: '.repeat(2_500);
   const ids: number[] = [];
   for (let i = 0; i < 80; i++)
@@ -767,7 +767,7 @@ test('a page of messages ends where 16 MiB do, away from its anchor, and reports
   const newest = await page({ anchor: 'newest', num_before: 5_000, num_after: 0 });
   expect(newest).toMatchObject({ found_newest: true, found_oldest: false });
   expect(JSON.stringify(newest).length).toBeLessThan(18 * 1024 * 1024);
-  // Continuing from there finds all messages.
+  // Clients that continue from the first returned message find all messages.
   const found: number[] = newest.messages.map((message: Json) => message.id);
   expect(found.at(-1)).toBe(ids.at(-1));
   for (let isWhole = false; !isWhole; ) {

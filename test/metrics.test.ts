@@ -5,7 +5,7 @@ import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { Visitor } from './helpers/person.ts';
 import { type Organization, organization } from './helpers/server.ts';
 
-// Content of /metrics for operators, and its format for Prometheus.
+// Tests the content of /metrics for operators, and its format for Prometheus.
 
 let service: InProcess;
 let house: Organization;
@@ -24,7 +24,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** Values as Go parses them, in any case. */
+/** Matches a sample. Go, which Prometheus is written in, parses values such as "NaN" and "Inf" in any case. */
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (-?[\d.e+-]+|nan|[+-]inf)$/i;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\n"])*)"(?:,|$)/y;
 
@@ -47,14 +47,14 @@ const samplesIn = (text: string): Sample[] =>
     return [{ name, labels: labelsIn(labels), value: Number(value) }];
   });
 
-/** Returns the sum of the samples with these labels. */
+/** Returns the sum of the samples of a metric that have these labels. */
 async function count(name: string, wanted: Readonly<Record<string, string>>): Promise<number> {
   const samples = samplesIn(await readMetrics());
   const fits = ({ labels }: Sample) => Object.entries(wanted).every(([label, value]) => labels[label] === value);
   return samples.filter((sample) => sample.name === name && fits(sample)).reduce((sum, { value }) => sum + value, 0);
 }
 
-/** Returns the increase of a sum while `act` runs. */
+/** Returns by how much the sum of a metric increases while `act` runs. */
 async function growth(name: string, labels: Readonly<Record<string, string>>, act: () => Promise<unknown>) {
   const before = await count(name, labels);
   await act();
@@ -124,7 +124,7 @@ test('refusals are counted once, by code', async () => {
   expect(await growth(REFUSALS, { api: 'graphql', code: 'STREAM_DOES_NOT_EXIST' }, inUnion)).toBe(1);
   expect(await growth(REFUSALS, { api: 'graphql' }, inUnion)).toBe(1);
   const bad = { api: 'graphql', code: 'BAD_REQUEST' };
-  // The second attempt finds the document in the cache.
+  // Each document is sent twice, because the second request finds it in the cache.
   for (const [document, code] of [
     ['{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
     ['{', 'GRAPHQL_PARSE_FAILED'],

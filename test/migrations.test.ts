@@ -8,7 +8,7 @@ import { DataDirectoryInUseError } from '../src/platform/db/lock.ts';
 import { IncompatibleDatabaseError, migrate, readMigrations } from '../src/platform/db/migrate.ts';
 import { createDatabase } from './helpers/database.ts';
 
-// Each test uses the database that the previous one left.
+// The tests run one after another, each on the database that the previous one left.
 describe('migrating', () => {
   let dataDir: string;
   let config: Config;
@@ -77,7 +77,7 @@ describe('migrating', () => {
     const words = await database.db
       .$queryRaw`SELECT DISTINCT name_words AS words FROM user_account WHERE email = 'ann@example.com'`;
     expect(words).toEqual([{ words: 'ann oneil neil' }]);
-    // Sequences continue, and unique indexes still apply.
+    // Sequences continue after the highest id, and unique indexes still apply.
     const { realmId, id } = await database.db.user.findFirstOrThrow({ orderBy: { id: 'desc' } });
     const bob = await database.db.user.create({ data: { realmId, email: 'bob@example.com', fullName: 'Bob' } });
     expect(bob.id).toBe(id + 1);
@@ -87,7 +87,8 @@ describe('migrating', () => {
       INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
       SELECT realm_id, user_id, channel_id, 'TOPIC', 2, now() FROM user_topic`;
     await expect(twice).rejects.toThrow('user_topic_lower_key');
-    // A node that was killed before it recorded the migration detects that it has run.
+    // Simulates a node that was killed after it ran a migration but before it recorded that. The next node detects that it has
+    // run.
     await database.db.$executeRaw`
       UPDATE _prisma_migrations SET finished_at = NULL, applied_steps_count = 0 WHERE migration_name >= ${KEYS}`;
     expect(await migrate(config, database)).toEqual([]);

@@ -6,7 +6,7 @@ import { shareInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
 import { type Organization, organization } from './helpers/server.ts';
 
-// Names that resemble other names, or that are invisible.
+// Tests names that resemble other names, or that are invisible.
 
 const UNREADABLE: readonly (readonly [what: string, name: string, position: number])[] = [
   ['an override of the direction', 'abc\u202Ecba', 4],
@@ -142,7 +142,7 @@ describe('a new name', () => {
 
   const channelId = async () => (await people.owner.ok('GET', '/get_stream_id', { stream: 'harbour' })).stream_id;
 
-  /** Every call that names an object. */
+  /** Functions that make a call with a name for an object. There is one for every call that sets a name. */
   const NAMED: Readonly<Record<string, (name: string) => Promise<{ status: number; body: Parameters }>>> = {
     'one’s own': (full_name) => people.member.rest('PATCH', '/settings', { full_name }),
     'another user’s': (full_name) => people.owner.rest('PATCH', `/users/${people.guest.id}`, { full_name }),
@@ -193,7 +193,7 @@ describe('a new name', () => {
         ['❤', ['❤\uFE0F']],
         ['CAB', ['САВ']],
         ['ΑΝΝΑ', ['αννα', 'avva', 'ANNA']],
-        // Letters with diacritics, composed or decomposed.
+        // Letters with diacritics, as one code point or as several.
         ['zoë', ['zoё', 'ZOЁ', 'zoe\u0308']],
         ['café', ['cafе́', 'cafe\u0301']],
         ['wörk', ['wӧrk']],
@@ -204,7 +204,7 @@ describe('a new name', () => {
         expect([first, (await create(first)).status]).toEqual([first, 200]);
         for (const name of refused) expect([name, (await create(name)).status >= 400]).toEqual([name, true]);
       }
-      // Within one script, similar letters count as different.
+      // Similar letters of the same script count as different.
       for (const name of [
         'barn',
         'bam',

@@ -53,9 +53,9 @@ const flip = (text: string) =>
 const stack = new AsyncDisposableStack();
 let server: InProcess;
 let people: Organization;
-/** All events in the organization's log. */
+/** All events in the log of the organization. */
 let events: readonly StoredEvent[];
-/** Addresses that can stand for the users of the organization. */
+/** Email addresses and placeholder addresses by which narrows can identify the users of the organization. */
 let senders: string[];
 
 beforeAll(async () => {
@@ -78,7 +78,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => stack.disposeAsync());
 
-/** Creates events for everything that a narrow can select, and other events between them. */
+/** Creates events that match every kind of narrow, and other events between them. */
 async function fillLog({ realm, owner, member, guest, bot }: Organization): Promise<void> {
   await guest.ok('PATCH', '/settings', { email_address_visibility: 5 });
   senders = [owner, member, guest, bot].flatMap(({ email, id }) => [email, `user${id}@users.invalid`]);
@@ -102,7 +102,8 @@ async function fillLog({ realm, owner, member, guest, bot }: Organization): Prom
   await owner.ok('PATCH', '/realm', { empty_topic_display_name: 'Talk of All' });
   const { stream_id } = await owner.ok('GET', '/get_stream_id', { stream: 'general' });
   await say(owner, stream_id, '', 'under another name');
-  // Events that the current version cannot store: a topic with other spelling, and a message without a later field.
+  // Inserts events that the current version cannot create: a topic with another spelling, and a message without a field that
+  // was added later.
   const { db } = server.app;
   await db.$executeRaw`
     INSERT INTO event (realm_id, id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids, public_channel_id)

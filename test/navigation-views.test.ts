@@ -11,7 +11,7 @@ test.concurrent('stores built-in and custom views for each user, in both APIs', 
   const { navigation_views } = await member.ok('GET', '/navigation_views');
   expect(navigation_views).toEqual([{ fragment: 'inbox', is_pinned: false, name: null }, VIEW]);
   expect((await guest.ok('GET', '/navigation_views')).navigation_views).toEqual([]);
-  // The path contains slashes, encoded or not.
+  // The fragment in the path contains slashes, which clients may encode or not.
   await member.ok('PATCH', `/navigation_views/${VIEW.fragment}`, { name: 'Other' });
   await member.ok('PATCH', `/navigation_views/${encodeURIComponent(VIEW.fragment)}`, { is_pinned: true });
   const payload = await member.mutate(

@@ -17,9 +17,12 @@ import type { Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
 import { type Organization, organization } from './helpers/server.ts';
 
-/** Numbers of rows. The few channels include a public channel and a channel with protected history. */
+/** Numbers of rows of the compared lists. The first two channels are a public one and one with protected history. */
 const [FEW, MANY] = [2, 5];
-/** Concurrent loaders share a statement, so the count varies slightly with timing, independently of the number of rows. */
+/**
+ * Accepted difference between two numbers of statements. Concurrent loaders share a statement, so the number varies slightly
+ * with timing.
+ */
 const MATTER_OF_TIME = 2;
 const LATER = 4_102_444_800;
 
@@ -92,19 +95,19 @@ afterAll(() => service[Symbol.asyncDispose]());
 type Field = GraphQLField<unknown, unknown>;
 const fieldsOf = (type: GraphQLObjectType): Field[] => Object.values(type.getFields());
 const isConnection = (field: Field) => getNamedType(field.type).name.endsWith('Connection');
-/** Returns the type of the objects in a connection. */
+/** Returns the type of the objects in the connection that a field returns. */
 const listed = (field: Field): GraphQLObjectType => {
   const connection = getNamedType(field.type) as GraphQLObjectType;
   return getNamedType(connection.getFields()['nodes']?.type as GraphQLOutputType) as GraphQLObjectType;
 };
-/** Values of required arguments. */
+/** Values of required arguments, by type and field. */
 const GIVEN: Readonly<Record<string, () => string>> = {
   'UserGroup.hasMember': () => `userId: "${globalId('User', people.member.id)}"`,
 };
 const needsArguments = ({ args }: Field) =>
   args.some(({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined);
 
-/** Returns a field with some fields of each object that it returns. */
+/** Returns a selection of a field, with some fields of each object that it returns. @param inner Fields to select instead. */
 function selectionOf(parent: GraphQLObjectType, field: Field, inner?: string): string {
   const type = getNamedType(field.type);
   const given = GIVEN[`${parent.name}.${field.name}`]?.();
@@ -115,7 +118,7 @@ function selectionOf(parent: GraphQLObjectType, field: Field, inner?: string): s
   return `${field.name}${args} { ${isObjectType(type) ? plain(type) : '__typename'} }`;
 }
 
-/** Returns the first plain fields of a row, including `id`. */
+/** Returns a selection of the first leaf fields of a type, including `id`. */
 const plain = (type: GraphQLObjectType): string =>
   `__typename ${fieldsOf(type)
     .filter((field) => isLeafType(getNamedType(field.type)) && !needsArguments(field))
@@ -130,7 +133,7 @@ const usable = (type: GraphQLObjectType): Field[] =>
 interface Nest {
   readonly path: string;
   readonly root: Field;
-  /** The selection for each row of the root. */
+  /** Returns the selection for each row of the outer list. */
   readonly inner: () => string;
 }
 
@@ -142,7 +145,7 @@ const nests: readonly Nest[] = roots.flatMap((root): Nest[] => {
     inner: () => selectionOf(type, field),
   }));
 });
-/** Lists within lists whose rows have further fields. Each by the first root that leads to it. */
+/** Lists within lists whose rows have fields that return objects. Each is reached from the first root list that leads to it. */
 const deep: readonly Nest[] = [
   ...new Map(
     roots.flatMap((root) => {
@@ -163,7 +166,7 @@ const deep: readonly Nest[] = [
   ).values(),
 ];
 
-/** Returns the statements for a number of rows of a list, and the rows. */
+/** Reads a number of rows of a list. @returns The statements, and the rows. */
 async function statementsFor(
   { root, inner }: Nest,
   rows: number,
@@ -181,7 +184,7 @@ async function statementsFor(
 async function growth(nest: Nest): Promise<string[]> {
   const [few, many] = [await statementsFor(nest, FEW), await statementsFor(nest, MANY)];
   if (many.queries.length <= few.queries.length + MATTER_OF_TIME) return [];
-  // Earlier messages may still be in delivery, with statements of their own.
+  // The first count can include statements for messages that were still being delivered, so it is repeated.
   const again = await statementsFor(nest, MANY);
   if (again.queries.length <= few.queries.length + MATTER_OF_TIME) return [];
   return [`${nest.path}: ${few.queries.length} for ${FEW}, ${again.queries.length} for ${MANY}`];
@@ -228,7 +231,7 @@ describe('in a large organization', () => {
       for (const number of NUMBERS) statements.push(await count(number));
       const fewest = Math.min(...statements);
       for (const [i, number] of NUMBERS.entries()) {
-        // Background work of the service is counted too, but not in the next attempt.
+        // Statements of background work are counted, too. They are absent in a later attempt.
         for (let again = 0; again < 3 && (statements[i] ?? 0) > fewest + MATTER_OF_TIME; again++) {
           statements[i] = await count(number);
         }

@@ -7,7 +7,7 @@ import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { fillOrganization, LARGE } from './helpers/large-organization.ts';
 import { type Organization, organization } from './helpers/server.ts';
 
-/** A node of an EXPLAIN plan. */
+/** A node in the output of EXPLAIN. */
 interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await fillOrganization((sql, parameters) => service.app.db.$executeRawUnsafe(sql, ...parameters), {
     ...{ realmId: realm.id, readerId: member.id, senderId: owner.id },
   });
-  // Some channels are long. All messages have the same age, so the newest ones are in many channels.
+  // Some channels have very many messages. All messages have the same age, so the newest ones are in many channels.
   await service.app.db.$executeRaw`
     INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content, client_name,
                          sent_at, sent_event_id, send_token)
@@ -39,7 +39,10 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => service[Symbol.asyncDispose]());
 
-/** Returns the plans of a range, as for statements that the database has rarely executed. */
+/**
+ * Returns the plans of the statements that read a range. PostgreSQL makes these plans for the current values, as it does for
+ * rarely executed statements.
+ */
 async function plansOf(range: Range): Promise<PlanNode[]> {
   const { app } = service;
   const { member, realm } = people;
@@ -69,7 +72,7 @@ test('the newest received messages are read in order, with few other rows', asyn
     (node) => node['Index Name']?.startsWith('message_') === true || node['Relation Name'] === 'message',
   );
   expect(scans.length).toBeGreaterThan(3);
-  // Uses indexes by id and not by topic, which would read the whole channel.
+  // Each scan uses an index by id. An index by topic would read the whole channel.
   const kinds = scans
     .filter((node) => node['Actual Loops'] > 0)
     .map((node) => `${node['Node Type']} ${node['Index Name']}`);
@@ -80,6 +83,6 @@ test('the newest received messages are read in order, with few other rows', asyn
     (sum, node) => sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
     0,
   );
-  // A few times the requested number, of 40,000, plus rounding for each channel.
+  // The limit is a few times the requested number, and one row for each channel. There are 40,000 messages.
   expect(rows).toBeLessThan(2_000 + LARGE.channels);
 });

@@ -18,7 +18,7 @@ import { Person } from './helpers/person.ts';
 import { organization, startServer } from './helpers/server.ts';
 import { type Served, startService } from './helpers/service.ts';
 
-// Runs the documented configuration in a real nginx. Only ports and paths are changed.
+// Runs the documented configuration in a real nginx. Only its ports and paths are changed.
 
 const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx'].find(existsSync);
 const NOTE = NGINX === undefined ? ': skipped, for there is no nginx' : '';
@@ -46,14 +46,17 @@ const answers = async (port: number): Promise<boolean> => {
 };
 
 interface Ports {
-  /** Ports of the nodes. */
+  /** Ports of the nodes of the service. */
   readonly nodes: readonly number[];
   readonly plain: number;
   readonly tls: number;
   readonly bare: number;
 }
 
-/** Returns the documented file with other ports, with and without TLS, and a second server with only `proxy_pass`. */
+/**
+ * Returns the documented configuration with other ports, listening with TLS and without. It also has a second server with only
+ * `proxy_pass`.
+ */
 function configuration(folder: string, { nodes, plain, tls, bare }: Ports): string {
   const changed = DOCUMENTED.replace(/server 127\.0\.0\.1:4000(.*;)/, (_, parameters) =>
     nodes.map((port) => `server 127.0.0.1:${port}${parameters}`).join('\n'),
@@ -74,7 +77,7 @@ function configuration(folder: string, { nodes, plain, tls, bare }: Ports): stri
     }`;
 }
 
-/** Starts nginx with the documented file in front of nodes. */
+/** Starts nginx with the documented configuration in front of nodes. @returns The ports. */
 async function startNginx(stack: AsyncDisposableStack, urls: readonly string[]): Promise<Ports> {
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -123,7 +126,7 @@ describe.runIf(NGINX !== undefined)(`behind nginx${NOTE}`, () => {
       const since = performance.now();
       await owner.ok('POST', '/users/me/status', { status_text: transport });
       await stream.next();
-      // A buffered event would arrive with a heartbeat two seconds later, or never.
+      // If nginx buffered the event, it would arrive two seconds later with a heartbeat, or never.
       expect(performance.now() - since).toBeLessThan(1_500);
     }
   });
@@ -142,7 +145,7 @@ describe.runIf(NGINX !== undefined)(`behind nginx${NOTE}`, () => {
     await expect(owner.rest('POST', '/users/me/avatar', file(7))).rejects.toThrow(/<html>|EPIPE|ECONNRESET/);
   });
 
-  /** Signs in from a particular client address. */
+  /** Signs in with a password, from the client address 127.0.0.3. @param headers Additional headers. */
   async function signIn(scheme: 'http' | 'https', headers: Readonly<Record<string, string>> = {}) {
     const body = new URLSearchParams({ username: owner.email, password: PASSWORD }).toString();
     const options = {
@@ -230,7 +233,7 @@ describe.runIf(hasTwoNodes)(`two nodes behind nginx${NOTE}`, () => {
           (error: unknown) => String(error),
         );
         outcomes.set(`${kind} ${outcome}`, (outcomes.get(`${kind} ${outcome}`) ?? 0) + 1);
-        // The rate of clients that wait for each response.
+        // A client that waits for each response sends at about this rate.
         await setTimeout(10);
       }
     };

@@ -9,7 +9,7 @@ import { organization, startServer } from './helpers/server.ts';
 const { DATABASE_URL } = process.env;
 const SELECTION = 'position ... on DraftsAddedEvent { drafts { content } }';
 
-/** Several nodes require PostgreSQL, because an embedded database belongs to one process. */
+/** Skipped on the embedded database, which only one process can open. */
 describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () => {
   const stack = new AsyncDisposableStack();
   let nodes: [ServerProcess, ServerProcess];
@@ -17,13 +17,13 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
   beforeAll(async () => {
     const database = stack.use(await createDatabase(DATABASE_URL ?? ''));
     const env = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };
-    // Both nodes start on an empty database: one migrates, the other waits for it.
+    // Both nodes start on an empty database. One of them migrates it, while the other waits.
     nodes = await Promise.all([startServer({ env }), startServer({ env })]);
     for (const node of nodes) stack.use(node);
   }, 90_000);
   afterAll(() => stack.disposeAsync());
 
-  /** Creates a user, and returns a client at each node. */
+  /** Creates a user. @returns A client of the user at each node. */
   async function somebody(): Promise<[Person, Person]> {
     const [a, b] = nodes;
     const { member, realm } = await organization({}, { on: a });
@@ -83,14 +83,14 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
     await using newer = await atB.events(SELECTION, { queueId: queue_id, after: older.lastId });
     await saveDraft(atA, 'two');
     expect(await newer.next()).toMatchObject({ drafts: [{ content: 'two' }] });
-    // The older reader ends at the next write of queue positions.
+    // The stream of the older reader ends when the node next writes the positions of queues.
     expect(await older.ended).toEqual({ how: 'complete' });
     await saveDraft(atA, 'three');
     expect(await newer.next()).toMatchObject({ drafts: [{ content: 'three' }] });
   });
 });
 
-/** A browser that reaches both nodes at one address. */
+/** A browser that reaches both nodes under one host name. */
 class Browser {
   #cookies = new Map<string, string>();
   readonly #host: string;

@@ -5,11 +5,11 @@ import type { RealmWindow } from '../src/events/window.ts';
 import { type InProcess, shareInProcess, startInProcess } from './helpers/in-process.ts';
 import { organization } from './helpers/server.ts';
 
-// Many readers are notified in time slices, and other work runs between them. Every reader must still receive each
+// Tests that many readers are notified in time slices, between which other work runs. Every reader must still receive each
 // event once and in order.
 
 const READERS = 200;
-/** Time to notify one of them, in milliseconds. All together take more than twenty time slices. */
+/** Time that the notification of one reader takes, in milliseconds. All readers together take more than twenty time slices. */
 const BUSY_MS = 0.5;
 const OPTIONS = { eventTypes: null, allPublicChannels: false, narrow: [] } as unknown as LiveReader['options'];
 
@@ -39,12 +39,16 @@ function reader(recipient: LiveReader['recipient']): Reader {
 
 interface Reader extends LiveReader {
   readonly ids: number[];
-  /** Number of events in each notification. */
+  /** Numbers of events in the notifications, in order. */
   readonly tellings: number[];
   position: number;
 }
 
-/** Returns readers of one user who wait at the end of the log, and a function that creates an event for them. */
+/**
+ * Adds readers of one user that wait at the end of the log.
+ *
+ * @returns The readers, and a function that creates an event for them.
+ */
 async function waiting(server: InProcess, count = READERS) {
   const { member, realm } = await organization({}, { on: server });
   const window: RealmWindow = await server.app.hub.window(realm.id);
@@ -69,7 +73,7 @@ test('many readers are notified in time slices, with other work between them', a
   while (window.through === before) await nextTurn();
   let turns = 0;
   for (; !isTold(); turns++) await nextTurn();
-  // Without slices, all would be notified in one turn of the event loop.
+  // Without time slices, all readers would be notified in one turn of the event loop.
   expect(turns).toBeGreaterThan(10);
   for (const { ids } of readers) expect(ids).toEqual([window.through]);
 });
@@ -82,7 +86,7 @@ test('events logged during a notification follow the earlier ones, for each read
   while (window.through === before) await nextTurn();
   expect(isTold()).toBe(false);
   await act();
-  // A read now returns both events, while readers are still being notified of the first.
+  // The next read returns both events, while some readers have not been notified of the first yet.
   window.takeIn();
   await act();
   await expect.poll(() => window.through - before).toBe(3);
@@ -96,7 +100,7 @@ test('events logged during a notification are batched', async () => {
   const before = window.through;
   await act();
   while (window.through === before) await nextTurn();
-  // Takes in each event separately, as after a notification by another node or after a read by a long poll.
+  // Reads each event from the log separately, as after a notification by another node or by a long poll.
   for (let i = 0; i < 3; i++) {
     await act();
     window.takeIn();
@@ -143,7 +147,7 @@ test('a new reader has the event, a detached one gets no more, and a requesting 
   window.detach(gone);
   window.tellAll(asking);
   expect(asking).toMatchObject({ ids: [before + 1], position: window.through });
-  // Attaches the reader again, after it has read the event of which the other readers are being notified.
+  // Attaches a reader again that has already read the event of which the other readers are being notified.
   const back = readers.at(-3) as Reader;
   window.detach(back);
   window.attach(back);
@@ -161,7 +165,7 @@ test.for(['long poll', 'stream'])(
   'a heartbeat of a %s that is due meanwhile does not acknowledge pending events',
   async (kind) => {
     await using server = await startInProcess({ env: { EVENT_HEARTBEAT_SECONDS: '1' } });
-    // Notifying them takes longer than the interval before a heartbeat.
+    // Notifying so many readers takes longer than the interval of heartbeats.
     const { window, member, act } = await waiting(server, 4_000);
     const { queue_id, last_event_id } = await member.register({ event_types: ['drafts'], fetch_event_types: [] });
     const { readerCount } = window;

@@ -4,7 +4,7 @@ import type { Json } from './helpers/http.ts';
 import { organization } from './helpers/server.ts';
 import { channelOf } from './helpers/talk.ts';
 
-/** Error code of documents refused by validation, before execution. */
+/** Error code of documents that validation refuses, before they are executed. */
 const INVALID = 'GRAPHQL_VALIDATION_FAILED';
 const REFUSED = 'BAD_REQUEST';
 
@@ -24,7 +24,7 @@ test.for<[string, string, unknown, string]>([
   expect([data ?? null, errors?.[0]?.extensions.code]).toEqual([null, code]);
 });
 
-/** Executed by graphql-js, and by a plan: at a non-null position, validation accepts such a variable. */
+/** The mutation is executed by graphql-js, the query by a plan. Validation accepts a nullable variable at these positions. */
 test.for([
   [
     'mutation',

@@ -141,7 +141,7 @@ describe.skipIf(DATABASE_URL === '')(
         said: expect.stringMatching(/^The database accepts no changes .+\.$/),
       });
       await owner.query(`ALTER ROLE ${role} RESET default_transaction_read_only`);
-      // Other tables in the database do not concern the service.
+      // The service must ignore other tables in its database.
       await owner.query('CREATE TABLE of_somebody_else (id int)');
       await owner.query('ALTER TABLE of_somebody_else OWNER TO pg_monitor');
       const listed = await runProgram(['cli.ts', 'org', 'list'], { DATABASE_URL: url, SECRET_KEY });

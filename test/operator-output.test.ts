@@ -35,7 +35,7 @@ describe('the server can be reached at the printed address', () => {
   ])('HOST=%s: %s', (host, url) => {
     const config = at(host);
     expect(urlOf(config, '')).toBe(url);
-    // The server accepts it as Host.
+    // The server accepts the printed host name as the Host header.
     expect(subdomainOf(config, hostOf(config, ''))).toBe('');
     expect(isLoopback(host)).toBe(!['0.0.0.0', '::'].includes(host));
   });

@@ -11,7 +11,7 @@ import { METRICS } from './helpers/process.ts';
 import { organization, serverOf } from './helpers/server.ts';
 import { startOnDatabaseOfRun } from './helpers/service.ts';
 
-// Operator commands for users, at the command line of a running server.
+// Tests operator commands about users, sent to a running server.
 
 const PASSWORD = 'correct horse battery';
 
@@ -49,7 +49,7 @@ test.concurrent('deactivates and reactivates a user', async () => {
   expect(await command('user deactivate', { user: member.email })).toMatchObject({ active: false });
   expect(await status()).toBe(401);
   expect(await command('user reactivate', { user: member.email })).toMatchObject({ active: true });
-  // The user has another API key.
+  // The command has replaced the API key of the user.
   expect(await status()).toBe(401);
   const { api_key: key } = await command('key show', { user: member.email });
   expect((await member.as(basic(member.email, key)).rest('GET', '/users/me')).status).toBe(200);
@@ -123,7 +123,7 @@ test('doctor reports that a mail server and Redis are available', async () => {
   if (REDIS_URL !== undefined) {
     expect(found('redis')).toMatchObject({ ok: true, detail: expect.stringMatching(/^replied in [\d.]+ ms$/) });
   }
-  // Doctor connected, but sent no email.
+  // The doctor command connected to the mail server, but sent no email.
   expect([mailbox.mails, mailbox.attempts]).toEqual([[], 0]);
   await mailbox[Symbol.asyncDispose]();
   expect((await look())('mail')).toMatchObject({ ok: false, detail: expect.stringContaining('does not accept email') });

@@ -20,7 +20,7 @@ beforeAll(async () => {
   const { realm, owner, member } = people;
   const run = (sql: string) => service.app.db.$executeRawUnsafe(sql);
   for (const name of ['ann', 'Ann Z', 'bob', 'Cyd']) await people.signUp(name);
-  // Names and times that differ only in details that a cursor ignores.
+  // Makes names and times differ only in details that a cursor does not contain.
   await run(`UPDATE user_account SET full_name = 'Ann' WHERE realm_id = ${realm.id} AND full_name IN ('ann', 'bob')`);
   await run(
     `UPDATE user_account SET joined_at = '2026-01-01 00:00:00.0004' WHERE realm_id = ${realm.id} AND id % 2 = 0`,
@@ -72,10 +72,10 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]());
 
 interface List {
-  /** Returns the document of a page. % stands for its arguments. */
+  /** Returns the document that reads a page. "%" stands for the arguments. */
   readonly query: () => string;
   readonly of: (data: Json) => Json;
-  /** The selection for each sort field, for the comparison. */
+  /** Selections of the field by which a list is sorted, by sort field. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -85,7 +85,7 @@ const root = (name: string, fields: Readonly<Record<string, string>>): List => (
   of: (data) => data[name],
   fields,
 });
-/** Returns a list within an object, which is found by its id. */
+/** Returns a list that is a field of an object. The object is found by its id. */
 const within = (type: string, idOf: () => number, list: List): List => ({
   ...list,
   query: () => {
@@ -154,7 +154,7 @@ const LISTS: readonly (readonly [string, List])[] = [
 const page = async (who: Person, list: List, args: string): Promise<Json> =>
   list.of(await who.query(list.query().replace('%', args)));
 
-/** Reads a list in pages of two. */
+/** Reads a whole list in pages of two. @returns The ids, in the order of the list. */
 async function walk(list: List, orderBy: string, { backward }: { readonly backward: boolean }): Promise<string[]> {
   const ids: string[] = [];
   let place = '';
@@ -172,7 +172,7 @@ async function walk(list: List, orderBy: string, { backward }: { readonly backwa
   throw new Error('The list has no end');
 }
 
-/** Returns the sort key of a value: numbers unchanged, strings as they are compared, null before all others. */
+/** Returns a sort key for a value: numbers unchanged, strings without case and diacritics, and -1 for null, which is first. */
 function keyOf(node: Json): string | number {
   if (node === null) return -1;
   if (typeof node === 'object') return keyOf(Object.values(node)[0]);

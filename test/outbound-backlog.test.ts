@@ -9,7 +9,7 @@ import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
 import { type Organization, organization } from './helpers/server.ts';
 
-/** Number of long messages that exceed the network buffers and `LIMIT` together. */
+/** Number of long messages that together exceed the network buffers and `LIMIT`, which is the largest backlog in bytes. */
 const LONG_MESSAGES = 600;
 const LIMIT = 256 * 1024;
 
@@ -34,7 +34,7 @@ const MANY = `/api/v1/messages?anchor=newest&num_before=${LONG_MESSAGES}&num_aft
 test('an account that does not read its replies gets no further ones in either API, until it does', async () => {
   const { member, owner } = people;
   const unread: IncomingMessage[] = [];
-  // The body of this response is not read yet.
+  // The client has not read the body of this response yet, so it is part of the backlog.
   unread.push(await open(service.url, { method: 'GET', path: MANY, headers: member.headers }));
   const refused = await member.rest('GET', '/users/me');
   expect(refused).toMatchObject({
@@ -69,7 +69,7 @@ test('a connection that closes during authentication is neither counted nor kept
   const head = Object.entries(member.headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const connection = connect(Number(port), hostname);
   await once(connection, 'connect');
-  // While the only database connection is in use, no account can be looked up.
+  // While the only database connection is in use, the service cannot look up the account, so the request waits.
   await service.app.db.$transaction(async (tx) => {
     await tx.$queryRaw`SELECT 1`;
     connection.write(`GET /api/v1/users/me HTTP/1.1\r\n${head.join('')}\r\n`);
@@ -91,11 +91,11 @@ test.for(['/docs', '/api/v1/openapi.json', '/static/generated/emoji/emoji_api.js
       expect(answer.statusCode).toBe(200);
       answer.destroy();
     }
-    // Responses to earlier requests can be sent in the meantime.
+    // Responses to earlier requests are ignored, which the service can send in the meantime.
     const ofThese = end.mock.calls.filter((_, i) => (end.mock.contexts[i] as ServerResponse).req.url === path);
     const [first, second] = ofThese.map(([body]) => body as unknown);
     end.mockRestore();
-    // A string would be copied for each of them.
+    // The service would copy a string for each response.
     expect(first).toBeInstanceOf(Uint8Array);
     expect(second).toBe(first);
   },
@@ -114,13 +114,13 @@ test('the streams of an account over its total outbound backlog are closed with 
   const save = async (count: number) => {
     const draft = { type: '', to: [], topic: '', content: 'y'.repeat(9_900) };
     const { ids } = await member.ok('POST', '/drafts', { drafts: Array.from({ length: count }, () => draft) });
-    // The limit of drafts does not permit many drafts at the same time, so they are deleted.
+    // Deletes the drafts, because their number is limited.
     await Promise.all((ids as number[]).map((id) => member.ok('DELETE', `/drafts/${id}`)));
   };
   await save(1);
   await socket.next('next');
   socket.stopReading();
-  // 7 MB: less than the largest outbound backlog of one stream.
+  // Sends 7 MB, which is less than the largest backlog of one stream.
   for (let i = 0; i < 4; i++) await save(35).catch(() => {});
   socket.readOn();
   expect((await socket.closed).code).toBe(1013);

@@ -9,24 +9,27 @@ import { send } from './helpers/http.ts';
 import { contentsOf, makeScene, OWNER_PASSWORD, type Scene } from './helpers/scene.ts';
 import { startServer } from './helpers/server.ts';
 
-// Checks the PostgreSQL plan of every statement of every call in one organization, while other organizations contain
-// the same data many times. A plan may read only rows of its own organization.
+// Checks the PostgreSQL plan of every statement of every call in one organization, while other organizations contain copies of
+// the same data. A plan may read only rows of its own organization.
 
 const { DATABASE_URL = '' } = process.env;
 
-/** Number of copies of the organization: half of them as similar organizations, half in one large organization. */
+/**
+ * Number of copies of the organization. Half of them are separate organizations, and half are together in one large
+ * organization.
+ */
 const COPIES = 1_200;
 /**
- * Maximum rows in one loop of a scan whose condition does not contain the organization: those of a user, a channel or a
- * group. Values that organizations share, such as names, words and numbers, have hundreds of rows.
+ * Maximum number of rows in one loop of a scan whose condition does not contain the organization. These rows belong to a user,
+ * a channel or a group. Values that many organizations contain, such as names, words and numbers, have hundreds of rows.
  */
 const MOST_OWN = 80;
-/** Maximum pages for each row of a scan, and for each of its loops. An index has several levels. */
+/** Maximum number of pages that a scan reads for each of its rows, and for each of its loops. An index has several levels. */
 const PAGES_EACH = 8;
-/** Additional pages of a scan, for list elements that are not found. */
+/** Additional pages that a scan may read, for list elements that are not found. */
 const PAGES_MORE = 30;
 
-/** Statements about all organizations, by their start, with the reason. No call waits for them. */
+/** Statements that concern all organizations, by their beginning, with the reason. No call waits for them. */
 const OF_ALL: Readonly<Record<string, string>> = {
   'SELECT t.realm_id AS id FROM message_tally t':
     'The worker that counts messages asks, now and then, which organisations have many that are not counted: one look at an ' +
@@ -43,10 +46,10 @@ const OF_ALL: Readonly<Record<string, string>> = {
     'At the start: how many organisations there are, for the line that says so.',
 };
 
-/** Plan modes: for the current values as long as that pays, and generic plans. */
+/** Values of `plan_cache_mode`: with "auto", PostgreSQL makes a plan for the current values as long as that is worthwhile. */
 const MODES = ['auto', 'force_generic_plan'] as const;
 
-/** A node of a plan from `auto_explain`. */
+/** A node of a plan that `auto_explain` reports. */
 interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
@@ -71,38 +74,37 @@ interface Explained {
 }
 
 /**
- * Whether a scan belongs to a search. Pages are not counted there: the index of words contains all organizations, with
- * entries that start with the organization, and a filter compares the text to check whether the viewer can see each
- * message.
+ * Returns whether a scan belongs to a search, for which pages are not counted. The index of words contains all organizations,
+ * and its entries begin with the organization. A filter checks for each message whether the viewer can see it.
  */
 const isSearch = (node: PlanNode) =>
   node['Index Name'] === 'searchable_message_vector' || node.Filter?.includes('search_matches(') === true;
 
 const nodesIn = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesIn)];
 
-/** Whether a node scans a table or an index, excluding system catalogs. */
+/** Returns whether a node scans a table or an index, other than one of the system catalog. */
 const isScan = (node: PlanNode) =>
   !(node['Relation Name'] ?? node['Index Name'] ?? '').startsWith('pg_') &&
   (node['Node Type'] === 'Bitmap Index Scan' ||
     (node['Relation Name'] !== undefined && node['Node Type'].endsWith('Scan')));
 
-/** Returns the number of rows or entries in one loop. */
+/** Returns the number of rows or index entries that a node reads in one loop. */
 const rowsOf = (node: PlanNode) =>
   node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
 
 const pagesWithin = (node: PlanNode) => node['Shared Hit Blocks'] + node['Shared Read Blocks'];
 
-/** Returns the number of pages read by the node itself, over all loops. */
+/** Returns the number of pages that the node itself reads over all loops, without those of its inner nodes. */
 const pagesOf = (node: PlanNode) =>
   (node.Plans ?? []).reduce((pages, inner) => pages - pagesWithin(inner), pagesWithin(node));
 
 const conditionOf = (node: PlanNode) => node['Index Cond'] ?? node['Recheck Cond'] ?? '';
 
-/** Whether a node must have read rows of other organizations. */
+/** Returns whether a node must have read rows of other organizations. */
 function readsOthers(node: PlanNode): boolean {
   const [rows, times] = [rowsOf(node), node['Actual Loops']];
   if (rows > MOST_OWN && !conditionOf(node).includes('realm_id = ')) return true;
-  // Entries that an index skips internally are not reported as rows.
+  // PostgreSQL does not report index entries that it skips internally, so pages are counted as well.
   return !isSearch(node) && pagesOf(node) > PAGES_EACH * (rows + 1) * times + PAGES_MORE;
 }
 
@@ -144,7 +146,7 @@ describe.skipIf(DATABASE_URL === '')('on PostgreSQL, with the plans of all state
     await leaveRoomForCopies(client);
     const original = await makeScene({ on: server });
     await fill(original, client);
-    // The worker of the service indexes only organizations with many messages.
+    // The worker of the service indexes only organizations with many messages, so the test does it here.
     await client.query('SELECT index_messages($1, 1000)', [original.realm.id]);
     await original.owner.ok('PATCH', `/messages/${original.names.messageId}`, { content: 'hello once more' });
     const scenes = [await makeScene({ on: server }), await makeScene({ on: server })];
@@ -157,7 +159,7 @@ describe.skipIf(DATABASE_URL === '')('on PostgreSQL, with the plans of all state
       const heard = await scene.owner.receiving();
       await scene.owner.ok('POST', '/users/me/status', { status_text: 'away' });
       await explainFromHereOn(client, mode);
-      // The memory of the server is empty then.
+      // After the restart, nothing is cached in the memory of the server.
       call = `the start (${mode})`;
       await server.restart();
       expect(await heard()).not.toEqual([]);
@@ -189,7 +191,7 @@ describe.skipIf(DATABASE_URL === '')('on PostgreSQL, with the plans of all state
   });
 });
 
-/** Adds data that scenes lack, so that all tables contain rows of other organizations. */
+/** Adds data that `makeScene` does not create, so that all tables contain rows of other organizations. */
 async function fill({ realm, owner, member, guest, names }: Scene, client: pg.Client): Promise<void> {
   const { channelId, messageId, customGroupId, idleGroupId } = names;
   await owner.ok('PATCH', `/messages/${messageId}`, { content: 'hello again' });
@@ -216,23 +218,23 @@ async function fill({ realm, owner, member, guest, names }: Scene, client: pg.Cl
   await owner.ok('POST', `/user_groups/${customGroupId}/members`, { add: [member.id, guest.id] });
   await owner.ok('POST', `/user_groups/${idleGroupId}/members`, { add: [member.id], add_subgroups: [customGroupId] });
   await owner.ok('PATCH', '/settings', { email: `new.${owner.email}` });
-  // Data that would require another server, many messages, or an external sign-in.
+  // Inserts data that would require another server, many messages, or an external sign-in.
   await client.query(
     `WITH call AS (INSERT INTO call_token (realm_id, user_id, sealed, updated_at) VALUES (${realm.id}, ${owner.id}, 'x', now())),
           used AS (INSERT INTO used_token (realm_id, id_hash, expires_at) VALUES (${realm.id}, 'x', now() + interval '1 day'))
      INSERT INTO message_count (realm_id, recipient_id, key, through_id, count)
      VALUES (${realm.id}, ${channelId}::bigint * 2, '', ${messageId}, 1)`,
   );
-  // Queues that receive messages are notified of each start.
+  // Makes the queues receive messages, because such queues are read at each start.
   const types = `'{eventTypes}', '["message"]'`;
   await client.query(`UPDATE event_queue SET options = jsonb_set(options, ${types}) WHERE realm_id = ${realm.id}`);
-  // Prunes the log, which would otherwise be most of the data.
+  // Prunes the log, because it would otherwise contain most of the data.
   await client.query(
     'DELETE FROM event e USING event_counter c WHERE e.realm_id = c.realm_id AND e.id < c.last_id - 20',
   );
 }
 
-/** Returns the tables of organizations with too few rows to detect reads of foreign rows. */
+/** Returns the tables of organizations that contain too few rows to detect that rows of other organizations were read. */
 async function tablesWithFew(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query(
     `SELECT relname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid AND attname = 'realm_id'
@@ -242,7 +244,7 @@ async function tablesWithFew(client: pg.Client): Promise<string[]> {
   return rows.map(({ relname }) => relname);
 }
 
-/** Sends each plan to the service as a notice, for connections opened from now on. */
+/** Makes PostgreSQL send each plan to the service as a notice, on connections that are opened from now on. */
 async function explainFromHereOn(client: pg.Client, mode: string): Promise<void> {
   const settings = {
     session_preload_libraries: 'auto_explain',
@@ -250,11 +252,11 @@ async function explainFromHereOn(client: pg.Client, mode: string): Promise<void>
     'auto_explain.log_analyze': 'on',
     'auto_explain.log_buffers': 'on',
     'auto_explain.log_timing': 'off',
-    // Includes statements of functions, triggers and foreign keys.
+    // With this setting, statements of functions, triggers and foreign keys are included.
     'auto_explain.log_nested_statements': 'on',
     'auto_explain.log_format': 'json',
     'auto_explain.log_level': 'notice',
-    // The tables are small here, so the planner would prefer full scans to indexes.
+    // The tables are small in this test, so the planner would otherwise prefer sequential scans to indexes.
     enable_seqscan: 'off',
     plan_cache_mode: mode,
   };
@@ -264,7 +266,7 @@ async function explainFromHereOn(client: pg.Client, mode: string): Promise<void>
   }
 }
 
-/** Makes changes that the calls of the features do not make, and reads them in several ways. */
+/** Makes changes that the calls of the features do not include, and reads the changed data in several ways. */
 async function doMore(scene: Scene): Promise<void> {
   const { owner, member, guest, names, realm } = scene;
   const toChannel = { type: 'channel', to: names.channelId, topic: 'talk' };
@@ -299,7 +301,7 @@ async function doMore(scene: Scene): Promise<void> {
   await owner.as(undefined).rest('GET', '/users/me', {}, { headers: { cookie } });
 }
 
-/** Makes all calls of the service in an organization. */
+/** Makes all calls of the service in an organization. @param beginning Called with a description before each part. */
 async function doAll(scene: Scene, beginning: (call: string) => void): Promise<void> {
   beginning('what is read');
   await contentsOf(scene);

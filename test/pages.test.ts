@@ -21,8 +21,8 @@ const PAGES = ['/developers', '/docs', '/docs/events', '/graphql'];
 const AS_BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
 /**
- * Host headers behind a proxy with only `proxy_pass`, as nginx sends by default: the server's own name, without
- * forwarded headers.
+ * Host headers that the service receives behind a proxy with only `proxy_pass`. nginx then sends the name of the upstream
+ * server, and no forwarded headers.
  */
 const PROXIED = ['127.0.0.1', 'localhost', '[::1]'];
 
@@ -31,11 +31,11 @@ let proxy: Server;
 let proxyUrl: string;
 let secrets: string[];
 let startUrl: string;
-/** The cookie of the browser that opened the start address. */
+/** Cookie of a browser that has opened the start address. */
 let cookie: string;
 
 beforeAll(async () => {
-  // Listens on all interfaces, so that there can be visitors from other machines.
+  // The server listens on all interfaces, so that requests can come from other machines.
   demo = await startServer({ env: { DEMO: 'on', HOST: '0.0.0.0', DATABASE_URL: undefined } });
   proxy = createServer((incoming, outgoing) => {
     const { method, url: path } = incoming;
@@ -64,7 +64,7 @@ const get = (path: string, headers: Record<string, string> = {}, url = demo.url)
 
 const tokenOf = (url: string) => new URL(url).hash.slice('#start='.length);
 
-/** Sends a token, as the start page does with that in its address. */
+/** Sends a token, as the start page does with the token in its address. */
 const show = (token: string, headers: Record<string, string> = {}, url = demo.url): Promise<Reply> =>
   send(url, {
     method: 'POST',
@@ -75,10 +75,10 @@ const show = (token: string, headers: Record<string, string> = {}, url = demo.ur
 
 const cookieOf = ({ headers }: Reply) => headers['set-cookie']?.[0]?.split(';')[0] ?? '';
 
-/** Whether the page contains the demo owner's API key, plain or in a header. */
+/** Returns whether a page contains the API key of the demo's owner, plain or as an Authorization header. */
 const holdsKey = (page: Reply) => secrets.some((secret) => page.text.includes(secret));
 
-/** Returns the page without the content of scripts, which its policy restricts. */
+/** Returns a page without the content of its scripts, which the content security policy restricts. */
 const markupOf = (page: Reply) => page.text.replaceAll(/(<script[^>]*>)[\s\S]*?<\/script>/g, '$1');
 
 describe.for(PAGES)('%s', (path) => {
@@ -121,7 +121,7 @@ describe.for(PAGES)('%s', (path) => {
     const page = await get(path, { cookie: `other=1; ${cookie}` });
     const isKeyed = path !== '/docs/events';
     expect([page.status, holdsKey(page)]).toEqual([200, isKeyed]);
-    // The page is not compressed either, even by a proxy, because the length would reveal parts of the key.
+    // Pages with a key are not compressed, even by a proxy, because the length would reveal parts of the key.
     expect(page.headers['cache-control']).toBe(isKeyed ? 'private, no-store, no-transform' : 'private, no-cache');
     expect(page.headers['cross-origin-resource-policy']).toBe('same-origin');
   });
@@ -180,7 +180,7 @@ describe('the start address', () => {
     const [set = '', ...more] = reply.headers['set-cookie'] ?? [];
     const [pair = '', ...attributes] = set.split('; ');
     expect(more).toEqual([]);
-    // A browser sends cookies to every port of a host.
+    // Browsers send a cookie to every port of its host, so its name contains the port.
     expect(pair.split('=')[0]).toContain(String(demo.port));
     expect(attributes.toSorted()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict']);
     expect(pair).not.toContain(tokenOf(startUrl));
@@ -377,7 +377,7 @@ describe('the files of GraphiQL', () => {
   });
 });
 
-/** Returns a file without decompressing it. */
+/** Requests a file, and returns its bytes as received, without decompressing them. */
 async function rawOf(path: string, acceptEncoding: string): Promise<{ headers: IncomingHttpHeaders; bytes: Buffer }> {
   const asked = request(demo.url + path, { headers: { 'accept-encoding': acceptEncoding, connection: 'close' } }).end();
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
@@ -389,13 +389,13 @@ const NAMED = [
   ...['UserGroup', 'UserStatus', 'NavigationView', 'ChannelFolder', 'CustomEmoji', 'ProfileField', 'RealmDomain'],
 ];
 
-/** Returns every `$ref`, at any depth. */
+/** Returns the values of every `$ref`, at any depth. */
 function referencesIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => (key === '$ref' ? [String(inner)] : referencesIn(inner)));
 }
 
-/** Paths whose success is or can be a redirect. */
+/** Statuses of a success, for paths whose success can be a redirect. */
 const SUCCESSES: ReadonlyMap<string, readonly string[]> = new Map([
   ['/calls/videoprovider/register', ['302']],
   ['/calls/videoprovider/complete', ['200', '302']],
@@ -450,7 +450,7 @@ describe('the OpenAPI file', () => {
       ).toBe(true);
       for (const { name, in: place, schema, content } of parameters) {
         expect([name, place], at).toEqual([expect.any(String), expect.stringMatching(/^(path|query|header)$/)]);
-        // Exactly one of the two.
+        // A parameter has either `schema` or `content`, but not both.
         expect((schema === undefined) !== (content === undefined), `${at} ${name}`).toBe(true);
       }
       if (method === 'get') expect(requestBody, at).toBeUndefined();

@@ -5,20 +5,25 @@ import * as params from '../src/api/rest/params.ts';
 import { type Params, readerOf } from '../src/api/rest/params.ts';
 import { ChatError } from '../src/platform/errors.ts';
 
-/** The description of each parameter in these tests. Reading ignores it. */
+/** Description of each parameter in these tests. It has no effect on reading. */
 const SAID = { description: 'One of the tests.' };
 type Details = Partial<Parameters<typeof params.text>[1]>;
 const text = <S extends z.ZodType>(type: S, details: Details = {}) => params.text(type, { ...SAID, ...details });
 const json = <S extends z.ZodType>(type: S) => params.json(type, SAID);
 const inPath = <S extends z.ZodType<number> | z.ZodType<string>>(type: S) => params.inPath(type, SAID);
 
-/** Reads `sent` as the fields of a request to an endpoint with `params`. */
+/**
+ * Reads `sent` as the fields of a request to an endpoint with these parameters.
+ *
+ * @param slots Values of the path slots.
+ * @throws {ChatError} If a value is missing or invalid.
+ */
 function read(params: Params, sent: Record<string, string> | [string, string][], slots: Record<string, string> = {}) {
   const fields = new Map(Array.isArray(sent) ? sent : Object.entries(sent));
   return readerOf(params, Object.keys(slots))(Object.values(slots), fields);
 }
 
-/** Returns the error that a client gets for `sent`. */
+/** Returns the code, message and data of the error with which these fields are refused. */
 function refusal(params: Params, sent: Record<string, string>, slots: Record<string, string> = {}) {
   try {
     read(params, sent, slots);

@@ -11,12 +11,12 @@ import { RawSocket } from './helpers/raw-socket.ts';
 import { type Organization, organization, startServer } from './helpers/server.ts';
 
 const PASSWORD = 'correct horse battery';
-/** The number of places for each network in the service. */
+/** Maximum number of requests from one network that can wait for a password hash at the same time. */
 const PLACES_OF_NETWORK = 24;
-/** Long enough for a machine that is busy with other work. */
+/** Timeout and interval of polling, in milliseconds. The timeout allows for a machine that is busy with other work. */
 const PATIENCE = { timeout: 45_000, interval: 20 };
 
-/** Returns a limiter with two permits, and work that ends when the test calls `end`. */
+/** Returns a limiter that runs two jobs at a time. Each job runs until the test calls `end`. */
 function limiterOf({ waitingOfNetwork = 100, places = 100 }: { waitingOfNetwork?: number; places?: number } = {}) {
   const gate = new FairLimiter({ atOnce: 2, waitingOfNetwork, places }, 500);
   const begun: string[] = [];
@@ -34,7 +34,7 @@ function limiterOf({ waitingOfNetwork = 100, places = 100 }: { waitingOfNetwork?
       asked.catch(() => {});
       return asked;
     },
-    /** Ends the job that has run longest. */
+    /** Ends the job that has been running longest. */
     async end(): Promise<void> {
       ends.shift()?.();
       await sleep(0);
@@ -81,7 +81,7 @@ describe('the limiter', () => {
     await expect(greedy[3]).rejects.toMatchObject({ code: 'RATE_LIMIT_HIT' });
     void ask('c', at('c'));
     void ask('d', at('d'));
-    // Each network has one waiting task, so none has to give up its place to the next caller.
+    // Each network has one waiting job, so no network has to give up a place for another caller.
     await expect(ask('e', at('e'))).rejects.toMatchObject({ code: 'RATE_LIMIT_HIT' });
     expect(gate.waiting).toBe(4);
     await end();
@@ -122,7 +122,7 @@ describe('a server that is asked to hash passwords', () => {
   }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());
 
-  /** Returns the number of hashed passwords, and of waiting ones. */
+  /** Returns the number of passwords that were hashed so far (`done`), and of those that wait (`waiting`). */
   async function hashes(): Promise<{ done: number; waiting: number }> {
     const { text } = await send(server.url, { method: 'GET', path: '/metrics', headers: METRICS.headers });
     const value = (name: string) => Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1]);
@@ -175,7 +175,7 @@ describe('a server that is asked to hash passwords', () => {
     const before = await hashes();
     const neighbour = await fetchKey('127.0.0.2', { username: people.owner.email, password: PASSWORD }).reply;
     expect(neighbour).toMatchObject({ status: 200, body: { api_key: people.owner.apiKey } });
-    // The running jobs, those that ended at the same time, and the neighbor's own, but not all that arrived earlier.
+    // Only the running jobs, those that ended at the same time, and the user's own job were hashed, not all earlier requests.
     expect((await hashes()).done - before.done).toBeLessThan(12);
     for (const { outgoing } of flood) outgoing.destroy();
     const replies = await Promise.all(flood.map(({ reply }) => reply));
@@ -224,7 +224,7 @@ describe('a server that is asked to hash passwords', () => {
       `m${i}: sendMessage(input: { to: { direct: ["${globalId('User', owner.id)}"] }, content: "act ${i}" }) { __typename }`;
     const change =
       'updateSettings(input: { oldPassword: "wrong guess", newPassword: "a new password" }) { __typename }';
-    // The other mutations wait behind the one that hashes, which waits behind many requests.
+    // The later mutations run only after `updateSettings` has hashed a password, which waits behind many other requests.
     const crowd = Array.from({ length: 20 }, () => fetchKey('127.0.0.3', guess()));
     await crowded();
     const query = `mutation { ${send(0)} ${change} ${Array.from({ length: 5 }, (_, i) => send(i + 1)).join(' ')} }`;
@@ -248,7 +248,8 @@ describe('a server that is asked to hash passwords', () => {
 
   test('counts password changes and new users as well', async () => {
     const { owner } = people;
-    // Two hashes run at a time. When two later ones are answered, those of earlier tests have been counted.
+    // The service hashes two passwords at a time. When these two requests are answered, all hashes of earlier tests have been
+    // counted.
     await Promise.all([fetchKey('127.0.0.1', guess()).reply, fetchKey('127.0.0.1', guess()).reply]);
     let { done } = await hashes();
     const changed = await owner.rest('PATCH', '/settings', { old_password: PASSWORD, new_password: `${PASSWORD}!` });

@@ -3,7 +3,8 @@ import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
 import { type Organization, organization } from './helpers/server.ts';
 
-// server_supported_permission_settings: the documented rules for permissions match the values that the service accepts.
+// Tests that the documented rules for permissions (`server_supported_permission_settings`) match the values that the service
+// accepts.
 
 type Rules = Readonly<Record<string, Json>>;
 
@@ -16,7 +17,7 @@ async function rulesFor(person: Person) {
   return { state, roles, ids, rules };
 }
 
-/** Returns the role groups that a rule permits to hold the permission. */
+/** Returns the names of the role groups that can hold the permission according to its rule. */
 const allowed = (rule: Json, names: readonly string[]) =>
   names.filter((name) => {
     if (rule.allowed_system_groups.length > 0) return rule.allowed_system_groups.includes(name);
@@ -24,8 +25,8 @@ const allowed = (rule: Json, names: readonly string[]) =>
   });
 
 /**
- * Checks that each permission can be granted exactly to the groups that its rule permits, and to users if the rule
- * does.
+ * Checks that each permission can be granted to exactly the groups that its rule permits, and to users only if the rule permits
+ * it.
  */
 async function expectRules(
   { owner, member }: Organization,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { FairPermits, permitsOf, READER_QUEUE, readerPermitsOf } from '../src/platform/db/permits.ts';
 
-/** Creates a change that ends on demand. */
+/** Returns a change that runs until the test calls `end` or `fail`. */
 function change() {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const it = { isBegun: false, end: resolve, fail: reject };
@@ -13,7 +13,7 @@ function change() {
   return Object.assign(it, { run });
 }
 
-/** Requests `count` changes of an organization at the same time. */
+/** Requests permits for `count` changes of an organization at the same time. */
 function changesOf(permits: FairPermits, realmId: number, count: number) {
   const changes = Array.from({ length: count }, change);
   const ends = changes.map(({ run }) => permits.take(realmId, run));
@@ -31,7 +31,7 @@ test('reserves connections for reads, and permits for organizations without any'
   const permits = new FairPermits(permitsOf(POOL), held);
   const first = changesOf(permits, 1, 30);
   expect(first.begun()).toBe(each);
-  // The next organization gets a permit while there is room, however many changes are stuck.
+  // As long as there are permits, each further organization gets one, no matter how many changes of others do not end.
   const others = Array.from({ length: spare }, (_, i) => changesOf(permits, 2 + i, 30));
   for (const other of others) expect(other.begun()).toBeGreaterThanOrEqual(1);
   expect(first.begun() + others.reduce((sum, { begun }) => sum + begun(), 0)).toBeLessThanOrEqual(total);
@@ -55,7 +55,7 @@ test('refuses changes immediately if too many wait, and sooner after a lock time
   await expect(permits.take(1, async () => 'never')).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT', status: 503 });
   changes[0]?.fail(lockTimeout());
   await expect(ends[0]).rejects.toThrow('too late');
-  // The other changes of the organization are still in progress, and no further ones start.
+  // The other changes of the organization are still running, so no further ones start.
   expect(begun()).toBe(each);
   for (const { end } of changes) end();
   await Promise.allSettled(ends);
@@ -92,14 +92,14 @@ test('refuses whoever waited for too long', async () => {
 
 test('lets two readers of one organization catch up at a time, and one of another besides', async () => {
   const permits = new FairPermits(readerPermitsOf(POOL), async () => false, READER_QUEUE);
-  // Requests more changes than may wait.
+  // The organization requests more changes than can wait for a permit.
   const first = changesOf(permits, 1, 1_000);
   expect(first.begun()).toBe(2);
   const second = changesOf(permits, 2, 10);
   expect(second.begun()).toBe(1);
   const third = changesOf(permits, 3, 1);
   expect(third.begun()).toBe(0);
-  // The waiting reader is next, after one step of another.
+  // After one step of another organization has ended, the waiting reader gets the permit.
   first.changes[0]?.end();
   await first.ends[0];
   expect(third.begun()).toBe(1);

@@ -21,7 +21,7 @@ const SAVE = `mutation { createSavedSnippet(input: { title: "t", content: "c" })
 const idOf = (document: string) => createHash('sha256').update(document).digest('hex');
 const UNKNOWN = idOf('nothing');
 
-/** Writes a file of documents by id. @returns Its path. */
+/** Writes a file that contains documents by id. @returns Its path. */
 function fileOf(content: unknown): string {
   const path = join(newDataDir(), 'documents.json');
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
@@ -56,7 +56,7 @@ const get: Ask = async (who, operation) => {
   return JSON.parse(text);
 };
 
-/** The protocol requires a `query`. An empty one has no meaning. */
+/** Sends an operation over a WebSocket. Adds an empty `query`, because the protocol requires one. The service ignores it. */
 const overSocket: Ask = async (who, operation) => {
   const client = webSocketClient(who);
   try {
@@ -127,7 +127,9 @@ describe('together with other documents', () => {
     },
   );
 
-  /** The requests of each client for a document that is not stored yet, and for a stored one. */
+  /**
+   * Requests as each client sends them: `first` for a document that the service does not have yet, `again` for one that it has.
+   */
   const CLIENTS = {
     'Apollo Client': {
       accept: 'application/graphql-response+json,application/json;q=0.9',
@@ -259,7 +261,7 @@ describe('exclusively', () => {
       expect(codeOf(reply), JSON.stringify(other)).toBe('PERSISTED_QUERY_REQUIRED');
       expect(reply.data).toBeUndefined();
     }
-    // No client responds to this code by sending the document.
+    // Published clients do not send the document in response to this code.
     expect(codeOf(await ask(member, { documentId: UNKNOWN }))).toBe('PERSISTED_QUERY_NOT_IN_LIST');
   });
 });

@@ -19,7 +19,11 @@ const PGBOUNCER = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/
 const NOTE = PGBOUNCER === undefined ? ': skipped, for there is no PgBouncer' : '';
 const SECRET_KEY = randomBytes(32).toString('hex');
 
-/** Starts a pooler in front of a database, until the end of the test. @returns The database URL through the pooler. */
+/**
+ * Starts a connection pooler in front of a database, until the end of the test.
+ *
+ * @returns The database URL through the pooler.
+ */
 async function pooled(databaseUrl: string, mode: 'session' | 'transaction', settings = ''): Promise<string> {
   const { hostname, port, username, password } = new URL(databaseUrl);
   const folder = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
@@ -38,7 +42,7 @@ auth_type = any
 pool_mode = ${mode}
 ${settings}`,
   );
-  // PgBouncer refuses to run as root.
+  // PgBouncer refuses to run as root, so another user runs it.
   const owner = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
   const pooler = spawn(PGBOUNCER ?? '', ['-q', ...owner, join(folder, 'pgbouncer.ini')], { stdio: 'ignore' });
   onTestFinished(async () => {
@@ -67,7 +71,7 @@ describe.runIf(PGBOUNCER !== undefined && DATABASE_URL !== '')(`behind PgBouncer
     async (settings) => {
       await using database = await createDatabase(DATABASE_URL);
       const url = await pooled(database.url, 'transaction', settings);
-      // Opens connections that the pooler can reuse.
+      // Opens several connections from the pooler to the database, which the pooler reuses.
       await Promise.all(Array.from({ length: 4 }, () => ask(url, 'SELECT pg_sleep(0.2)')));
       const { code, said } = await runProgram(['main.ts'], { DATABASE_URL: url, SECRET_KEY, PORT: '0' });
       expect([code, said]).toEqual([1, expect.stringMatching(/^DATABASE_URL leads to a connection pooler.*\.$/)]);

@@ -30,7 +30,7 @@ const SDL = `
   input Kind { word: String!, deep: [Int!] }
 `;
 
-/** Returns a generator of pseudorandom numbers, the same for each seed. */
+/** Returns a generator of pseudorandom integers from 0 to below `below`. The same seed gives the same sequence. */
 function seeded(seed: number): (below: number) => number {
   let state = seed * 2654435761 + 1;
   return (below) => {
@@ -43,10 +43,7 @@ interface Thing {
   readonly seed: number;
 }
 
-/**
- * Returns the outcome of a resolver, which depends only on the object and the field, so that it is equal for both
- * executors.
- */
+/** Returns or throws the outcome of a resolver. It depends only on the seed, so that both executors get the same outcome. */
 function outcome(seed: number, make: () => unknown, trouble: number): unknown {
   const chance = seeded(seed);
   chance(7);
@@ -63,10 +60,10 @@ function outcome(seed: number, make: () => unknown, trouble: number): unknown {
 const hash = (seed: number, text: string): number =>
   [...text].reduce((sum, char) => (Math.imul(sum, 31) + char.charCodeAt(0)) >>> 0, seed + 17) % 1_000_003;
 
-/** Fields that are read in a batch for all objects of a list. */
+/** Names of fields that are read in one batch for all objects of a list. */
 const READ_TOGETHER = new Set(['next', 'title', 'must', 'color']);
 
-/** Returns the results of a resolver for each object. Exceptions are returned as errors. */
+/** Returns a function that runs a resolver for each object. It returns the results, with exceptions as errors. */
 const settled =
   (resolve: GraphQLFieldResolver<Thing | undefined, unknown>) => (sources: readonly (Thing | undefined)[]) =>
     Promise.all(
@@ -99,7 +96,7 @@ function makeSchema(trouble: number) {
         }
         return outcome(seed, () => madeOf(made, seed, trouble), trouble);
       };
-      // Most resolvers of the service declare only the parameters that they use.
+      // As most resolvers of the service, these declare only the parameters that they use.
       const { name } = field;
       if (name === 'place') field.resolve = resolve;
       else if (READ_TOGETHER.has(name)) field.resolve = together(settled(resolve));
@@ -131,7 +128,7 @@ function madeOf(type: string, seed: number, trouble: number): unknown {
   return `text ${seed}`;
 }
 
-/** Returns a document with aliases, arguments, fragments and selections that variables skip. */
+/** Returns a random document with aliases, arguments, fragments, and selections that variables skip. */
 function documentOf(seed: number): string {
   const chance = seeded(seed);
   const fields = (depth: number): string => {
@@ -171,7 +168,10 @@ function documentOf(seed: number): string {
 
 const shown = ({ message, path, locations }: GraphQLError) => JSON.stringify({ message, path, locations });
 
-/** Whether an enclosing value is null. Other errors below it are reported or not, depending on timing. */
+/**
+ * Returns whether a value that encloses the error's field is null. Whether errors below such a value are reported depends on
+ * timing.
+ */
 function isGone(data: unknown, path: GraphQLError['path'] = []): boolean {
   let at = data;
   for (const key of path.slice(0, -1)) {
@@ -192,7 +192,7 @@ describe('plans', () => {
       const general = (await execute(args)) as ExecutionResult;
       const planned = await executeDocument({ ...args, contextValue: {} });
       const around = `document ${seed}: ${documentOf(seed)}`;
-      // Compared as text, so that the order of the keys is compared as well.
+      // Compares the results as text, so that the order of the keys is compared, too.
       expect(JSON.stringify(planned.data), around).toBe(JSON.stringify(general.data));
       const certain = (errors: readonly GraphQLError[] = []) =>
         errors
@@ -249,7 +249,7 @@ describe('plans', () => {
     }
   });
 
-  /** Returns fragments that double each other: a short document with many fields. */
+  /** Returns a short document that selects very many fields, because each fragment contains the next one twice. */
   function doubled(times: number) {
     const names = Array.from({ length: times }, (_, i) => `F${i}`);
     const fragments = names.map((name, i) => `fragment ${name} on Thing { id ${below(names[i + 1])} }`);

@@ -4,7 +4,7 @@ import { pollDelayMs } from '../src/server/registration/pace.ts';
 import { startInProcess } from './helpers/in-process.ts';
 import { organization } from './helpers/server.ts';
 
-// Long polls of an account whose remaining requests are low: fewer responses with more events, and no refusals.
+// Tests long polls of an account that has few remaining requests. It gets fewer responses with more events, and no refusals.
 
 const NOW = 1_000_000;
 
@@ -43,7 +43,7 @@ test('a client that only polls is never refused at the default limit, however ma
 test('a poll with few remaining requests returns several events; a non-blocking one returns immediately', async () => {
   await using service = await startInProcess({ env: { RATE_LIMIT_PER_USER: '8', EVENT_HEARTBEAT_SECONDS: '30' } });
   const { owner, member } = await organization({}, { on: service });
-  // Uses half of the limit.
+  // Uses half of the account's limit of requests.
   const { queue_id, last_event_id } = await member.register({ event_types: ['user_status'], fetch_event_types: [] });
   for (let i = 0; i < 2; i++) await member.ok('GET', '/users/me');
   const since = performance.now();
@@ -58,7 +58,7 @@ test('a poll with few remaining requests returns several events; a non-blocking 
   const asked = performance.now();
   expect(await member.poll(queue_id, events.at(-1).id, { dontBlock: true })).toEqual([]);
   expect(performance.now() - asked).toBeLessThan(1_500);
-  // The service does not wait for a client that disconnects.
+  // The service stops waiting when the client disconnects.
   const gone = new AbortController();
   const left = member.rest('GET', '/events', { queue_id, last_event_id: events.at(-1).id }, { signal: gone.signal });
   gone.abort();

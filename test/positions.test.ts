@@ -11,18 +11,18 @@ import { organization } from './helpers/server.ts';
 import { startOnDatabaseOfRun } from './helpers/service.ts';
 import { channelOf, toTopic } from './helpers/talk.ts';
 
-// The log position of a write: in the payload of the mutation, and in the log.
+// Tests the log position of a write: the payload of the mutation must contain that of the event in the log.
 
 const schema = buildSchema();
 
-/** Mutations without events. Only the service needs to know of revoked keys and sessions. */
+/** Mutations that send no event to clients. Events about revoked keys and sessions are only for the service. */
 const SILENT = [
   ...['acknowledgeEvents', 'deleteEventQueue', 'fetchApiKey', 'regenerateApiKey'],
   ...['signIn', 'revokeSession', 'revokeOtherSessions'],
 ];
-/** Returns a position with another meaning. */
+/** Mutation whose payload contains a position with another meaning. */
 const OTHER = 'registerEventQueue';
-/** Inputs with an effect, for mutations whose usual calls have none when made in order. */
+/** Inputs that have an effect, for mutations whose usual calls have none in the order of this test. */
 const IN_EARNEST: Readonly<Record<string, (names: Names) => Parameters>> = {
   markChannelAsRead: ({ channelId }) => ({ channelId }),
   markTopicAsRead: ({ channelId }) => ({ channelId, topic: 'unread' }),
@@ -30,9 +30,9 @@ const IN_EARNEST: Readonly<Record<string, (names: Names) => Parameters>> = {
   setTopicVisibility: ({ channelId }) => ({ channelId, topic: 'another', visibility: 'MUTED' }),
   updateUserSettingsDefaults: () => ({ twentyFourHourTime: true }),
 };
-/** Mutations that must run before the owner leaves the channel or hides their presence. */
+/** Mutations that run first, because they have no effect after the owner has left the channel or hides their presence. */
 const FIRST = [...Object.keys(IN_EARNEST), 'updateMessageFlagsInNarrow', 'recordPresence'];
-/** Returns a document with an alias for the position, in a fragment. */
+/** Returns the document of a mutation. It selects the position under an alias, in a fragment. */
 function documentOf(call: GraphQLCall): string {
   const field = fieldOf(schema, call);
   const payload = `${call.field[0]?.toUpperCase()}${call.field.slice(1)}Payload`;
@@ -53,7 +53,7 @@ async function ask(who: Person, call: GraphQLCall, idempotencyKey?: string): Pro
   return data.done;
 }
 
-/** The events of one queue of the owner, up to the position that was read. */
+/** A reader of one queue of the owner. */
 class Ear {
   readonly #owner: Person;
   #queueId = '';
@@ -69,7 +69,7 @@ class Ear {
     this.#position = last_event_id;
   }
 
-  /** Reads the positions of the events since the last call. */
+  /** Reads the events since the previous call. @returns Their positions. */
   async received(): Promise<number[]> {
     const events = await this.#owner.poll(this.#queueId, this.#position, { dontBlock: true });
     const positions: number[] = events.map(({ id }) => id);
@@ -78,7 +78,7 @@ class Ear {
   }
 }
 
-/** Under a key, each mutation runs once and is then repeated. */
+/** Each mutation is sent without an idempotency key, and under a key. Under the key, it is then repeated. */
 const WAYS = ['without a key', 'under a key'];
 
 describe('the position in the payload of a mutation', () => {
@@ -100,7 +100,7 @@ describe('the position in the payload of a mutation', () => {
     return Number(lastId);
   }
 
-  /** Returns the position of the last event with recipients. */
+  /** Returns the position of the last event that has recipients. Null if there is none after `since`. */
   async function lastEvent(realmId: number, since: number): Promise<number | null> {
     const [row] = await service.app.db.$queryRaw<{ last: bigint | null }[]>`
       SELECT max(id) AS last FROM event WHERE realm_id = ${realmId} AND id > ${since}
@@ -108,7 +108,7 @@ describe('the position in the payload of a mutation', () => {
     return row?.last == null ? null : Number(row.last);
   }
 
-  /** Creates an unread message and an alert word. */
+  /** Creates an unread message and an alert word, which later mutations need. */
   async function toBeDone({ owner, member, names }: Scene): Promise<void> {
     const message = { type: 'channel', to: names.channelId, topic: 'unread', content: 'unread' };
     await member.ok('POST', '/messages', message);
@@ -118,7 +118,7 @@ describe('the position in the payload of a mutation', () => {
   const told = new Set<string>();
   const counts = { heard: 0, null: 0 };
 
-  /** A deactivated user cannot send the mutation again. */
+  /** A mutation that is not repeated, because a deactivated user cannot send it again. */
   const LEAVES = 'deactivateOwnAccount';
   const isFirst = (name: string) => Number(FIRST.includes(name.slice('Mutation.'.length)));
   const mutations = Object.entries(GRAPHQL_CALLS)
@@ -187,7 +187,7 @@ describe('the position in the payload of a mutation', () => {
     async (key) => {
       const { owner } = await organization({}, { on: service });
       const channelId = await channelOf(owner, 'deck', [owner]);
-      // To follow topics in which the user writes.
+      // With this setting, the user automatically follows topics in which they write.
       await owner.ok('PATCH', '/settings', { automatically_follow_topics_policy: 3 });
       const ear = new Ear(owner);
       await ear.open();

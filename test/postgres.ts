@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 
 const { DATABASE_URL_FOR_TESTS, DATABASE_URL, REDIS_URL } = process.env;
 /**
- * Excludes the tests of the chat in browsers, which have their own script: they do not depend on the database and are
- * slow.
+ * Arguments of vitest. The configuration leaves out the tests of the chat in browsers, which have their own script, because
+ * they are slow and do not depend on the database.
  */
 const args = ['run', '--config', 'test/vitest.config.ts', ...process.argv.slice(2)];
 const child = spawn('vitest', args, {

@@ -60,7 +60,7 @@ describe('POST /users/me/presence', () => {
     expect((await plain({ slim_presence: true })).presences).toEqual(modern);
     expect((await plain({ last_update_id: -1 })).presences).toEqual(modern);
     expect((await plain({ last_update_id: 0 })).presences).toEqual(modern);
-    // A user with a hidden address is identified by a placeholder.
+    // A user with a hidden address is identified by a placeholder address.
     await member.ok('PATCH', '/settings', { email_address_visibility: 4 });
     const addresses = Object.keys((await plain({})).presences);
     expect(addresses).toHaveLength(2);
@@ -77,7 +77,7 @@ describe('POST /users/me/presence', () => {
     const status = (status: string, timestamp: number) => ({ status, timestamp });
     const first = await read(member.id);
     expect(first.server_timestamp).toBe(clock / 1000);
-    // Typed clients decode a map of clients, so numbers in it would fail.
+    // Typed clients decode `presence` as a map from clients to statuses, so a number in it would fail.
     expect(first.presence).toEqual({ website: status('active', active), aggregated: status('active', active) });
     pass(60);
     await quietly(member, 'idle');
@@ -107,7 +107,7 @@ describe('POST /users/me/presence', () => {
     pass(54);
     await quietly(member);
     expect(await row()).toEqual(first);
-    // An idle user who becomes active is stored immediately.
+    // If an idle user becomes active, this is stored without delay.
     pass(6);
     await quietly(member, 'idle');
     pass(1);
@@ -115,7 +115,7 @@ describe('POST /users/me/presence', () => {
     expect((await row())?.activeAt).toEqual(new Date(clock));
     pass(60);
     const queries = await service.queriesOf(() => quietly(member));
-    // The other statement is the sign-in.
+    // The first statement authenticates the request.
     expect(queries.length, queries.join('\n')).toBe(2);
     expect(await row()).toMatchObject({ activeAt: new Date(clock), idleAt: new Date(clock), updateId: 4n });
   });
@@ -132,7 +132,7 @@ describe('POST /users/me/presence', () => {
     expect((await idsFor({ history_limit_days: 15 })).length).toBe(3);
     expect((await idsFor({ history_limit_days: 1e9 })).length).toBe(3);
     expect(await ping(owner, { history_limit_days: 0 })).toMatchObject({ presences: {}, presence_last_update_id: -1 });
-    // A request for changes returns all of them.
+    // A request with `last_update_id` returns all changes, regardless of the number of days.
     expect((await idsFor({ last_update_id: 1, history_limit_days: 1 })).length).toBe(2);
     const registered = (days: number | null) =>
       owner.register({ fetch_event_types: ['presence'], slim_presence: true, presence_history_limit_days: days });
@@ -161,7 +161,7 @@ describe('POST /users/me/presence', () => {
 });
 
 describe('a client that requests changes since the last reply', () => {
-  // Runs on the shared server, which on PostgreSQL writes several pings in one statement.
+  // Uses the server that all tests share. On PostgreSQL, it writes several pings in one statement.
   test('misses nothing, however many users ping concurrently', async () => {
     const names = Array.from({ length: 24 }, (_, i) => `person ${i}`);
     const made = await organization(Object.fromEntries(names.map((name) => [name, 'member'])));
@@ -181,7 +181,7 @@ describe('a client that requests changes since the last reply', () => {
         known = Math.max(known, updateId);
       }
     };
-    // First pings insert, later ones update.
+    // The first ping of a user inserts a row. Later pings update it.
     for (const status of ['idle', 'active']) {
       let pinging = true;
       const pings = Promise.all(people.map((person) => quietly(person, status))).finally(() => {
@@ -227,7 +227,7 @@ describe('the event', () => {
       ...{ type: 'presence', user_id: member.id, server_timestamp },
       presence: { website: { client: 'website', status, timestamp, pushable: false } },
     });
-    // A new user without activity counts as active since they joined.
+    // A new user without activity counts as active at the time they joined.
     const asLegacy = [[told('active', joined, first)], [told('active', last, last)]];
     expect([coming.slim, again.slim]).toEqual(asLegacy);
     const withEmail = asLegacy.map((events) => events.map((event) => ({ ...event, email: member.email })));
@@ -321,7 +321,7 @@ describe('a user who hides their presence', () => {
     expect((await owner.register({ fetch_event_types: ['presence'] })).presences).toEqual({});
     const row = await service.app.db.presence.findFirstOrThrow({ where: { userId: owner.id } });
     expect(row.idleAt).toEqual(new Date(clock - 60_000));
-    // No event is sent for a user who hides their presence there either, although older data exists.
+    // No presence event is sent for a user who hides their presence, although their presence was stored earlier.
     const told = await owner.receiving({ ...MODERN, event_types: ['presence', 'user_status'] });
     await guest.ok('PATCH', '/settings', { presence_enabled: false });
     expect((await told()).map(({ type }) => type)).toEqual(['user_status']);

@@ -40,7 +40,11 @@ const listening = await Promise.all(
   ].map(async ([visitor, options]) => listen(visitor as Visitor, options as Parameters)),
 );
 
-/** Registers a queue. @returns A function that reads one event of each type from it. */
+/**
+ * Registers a queue.
+ *
+ * @returns A function that reads the queue and returns one event of each type.
+ */
 async function listen(visitor: Visitor, options: Parameters) {
   const { queue_id, last_event_id } = await visitor.ok('POST', '/register', { fetch_event_types: '[]', ...options });
   return async (): Promise<Json[]> => {
@@ -53,7 +57,7 @@ async function listen(visitor: Visitor, options: Parameters) {
   };
 }
 
-/** Collects the responses that need more than a demo. */
+/** Collects the responses that need more than a demo, such as a provider of video calls. */
 async function setUp(): Promise<Readonly<Record<string, unknown>>> {
   const browser = new SomebodysBrowser(server.url);
   const at = `${server.url}/api/v1/calls/videoprovider`;
@@ -68,7 +72,7 @@ async function setUp(): Promise<Readonly<Record<string, unknown>>> {
   };
 }
 
-/** Returns the response to a browser that signs out after a sign-in by password. */
+/** Returns the response to a browser that signs out. Before, the browser signs in with a password. */
 async function signOut(): Promise<unknown> {
   const login = { username: 'leaving@example.com', password: 'correct horse battery staple' };
   await owner.ok('POST', '/users', { email: login.username, password: login.password, full_name: 'Leo Ving' });
@@ -78,13 +82,13 @@ async function signOut(): Promise<unknown> {
   return (await fetch(`${url}/current`, { method: 'DELETE', headers: { cookie: cookie.join('; ') } })).json();
 }
 
-/** Returns the events of a long poll without changes. */
+/** Returns the events of a long poll during which nothing changes. */
 async function silence(): Promise<Json[]> {
   const { queue_id, last_event_id } = await owner.ok('POST', '/register', { event_types: ['drafts'] });
   return (await owner.ok('GET', '/events', { queue_id, last_event_id })).events;
 }
 
-/** Makes changes that no call of the reference makes. */
+/** Makes changes that no call of the references makes, so that all types of events occur. */
 async function actOn(): Promise<void> {
   const bot = await bela.ok('POST', '/bots', { full_name: 'Tide', short_name: 'tide' });
   await bela.ok('PATCH', `/bots/${bot.user_id}`, { default_all_public_streams: true });
@@ -112,7 +116,7 @@ for (const endpoint of routes.filter((endpoint) => demoCallOf(endpoint).refused 
 const all = { ...replies, ...(shownReply(await setUp()) as object) };
 keep('example-replies.json', all);
 await actOn();
-// The events of a service start.
+// Restarts the server, because some events are sent only when a service starts.
 await server.restart();
 const heard = (await Promise.all(listening.map((read) => read()))).flat();
 heard.push(...(await silence()));

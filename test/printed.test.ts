@@ -27,12 +27,15 @@ const README = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
 const TOUR = README.split(/^## /m).find((chapter) => chapter.startsWith('Five-minute tour')) ?? '';
 const COMMANDS = [...TOUR.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block).join('');
 
-/** Interactive shells: comments are not supported, `!` expands history, and no start files are read. */
+/**
+ * Flags that start an interactive shell without its start files. Interactive shells can lack support for comments, and expand
+ * `!`.
+ */
 const SHELLS = { bash: ['--norc', '--noprofile', '-i'], zsh: ['-f', '-i'] } as const;
 
 let demo: ServerProcess;
 let calls: PrintedCalls;
-/** The calls of a page, by their description. */
+/** Printed calls of each page, by their description. */
 let printed: Readonly<Record<'/docs' | '/developers', ReadonlyMap<string, string>>>;
 
 beforeAll(async () => {
@@ -45,7 +48,7 @@ afterAll(async () => {
   await demo?.[Symbol.asyncDispose]();
 });
 
-/** Returns the calls of a page, as shown to the browser that opened the start address. */
+/** Returns the calls that a page shows to a browser that has opened the start address. Keyed by description. */
 async function callsOn(path: string): Promise<Map<string, string>> {
   const { start_url } = JSON.parse(readFileSync(join(demo.dataDir, 'demo.json'), 'utf8'));
   const body = new URLSearchParams({ token: new URL(start_url).hash.slice('#start='.length) });
@@ -79,12 +82,12 @@ const textOf = (node: Node | undefined): string => {
   return 'childNodes' in node ? node.childNodes.map(textOf).join('') : '';
 };
 
-/** Returns the installed shells. */
+/** Returns the shells that are installed on this machine. */
 const shells = () => Object.keys(SHELLS).filter(isInstalled);
 
 const isInstalled = (shell: string) => existsSync(`/usr/bin/${shell}`) || existsSync(`/bin/${shell}`);
 
-// In random order, because no call depends on another.
+// The calls run in random order, because none depends on another.
 describe.shuffle('a call of the REST reference', () => {
   test.for(routes.map((endpoint) => [nameOf(endpoint), endpoint] as const))('%s', ([name, endpoint]) => {
     const code = `${printed['/docs'].get('Set the variables of the calls')}\n${printed['/docs'].get(`Example call of ${name}`)}`;
@@ -99,7 +102,7 @@ describe.shuffle('a call of the REST reference', () => {
   });
 });
 
-/** Returns the names and types of the fields that a response always has. */
+/** Returns the names and types of the fields that every response of the endpoint has. */
 const typesIn = ({ reply }: Endpoint, value: object | undefined): string[] =>
   Object.entries(value ?? {})
     .filter(([name]) => reply[name]?.safeParse(undefined).success !== true)
@@ -169,7 +172,7 @@ describe('a call of the developers page', () => {
   test('receives server-sent events until its time limit', () => {
     const code = printed['/developers'].get('Read server-sent events for five seconds') ?? '';
     expect(code).toContain('--max-time 5 ');
-    // The heartbeat of test servers arrives after two seconds.
+    // Waits 3 instead of 5 seconds, because test servers send a heartbeat after two seconds.
     const { stdout } = calls.run(code.replace('--max-time 5', '--max-time 3'));
     expect(stdout).toMatch(/^id: \d+$/m);
     expect(jsonIn(stdout).at(-1)).toMatchObject({ data: { events: { type: 'HEARTBEAT' } } });
@@ -193,7 +196,7 @@ describe('a call of the developers page', () => {
   });
 });
 
-/** A folder that contains the data of a service, as the tour expects. */
+/** A temporary folder with a link to the data directory of a service, in which the commands of the tour run. */
 class Folder implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'tour-'));
 
@@ -206,11 +209,14 @@ class Folder implements Disposable {
   }
 }
 
-/** Returns every JSON object in a text that is a response or the data of a server-sent event. */
+/**
+ * Returns every JSON object in a text that is a response or the data of a server-sent event. curl writes responses without line
+ * breaks between them.
+ */
 const jsonIn = (output: string): Json[] =>
   [...output.matchAll(/(?:^|data: |\})(?=(\{.*))/gm)].flatMap(([, rest = '']) => firstJson(rest));
 
-/** Returns the first JSON object. Responses in the output of curl are not separated by line breaks. */
+/** Returns the first JSON object of a text, as an array with at most one element. Other text can follow the object. */
 function firstJson(text: string): Json[] {
   for (let end = text.indexOf('}'); end !== -1; end = text.indexOf('}', end + 1)) {
     try {
@@ -234,7 +240,7 @@ describe.for(Object.entries(SHELLS))('the tour of the README, pasted into %s', (
     child.stderr.on('data', (bytes) => errors.push(String(bytes)));
     const ended = once(child, 'close');
     child.stdin.write(COMMANDS.replaceAll('http://127.0.0.1:4000', demo.url).replaceAll('/tmp/', `${folder.path}/`));
-    // The last command is a stream, which the user stops.
+    // The last command opens an event stream, which the user would stop.
     const said = () => output.join('');
     await vi.waitFor(() => expect(said()).toContain('data: {'), { timeout: 30_000, interval: 50 });
     process.kill(-(child.pid ?? 0), 'SIGKILL');
@@ -263,7 +269,7 @@ describe('the reference of events', () => {
 
   test('describes every defined kind of event, and every type in GraphQL', () => {
     const told = documentedEvents().map(nameOf);
-    // Tests in the same process define some of their own.
+    // Excludes event types that tests in the same process have defined.
     const defined = definedEvents().filter(({ type }) => type !== 'internal' && !type.startsWith('test_'));
     expect(told.toSorted()).toEqual([...defined, HEARTBEAT].map(nameOf).toSorted());
     expect(told).toEqual(expect.arrayContaining(registeredEventTypes().map(nameOf)));

@@ -1,5 +1,5 @@
-// npm run test:production: installs the service without its development packages, in the two ways that operators use,
-// starts it, and loads the page. Works in a copy of the tracked files, so that the packages of this folder stay.
+// npm run test:production: installs the service without its development packages, in the two ways that operators use. Then
+// starts it and loads the chat page. Works in a copy of the tracked files, so that the packages of this folder are not changed.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -19,7 +19,7 @@ const INSTALLS = [
   { title: 'NODE_ENV=production npm ci', args: [], env: { NODE_ENV: 'production' } },
 ] as const;
 
-/** The environment of a machine on which nothing is configured, without this run's own packages on the path. */
+/** Returns the environment of a machine on which nothing is configured. PATH does not contain the packages of this run. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^npm_/i.test(name) && !['DATABASE_URL', 'REDIS_URL', 'NODE_ENV', 'INIT_CWD'].includes(name),
@@ -29,7 +29,7 @@ function plainEnvironment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), PATH: path.join(':') };
 }
 
-/** Copies the tracked files and those that are not ignored, as a clone has them. */
+/** Copies all files that git does not ignore, as a clone has them. */
 function copyTo(folder: string): void {
   const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const files = execFileSync('git', list, { cwd: ROOT, encoding: 'utf8' }).split('\0');
@@ -39,7 +39,7 @@ function copyTo(folder: string): void {
   }
 }
 
-/** Waits until the service is ready. */
+/** Waits until the service is ready. @throws {Error} If it ends, or is not ready in `START_MS`. */
 async function waitUntilReady(url: string, hasEnded: () => boolean): Promise<void> {
   for (const deadline = Date.now() + START_MS; Date.now() < deadline; await sleep(100)) {
     if (hasEnded()) throw new Error('npm start ended before the service was ready');
@@ -50,7 +50,7 @@ async function waitUntilReady(url: string, hasEnded: () => boolean): Promise<voi
   throw new Error(`The service was not ready in ${START_MS / 1000} s`);
 }
 
-/** Loads the page and every file that it names. */
+/** Loads the chat page and every file to which its HTML refers. */
 async function loadFiles(url: string): Promise<void> {
   const page = await fetch(`${url}/`);
   const html = await page.text();
@@ -94,7 +94,7 @@ async function tryInstall({ args, env }: (typeof INSTALLS)[number]): Promise<voi
     cwd: folder,
     env: { ...environment, HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'ignore', 'inherit'],
-    // Starts a separate process group, because npm may not pass on a signal to the service.
+    // The service gets its own process group, which is killed at the end, because npm may not forward a signal to it.
     detached: true,
   });
   const ended = once(service, 'exit');

@@ -33,7 +33,7 @@ async function crew() {
     entries,
     set: (person: Person, values: Partial<Record<Field, unknown>>) =>
       person.rest('PATCH', OWN, { data: entries(values) }),
-    /** Returns the profile data of a user, by the names above. */
+    /** Returns the profile data of a user as `reader` sees it, by the names of the fields. */
     profileOf: async (person: Person, reader = made.guest): Promise<Json> => {
       const { user } = await reader.ok('GET', `/users/${person.id}`, { include_custom_profile_fields: true });
       const names = Object.fromEntries(Object.entries(ids).map(([name, id]) => [id, name]));
@@ -66,7 +66,7 @@ describe('PATCH and DELETE /users/me/profile_data', () => {
       mates: { value: `[${owner.id},${guest.id}]` },
     };
     expect(await profileOf(member)).toEqual(expected);
-    // Only changed fields are sent.
+    // Events contain only the fields that have changed.
     await set(member, { ...values, ship: 'The Beagle', born: '', log: null });
     await member.ok('DELETE', OWN, { data: [ids.mates, ids.mates, ids.log] });
     const event = (field: Field, value: object) => changed(member.id, { id: ids[field], ...value });
@@ -187,7 +187,7 @@ describe('PATCH /users/{user_id} and /users/{email}, profile_data', () => {
     const profile_data = entries({ rank: 'Mate', mates: [owner.id], ship: 'Argo' });
     await administrator.ok('PATCH', `/users/${member.id}`, { profile_data, full_name: 'Member Two' });
     expect(Object.keys(await profileOf(member))).toEqual(['ship', 'mates', 'rank']);
-    // Each of these empty values removes the stored value.
+    // Each of these empty values removes the stored value of its field.
     const empty = entries({ rank: null, mates: [], ship: '' });
     await administrator.ok('PATCH', `/users/${encodeURIComponent(member.email)}`, { profile_data: empty });
     expect(await profileOf(member)).toEqual({});
@@ -206,7 +206,7 @@ describe('PATCH /users/{user_id} and /users/{email}, profile_data', () => {
     expect(await refusal(administrator, member, { born: 'soon' })).toEqual(['BAD_REQUEST', 'Born is not a date']);
     expect(await refusal(administrator, bot, { ship: 'Argo' })).toEqual(['BAD_REQUEST', 'A bot has no profile data']);
     expect((await refusal(moderator, member, { ship: 'Argo' }))[0]).toBe('UNAUTHORIZED_PRINCIPAL');
-    // The refused request does not change the name either.
+    // The refused request changes no other field either, such as the name.
     expect((await guest.ok('GET', `/users/${member.id}`)).user.full_name).toBe('Member Two');
   });
 });
@@ -361,7 +361,7 @@ describe('profile data', () => {
         users: [{ fullName: 'owner' }],
       },
     ]);
-    // The current state: both values were set together.
+    // Both values were set before the events are read, so each event shows the current state with both.
     const told = { userProperty: 'PROFILE_DATA', user: { databaseId: member.id, profileData: user.profileData } };
     expect(await stream.take(2)).toEqual([told, told]);
     const emptied = await member.mutate('removeProfileData', { fieldIds: [ids.ship] }, `user { ${shown} }`);

@@ -66,7 +66,7 @@ describe('custom profile fields', () => {
     expect([first?.id, second?.id, third?.id]).toEqual([log, ship, flag]);
     expect([first?.order, second?.order, third?.order]).toEqual([0, 1, 2]);
     await administrator.ok('PATCH', `${FIELDS}/${flag}`, { name: 'Banner', display_in_profile_summary: false });
-    // Neither of these is a change.
+    // The next two requests change nothing, so they send no events.
     await administrator.ok('PATCH', `${FIELDS}/${flag}`, { name: 'Banner' });
     await administrator.ok('PATCH', FIELDS, { order: [log, ship, flag] });
     await administrator.ok('DELETE', `${FIELDS}/${ship}`);
@@ -185,7 +185,7 @@ describe('custom profile fields', () => {
     expect(await refused(owner, 'POST', FIELDS, { field_type: 4, name: ' Ship' })).toEqual(taken);
     expect(await refused(owner, 'PATCH', `${FIELDS}/${other}`, { name: 'Ship' })).toEqual(taken);
     await owner.ok('PATCH', `${FIELDS}/${other}`, { name: 'Boat', hint: 'Its own label is free' });
-    // In any case, in both APIs.
+    // Names that differ only in case count as equal, in both APIs.
     expect(await refused(owner, 'POST', FIELDS, { field_type: 4, name: 'SHIP' })).toEqual(taken);
     expect(await refused(owner, 'PATCH', `${FIELDS}/${other}`, { name: 'sHIP' })).toEqual(taken);
     const { data } = await owner.graphql(

@@ -4,10 +4,10 @@ import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
 import { type Organization, organization } from './helpers/server.ts';
 
-// In a channel with protected history, users cannot read messages that they did not receive, by any path.
+// Tests that in a channel with protected history, users cannot read messages that they did not receive, by any path.
 
 let place: Organization;
-/** A user who joined after the secret message was sent. */
+/** A user who subscribed after the secret message was sent. */
 let late: Person;
 let guarded: number;
 let open: number;
@@ -35,7 +35,7 @@ beforeAll(async () => {
   await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'guarded' }], principals: [late.id] });
 });
 
-/** Every action on a message by its id. */
+/** Functions that act on a message with a given id, by name. */
 const ACTS: Readonly<Record<string, (who: Person, id: number) => Promise<{ status: number; body: Json }>>> = {
   reading: (who, id) => who.rest('GET', `/messages/${id}`),
   'the history': (who, id) => who.rest('GET', `/messages/${id}/history`),
@@ -74,7 +74,8 @@ const without = ({ status, body }: { status: number; body: Json }, id: number) =
 describe('a message sent before a user joined', () => {
   test.for(Object.entries(ACTS))('does not exist for %s', async ([name, act]) => {
     if (name === 'linking') {
-      // The link consists of the author's text. Only text that the service adds would reveal the message.
+      // The author's text contains the link itself, so the id alone reveals nothing. Text that the service adds, such as
+      // "/with/", would.
       expect(JSON.stringify((await act(late, secret)).body)).not.toContain('/with/');
       return;
     }
@@ -141,7 +142,8 @@ describe('a message sent before a user joined', () => {
     const heard = await late.receiving();
     const { status } = await late.rest('PATCH', `/messages/${own}`, { stream_id: open, propagate_mode: 'change_all' });
     const stays = await place.owner.ok('GET', `/messages/${secret}`);
-    // Independently of the permission: users cannot move messages that they cannot read.
+    // The status depends on the user's permission to move messages. A message that the user cannot read is not moved in either
+    // case.
     expect([status === 200 || status === 400, stays.message.stream_id]).toEqual([true, guarded]);
     const { status: renamed } = await late.rest('PATCH', `/messages/${own}`, {
       topic: 'new',
@@ -158,8 +160,8 @@ describe('a message sent before a user joined', () => {
     const moved = await post(owner, open, 'moving', `another ${WORD}`);
     const heard = await late.receiving();
     await owner.ok('PATCH', `/messages/${moved}`, { stream_id: guarded, propagate_mode: 'change_all' });
-    // The message was sent elsewhere. The move into the channel does not reveal the message to users who were not subscribed when
-    // it was sent.
+    // The message was sent in another channel. Moving it into this one does not reveal it to users who were not subscribed to
+    // this channel when it was sent.
     expect((await late.rest('GET', `/messages/${moved}`)).body.msg).toBe('Invalid message(s)');
     expect(JSON.stringify((await heard()).filter(({ type }) => type === 'update_message'))).not.toContain(WORD);
     await owner.ok('PATCH', `/messages/${moved}`, { stream_id: open, propagate_mode: 'change_all' });
@@ -177,7 +179,7 @@ test('messages of several channels in one query equal those of each channel, pag
     for (const n of [1, 2, 3]) await post(owner, to, `topic ${n % 2}`, `${n} for all`);
   }
   await post(late, guarded, 'mine', 'I was here');
-  // Moved into the protected channel from a channel in which they received it.
+  // This message is moved into the protected channel from a channel in which the user received it.
   const movedIn = await post(owner, third.id, 'goes', 'away');
   await owner.ok('PATCH', `/messages/${movedIn}`, { stream_id: guarded, propagate_mode: 'change_one' });
   await owner.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['guarded'], principals: [late.id] });

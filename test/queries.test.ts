@@ -12,7 +12,7 @@ import { nothing } from './helpers/scene.ts';
 import { type Organization, organization, type RoleName } from './helpers/server.ts';
 import { toTopic } from './helpers/talk.ts';
 
-/** An organization with a given number of objects of each kind, all created by the owner. */
+/** An organization with `size` objects of each kind, which the owner created. */
 interface Filled extends Organization {
   readonly size: number;
   readonly channelIds: readonly number[];
@@ -26,7 +26,7 @@ let few: Filled;
 let many: Filled;
 
 beforeAll(async () => {
-  // A resolver that does not pass `...query` on fails here, instead of running one query per row.
+  // With this setting, a resolver that does not pass on `...query` fails instead of running one query per row.
   (builder.options.prisma as { onUnusedQuery: string }).onUnusedQuery = 'error';
   service = await shareInProcess({ counts: true });
   few = await fill(2);
@@ -91,14 +91,14 @@ async function fill(size: number): Promise<Filled> {
 
 const note = (channelId: number) => ({ type: 'stream', to: [channelId], topic: 't', content: 'c' });
 
-/** Maximum repetitions of an act that took more queries in the organization with many rows. */
+/** Maximum number of repetitions if an act made more queries in the organization with many rows. */
 const REPETITIONS = 4;
 
 /**
  * Checks that an act makes no more queries in an organization with many rows than in one with few.
  *
- * Concurrent reads share a query if their requests coincide, so the number varies slightly with the speed of the
- * database. Queries for each row recur each time, so the minimum of several runs is compared.
+ * Concurrent reads can share a query, so the number varies slightly with the speed of the database. A query for each row occurs
+ * in every run, so the smallest numbers of several runs are compared.
  */
 async function expectSame(act: (place: Filled) => Promise<unknown>): Promise<void> {
   const made = async (place: Filled) => service.queriesOf(() => act(place));
@@ -298,14 +298,14 @@ describe('as many queries for many rows as for few', () => {
 });
 
 /**
- * Queries of a registration for everything: 5 in general; the viewer and their profile, while the list of users is
- * cached from the previous registration without events since; the channels, their subscribers and activity; the user
- * groups, their members and subgroups; own subscriptions, default channels; and one for each of 20 other data groups
- * that read rows.
+ * Number of queries of a registration that requests everything. 5 queries are general. Others read the viewer with their
+ * profile; the channels with their subscribers and activity; the user groups with their members and subgroups; the viewer's
+ * subscriptions; the default channels; and 20 other data groups with one query each. The list of users is cached since the
+ * previous registration.
  */
 const REGISTRATION_QUERIES = 35;
 
-/** Checks that the response contains all rows. Otherwise the count proves nothing. */
+/** Checks that the response contains all rows, because the number of queries proves nothing otherwise. */
 function expectRows(reply: Json, { size }: Filled): void {
   expect(JSON.stringify(reply).split(/\},(?:"\d+":)?\{|\d,\d/).length).toBeGreaterThanOrEqual(size);
 }
@@ -328,9 +328,10 @@ describe('no more queries than necessary', () => {
       await register();
       return service.queriesOf(register);
     };
-    // To sign in, to read the end of the log, and to store the queue.
+    // The three queries authenticate the request, read the end of the log, and store the queue.
     expect(await queriesFor([])).toHaveLength(3);
-    // The channels, their subscribers and activity. For subscriptions also those of the viewer.
+    // The data group "stream" reads the channels, their subscribers and their activity. "subscription" also reads the viewer's
+    // subscriptions.
     const subscriptions = await queriesFor(['subscription']);
     expect(await queriesFor(['stream'])).toHaveLength(subscriptions.length - 1);
     expect(await queriesFor(['stream', 'subscription'])).toHaveLength(subscriptions.length);
@@ -349,7 +350,8 @@ describe('no more queries than necessary', () => {
       return service.queriesOf(ask);
     };
     const [atRoot, within] = [await queriesFor(`{ ${state} }`), await queriesFor(registering)];
-    // Begin and commit, the end of the log, the current viewer, the role groups in each transaction, and the queue.
+    // The 6 additional statements are: begin, commit, the end of the log, the current viewer, the role groups of the
+    // transaction, and the queue.
     expect(within.length, within.join('\n')).toBe(atRoot.length + 6);
   });
 
@@ -370,8 +372,8 @@ describe('no more queries than necessary', () => {
     const names = { ...nothing(), channelId: channelIds[0] ?? 0, folderId: folderIds[0] ?? 0, userId: userIds[0] ?? 0 };
     for (const id of nodeIds(names)) {
       const queries = await service.queriesOf(() => owner.query('query ($id: ID!) { node(id: $id) { id } }', { id }));
-      // A topic is not a row. It is looked up in its channel, which the viewer must be able to read. A status may never
-      // have been set, so its user is looked up first.
+      // A topic has no row of its own, so it is looked up in its channel, for which access is checked. A user may have no
+      // status, so the user is looked up before the status.
       const [type = ''] = atob(id).split(':');
       const most = { Topic: 5, UserStatus: 3 }[type] ?? 2;
       expect(queries.length, `${id}\n${queries.join('\n')}`).toBeLessThanOrEqual(most);
@@ -403,7 +405,7 @@ describe('no more queries than necessary', () => {
           { extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED' } },
         ]);
       });
-      // The account to which the request is charged.
+      // The only query finds the account to which the request is charged.
       expect(queries).toHaveLength(1);
       expect(queries[0]).toContain('FROM api_key');
     },

@@ -10,14 +10,14 @@ import { RawSocket } from './helpers/raw-socket.ts';
 import { type Organization, organization } from './helpers/server.ts';
 import { type Served, startService } from './helpers/service.ts';
 
-/** The limits of src/api/README.md, with numbers that a test can reach. */
+/** The limits that src/api/README.md documents, with numbers that a test can reach. */
 const PER_USER = 6;
 const PER_IP = 3;
 
 let server: Served;
 let people: Organization;
 
-/** Browsers are redirected to it, but no request reaches it. */
+/** Configuration of a provider of video calls. Browsers are redirected to it, but no test sends a request to it. */
 const PROVIDER = {
   ...{ VIDEO_PROVIDER_CLIENT_ID: 'id', VIDEO_PROVIDER_CLIENT_SECRET: 'secret' },
   VIDEO_PROVIDER_AUTHORIZE_URL: 'https://video.example/authorize',
@@ -34,12 +34,12 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 let addresses = 0;
-/** Returns headers of a request from another address, as a proxy in front sets them. */
+/** Options for a request from another client address, which a proxy in front of the service adds. */
 const from = (address = `192.0.2.${++addresses}`) => ({ headers: { 'x-forwarded-for': address } });
 
 const remaining = ({ headers }: { headers: Reply['headers'] }) => Number(headers['x-ratelimit-remaining']);
 
-/** Sends an operation over HTTP. Returns the response with its headers. */
+/** Sends an operation over HTTP. @returns The response with its headers. */
 async function ask(who: Visitor, query: string, headers: Readonly<Record<string, string>> = {}) {
   const all = { ...who.headers, 'content-type': 'application/json', accept: 'application/graphql-response+json' };
   const body = JSON.stringify({ query });
@@ -53,8 +53,8 @@ test('every reply contains the remaining requests; beyond them: 429, code, retry
   const before = Date.now() / 1000;
   const replies = [
     await member.rest('GET', '/users/me'),
-    // Requests that are refused because of parameters, unknown objects or permissions count too. They are counted before the
-    // check.
+    // Requests that are refused because of parameters, unknown objects or permissions count too, because requests are counted
+    // before they are checked.
     await member.rest('GET', '/users/me/subscriptions', { include_subscribers: 'maybe' }),
     await member.rest('GET', '/users/2000000000'),
     await member.rest('PATCH', '/realm', { name: 'mine' }),
@@ -74,7 +74,7 @@ test('every reply contains the remaining requests; beyond them: 429, code, retry
   expect(refused.body['retry-after']).toBeLessThanOrEqual(60);
   expect(refused.headers['retry-after']).toBe(String(Math.ceil(refused.body['retry-after'])));
   expect(refused.headers).toMatchObject({ 'x-ratelimit-limit': String(PER_USER), 'x-ratelimit-remaining': '0' });
-  // Other users have separate limits.
+  // Each user has a separate limit.
   expect(remaining(await people.owner.rest('GET', '/users/me'))).toBe(PER_USER - 1);
 });
 
@@ -140,7 +140,7 @@ test("counts a bot's requests for its owner, over every transport, whatever the 
   for (const one of [first, second, moderator]) expect((await one.rest('GET', '/users/me')).status).toBe(429);
   expect((await guest.rest('GET', '/users/me')).status).toBe(200);
 
-  // From now on, requests count for the new owner.
+  // From the change of owner on, requests of the bot count for the new owner.
   const bot = await botOf(owner, 'three');
   const { user_id } = await bot.ok('GET', '/users/me');
   await owner.ok('PATCH', `/bots/${user_id}`, { bot_owner_id: administrator.id });
@@ -148,7 +148,7 @@ test("counts a bot's requests for its owner, over every transport, whatever the 
   expect(remaining(await owner.rest('GET', '/users/me'))).toBe(PER_USER - 4);
 });
 
-/** Every transport of an operation. Returns its result, including refusals. */
+/** Functions that send an operation, by transport. They resolve with its result, which can be a refusal. */
 const DOORS: Readonly<
   Record<string, (who: Visitor, query: string, headers?: Record<string, string>) => Promise<Json>>
 > = {
@@ -182,7 +182,7 @@ describe.for(Object.entries(DOORS))('an operation over %s', ([name, operate]) =>
       errors: [{ extensions: { code: 'RATE_LIMIT_HIT', 'retry-after': expect.any(Number) } }],
     });
     expect(refused).not.toHaveProperty('data');
-    // An operation refused for its size counts as one request, so a smaller one can still run.
+    // An operation that is refused because of its size counts as one request. A smaller operation can still run.
     const last = await operate(member, sending(owner.id, 1));
     expect(last.extensions).toMatchObject({ cost: { charged: 1 }, rateLimit: { remaining: 0 } });
     const inbox = { anchor: 'newest', num_before: 100, num_after: 0, apply_markdown: false };
@@ -238,7 +238,7 @@ describe.for(Object.entries(DOORS))('an operation over %s', ([name, operate]) =>
         const { errors } = await operate(who, String(document), headers);
         refusals.push(errors.code === 1013 || errors[0].extensions.code === 'RATE_LIMIT_HIT');
       }
-      // A socket without credentials counts as well.
+      // An anonymous socket counts as a request, too, so an operation over a new socket counts twice.
       const each = name === 'a socket' && who === people.anonymous ? 2 : 1;
       expect(refusals.indexOf(true)).toBe(Math.floor(limit / each));
     }
@@ -291,7 +291,7 @@ const EVENTS = { accept: 'text/event-stream' };
 const MULTIPART = { 'content-type': 'multipart/form-data; boundary=x', 'graphql-require-preflight': '1' };
 const URL_ENCODED = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Requests that are refused before they are parsed or validated, because of their format. */
+/** Requests that are refused before they are parsed or validated, because their format is wrong. */
 const UNREADABLE = [
   { what: 'no JSON', path: '/graphql', headers: JSON_BODY, body: '{"query": ' },
   { what: 'no object', path: '/graphql', headers: JSON_BODY, body: '1' },
@@ -402,7 +402,7 @@ test('a form of half a million fields from an anonymous client does not delay ot
     body,
   });
   expect(status).toBe(400);
-  // An earlier version took several seconds to parse them, while other requests waited.
+  // A previous version took several seconds to parse these documents, while all other requests waited.
   expect(performance.now() - startedAt).toBeLessThan(1_000);
 });
 
@@ -461,7 +461,7 @@ test('counts wrong keys for their address, and always accepts the right one', as
 
 test('trusts only the configured proxies for the address of a request', async () => {
   const { anonymous } = people;
-  // The client's own claim precedes the address that the proxy adds.
+  // A client can send its own x-forwarded-for, to which the proxy appends the real address.
   const [claims, real] = [['203.0.113.1', '203.0.113.2', '203.0.113.3', '203.0.113.4'], '192.0.2.250'];
   const statuses = [];
   for (const claim of claims) {
@@ -496,7 +496,7 @@ describe('the address', () => {
     expect(addressOf(origin('10.0.0.1', '192.0.2.1'), 0)).toBe('10.0.0.1');
     expect(addressOf(origin('10.0.0.1', '192.0.2.9, 192.0.2.1'), 1)).toBe('192.0.2.1');
     expect(addressOf(origin('10.0.0.1', '192.0.2.9, 192.0.2.1, 10.0.0.2'), 2)).toBe('192.0.2.1');
-    // Fewer entries than proxies, or an invalid one: the request bypassed the proxies.
+    // The header has fewer entries than there are proxies, or an invalid one. The request has then bypassed the proxies.
     expect(addressOf(origin('10.0.0.1', '192.0.2.1'), 2)).toBe('10.0.0.1');
     expect(addressOf(origin('10.0.0.1', 'unknown'), 1)).toBe('10.0.0.1');
     expect(addressOf(origin('10.0.0.1'), 1)).toBe('10.0.0.1');
@@ -516,7 +516,7 @@ describe('the address', () => {
     ['[::ffff:203.0.113.2]:1111', '203.0.113.2'],
     ['::FFFF:cb00:7102', '203.0.113.2'],
     ['0:0:0:0:0:ffff:203.0.113.2', '203.0.113.2'],
-    // Invalid addresses: the address of the connection counts.
+    // If the address is invalid, the address of the connection is used.
     ['203.0.113.2:', '10.0.0.1'],
     ['203.0.113.2:port', '10.0.0.1'],
     ['203.0.113.2:1111:2', '10.0.0.1'],
@@ -566,7 +566,7 @@ test.skipIf(REDIS_URL === undefined)('nodes with one Redis share their counts', 
   const config = readConfig({ RATE_LIMIT_PER_USER: '5', ...(REDIS_URL !== undefined && { REDIS_URL }) });
   const nodes = [new RateLimits(config, log), new RateLimits(config, log)] as const;
   try {
-    // No other test uses this number. Counts of earlier runs expire within a minute.
+    // Each call returns a user id that no other test uses. Counts of earlier runs expire within a minute.
     const somebody = () => 2 ** 31 + Math.floor(Math.random() * 2 ** 31);
     const countByBoth = async (userId = somebody()) => {
       await nodes[0].countUser(userId);
@@ -591,7 +591,7 @@ test.skipIf(REDIS_URL === undefined)('nodes with one Redis share their failure c
   const nodes = [new RateLimits(config, log), new RateLimits(config, log)] as const;
   try {
     const [a, b] = [nodes[0].failureCounter('tests', FAILURES), nodes[1].failureCounter('tests', FAILURES)];
-    // Waits until both are connected.
+    // Waits until both nodes are connected to Redis.
     await expect
       .poll(async () => {
         const key = `${Math.random()}`;
@@ -633,7 +633,7 @@ test('a node counts failures locally while Redis is unavailable, and without Red
 });
 
 test('a node counts locally while Redis is unavailable', async () => {
-  // Port 9 discards data or refuses connections.
+  // No Redis server answers on port 9, which discards data or refuses connections.
   const limits = new RateLimits(readConfig({ RATE_LIMIT_PER_USER: '2', REDIS_URL: 'redis://127.0.0.1:9' }), log);
   try {
     expect(await limits.countUser(1)).toMatchObject({ remaining: 1 });

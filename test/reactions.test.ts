@@ -12,7 +12,7 @@ const react = (person: Person, id: number, emoji: Fields = THUMBS_UP) =>
 const unreact = (person: Person, id: number, emoji: Fields = THUMBS_UP) =>
   person.rest('DELETE', `/messages/${id}/reactions`, emoji);
 
-/** Adds a reaction over GraphQL. */
+/** Adds a reaction over GraphQL. @returns The union of the mutation. */
 function add(person: Person, messageId: number, { emoji_name, emoji_code, reaction_type }: Fields) {
   const type = reaction_type === undefined ? {} : { reactionType: String(reaction_type).toUpperCase() };
   const code = emoji_code === undefined ? {} : { emojiCode: emoji_code };
@@ -28,13 +28,13 @@ test.concurrent('adds and removes an emoji in both APIs, by its first name, and 
   const { owner, administrator, moderator, member, guest } = await organization();
   const channel = await channelOf(owner, 'general', [owner, member, guest]);
   const id = await say(moderator, channel, 'topic');
-  // The sender and one of the reacting users are not subscribed. The bystander has no relation to the message.
+  // The sender and one of the users who react are not subscribed. The bystander is in another organization.
   const bystander = await organization().then(({ owner: stranger }) => stranger);
   const hearings = await Promise.all(
     [owner, administrator, moderator, member, guest, bystander].map((person) => person.receiving()),
   );
   expect(await react(owner, id, { emoji_name: '+1' })).toMatchObject({ status: 200 });
-  // With the code, any name that the emoji already has on the message is accepted.
+  // If the code is given and the emoji is already on the message, another name of the emoji is accepted.
   expect(await add(administrator, id, { ...THUMBS_UP, emoji_name: 'yes' })).toEqual({
     __typename: 'AddReactionPayload',
   });
@@ -82,7 +82,7 @@ test.concurrent('adds and removes an emoji in both APIs, by its first name, and 
     ...[owner, administrator].map((user) => ['remove', user.id, '+1']),
   ];
   expect(ofOwner).toEqual(all);
-  // From the user's own reaction until it is removed.
+  // The administrator receives all events after their own reaction, until it is removed.
   expect(ofAdministrator).toEqual(all.slice(1));
   expect(others).toEqual([all, all, all, []]);
 });
@@ -133,7 +133,7 @@ test.concurrent('is for readers of the message, who alone are notified; an archi
   const refused = { body: { code: 'BAD_REQUEST', msg: 'Invalid message(s)' } };
   for (const [person, id] of [
     ...[open, hidden, direct.id].map((id) => [guest, id] as const),
-    // The role of an administrator does not grant access either.
+    // The role of an administrator does not give access to these messages either.
     ...[hidden, early, direct.id].map((id) => [administrator, id] as const),
     ...[early, old, 0, 2 ** 31, Number.MAX_SAFE_INTEGER].map((id) => [moderator, id] as const),
   ]) {
@@ -206,14 +206,14 @@ test.concurrent('accepts the emoji names of clients, and codes with and without 
     expect((await react(owner, id, stored)).body.code).toBe('REACTION_ALREADY_EXISTS');
     expect(await add(member, id, emoji)).toEqual({ __typename: 'AddReactionPayload' });
     expect((await unreact(owner, id, { emoji_code, reaction_type })).body).toMatchObject({ result: 'success' });
-    // Later reactions get the first name.
+    // A status stores the emoji with the same name, and with the code without U+FE0F.
     await member.ok('POST', '/users/me/status', { ...emoji });
     expect((await owner.ok('GET', `/users/${member.id}/status`)).status).toEqual(stored);
     const told = (await heard()).map(({ type, emoji_name, emoji_code }) => ({ type, emoji_name, emoji_code }));
     const { reaction_type: _, ...named } = stored;
     expect(told).toEqual(['reaction', 'reaction', 'reaction', 'user_status'].map((type) => ({ type, ...named })));
   }
-  // The name of another emoji, and an unknown name, for a code that is not on the message.
+  // If the emoji is not on the message yet, the name of another emoji and an unknown name are refused.
   const other = await say(owner, 'general', 'topic');
   expect((await react(owner, other, { emoji_name: 'smile', emoji_code: '1f604', reaction_type })).body.msg).toBe(
     'Invalid emoji name.',
@@ -248,7 +248,7 @@ test.concurrent('events in GraphQL contain all current reactions, as the message
         ...{ count, viewerHasReacted: viewer === member || change === react },
         users: people.slice(0, 10).map(({ id: databaseId }) => ({ databaseId })),
       });
-      // Restores the previous state for the next viewer.
+      // Removes the reaction, or adds it again, for the next viewer.
       if (viewer === last) await (change === react ? unreact : react)(last, id);
     }
   }

@@ -16,14 +16,14 @@ import { startServer } from './helpers/server.ts';
 
 const { DATABASE_URL } = process.env;
 const schema = buildSchema();
-/** Limits the calls for each endpoint. Calls that differ only in a value add nothing. */
+/** Maximum number of calls for each endpoint. More calls, which differ only in a value, would test nothing new. */
 const MOST_CALLS = 6;
 
 const LOGIN = `mutation ($input: FetchApiKeyInput!) {
   fetchApiKey(input: $input) { __typename ... on FetchApiKeyPayload { apiKey } }
 }`;
 
-/** The response to a call for which the database became unavailable after the first commit. */
+/** Response to a call during which the database became unavailable after the first commit. */
 interface CutCall {
   readonly status: number;
   readonly body: Json;
@@ -31,7 +31,7 @@ interface CutCall {
   readonly logged: number;
 }
 
-// The embedded database has no connection that can fail.
+// Skipped on the embedded database, to which there is no connection that could fail.
 describe.skipIf(DATABASE_URL === undefined)(
   'a committed change is acknowledged even if the database becomes unavailable afterwards',
   () => {
@@ -46,7 +46,7 @@ describe.skipIf(DATABASE_URL === undefined)(
       database = new pg.Client({ connectionString: url });
       await database.connect();
       stack.defer(() => database.end());
-      // Background workers write rarely, so that they do not write between two statements of the test.
+      // Background workers write only once a minute, so that they do not write between two statements of the test.
       const env = { DATABASE_URL: proxy.url, SECRET_KEY: '0'.repeat(64), EVENT_QUEUE_WRITE_SECONDS: '60' };
       const server = stack.use(
         await startServer({ env: { ...env, EVENT_HEARTBEAT_SECONDS: '45', LOG_LEVEL: 'fatal' } }),
@@ -108,14 +108,14 @@ describe.skipIf(DATABASE_URL === undefined)(
         const typeName = `${call.field[0]?.toUpperCase()}${call.field.slice(1)}Payload`;
         const said = JSON.stringify([call, body]);
         expect([status, body.errors, body.data?.[call.field]?.__typename], said).toEqual([200, undefined, typeName]);
-        // Every field that is null for this reason is listed.
+        // `notReadBack` must list every field that is null because it could not be read.
         const paths: string[][] = body.extensions?.notReadBack ?? [];
         for (const [field, ...rest] of paths) {
           expect(field).toBe(call.field);
           const [top] = rest;
           const seen = body.data[call.field];
           for (const [key, value] of Object.entries(top === undefined ? seen : { [top]: seen[top] })) {
-            // The position is known without reading the database.
+            // `__typename` and `position` are known without reading the database, so they are never null.
             if (rest.length <= 1 && !['__typename', 'position'].includes(key)) expect(value, said).toBeNull();
           }
         }
@@ -128,7 +128,7 @@ describe.skipIf(DATABASE_URL === undefined)(
       const account = { email: 'stub@example.com', password: 'correct horse battery' };
       await owner.ok('POST', '/users', { ...account, full_name: 'Stub' });
       const input = { username: account.email, password: account.password };
-      // Locked for longer than any client waits: the sign-in is recorded, but the key cannot be read.
+      // The table is locked for longer than clients wait, so the key cannot be read after the sign-in was recorded.
       await database.query('BEGIN');
       await database.query('LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE');
       const { errors } = await anonymous.graphql(LOGIN, { input });

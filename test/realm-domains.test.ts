@@ -11,7 +11,7 @@ test.concurrent('lets owners manage the allowed domains, in both APIs, and notif
   });
   expect(new_domain).toEqual([expect.any(Number), 'acme.example']);
   await owner.ok('PATCH', '/realm/domains/Acme.Example', { allow_subdomains: true });
-  // Sends an event although nothing changes.
+  // This request changes nothing, but sends an event nevertheless.
   await owner.mutate('updateRealmDomain', { domain: 'acme.example', allowSubdomains: true }, 'realmDomain { domain }');
   await owner.ok('PATCH', '/realm', { emails_restricted_to_domains: true });
   const acme = { domain: 'acme.example', allow_subdomains: true };
@@ -28,7 +28,7 @@ test.concurrent('lets owners manage the allowed domains, in both APIs, and notif
     { type: 'realm_domains', op: 'change', realm_domain: acme },
     expect.objectContaining({ type: 'realm', data: { emails_restricted_to_domains: true } }),
     { type: 'realm_domains', op: 'remove', domain: 'acme.example' },
-    // No user could meet a restriction without domains.
+    // After the last domain is removed, the restriction is switched off, because no user could meet it.
     expect.objectContaining({ type: 'realm', data: { emails_restricted_to_domains: false } }),
   ]);
 });

@@ -8,7 +8,7 @@ import { type Config, readConfig } from '../src/platform/config.ts';
 import { RateLimits } from '../src/platform/rate-limits.ts';
 import { redisPrefix } from '../src/platform/redis-names.ts';
 
-// A Redis server that other applications also use, with arbitrary data.
+// Tests a Redis server that other applications use as well. It contains arbitrary data.
 
 const { REDIS_URL } = process.env;
 const log = { warn() {} } as never;
@@ -42,7 +42,7 @@ describe.skipIf(REDIS_URL === undefined)('on a shared Redis server', () => {
 
   async function limitsOf(config: Config): Promise<RateLimits> {
     const limits = new RateLimits(config, log);
-    // A key on Redis shows that it is connected and counts.
+    // If the key exists, the limits are connected to Redis and count there.
     await expect
       .poll(async () => {
         await limits.countUser(999);
@@ -91,7 +91,7 @@ describe.skipIf(REDIS_URL === undefined)('on a shared Redis server', () => {
       expect((await limits.countUser(i))?.remaining, String(put)).toBe(49);
       expect((await limits.countUser(i))?.remaining, String(put)).toBe(48);
     }
-    // A counter without expiry gets one.
+    // A counter without an expiry time gets one.
     const key = `${redisPrefix(config)}api_by_user:77`;
     await redis.set(key, '100');
     await expect(limits.countUser(77)).rejects.toMatchObject({ code: 'RATE_LIMIT_HIT' });
@@ -143,11 +143,11 @@ describe.skipIf(REDIS_URL === undefined)('on a shared Redis server', () => {
     const key = `${redisPrefix(config)}api_by_user:5`;
     await expect.poll(async () => [await limits.countUser(5), await redis.exists(key)][1]).toBe(1);
     paused.pause();
-    // A limited number of requests wait. After that the node counts locally.
+    // Only a limited number of requests wait for the paused server. After that, the node counts locally.
     for (let i = 0; i < 20; i++) expect(await limits.countUser(6)).toMatchObject({ remaining: 49 - i });
     expect(paused.asked('api_by_user:6')).toBeLessThanOrEqual(3);
     expect(said.filter((text) => text.includes('falling back to local limits'))).toHaveLength(1);
-    // Notifications are not buffered either.
+    // Notifications for the paused server are discarded, not buffered.
     await expect
       .poll(
         () => {
@@ -175,7 +175,9 @@ describe.skipIf(REDIS_URL === undefined)('on a shared Redis server', () => {
   }, 40_000);
 });
 
-/** Starts a proxy for Redis that can stop forwarding, like a paused process: it accepts data, but sends no replies. */
+/**
+ * Starts a proxy for Redis that can pause. While it pauses, it accepts data but sends no replies, as a stopped process does.
+ */
 async function pausable(redisUrl: string) {
   const target = new URL(redisUrl);
   const { hostname, port } = target;
@@ -207,7 +209,7 @@ async function pausable(redisUrl: string) {
       isPaused = false;
       for (const work of held.splice(0)) work();
     },
-    /** Returns how often a text was sent while the server was paused. */
+    /** Returns how often clients sent a text while the proxy was paused. */
     asked: (what: string) => texts.join('').split(what).length - 1,
     async [Symbol.asyncDispose]() {
       server.close();

@@ -8,7 +8,7 @@ const ALWAYS = [
   ...['service_feature_level', 'service_version', 'service_merge_base'],
 ];
 
-/** The fields of each data group, except `realm` and `realm_user`, which have many. */
+/** Fields of each data group. `realm` and `realm_user` are left out, because they have many. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   alert_words: ['alert_words'],
   channel_folders: ['channel_folders'],

@@ -8,7 +8,10 @@ const sdl = readFileSync(join(import.meta.dirname, '../schema.graphql'), 'utf8')
 const bare = withoutDescriptions(sdl);
 const HEAD = '# Changes\n\n## The next release\n\n| Date | What | What to do |\n|---|---|---|\n';
 
-/** Returns the faults of the current schema with one part replaced. */
+/**
+ * Returns the faults if `from` is replaced with `to` in the current schema. @param changes The content of the page with the
+ * changes.
+ */
 function faultsWith(from: string, to: string, changes = HEAD): Promise<string[]> {
   const now = bare.replace(from, to);
   expect(now).not.toBe(bare);

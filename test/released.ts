@@ -1,6 +1,6 @@
 /**
- * Compares the schema with the released one. Breaking changes must be listed in `CHANGES.md`, otherwise the check
- * fails. With `release`, the current schema becomes the released one.
+ * Compares the schema with the released one. Fails if `CHANGES.md` does not list a breaking change. With the argument
+ * `release`, the current schema becomes the released one.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,17 +11,17 @@ const ROOT = join(import.meta.dirname, '..');
 const RELEASED = 'test/released.graphql';
 const CHANGES = 'src/api/CHANGES.md';
 
-/** The heading of the changes that are not released yet. */
+/** Heading of the changes that are not released yet. */
 const NEXT = '## The next release\n';
-/** The date, the item, and the necessary steps. */
+/** Matches an entry: the date, the changed item, and the steps that clients must take. */
 const ENTRY = /^\| (\d{4}-\d\d-\d\d) \| `([\w.@]+)`[^|]* \| [^|]*\w[^|]* \|$/;
 
 /**
- * Compares the list of changes with the actual changes.
+ * Compares the listed changes with the actual changes of the schema.
  *
- * @param changes The page. Entries of other releases are ignored.
- * @returns A line for each breaking change that is not listed, each incomplete entry, and each entry for a compatible
- * change.
+ * @param changes Content of `CHANGES.md`. Entries of previous releases are ignored.
+ * @returns One line for each breaking change that is not listed, for each incomplete entry, and for each entry about a
+ * compatible change.
  */
 export async function faultsOf(released: GraphQLSchema, now: GraphQLSchema, changes: string): Promise<string[]> {
   const breaking = (await diff(released, now)).filter(
@@ -44,7 +44,7 @@ export async function faultsOf(released: GraphQLSchema, now: GraphQLSchema, chan
 export const withoutDescriptions = (sdl: string): string =>
   `${print(visit(parse(sdl), { StringValue: (_, key) => (key === 'description' ? null : undefined) }))}\n`;
 
-// Runs as a script as part of `npm run check`.
+// `npm run check` runs this file as a script.
 if (import.meta.main) {
   const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
   if (process.argv[2] === 'release') {

@@ -14,7 +14,7 @@ const LATER = 4_102_444_800;
 let clock = Date.parse('2026-11-20T10:00:00Z');
 let service: InProcess;
 
-// The tests share a clock, so they run in this order.
+// The tests change a shared clock, so they run one after another.
 beforeAll(async () => {
   service = await startInProcess({ now: () => new Date(clock) });
 });
@@ -67,7 +67,7 @@ test('reminds of a message with a link, the note, and the current text of the me
     ['add', [reminder]],
     ['add', [other]],
   ]);
-  // Reminders and scheduled messages are separate lists.
+  // The list of scheduled messages does not contain reminders.
   expect((await member.ok('GET', '/scheduled_messages')).scheduled_messages).toEqual([]);
   expect(await list(owner)).toEqual([]);
   await service.app.db.message.updateMany({ where: { id: message }, data: { content: 'Bring ```pie```' } });
@@ -163,7 +163,7 @@ test('refuses invalid reminders, in both APIs', async () => {
   const edges = async (person: Person) =>
     (await person.query('{ reminders { edges { node { databaseId } } } }')).reminders.edges;
   expect([await edges(member), await edges(owner)]).toEqual([[{ node: { databaseId: kept } }], []]);
-  // A reminder is not a scheduled message, and vice versa.
+  // The endpoints of scheduled messages do not find reminders, and vice versa.
   expect((await member.rest('DELETE', `/scheduled_messages/${kept}`)).status).toBe(404);
   await expectIgnoredParameters(member, 'GET', async () => ({ path: '/reminders' }));
   await expectIgnoredParameters(member, 'DELETE', async () => ({ path: `/reminders/${await create()}` }));

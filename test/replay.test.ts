@@ -19,7 +19,8 @@ import {
 import { organization, serverOf, startServer } from './helpers/server.ts';
 import { startVideoProvider } from './helpers/video-provider.ts';
 
-// Every mutation, observed by every role, with and without subscriptions to the channels concerned.
+// Tests that the events of every mutation are complete, for users of every role, with and without subscriptions to the channels
+// concerned.
 
 const OTHER_CLIENTS = { clients: [PARTIAL, LEGACY_WITH_LISTS] };
 const OF_CHANNELS = { groups: CHANNEL_GROUPS };
@@ -63,8 +64,8 @@ const setProperty =
     });
 
 /**
- * Creates an organization with channels: the owner, ann and the guest gia are subscribed to "general" (public) and
- * "hidden" (private). "empty" has no subscribers. Ann created all three.
+ * Creates an organization with three channels, which Ann created. The owner, Ann and the guest Gia are subscribed to "general"
+ * (public) and "hidden" (private). "empty" has no subscribers.
  */
 async function house() {
   const organised = await organization({ ann: 'member', bob: 'member', gia: 'guest' });
@@ -73,12 +74,12 @@ async function house() {
   const general = await create(ann, 'general', { subscribers });
   const hidden = await create(ann, 'hidden', { subscribers, invite_only: true });
   const empty = await create(ann, 'empty');
-  // Every kind of role, with and without subscriptions. In a whole run, all users.
+  // The viewers have every role, with and without subscriptions. A complete run uses all users, other runs only `few`.
   const viewers = [owner, administrator, ann, gia, moderator, bob, guest];
   return { ...organised, general, hidden, empty, viewers, few: [administrator, ann, bob, gia] };
 }
 
-/** Returns the holders of a permission, as a new value. */
+/** Returns a new value of a permission, which gives it to these users. */
 const given = (...people: Person[]) => ({ new: { direct_members: people.map(({ id }) => id), direct_subgroups: [] } });
 
 describe('users', () => {
@@ -170,10 +171,10 @@ describe('users', () => {
   test.for([['ann'], ['bob'], ['gia']] as const)('whose role changes: %s', async ([name]) => {
     const house_ = await house();
     const { viewers, few, owner, ann, bob, gia, general, empty } = house_;
-    // The visible state differs most between roles if some channels are private, archived or default.
+    // Roles differ most in the channels that they can see if some channels are private, archived or default.
     await owner.ok('PATCH', `/streams/${general}`, { is_default_stream: true });
     await owner.ok('DELETE', `/streams/${empty}`);
-    // Covers addresses that only some users can see, and avatars computed from addresses.
+    // Some addresses are visible only to some users, and some avatars are computed from addresses.
     await owner.ok('PATCH', '/realm', { default_avatar_source: 'G' });
     for (const person of [owner, bob]) await person.ok('DELETE', '/users/me/avatar');
     for (const [person, email_address_visibility] of [
@@ -192,7 +193,7 @@ describe('users', () => {
       'to administrator': role(200),
       'to member': role(400),
     };
-    // Other users receive only the role. The user concerned, and guests next to them, receive its consequences.
+    // Other users receive only the new role. The user concerned, and guests who see them, also receive its consequences.
     await expectReplay(name === 'ann' ? viewers : few, acts, { untold: [UNTOLD.rightsOfRole] });
   });
 
@@ -511,10 +512,10 @@ test('the first message of a channel, and a second one', async () => {
   const { viewers, owner, ann, bob, gia, general, hidden } = await house();
   const say = (channel: number) => () =>
     ann.ok('POST', '/messages', { type: 'channel', to: channel, topic: 'greetings', content: 'hello' });
-  // The recipients of the message.
+  // These users receive the message.
   await expectReplay([owner, ann, gia], { 'the first': say(general), 'one more': say(general) }, OF_CHANNELS);
   await expectReplay(viewers, say(hidden), { ...OF_CHANNELS, untold: [UNTOLD.channelActivity] });
-  // Users who subscribe later receive this with the channel.
+  // A user who subscribes later receives the activity of the channel together with the channel.
   await expectReplay([...viewers, bob], subscribe(ann, ['hidden'], [bob]), OF_CHANNELS);
 });
 
@@ -546,7 +547,7 @@ test('messages that arrive unread, are read, starred and unread again', async ()
       ],
       'muted and unmuted': [mute('', 1), setProperty(gia, general, 'is_muted', true), mute('own', 2)],
       'muted no more': setProperty(gia, general, 'is_muted', false),
-      // Muted topics are sent again, because an older list of them is not sent when the channel returns.
+      // A topic is muted again, because the list of muted topics is not sent when the channel returns.
       'away and back': [unsubscribe(gia, ['general']), subscribe(ann, ['general'], [gia]), mute('once more', 1)],
       'and everything': [() => say('last'), () => gia.ok('POST', '/mark_all_as_read')],
     },
@@ -657,7 +658,7 @@ test('the address of a user', async () => {
   const { viewers, owner, realm, signUp } = await house();
   const right = { org: realm.subdomain, user: owner.email, right: 'can_change_user_emails' };
   await runCommand(serverOf().dataDir, 'user grant', right);
-  // Some clients compute the avatar from the address.
+  // Some clients compute avatars from email addresses.
   await owner.ok('PATCH', '/realm', { default_avatar_source: 'G' });
   const yan = await signUp('Yan');
   const give = (name: string) => () =>
@@ -1028,7 +1029,11 @@ test('a client that receives a restart event has the same state as a new one', {
   expect(state).toEqual(stateOf(await member.register()));
 });
 
-/** Registers a queue as an old client, and reads until the viewer saves a draft. */
+/**
+ * Registers a queue as an old client, and reads it until the viewer saves a draft.
+ *
+ * @returns The events before that.
+ */
 async function readUntilDraft(viewer: Person, { name: _, ...client }: Client) {
   const { queue_id: queueId, last_event_id: startId } = await viewer.register({ ...client, fetch_event_types: [] });
   const read = async () => {
@@ -1043,7 +1048,7 @@ async function readUntilDraft(viewer: Person, { name: _, ...client }: Client) {
   return { queueId, startId, events: read() };
 }
 
-/** Returns a generator of pseudorandom numbers, the same for each seed. */
+/** Returns a generator of pseudorandom numbers from 0 to below 1. The same seed gives the same sequence. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

@@ -26,7 +26,7 @@ test.concurrent('refuses in the documented order, in both APIs', async () => {
     const parameters = { report_type, description };
     const { status, body } = await person.rest('POST', `/messages/${messageId}/report`, parameters);
     const input = { messageId, reportType: String(report_type).toUpperCase(), description };
-    // GraphQL refuses values outside the enum during validation.
+    // The GraphQL schema refuses values that are not in the enum, so only other errors are compared.
     if (report_type !== wrong.report_type)
       expect(await person.tryMutation('reportMessage', input)).toMatchObject({ code: body.code, message: body.msg });
     return [status, body.code, body.msg];
@@ -56,7 +56,7 @@ test.concurrent('notifies only the moderators of the reporter and the message', 
   const heard = await moderator.receiving();
   const others = await Promise.all([member, guest, administrator].map((person) => person.receiving()));
   await report(guest, id, { description: 'Look.' });
-  // Repeated reports, reports by unsubscribed users, and a report of one's own message.
+  // Sends a second report, a report by a user who is not subscribed, and a report about one's own message.
   await administrator.mutate('reportMessage', { messageId: id, reportType: 'NORMS' }, 'reportedMessage { id }');
   await report(member, id, { report_type: 'other', description: 'Mea culpa' });
   const events = messagesIn(await heard());
@@ -121,7 +121,7 @@ test.concurrent('quotes any content unchanged, without mentions, and without bre
   await report(guest, long, { description: 'y'.repeat(1000) });
   const [first, second, third] = messagesIn(await heard());
   for (const { flags } of [first, second, third]) expect(flags).toEqual([]);
-  // The three parts of a report, with any content: the reporter, the reason, and the message.
+  // Matches the three parts of a report with any content: the reporter, the reason, and the message.
   const parts = new RegExp(
     '^<p>.*</p>\n<blockquote>\n([^]*)\n</blockquote>\n<div class="spoiler-block"><div class="spoiler-header">\n<p>Original ' +
       'message at (<a .*</a>)</p>\n</div><div class="spoiler-content" aria-hidden="true">\n([^]*)\n</div></div>$',

@@ -11,7 +11,7 @@ import { basic } from './helpers/person.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
 import { organization, startServer } from './helpers/server.ts';
 
-// Log lines of requests and of repeated errors.
+// Tests the log lines about requests and about repeated errors.
 
 afterEach(() => void vi.useRealTimers());
 
@@ -86,7 +86,7 @@ test('unavailable dependencies and a full disk are logged once a minute, other e
   log.warn({ err: away }, 'no database');
   const full = Object.assign(new Error('No space left on device'), { code: '53100' });
   for (let i = 0; i < 5; i++) log.error({ err: full }, 'no room');
-  // Errors of a paused Redis, or of one with another password. They have no code.
+  // Errors of a paused Redis server, and of one with another password. They have no error code.
   for (const said of ['Command timed out', 'Connection is closed.']) log.warn({ err: new Error(said) }, 'paused');
   for (let i = 0; i < 2; i++) {
     log.warn({ err: Object.assign(new Error('NOAUTH Authentication required.'), { name: 'ReplyError' }) }, 'refused');
@@ -166,7 +166,7 @@ test('a slow statement is logged without its values', { timeout: 30_000 }, async
   await service.app.db.$queryRaw(statement);
   await readRows(service.app.db, statement);
   await service.app.db.$queryRaw`SELECT pg_sleep(0.1)::text`;
-  // On the embedded database, statements queued behind it are as slow.
+  // On the embedded database, other statements wait for the slow one and are as slow, so they are ignored.
   const isOurs = ({ msg, statement }: Line) => msg === 'slow statement' && String(statement).includes('pg_sleep');
   const told = lines().filter(isOurs);
   const one = { level: 40, statement: expect.stringContaining('pg_sleep($1') };

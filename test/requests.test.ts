@@ -12,7 +12,7 @@ import { multipart } from './helpers/multipart.ts';
 import type { Person } from './helpers/person.ts';
 import { organization } from './helpers/server.ts';
 
-// Checks of HTTP requests, before an endpoint reads its parameters.
+// Tests the checks of HTTP requests that run before an endpoint reads its parameters.
 
 let service: InProcess;
 let member: Person;
@@ -31,7 +31,7 @@ const PLAIN = 'drafts=[]';
 const ask = (method: string, path: string, headers: Readonly<Record<string, string>>, body?: string | Buffer) =>
   send(service.url, { method, path, headers: { ...member.headers, ...headers }, body });
 
-/** Bodies that no endpoint can read. */
+/** Request bodies that no endpoint accepts, by description. */
 const UNREADABLE: readonly (readonly [title: string, headers: Record<string, string>, body: string | Buffer])[] = [
   ['JSON', { 'content-type': 'application/json' }, '{"drafts": []}'],
   ['JSON with a charset', { 'content-type': 'application/json; charset=utf-8' }, '{"drafts": []}'],
@@ -53,7 +53,7 @@ const UNREADABLE: readonly (readonly [title: string, headers: Record<string, str
   ['a form in UTF-16', { 'content-type': `${FORM}; charset="UTF-16"` }, Buffer.from(PLAIN, 'utf16le')],
 ];
 
-/** Sends a head and a body, and reads until the connection closes. */
+/** Sends a request head and a body on a new connection. @returns All that the server sends until the connection closes. */
 async function raw(lines: readonly string[], body: string | Buffer = ''): Promise<string> {
   const { port } = new URL(service.url);
   const socket = connect(Number(port), '127.0.0.1');
@@ -63,7 +63,7 @@ async function raw(lines: readonly string[], body: string | Buffer = ''): Promis
   return text(socket);
 }
 
-/** Sends a body as one chunk. */
+/** Sends a request with chunked transfer encoding. The body is one chunk. */
 function inPieces(path: string, headers: Readonly<Record<string, string>>, body: string | Buffer): Promise<string> {
   const lines = Object.entries({ ...member.headers, ...headers }).map(([name, value]) => `${name}: ${value}`);
   const bytes = Buffer.from(body);
@@ -78,7 +78,7 @@ describe('an unreadable body', () => {
       415,
       { result: 'error', code: 'BAD_REQUEST', msg: expect.stringMatching(/^The request body must /) },
     ]);
-    // Chunked, without a length.
+    // The body has chunked encoding, and the head does not state its length.
     const chunked = { ...headers, 'transfer-encoding': 'chunked' };
     expect((await ask('POST', '/api/v1/drafts', chunked)).status).toBe(200);
     expect((await inPieces('/api/v1/drafts', chunked, body)).slice(0, 12)).toBe('HTTP/1.1 415');
@@ -186,7 +186,7 @@ describe('a path with empty segments', () => {
     ['//graphql?query={__typename}', 200],
     ['//docs', 200],
     ['//healthz', 200],
-    // Slashes within a parameter are kept, and parameters are not merged.
+    // Slashes within a path slot are preserved, and empty path segments are not removed.
     ['/api/v1/users//me', 404],
     ['/api/v1/users/me//', 404],
     ['//api/v1', 404],

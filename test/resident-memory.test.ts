@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ServerProcess } from './helpers/process.ts';
 import { testFolder } from './helpers/program.ts';
 
-/** Reads the environment that `npm start` sets before it runs the service. */
+/** Returns the environment variables that `npm start` sets for the process of the service, read from its source. */
 function startEnvironment(): Record<string, string> {
   const source = readFileSync(join(import.meta.dirname, '../src/start.ts'), 'utf8');
   const set = [...source.matchAll(/\b([A-Z_]{5,}): '(\w+)'/g)];
@@ -21,11 +21,11 @@ test.skipIf(process.platform !== 'linux')(
   'an idle service with its own database and a demo uses less than 350 MB of memory',
   { timeout: 120_000 },
   async () => {
-    // A new database, not a copy of the template.
+    // A new directory instead of a copy of the template, so that the server creates the database.
     const dataDir = testFolder();
     const env = { ...startEnvironment(), DATABASE_URL: undefined, DEMO: 'on' };
     await using server = await ServerProcess.start({ env, dataDir });
-    // V8 shrinks its heap after some idle time.
+    // V8 shrinks its heap only after some idle time.
     await expect.poll(() => residentMegabytes(server.pid), { timeout: 60_000, interval: 500 }).toBeLessThan(350);
   },
 );

@@ -5,17 +5,17 @@ import type { Person } from './helpers/person.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
 import { organization } from './helpers/server.ts';
 
-// The start of a subscription, and the positions that clients receive, whatever they select.
+// Tests where a subscription starts, and which positions clients receive, regardless of the fields that they select.
 
 const TITLES = '... on SavedSnippetAddedEvent { savedSnippet { title } }';
 const EVENTS = `subscription ($queueId: String!, $after: LongId) {
   renamed: events(queueId: $queueId, after: $after) { __typename ${TITLES} } }`;
 const EVENT_TYPES = { fetch_event_types: [], event_types: ['saved_snippets'] };
 
-/** Creates an event for the queues of the user. */
+/** Creates an event with a title, which all queues of the user receive. */
 const say = (person: Person, title: string) => person.ok('POST', '/saved_snippets', { title, content: 'c' });
 
-/** Returns a queue with events of these titles, and their ids. */
+/** Registers a queue and creates events with these titles. @returns The queue id, and the event ids in order. */
 async function queueWith(person: Person, ...titles: string[]) {
   const { queue_id: queueId } = await person.register(EVENT_TYPES);
   for (const title of titles) await say(person, title);
@@ -25,7 +25,7 @@ async function queueWith(person: Person, ...titles: string[]) {
 
 const titleOf = (result: Json) => result.data.renamed.savedSnippet?.title;
 
-/** Returns the first result over a socket, except heartbeats. */
+/** Subscribes over a socket. @returns The first result that is no heartbeat, or the extensions of the error. */
 async function firstOverSocket(socket: RawSocket, variables: object): Promise<Json> {
   socket.subscribe('1', EVENTS, variables);
   for (;;) {
@@ -35,7 +35,7 @@ async function firstOverSocket(socket: RawSocket, variables: object): Promise<Js
   }
 }
 
-/** Yields the results in frames of an event stream. */
+/** Subscribes over SSE. Yields the results that the event stream contains. */
 async function* resultsOf(person: Person, variables: object, headers: Readonly<Record<string, string>> = {}) {
   const response = await open(person.url, {
     method: 'POST',
@@ -102,14 +102,14 @@ describe('a subscription starts after the highest of the acknowledged, declared 
     for (const over of ['WebSocket', 'SSE']) {
       const { queueId, ids } = await queueWith(member, 'a', 'b', 'c', 'd');
       if (acknowledged > 0) await member.poll(queueId, ids[acknowledged - 1] ?? Number.NaN, { dontBlock: true });
-      // Position 0 is the start of the queue.
+      // A count of 0 events means the start of the queue, which is position -1.
       const positionOf = (count: number) => (count === 0 ? -1 : ids[count - 1]);
       const variables = { queueId, ...(after !== undefined && { after: positionOf(after) }) };
       if (over === 'WebSocket') {
         const positions = { 'of a queue of yesterday': 7, ...(told !== undefined && { [queueId]: positionOf(told) }) };
         await using socket = await RawSocket.connected(member, { positions });
         expect(await firstOverSocket(socket, variables)).toBe(first);
-        // Browsers send only ids of frames, and no frame has the id of the start.
+        // Browsers only send ids of received frames. No frame has the id of the start, so that case is left out.
       } else if (told !== 0) {
         const headers: Record<string, string> = told === undefined ? {} : { 'last-event-id': String(positionOf(told)) };
         const { value } = await resultsOf(member, variables, headers).next();

@@ -18,7 +18,7 @@ const saveDraft = (person: Person, content: string) =>
 const pruned = async (realmId: number) =>
   Number((await service.app.db.eventCounter.findUniqueOrThrow({ where: { realmId } })).prunedThrough);
 
-// The tests share a clock, so they run in this order.
+// The tests change a shared clock, so they run one after another.
 
 test('prunes no events younger than ten minutes, even if no queue needs them', async () => {
   const { realm, member } = await organization({}, { on: service });
@@ -41,7 +41,8 @@ test('prunes below the lowest position of live queues, and reports that to a que
   await sweep(service.app);
   expect(await pruned(realm.id)).toBe(one.id);
   expect(await member.poll(slow, one.id, { dontBlock: true })).toMatchObject([{ drafts: [{ content: 'two' }] }]);
-  // Beyond the maximum age, the log is pruned even if it was not read. Only a node with it in memory can still serve it.
+  // Events above the maximum age are pruned even if a queue has not read them. Only a node that has them in memory can still
+  // deliver them.
   clock += 9 * 24 * 60 * MINUTE;
   await service.app.queues.flush();
   await sweep(service.app);
@@ -76,7 +77,7 @@ test('resumes an interrupted sweep, although the organization has no events sinc
   await db.$executeRaw`UPDATE event_counter SET last_id = last_id + ${many} WHERE realm_id = ${realm.id}`;
   clock += 9 * 24 * 60 * MINUTE;
   const left = () => db.event.count({ where: { realmId: realm.id } });
-  // Interrupts the second batch of deletions.
+  // Makes the second batch of deletions fail.
   await database.runScript(`
     CREATE SEQUENCE deleted;
     CREATE FUNCTION trip() RETURNS trigger LANGUAGE plpgsql AS

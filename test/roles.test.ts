@@ -6,20 +6,22 @@ import { startService } from './helpers/service.ts';
 import { channelOf, say } from './helpers/talk.ts';
 import { ENDPOINTS, type EndpointName, isIntegrated } from './helpers/the-22.ts';
 
-// Users who can call each endpoint of test/interface, and the refusals of others.
+// Tests which users can call each endpoint of test/interface, and with which error all others are refused.
 
 const CALLERS = ['owner', 'administrator', 'moderator', 'member', 'guest', 'bot', 'anonymous'] as const;
 type Caller = (typeof CALLERS)[number];
 
 const YES = 'success';
-/** "Administrators only" and similar. */
+/** Refused because of the role: "Administrators only" and similar. */
 const ROLE = '400 UNAUTHORIZED_PRINCIPAL';
-/** Refused for the object, or for bots. */
+/** Refused because of the object, or because the caller is a bot. */
 const NOT = '400 BAD_REQUEST';
 const WHO = '401 UNAUTHORIZED';
 const FAIL = '401 AUTHENTICATION_FAILED';
 
-/** In the order of CALLERS. The bot has the role of a member. Anonymous calls have no credentials. */
+/**
+ * Expected results by endpoint, in the order of CALLERS. The bot has the role of a member. Anonymous calls have no credentials.
+ */
 const TABLE: Readonly<Record<EndpointName, readonly string[]>> = {
   //                                            owner  admin  mod    member guest  bot    anonymous
   'POST /scheduled_messages': /*             */ [YES, YES, YES, YES, YES, YES, WHO],
@@ -53,7 +55,7 @@ interface World extends Organization {
   readonly integrated: Integrated;
 }
 
-/** The caller, and the user whose objects a call concerns. Anonymous calls concern those of the owner. */
+/** The caller, and the user whose objects a call concerns. Anonymous calls concern the objects of the owner. */
 interface By {
   readonly caller: Caller;
   readonly self: Person;
@@ -62,7 +64,7 @@ interface By {
 type Call = (world: World, by: By) => Promise<Parameters> | Parameters;
 const LATER = { scheduled_delivery_timestamp: 4_102_444_800 };
 
-/** The path slot, as "slot", and the parameters of a call that fails only because of the role. */
+/** Parameters of a call that can fail only because of the caller's role. "slot" is the value of the path slot. */
 const CALLS: Readonly<Record<EndpointName, Call>> = {
   'POST /scheduled_messages': ({ channel }) => ({ type: 'channel', to: channel, topic: 't', content: 'c', ...LATER }),
   'POST /users/me/subscriptions/properties': ({ channel }) => ({

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RowReader, rowReader } from '../src/platform/db/pg-rows.ts';
 
-// Results with many rows are read column by column. The result must be the same.
+// Tests that results with many rows, which are read column by column, equal those of normal reads.
 
 const { DATABASE_URL } = process.env;
 

@@ -18,7 +18,7 @@ const EVERYTHING = Prisma.sql`SELECT
   '{}'::int[] AS none, '{"a,b",NULL,"c\\"d"}'::text[] AS texts, '{t,f}'::boolean[] AS flags,
   '6f9619ff-8b86-4d11-b42d-00c04fc964ff'::uuid AS uuid, count(*) AS count FROM (VALUES (1), (2)) AS two(x)`;
 
-/** Returns the values with their types, for the comparison. */
+/** Returns the names, types and values of rows, so that two results can be compared. */
 const shown = (rows: readonly object[]) =>
   rows.map((row) =>
     Object.entries(row).map(([name, value]) => [

@@ -18,7 +18,7 @@ const NOBODY = 2_000_000_000;
 /** A time in the year 2100. */
 const LATER = 4_102_444_800;
 
-/** Creates an organization with a public channel of its owner, its member and its bot. */
+/** Creates an organization with a public channel, to which its owner, member and bot are subscribed. */
 async function house<const P extends Readonly<Record<string, RoleName>>>(people: P, options: OrganizationOptions = {}) {
   const made = await organization(people, options);
   const general = await channelOf(made, 'general');
@@ -30,7 +30,7 @@ async function channelOf({ owner, member, bot }: Organization, name: string, mor
   return (await owner.ok('POST', '/channels/create', { name, subscribers, ...more })).id;
 }
 
-/** @returns The id of the scheduled message. */
+/** Schedules a message. @returns The id of the scheduled message. */
 async function schedule(person: Person, message: Fields, headers = {}): Promise<number> {
   const parameters = { type: 'channel', topic: 'plans', content: 'hello', ...message };
   return (await person.ok('POST', '/scheduled_messages', parameters, { headers })).scheduled_message_id;
@@ -77,7 +77,7 @@ describe('scheduling', () => {
     expect(await list(owner)).toEqual(records);
     expect((await heard()).map(({ op, scheduled_messages }) => [op, scheduled_messages[0].topic])).toEqual([
       ['add', 'plans'],
-      // The client has not declared support for the empty topic.
+      // The client does not support the empty topic, so it receives the topic's displayed name.
       ['add', 'general chat'],
       ['add', undefined],
       ['add', undefined],
@@ -330,14 +330,14 @@ describe('delivery', () => {
   let slowMs = 0;
 
   const inSeconds = (seconds: number) => ({ scheduled_delivery_timestamp: Math.floor(clock / 1000) + seconds });
-  /** Advances the clock, and delivers all messages that are due. */
+  /** Advances the clock, and delivers all messages that are due by then. */
   async function pass(ms: number): Promise<void> {
     clock += ms;
     await service.deliveries.deliverDue();
   }
   const here = <const P extends Readonly<Record<string, RoleName>>>(people: P) => house(people, { on: service });
   const rowOf = (id: number) => service.app.db.scheduledMessage.findFirstOrThrow({ where: { id } });
-  /** Returns the messages of the notification bot in these events. */
+  /** Returns the messages that the notification bot sent, from some events. */
   const noticesIn = (events: readonly Json[]) =>
     sentIn(events).filter(({ sender_full_name }) => sender_full_name === 'Notification Bot');
 
@@ -356,7 +356,7 @@ describe('delivery', () => {
     expect(events.map(({ type, op }) => [type, op])).toEqual([
       ...Array.from({ length: 4 }, () => ['scheduled_messages', 'add']),
       ['message', undefined],
-      // The sender follows a new topic automatically.
+      // The sender automatically follows the new topic, so this event follows the message.
       ['user_topic', undefined],
       ['scheduled_messages', 'remove'],
       ['message', undefined],
@@ -381,7 +381,7 @@ describe('delivery', () => {
     });
     expect(await rowOf(id)).toMatchObject({ state: 'delivered', deliveredMessageId: BigInt(message.id) });
     expect(await list(owner)).toEqual([]);
-    // As long as the row is kept, the message counts as sent. Later it is unknown.
+    // While the row still exists, the error says that the message was sent. Later it says that the id is unknown.
     for (const [method, fields] of [
       ['PATCH', { content: 'x' }],
       ['DELETE', {}],
@@ -449,7 +449,7 @@ describe('delivery', () => {
     expect(notices.map(({ content }, i) => content.includes(`\n${reasons[i]}\n`))).toEqual([true, true, true, true]);
     expect(notices[0].content).toContain('(#scheduled)');
     expect(sentIn(await others()).map(({ content }) => content)).toEqual(['may be sent']);
-    // A failed message is not retried, and can be edited only together with a new time.
+    // A failed message is not retried. It can be edited only together with a new time.
     await join('hidden');
     await pass(MINUTE);
     const [id] = ids;
@@ -519,7 +519,7 @@ describe('delivery', () => {
     const { owner, general } = await here({});
     for (let i = 0; i < 60; i++) await schedule(owner, { ...inSeconds(60), to: general, content: `slow ${i}` });
     const heard = await owner.receiving({ idle_queue_timeout: 86_400 });
-    // Each read of the clock advances it by this time, so the last messages are sent more than ten minutes after the first.
+    // Each read of the clock advances it by 10 s, so the last messages are sent more than ten minutes after the first.
     slowMs = 10_000;
     await pass(MINUTE);
     slowMs = 0;
@@ -549,7 +549,7 @@ describe('delivery', () => {
   });
 
   describe('if the database refuses', () => {
-    /** Makes inserts and updates of rows with this word fail with an SQLSTATE. */
+    /** Makes inserts and updates of rows that contain a word fail. @param code SQLSTATE of the error. */
     const trip = (table: string, column: string, word: string, code: string) =>
       service.app.database.runScript(`
         CREATE OR REPLACE FUNCTION trip() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -606,7 +606,7 @@ describe('delivery', () => {
   });
 });
 
-/** The embedded database has the clock of its only process. */
+/** Skipped on the embedded database, whose clock is that of its only process. */
 test.skipIf(DATABASE_URL === undefined)('a node whose clock is ahead of the database sends nothing early', async () => {
   await using database = await createDatabase(DATABASE_URL ?? '');
   let aheadMs = 0;

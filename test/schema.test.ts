@@ -27,14 +27,14 @@ const implementing = (name: string) => {
   return schema.getPossibleTypes(type);
 };
 
-/** Whether the objects of a type are rows, read with the permissions of the viewer. */
+/** Returns whether the objects of a type are rows, which are read with the permissions of the viewer. */
 const isEntity = (type: GraphQLNamedType) =>
   type.extensions['pothosPrismaModel'] !== undefined || implementing('Node').includes(type as GraphQLObjectType);
 
 describe('event types', () => {
   test('exist for every event that clients receive', () => {
     const nameOf = ({ type, op }: { type: string; op: string | undefined }) => `${type}/${op ?? ''}`;
-    // Files that ran earlier in the same worker may have defined types of their own.
+    // Excludes event types that test files have defined that ran earlier in the same worker.
     const heard = definedEvents().filter(({ type }) => type !== 'internal' && !type.startsWith('test_'));
     expect(registeredEventTypes().map(nameOf).toSorted()).toEqual([...heard.map(nameOf), 'heartbeat/'].toSorted());
     expect(
@@ -93,7 +93,7 @@ describe('mutations', () => {
     '%s takes one input and returns its payload or a typed error',
     ([name, field]) => {
       const title = `${name[0]?.toUpperCase()}${name.slice(1)}`;
-      // A mutation without parameters has no input.
+      // A mutation without parameters has no input type.
       const inputs = TELLS_ITSELF.has(name) ? [] : [`input: ${title}Input!`];
       expect(field.args.map((arg) => `${arg.name}: ${arg.type}`)).toEqual(inputs);
       expect(String(field.type)).toBe(`${title}Result!`);
@@ -125,7 +125,7 @@ describe('connections', () => {
       .filter((field) => getNamedType(field.type).name.endsWith('Connection'))
       .map((field) => ({ parent: type.name, field })),
   );
-  /** Returns a document that selects a connection. A missing case fails. */
+  /** Returns a document that selects a connection. @throws {Error} If the parent type is not covered here. */
   const reach = (parent: string, { name }: GraphQLField<unknown, unknown>, args: string): string => {
     const itself = `${name}(${args}) { pageInfo { hasNextPage } }`;
     if (parent === 'Query') return `{ ${itself} }`;
@@ -141,7 +141,7 @@ describe('connections', () => {
     expect(connections.map(({ parent, field }) => `${parent}.${field.name}`)).toEqual(
       expect.arrayContaining(['Query.users', 'Query.channels', 'Query.drafts', 'Channel.subscribers']),
     );
-    // A refused connection does not affect other fields.
+    // The field of a connection is nullable, so that its refusal does not affect other fields.
     for (const { parent, field } of connections) {
       expect([parent, field.name, isNonNullType(field.type)]).toEqual([parent, field.name, false]);
       expect(field.args.map(({ name }) => name)).toEqual(expect.arrayContaining(['first', 'last', 'after', 'before']));
@@ -226,7 +226,7 @@ test('node(id) finds every type of node, and treats an invalid id as unknown', a
 
 describe('the GraphQL equivalents of REST endpoints', () => {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
-  /** Returns the fields that an equivalent names, with their arguments: `sendMessage`, `Channel.topics` or `user(by:)`. */
+  /** Returns the fields that an equivalent of an endpoint refers to: `sendMessage`, `Channel.topics` or `user(by:)`. */
   const fieldsOf = (twin: string): GraphQLField<unknown, unknown>[] => {
     const [, type, name = '', argument] = /^(?:(\w+)\.)?(\w+)(?:\((\w+):\))?$/.exec(twin) ?? [];
     const owners = type === undefined ? roots : objects.filter((object) => object.name === type);
@@ -250,7 +250,8 @@ describe('the GraphQL equivalents of REST endpoints', () => {
   test('are all root fields, except those for what REST solves differently', () => {
     const told = new Set(routes.flatMap(({ equivalents }) => equivalents.flatMap(fieldsOf)));
     const alone = roots.flatMap((root) => Object.values(root?.getFields() ?? {}).filter((field) => !told.has(field)));
-    // Ids, lists and suggestions of GraphQL, the headers of every response, and the page of an emailed link.
+    // These fields have no REST endpoint: ids, lists and suggestions of GraphQL, the limits that REST sends in headers, and the
+    // page of an emailed link.
     expect(alone.map(({ name }) => name).toSorted()).toEqual([
       ...['confirmEmailChange', 'directConversations', 'node', 'nodes', 'rateLimit', 'suggestions'],
     ]);

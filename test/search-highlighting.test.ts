@@ -4,7 +4,7 @@ import type { Json } from './helpers/http.ts';
 import { organization } from './helpers/server.ts';
 import { channelOf, say } from './helpers/talk.ts';
 
-/** Texts that contain the word, and syntax that is difficult for a parser. */
+/** Message texts that contain the word "release", and syntax that is difficult for a parser. */
 const TEXTS: Readonly<Record<string, string>> = {
   'a formula in a line': 'The release $$release = \\text{release} + x_{release}$$ is near',
   'a formula by itself': 'release\n\n```math\n\\frac{release}{\\sqrt{release}} \\text{ the release }\n```\n',
@@ -21,7 +21,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'a time': '<time:2026-11-22T10:00:00Z> release',
 };
 
-/** Returns the marked texts, and the document without marks. */
+/** Returns the marked texts of a document, and the document without the marks. */
 function unmarked(html: string): { readonly marks: readonly string[]; readonly plain: string } {
   const fragment = parseFragment(html);
   const marks: string[] = [];
@@ -57,7 +57,7 @@ test('matches are marked in any text without changing the parsed document', asyn
       for (const mark of marks)
         expect(['release', 'the release'], what).toContain(mark.toLowerCase().replace('&nbsp;', ' '));
       if (operand === 'release') expect(marks.length, what).toBeGreaterThan(0);
-      // The source of a formula is unchanged.
+      // The source of a formula contains no marks.
       expect(match_content.match(/<math.*?<\/math>/gs), what).toEqual(content.match(/<math.*?<\/math>/gs));
       if (operand === 'release') expect(match_subject).toBe('<span class="highlight">release</span>');
     }

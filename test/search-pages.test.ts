@@ -10,18 +10,19 @@ import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { type Organization, organization } from './helpers/server.ts';
 
-// Searches whose matches are far apart in a large organization, beside an organization with almost no messages.
+// Tests searches in a large organization in which the matches are far apart. A second organization has almost no messages.
 
-/** Number of ids in a bucket of the search index. */
+/** Number of message ids in one bucket of the search index. */
 const BUCKET = 16_384;
 /**
- * Number of messages in the large organization, and distances of their ids. The older half is in 4 buckets, where the index is
- * read. The newer half is in 240 buckets, where messages are compared one by one.
+ * Number of messages in the large organization, and the distances between their ids in its older (`DENSE`) and newer (`SPARSE`)
+ * half. The older half is in 4 buckets, for which the search reads the index. The newer half is in 240 buckets, for which it
+ * compares messages one by one.
  */
 const [COUNT, DENSE, SPARSE] = [2_000, 60, 3_932];
 /** Every `OWN`th message is sent by the member and does not contain the word "common". */
 const OWN = 97;
-/** Number of buckets without a message between the two halves. */
+/** Number of empty buckets between the two halves. */
 const HOLE = 60;
 /** Last id of the older half. */
 const MIDDLE = 1000 + (COUNT / 2) * DENSE;
@@ -29,7 +30,7 @@ const MIDDLE = 1000 + (COUNT / 2) * DENSE;
 let service: InProcess;
 let large: Organization;
 let small: Organization;
-/** Messages of the large organization, ascending by id. */
+/** Messages of the large organization in ascending order of their ids. `isOpen`: the message is in the public channel. */
 let messages: { readonly id: number; readonly content: string; readonly isOpen: boolean }[];
 
 beforeAll(async () => {
@@ -44,7 +45,7 @@ beforeAll(async () => {
   };
   const [open, closed] = [await channelOf('open', false), await channelOf('closed', true)];
   await member.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'open' }] });
-  // Every third message is in neither a channel nor a conversation that the member reads.
+  // The member can read two thirds of the messages. The others are in neither a channel nor a conversation of the member.
   await db.$executeRaw`
     INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content, client_name,
                          sent_at, sent_event_id, send_token)
@@ -58,7 +59,7 @@ beforeAll(async () => {
                || n AS content) AS at`;
   await db.$executeRaw`
     SELECT setval('message_id_seq', ${MIDDLE + HOLE * BUCKET + (COUNT / 2) * SPARSE + 1})`;
-  // Indexes the messages in the middle. Older and newer messages are not indexed.
+  // Indexes only the messages in the middle, as if the background job had not finished.
   const middle = BigInt(MIDDLE);
   await db.searchProgress.update({ where: { realmId: realm.id }, data: { fromId: middle + 1n, throughId: middle } });
   for (let i = 0; i < 2; i++) await db.$executeRaw`SELECT index_messages(${realm.id}::int, 300)`;
@@ -71,11 +72,15 @@ afterAll(() => service[Symbol.asyncDispose]());
 const search = (word: string): NarrowTerm => ({ operator: 'search', operand: word, negated: false });
 const PUBLIC: NarrowTerm = { operator: 'channels', operand: 'public', negated: false };
 
-/** Returns the ids that a reader of the open channel must find, computed from all messages. */
+/** Returns the ids of all matches in the public channel, computed from the contents of all messages. */
 const expected = (word: string) =>
   messages.filter(({ content, isOpen }) => isOpen && content.split(' ').includes(word)).map(({ id }) => id);
 
-/** Reads all pages of a search, from one end to the other. @returns The found ids. */
+/**
+ * Reads all pages of a search, from one end to the other.
+ *
+ * @returns The ids of the matches, ascending.
+ */
 async function walk(person: Person, word: string, size: number, isNewestFirst: boolean): Promise<number[]> {
   const found: number[] = [];
   let anchor: string | number = isNewestFirst ? 'newest' : 'oldest';
@@ -88,7 +93,7 @@ async function walk(person: Person, word: string, size: number, isNewestFirst: b
     found.push(...(isNewestFirst ? ids.toReversed() : ids));
     const isOver: boolean = isNewestFirst ? page.found_oldest : page.found_newest;
     if (isOver) return found;
-    // A page that is not the last one is full.
+    // Every page except the last one is full.
     expect(ids).toHaveLength(size);
     anchor = (isNewestFirst ? ids[0] : ids.at(-1)) as number;
   }
@@ -109,7 +114,7 @@ test.each([
 
 test('a page around a message has what is found on either side, from the next one on', async () => {
   const all = expected('frequent');
-  // Anchors at both ends of buckets, within the gap between the halves, and at matches.
+  // The anchors are at both ends of buckets, in the gap between the halves, and at matches.
   const ids = messages.map(({ id }) => id);
   const anchors = [
     ...[0, BUCKET, BUCKET - 1, BUCKET * 30, BUCKET * 30 - 1],
@@ -129,7 +134,7 @@ test('a page around a message has what is found on either side, from the next on
   }
 });
 
-/** A node of an EXPLAIN plan. */
+/** A node in the output of EXPLAIN. */
 interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
@@ -145,7 +150,7 @@ const nodesIn = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).fla
 
 const READ = /^(message|searchable_message|search_stale)(_|$)/;
 
-/** Returns the number of table rows and index entries that the first page of a search reads. */
+/** Returns how many table rows and index entries the first page of a search reads. */
 async function readFor({ member, realm }: Organization, terms: readonly NarrowTerm[], numBefore: number) {
   const { app } = service;
   const user = await app.db.user.findFirstOrThrow({ where: { id: member.id } });
@@ -178,7 +183,7 @@ async function readFor({ member, realm }: Organization, terms: readonly NarrowTe
 
 test('a search reads nothing of another organisation', async () => {
   await indexMessages(service.app, { least: 1 });
-  // The small organization has no messages.
+  // The small organization has no messages yet, so nothing is read.
   expect(await readFor(small, [search('common')], 50)).toBe(0);
   const { id } = await small.owner.ok('POST', '/messages', {
     type: 'direct',
@@ -187,22 +192,23 @@ test('a search reads nothing of another organisation', async () => {
   });
   expect(id).toBeGreaterThan(messages.at(-1)?.id ?? 0);
   await indexMessages(service.app, { least: 1 });
-  // Reads of its only message: at the beginning of the search, in the list of few messages, its folded text and, if that matches,
-  // once more.
+  // The only message is read at the beginning of the search, in the list of few messages, and for its folded text. If the text
+  // matches, it is read once more.
   expect(await readFor(small, [search('common')], 50)).toBe(3);
   expect(await readFor(small, [search('greetings')], 50)).toBe(4);
 });
 
 test('a search for a common word reads little more than the page that is wanted', async () => {
-  // 10 matches in one bucket and the two before it: about 20 entries, each read in the index and in the table, and once more by
-  // id.
+  // The 10 matches are in one bucket and the two before it. About 20 entries are read in the index and in the table, and the
+  // matches once more by id.
   expect(await readFor(large, [PUBLIC, search('common')], 10)).toBeLessThan(60);
 });
 
 test('a search in few messages does not read the entries of words that others have', async () => {
   const sender: NarrowTerm = { operator: 'sender', operand: large.member.id, negated: false };
   const own = messages.filter(({ content }) => content.startsWith('personal')).length;
-  // Each of the member's messages is read at most three times. Further reads find the beginnings of steps.
+  // The search reads each message of the member at most three times. The additional reads find where a step of the search
+  // begins.
   expect(await readFor(large, [PUBLIC, sender, search('common')], 50)).toBeLessThan(3 * own + 30);
 });
 

@@ -11,7 +11,7 @@ import { channelOf, say } from './helpers/talk.ts';
 
 const { DATABASE_URL = '' } = process.env;
 
-/** Messages by unique names. */
+/** Contents of messages, by name. */
 const MESSAGES = {
   pier: '浮き桟橋と灯台の点検',
   kana: '船のエンジンを直す',
@@ -39,9 +39,9 @@ const MESSAGES = {
 } as const;
 type Name = keyof typeof MESSAGES;
 
-/** Searches and the messages that they match. */
+/** Searches, each with the names of the messages that match. */
 const FINDS: readonly (readonly [string, ...Name[]])[] = [
-  // Quoted: literal, case-insensitive.
+  // Quoted text matches literally and ignores case.
   ['"灯台"', 'pier'],
   ['"HullSurvey"', 'url'],
   ['"hullsurvey?SHEET"', 'url'],
@@ -72,14 +72,14 @@ const FINDS: readonly (readonly [string, ...Name[]])[] = [
   ['"bolts true"'],
   ['"overhaul" "nothing"'],
   ['"overhaul" "monday"', 'overhaul'],
-  // One or two Latin letters or digits: whole words.
+  // Quoted text of one or two Latin letters or digits matches only whole words.
   ['"c"', 'letters'],
   ['"IT"', 'letters'],
   ['"is a"'],
   ['"ab"', 'letters'],
   ['"ov"'],
   ['"zz"'],
-  // Unquoted: words of the same stem, in scripts without spaces any part.
+  // Unquoted words match words with the same stem. In scripts without spaces they match any part of a text.
   ['灯台', 'pier'],
   ['点検 浮き', 'pier'],
   ['台点'],
@@ -123,7 +123,7 @@ const FINDS: readonly (readonly [string, ...Name[]])[] = [
   ['5€', 'money'],
   ['full', 'wide'],
   ['captain', 'quotes'],
-  // Words that nearly every message contains, and empty searches, match nothing.
+  // Words that nearly every message contains match nothing, and neither do empty searches.
   ['the'],
   ['" "'],
   ['-'],
@@ -171,7 +171,7 @@ test('a search matches words and quoted parts in every script, with and without 
   });
   expect(await service.app.db.searchableMessage.count({ where: { realmId } })).toBeGreaterThanOrEqual(ground.ids.size);
   await expectAll(ground);
-  // Negated, all other messages match. GraphQL returns the same.
+  // The negated search matches all other messages. GraphQL finds the same messages.
   expect(await find(ground, '"灯台"', true)).toEqual([...ground.ids.values()].filter((name) => name !== 'pier').sort());
   const { messages } = await ground.member.query(
     'query ($narrow: MessageNarrowInput) { messages(narrow: $narrow, first: 50) { nodes { databaseId } } }',
@@ -201,7 +201,7 @@ test('an edited or moved message matches by its new text, before and after it is
   }
   const stale = await service.app.db.searchStale.count({ where: { realmId: await realmOf(service, id) } });
   expect(stale).toBe(0);
-  // A deleted message has no index entry.
+  // When a message is deleted, its index entry is deleted as well.
   await service.app.db.message.deleteMany({ where: { id } });
   expect(await service.app.db.searchableMessage.count({ where: { messageId: id } })).toBe(0);
 });
@@ -293,7 +293,7 @@ test('messages older than the index are indexed newest first, and can be found m
   const { db } = service.app;
   const realmId = await realmOf(service, [...ground.ids.keys()][0] ?? 0);
   const ids = [...ground.ids.keys()];
-  // The state after the migration.
+  // Creates the state right after the migration: no message is indexed.
   await db.searchableMessage.deleteMany({ where: { realmId } });
   const newest = await db.message.findFirstOrThrow({ where: { realmId }, orderBy: { id: 'desc' } });
   await db.searchProgress.update({ where: { realmId }, data: { fromId: newest.id + 1n, throughId: newest.id } });
@@ -318,7 +318,7 @@ test('the database folds letters like the service', async () => {
     SELECT normalize(letter, NFKD) AS plain, search_lower(letter) AS lower, search_fold(letter) AS fold FROM unnest(${letters}::text[]) AS letter`;
   const differing = letters.filter((letter, i) => {
     const { plain, lower, fold } = rows[i] ?? {};
-    // The Unicode version of the database may lack the letter.
+    // The Unicode version of the database may not contain the letter. Then its results are not compared.
     if (plain !== letter.normalize('NFKD')) return false;
     return lower !== lowered(letter) || fold !== folded(letter).replaceAll(/[\u2028\u2029]/g, ' ');
   });

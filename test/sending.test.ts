@@ -34,7 +34,7 @@ test.concurrent('accepts channels and users in every current and former format',
       ['private', 3, ''],
     ],
   );
-  // The same users form the same conversation, in every format.
+  // If the recipients are the same users, the conversation is the same, in every format of the recipients.
   expect(messages[7].message.recipient_id).toBe(messages[8].message.recipient_id);
 });
 
@@ -57,7 +57,8 @@ test.concurrent('many concurrent messages are each sent once, even if some can n
     owner.ok('PATCH', `/users/${member.id}`, { role: 600 }),
   ]);
   const sent = answers.filter(({ status }) => status === 200);
-  // The archived channel and the role change refuse some messages, but none of the owner's to the other channel.
+  // The archived channel and the change of role cause some messages to be refused, but none of the owner's messages to the
+  // other channel.
   const mustBeSent = (_: unknown, i: number) => i % 2 === 0 && i % 5 !== 0;
   for (const { content, body } of answers.filter(mustBeSent))
     expect([content, body.result]).toEqual([content, 'success']);
@@ -157,7 +158,7 @@ test.concurrent('refuses invalid messages with an error code, and sends nothing'
       ...expected,
     });
   }
-  // A guest can post only in channels to which they are subscribed.
+  // A guest can send messages only to channels to which they are subscribed.
   expect((await send(guest, to(open))).status).toBe(400);
   const stranger = await organization();
   expect((await send(stranger.owner, { type: 'direct', to: [member.id], content: 'c' })).body.msg).toBe(
@@ -207,7 +208,7 @@ test.concurrent('sends each recipient their own flags, and the local id only to 
     message: { id: sent.id, content, content_type: 'text/x-markdown' },
   });
   expect(own.flags).toEqual(['read', 'stream_wildcard_mentioned', 'wildcard_mentioned']);
-  // A user who starts a topic follows it.
+  // The user follows the topic automatically, because they started it.
   expect(events.find(({ type }) => type === 'user_topic')).toMatchObject({ topic_name: 'hello', visibility_policy: 3 });
   const [again] = messagesIn(await other());
   expect(again.local_message_id).toBeUndefined();
@@ -215,7 +216,7 @@ test.concurrent('sends each recipient their own flags, and the local id only to 
   expect(mentioned.flags).toEqual(['mentioned', 'stream_wildcard_mentioned', 'wildcard_mentioned']);
   expect(mentioned.message).toMatchObject({ content_type: 'text/html', is_me_message: false, sender_id: owner.id });
   expect(messagesIn(await ofGuest())[0].flags).toEqual(['stream_wildcard_mentioned', 'wildcard_mentioned']);
-  // The moderator is not subscribed, and only sees the public channel.
+  // The moderator is not subscribed, so no mention applies to them. They can see the message because the channel is public.
   expect(messagesIn(await ofModerator())[0].flags).toEqual([]);
 });
 
@@ -235,7 +236,7 @@ test.concurrent('filters the messages of a queue by its narrow, live and on repl
     [[['is', 'dm']], ['d']],
     [[['is', 'mentioned']], ['c']],
     [[['is', 'unread']], ['a', 'b', 'c', 'd', 'e']],
-    // The alternative names of the empty topic work here, too.
+    // The other names of the empty topic match it, too.
     [[['topic', 'general chat']], ['e']],
     [[['topic', '(no topic)']], ['e']],
     [[['topic', '']], ['e']],
@@ -289,7 +290,7 @@ test('ids follow the order of events, also for concurrent senders, and an archiv
   expect(messagesIn(events.slice(archived)).filter(({ message }) => message.stream_id === id)).toEqual([]);
   const left = events.findIndex(({ op }) => op === 'peer_remove');
   expect(messagesIn(events.slice(left)).filter(({ message }) => message.stream_id === secret)).toEqual([]);
-  // Acknowledged messages were sent, refused ones were not.
+  // All acknowledged messages were sent, and no refused ones.
   const sent = replies
     .flat()
     .filter(({ status }) => status === 200)
@@ -297,7 +298,7 @@ test('ids follow the order of events, also for concurrent senders, and an archiv
   const ofMember = messagesIn(events).filter(({ message }) => message.sender_id === member.id);
   expect(sent.toSorted((a, b) => a - b)).toEqual(ofMember.map(({ message }) => message.id));
   const codes = replies.flat().map(({ status, body }) => (status === 200 ? 'sent' : body.code));
-  // The errors are for the archived channel and for the channel that the sender can no longer see.
+  // The only errors are those for the archived channel and for the channel that the sender can no longer see.
   expect(['sent', 'BAD_REQUEST', 'STREAM_DOES_NOT_EXIST']).toEqual(expect.arrayContaining([...new Set(codes)]));
 });
 
@@ -308,7 +309,7 @@ test('finds a sent message after a lost reply of the database, and sends none tw
   await say(owner, id, 'topic', 'first');
   const heard = await owner.receiving();
   let losses = 2;
-  // The connection breaks once after the statement has run, and once before.
+  // The connection breaks twice: first after the statement has run, then before it has run.
   const mend = aroundStatements(server.app, async (run, sql) => {
     if (losses === 0 || !sql.includes('send_messages')) return run();
     if (losses-- === 2) await run();
@@ -327,13 +328,13 @@ test('retries after a conflict with the current sender, whose image is shown as 
   const id = await channelOf(owner, 'general', [owner, moderator]);
   for (const person of [member, moderator]) await say(person, id, 'topic', 'first');
   const { db } = server.app;
-  /** Runs an act between the check and the statement. */
+  /** Sends a message, and runs an act between its check and the statement that sends it. */
   const sendingLate = async (person: Person, meanwhile: () => Promise<unknown>) => {
     let happened = false;
     const mend = aroundStatements(server.app, async (run, sql) => {
       if (sql.includes('send_messages')) {
         happened = true;
-        // Only once.
+        // The act runs only once.
         mend();
         await meanwhile();
       }
@@ -374,7 +375,8 @@ test.concurrent("does not count the service's own bot as a user", async () => {
   const { users } = await owner.query('{ users(first: 100) { edges { node { databaseId } } } }');
   const listed = [members.map(({ user_id }: Json) => user_id), users.edges.map(({ node }: Json) => node.databaseId)];
   for (const ids of listed) expect(ids).not.toContain(bot);
-  // Users can reply to the bot. It does not count as the member that some users need for a direct message.
+  // Users can reply to the bot. For the permission to send direct messages, the bot does not count as one of the recipients who
+  // must hold it.
   await member.ok('POST', '/messages', { type: 'direct', to: [bot], content: 'thank you' });
   await owner.ok('PATCH', '/realm', {
     direct_message_permission_group: { new: state.realm_can_add_subscribers_group },
@@ -392,7 +394,7 @@ test('an unsent message that would have followed its topic is not reported as pa
   const { app } = server;
   const { owner, member, realm } = await organization({}, { on: server });
   const id = await channelOf(owner, 'general', [owner, member]);
-  // Sending starts a topic, which the sender then follows.
+  // The message starts a topic, which the sender then follows.
   const { promise: enough, resolve: end } = Promise.withResolvers<void>();
   const line = Array.from({ length: 300 }, () => app.database.permits.take(realm.id, () => enough));
   const answers = Promise.allSettled(line);

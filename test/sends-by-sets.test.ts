@@ -8,7 +8,7 @@ import { organization } from './helpers/server.ts';
 import { aroundStatements } from './helpers/statements.ts';
 import { channelOf, toTopic } from './helpers/talk.ts';
 
-// Batched messages are written by one set-based statement. Its result must equal that for single messages.
+// Tests the set-based statement that writes batched messages. It must write the same as the statement for single messages.
 
 const { DATABASE_URL } = process.env;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Returns the input of the statement for each message sent during `work`. */
+/** Returns the input that the statement got for each message that was sent during `work`. */
 async function givenFor(work: () => Promise<unknown>, { app }: InProcess = server): Promise<Json[]> {
   const given: Json[] = [];
   const mend = aroundStatements(app, (run, sql, values) => {
@@ -30,7 +30,7 @@ async function givenFor(work: () => Promise<unknown>, { app }: InProcess = serve
   return given;
 }
 
-/** Returns the same input with new idempotency keys. */
+/** Returns the same input with new idempotency keys and tokens, as for new messages. */
 const anew = (given: readonly Json[]): Json[] =>
   given.map(({ kept, send_token, ...message }) => ({
     ...message,
@@ -38,7 +38,11 @@ const anew = (given: readonly Json[]): Json[] =>
     kept: kept && { ...kept, key: `again ${kept.key}`, lock: kept.lock ^ 1 },
   }));
 
-/** @returns The written messages in order. Empty if one of them does not qualify for the statement. */
+/**
+ * Runs the set-based statement for some messages.
+ *
+ * @returns The written messages in order. Empty if one of the messages does not qualify for the statement.
+ */
 async function sendTogether({ id }: { readonly id: number }, messages: readonly Json[]): Promise<Json[]> {
   const rows = await server.app.db.$queryRaw<Json[]>`
     SELECT * FROM send_plain_messages(
@@ -59,7 +63,7 @@ async function scene(on = server) {
   return { owner, member, realm, to, signUp, say, sayUnder };
 }
 
-/** Sends a message over GraphQL. Its response contains the position. */
+/** Sends a message over GraphQL. @returns The response, which contains the log position. */
 async function sayByGraphQL(person: Person, key: string, to: number, content: string): Promise<Json> {
   const query = `mutation ($input: SendMessageInput!) { sent: sendMessage(input: $input) { __typename
     ... on SendMessagePayload { position } } }`;
@@ -69,7 +73,10 @@ async function sayByGraphQL(person: Person, key: string, to: number, content: st
   return (JSON.parse(text) as Json).data.sent;
 }
 
-/** Returns all data written for the last messages of an organization with these keys, except their unique values. */
+/**
+ * Returns the data written for an organization's last messages with these keys, without the values that differ for each
+ * message.
+ */
 async function lastWritten({ id }: { readonly id: number }, keys: readonly string[]): Promise<Json[]> {
   const { db } = server.app;
   const rows = await db.$queryRaw<Json[]>`
@@ -95,7 +102,7 @@ test('batched messages are written like single ones', async () => {
   const hidden = await channelOf(owner, 'hidden', [owner, member], { privacy: 'invite_only' });
   await member.ok('POST', '/users/me/alert_words', { alert_words: ['fire'] });
   await member.ok('POST', '/messages', { type: 'channel', to, topic: 'a', content: 'so that @**topic** is somebody' });
-  // Adds events, so that message ids differ from positions.
+  // Adds events, so that event positions differ from message ids.
   for (let i = 0; i < 3; i++) await owner.ok('PATCH', '/settings', { timezone: `Etc/GMT+${i}` });
   const name = `@**${member.name}**`;
   const everywhere: Parameters[] = [
@@ -104,7 +111,8 @@ test('batched messages are written like single ones', async () => {
     { type: 'direct', to: [member.id], content: `${name} and fire` },
     { type: 'direct', to: [owner.id], content: 'a note' },
   ];
-  // Sends one message to each location first, because a message that starts a topic or conversation does not qualify.
+  // Sends a first message to each location, because a message that starts a topic or conversation does not qualify for the
+  // statement.
   for (const message of everywhere) await say({ ...message, content: 'before' });
   const keys = [...everywhere.keys(), 'position'].map((key) => `alone ${key}`);
   const given = await givenFor(async () => {
@@ -133,7 +141,9 @@ test('batched messages are written like single ones', async () => {
   }
 });
 
-/** Properties that disqualify a message from the batch statement, with a function that adds them. */
+/**
+ * Properties with which a message does not qualify for the set-based statement. Each function adds the property to an input.
+ */
 const OTHERS: Readonly<Record<string, (given: Json, at: Awaited<ReturnType<typeof scene>>) => unknown>> = {
   'may have been sent already': (given) => ({ ...given, repeated: true }),
   'sets a policy': (given, { owner }) => ({
@@ -195,7 +205,7 @@ test.for(Object.entries(OTHERS))('a message that %s disqualifies its batch', asy
   expect(await sendTogether(at.realm, messages)).toHaveLength(4);
 });
 
-/** Locks of another session, and the organizations whose messages are still sent. */
+/** Locks that another session holds, and for each of three organizations whether its messages are sent meanwhile. */
 const HELD: Readonly<Record<string, readonly [sql: string, isSent: readonly boolean[]]>> = {
   'the log of one': ['SELECT FROM event_counter WHERE realm_id = $1 FOR UPDATE', [false, true, true]],
   'a channel of one': ['SELECT FROM channel WHERE realm_id = $1 FOR UPDATE', [false, true, true]],

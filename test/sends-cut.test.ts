@@ -13,7 +13,7 @@ const { DATABASE_URL } = process.env;
 const SENDERS = 40;
 const MESSAGES_EACH = 15;
 
-/** Returns the messages of a queue, page by page. */
+/** Reads the messages of a queue, page by page. @returns Their contents. */
 async function contentsOf(person: Person, { queue_id, last_event_id }: Json): Promise<string[]> {
   const contents: string[] = [];
   for (let known = last_event_id; ; ) {
@@ -40,7 +40,7 @@ describe.skipIf(DATABASE_URL === undefined)('many concurrent senders', () => {
   }, 90_000);
   afterAll(() => stack.disposeAsync());
 
-  /** Repeatedly drops replies of the database, then closes its connections. */
+  /** Repeatedly drops the replies of the database, then closes its connections, while `isGoingOn`. @returns Number of times. */
   async function cutWhile(isGoingOn: () => boolean): Promise<number> {
     let cuts = 0;
     while (isGoingOn()) {
@@ -53,7 +53,7 @@ describe.skipIf(DATABASE_URL === undefined)('many concurrent senders', () => {
     return cuts;
   }
 
-  /** Creates an organization with two users who send and receive. */
+  /** Creates an organization with a channel and two users who send messages. The owner has a queue that receives them. */
   async function scene() {
     const { owner, member } = await organization({}, { on: server });
     const to = await channelOf(owner, 'rush', [owner, member]);
@@ -75,7 +75,7 @@ describe.skipIf(DATABASE_URL === undefined)('many concurrent senders', () => {
       const write = async (sender: number) => {
         for (let i = 0; i < MESSAGES_EACH; i++) {
           const content = `${sender}.${i}`;
-          // TypeScript cannot infer that the element exists.
+          // The cast is needed because TypeScript does not know that the element exists.
           const { owner, member, to } = scenes[sender % count] as Awaited<ReturnType<typeof scene>>;
           const person = Math.floor(sender / count) % 2 === 0 ? owner : member;
           const message = { type: 'channel', to, topic: 'rush', content };
@@ -83,7 +83,7 @@ describe.skipIf(DATABASE_URL === undefined)('many concurrent senders', () => {
           const { status, body } = await person.rest('POST', '/messages', message, options);
           outcomes.set(content, { status, msg: body.msg });
           statuses.push(status);
-          // With a key, a client repeats the request until it succeeds.
+          // With an idempotency key, the request is repeated until it succeeds.
           if (isKeyed && status !== 200) {
             i--;
             await sleep(50);

@@ -7,7 +7,8 @@ import { organization } from './helpers/server.ts';
 import { aroundStatements } from './helpers/statements.ts';
 import { channelOf, messagesIn } from './helpers/talk.ts';
 
-// Concurrent messages of several organizations share a statement. The result must be the same as without sharing.
+// Tests the statement that concurrent messages of several organizations share. The result must be the same as with separate
+// statements.
 
 const { DATABASE_URL } = process.env;
 const OF_MANY = 'send_messages_of_many';
@@ -18,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Creates an organization with a user, a channel and a queue. */
+/** Creates an organization with a user, a channel with one message, and a queue. */
 async function scene(on = server) {
   const { owner, realm } = await organization({}, { on });
   const to = await channelOf(owner, 'square', [owner]);
@@ -37,7 +38,7 @@ async function scene(on = server) {
 
 const scenes = (count: number, on = server) => Promise.all(Array.from({ length: count }, () => scene(on)));
 
-/** @returns The number of statements for several organizations during `work`. */
+/** Returns how many statements for several organizations run during `work`. */
 async function sharedDuring(work: () => Promise<unknown>): Promise<number> {
   let shared = 0;
   const mend = aroundStatements(server.app, (run, sql) => {
@@ -68,7 +69,7 @@ test('a failure in one organization does not affect the others', async () => {
   const [first, ...others] = all;
   const { owner, to, say } = first ?? (await scene());
   const closed = await channelOf(owner, 'closed', [owner]);
-  // The channel is archived between the preparation of the message and the statement.
+  // Archives the channel after the message was prepared and before the statement runs.
   const mend = aroundStatements(server.app, async (run, sql) => {
     if (!sql.includes(OF_MANY)) return run();
     mend();
@@ -88,7 +89,7 @@ test('a failure in one organization does not affect the others', async () => {
 
 test('after a lost reply, each organization finds its messages, and none is sent twice', async () => {
   const all = await scenes(6);
-  // The connection breaks once before the statement has run, and once after.
+  // The connection breaks twice: first before the statement has run, then after it has run.
   let losses = 2;
   const mend = aroundStatements(server.app, async (run, sql) => {
     if (losses === 0 || !sql.includes(OF_MANY)) return run();
@@ -129,7 +130,7 @@ test('a used key repeats its reply beside new ones, and a key used twice concurr
   ]);
 });
 
-/** Delays the first statement that sends messages until `end`. */
+/** Delays the first statement that sends messages, until `end` is called. */
 function holdFirst({ app }: InProcess) {
   const { promise: letGo, resolve: end } = Promise.withResolvers<void>();
   const sent: string[] = [];
@@ -166,18 +167,18 @@ test('messages that would wait are batched', async () => {
   await expect.poll(() => sent.length).toBe(1);
   for (const { say } of others) {
     replies.push(say('later'));
-    // Waits longer than the maximum wait for a batch.
+    // Waits longer than a message waits for its batch.
     await sleep(20);
   }
   await sleep(50);
   end();
   expect((await Promise.all(replies)).map((reply) => reply?.status)).toEqual(replies.map(() => 200));
   expect(sent[1]).toContain(OF_MANY);
-  // Late messages can be part of a third statement.
+  // Messages that arrive late can be in a third statement.
   expect(sent.length).toBeLessThan(4);
 });
 
-/** Locks of another session: on the log, for all writes of an organization, or on one of its channels. */
+/** Locks that another session holds: on the log, for which all writes of an organization wait, or on its channels. */
 const HELD = {
   'whose log': 'SELECT FROM event_counter WHERE realm_id = $1 FOR UPDATE',
   'one of whose channels': 'SELECT FROM channel WHERE realm_id = $1 FOR UPDATE',

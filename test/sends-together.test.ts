@@ -9,7 +9,7 @@ import { aroundStatements } from './helpers/statements.ts';
 import { channelOf, messagesIn, toTopic } from './helpers/talk.ts';
 
 let server: InProcess;
-/** Number of prepared messages that start a topic, counted by their last read. */
+/** Number of messages that were prepared and start a topic. They are counted by the last statement of the preparation. */
 let beginnings = 0;
 beforeAll(async () => {
   server = await shareInProcess({ counts: true });
@@ -29,7 +29,7 @@ interface Said {
 
 const KNOWN = 'position again: position newTopicVisibility';
 
-/** Sends a message through either API, with the same result. */
+/** Functions that send a message over each API. Their results have the same form. */
 const WAYS = {
   async REST(person: Person, { key, ...message }: Said): Promise<Json> {
     const options = key === undefined ? {} : { headers: { 'idempotency-key': key } };
@@ -51,7 +51,7 @@ const WAYS = {
 };
 const ways = Object.entries(WAYS);
 
-/** Creates users who follow topics that they start, and a channel. */
+/** Creates an organization with a channel. Its users automatically follow topics that they start. */
 async function scene() {
   const { owner, member, realm, signUp } = await organization({}, { on: server });
   const to = await channelOf(owner, 'square', [owner, member]);
@@ -72,7 +72,7 @@ test.for(ways)(
     const heard = await owner.receiving();
     const sent: Json[] = [];
     const statements = await server.queriesOf(async () => {
-      // Messages sent while the permits of the organization are taken wait, and are batched.
+      // While all permits of the organization are in use, further messages wait. They are then sent as a batch.
       const { promise: over, resolve: end } = Promise.withResolvers<void>();
       const others = Array.from({ length: each }, () => permits.take(realm.id, () => over));
       beginnings = 0;
@@ -109,7 +109,7 @@ test.for(ways)('%s: a key is valid for one message, and always repeats the reply
   const isSent = { isSent: true };
   if (way === 'REST') expect(first).toMatchObject({ ...isSent, id: told.id, automatic_new_visibility_policy: 3 });
   else expect(first).toMatchObject({ ...isSent, position: id, again: id, newTopicVisibility: 'FOLLOWED' });
-  // The stored response is returned even after the message was deleted or its channel archived.
+  // A repeated request gets the stored response, even if the message was deleted or its channel archived meanwhile.
   await owner.ok('DELETE', `/messages/${told.id}`);
   several.push(await say(owner, message));
   await owner.ok('DELETE', `/streams/${to}`);
@@ -129,7 +129,7 @@ test('of two concurrent messages that start a topic, one reports the policy', as
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   const others = Array.from({ length: each }, () => permits.take(realm.id, () => over));
   beginnings = 0;
-  // The first waiting message is sent alone, and later ones are batched.
+  // The first waiting message is sent alone. The next ones are sent as a batch.
   const first = WAYS.REST(member, { to, topic: 'first', content: 'first', key: 'first' });
   await expect.poll(() => beginnings).toBe(1);
   const both = ['x', 'y'].map((content) => WAYS.REST(owner, { to, topic: 'begun', content, key: content }));
@@ -197,7 +197,7 @@ test.for(ways)('%s: after a lost reply, a key finds its message, and none is sen
   const { owner, to } = await scene();
   const heard = await owner.receiving();
   let losses = 2;
-  // The connection breaks once before the statement has run, and once after.
+  // The connection breaks twice: first before the statement has run, then after it has run.
   const mend = aroundStatements(server.app, async (run, sql) => {
     if (losses === 0 || !sql.includes('send_messages')) return run();
     if (--losses === 0) await run();

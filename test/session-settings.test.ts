@@ -16,10 +16,10 @@ import { organization } from './helpers/server.ts';
 
 const { DATABASE_URL = '' } = process.env;
 const SECRET_KEY = randomBytes(32).toString('hex');
-/** Databases and processes start while other tests run. */
+/** Timeout in milliseconds. The tests create databases and start processes while other tests run. */
 const SLOW = { timeout: 180_000 };
 
-/** Settings of a database, role or connection that change no result and cause no failure, with the reason. */
+/** Names of settings that change no result and cause no failure, whatever their value, by reason. */
 const HARMLESS: Readonly<Record<string, RegExp>> = {
   'plans and costs: the rows are the same': new RegExp(
     '^(enable_.+|geqo.*|.*_cost|cpu_.+|jit_.+|.+_collapse_limit|constraint_exclusion|cursor_tuple_fraction|plan_cache_mode|' +
@@ -46,7 +46,7 @@ const HARMLESS: Readonly<Record<string, RegExp>> = {
     /^(commit_delay|commit_siblings|deadlock_timeout|client_connection_check_interval)$/,
 };
 
-/** A value of each session setting that an operator may have set and that the service must override. */
+/** A value of each session setting that an operator can have configured, and that the service must override. */
 const HOSTILE: Readonly<Record<keyof typeof SESSION_SETTINGS, string>> = {
   TimeZone: 'America/New_York',
   DateStyle: 'German, DMY',
@@ -89,7 +89,11 @@ interface Ground {
   run(sql: string): Promise<pg.QueryResult>;
 }
 
-/** Creates a database that is dropped at the end of the test. @param settings Settings of the database. */
+/**
+ * Creates a database that is dropped at the end of the test.
+ *
+ * @param settings Settings of the database.
+ */
 async function ground(settings: Readonly<Record<string, string>> = {}, options = ''): Promise<Ground> {
   const database = await createDatabase(DATABASE_URL, options);
   onTestFinished(() => database[Symbol.asyncDispose]());
@@ -118,7 +122,12 @@ const quoted = (value: string) => `'${value}'`;
 const isKnown = async (client: pg.Client, setting: string) =>
   (await client.query('SELECT current_setting($1, true) AS value', [setting])).rows[0].value !== null;
 
-/** Returns the URL of the database for a separate role that can create tables in it. */
+/**
+ * Creates a role that can create tables in the database.
+ *
+ * @param settings Settings of the role.
+ * @returns The URL of the database for this role.
+ */
 async function asRole({ url, run }: Ground, settings: Readonly<Record<string, string>> = {}): Promise<string> {
   const role = `chat_test_${randomBytes(6).toString('hex')}`;
   await run(`CREATE ROLE ${role} LOGIN PASSWORD 'word'; GRANT ALL ON SCHEMA public TO ${role}`);
@@ -178,17 +187,17 @@ describe.skipIf(DATABASE_URL === '')('settings of the server, the database, the 
     const reference = await opened((await ground()).url);
     const expected = asObject(await reference.db.$queryRaw<Shown[]>(shown(names)));
     const database = await opened(url);
-    // The client of the ORM, one of its transactions, and the direct reader.
+    // Checks the client of the ORM, one of its transactions, and the reader that bypasses the ORM.
     expect(asObject(await database.db.$queryRaw<Shown[]>(shown(names)))).toEqual(expected);
     const inTransaction = await database.db.$transaction((tx) => tx.$queryRaw<Shown[]>(shown(names)));
     expect(asObject(inTransaction)).toEqual(expected);
     expect(asObject(await readRows<Shown>(database.db, shown(names)))).toEqual(expected);
-    // A separate session, as used for the lock of migrations and for LISTEN.
+    // Checks a separate session, which migrations use for their lock and nodes for LISTEN.
     const { lock_timeout, idle_in_transaction_session_timeout } = SESSION_SETTINGS;
     const statement = shown(names);
     const { rows } = await withSession(url, (session) => session.query(statement.text, statement.values));
     expect(asObject(rows)).toEqual({ ...expected, lock_timeout, idle_in_transaction_session_timeout });
-    // A migration script.
+    // Checks a migration script.
     await database.runScript(`CREATE TABLE found AS ${shown([]).text.replace('$1', `'{${names.join()}}'`)}`);
     expect(asObject((await place.run('SELECT name, value FROM found')).rows)).toMatchObject({ TimeZone: 'UTC' });
     expect(expected).toMatchObject({ TimeZone: 'UTC', statement_timeout: '0', lock_timeout: '4s' });
@@ -246,7 +255,7 @@ describe.skipIf(DATABASE_URL === '')('settings of the server, the database, the 
       num_after: 0,
     };
     expect((await member.ok('GET', '/messages', search)).messages).toHaveLength(1);
-    // In UTC, as stored in the database.
+    // Reads the stored times in UTC.
     const { rows } = await run(`SET TimeZone = 'UTC';
       SELECT max(abs(extract(epoch FROM joined_at) - extract(epoch FROM now()))) < 300 AS near FROM user_account`).then(
       (results) => (results as unknown as pg.QueryResult[])[1] as pg.QueryResult,
@@ -302,7 +311,7 @@ describe.skipIf(DATABASE_URL === '')('the schema of the tables', SLOW, () => {
     const other = withOptions(byConnection.url, { search_path: 'other' });
     expect(await migrated(other)).not.toEqual([]);
     expect(await tablesIn(byConnection)).toEqual({ other: true });
-    // A schema that was created later, but precedes the one with the tables.
+    // The schema was created later, but precedes the one with the tables in the search path.
     await byConnection.run('CREATE SCHEMA earlier');
     const { db: again } = await opened(withOptions(byConnection.url, { search_path: 'earlier,other' }));
     expect(await again.realm.count()).toBe(0);

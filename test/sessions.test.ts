@@ -11,7 +11,7 @@ import { RawSocket } from './helpers/raw-socket.ts';
 import { type Organization, organization } from './helpers/server.ts';
 import { startOnDatabaseOfRun } from './helpers/service.ts';
 
-// Browser sessions with a cookie: how they start, what they permit, and how they end.
+// Tests sessions of browsers, which use a cookie: how they start, what they permit, and how they end.
 
 const PASSWORD = 'correct horse battery';
 const HOUR = 3_600_000;
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-/** Emulates a browser tab that keeps the cookie of its session. */
+/** A browser tab that stores the cookie of its session. */
 class Tab {
   cookie: string;
   readonly #host: string;
@@ -43,7 +43,7 @@ class Tab {
     return { host: this.#host, ...(this.cookie !== '' && { cookie: this.cookie }) };
   }
 
-  /** Sends a request. @param keeps Whether the cookie of the response is kept. */
+  /** Sends a request in this session. @param asked.keeps Whether the cookie of the response is stored. */
   async ask(method: string, path: string, { form = {}, json, keeps = true, headers = {} }: Asked = {}): Promise<Reply> {
     const body = json === undefined ? new URLSearchParams(form).toString() : JSON.stringify(json);
     const type = json === undefined ? 'application/x-www-form-urlencoded' : 'application/json';
@@ -69,7 +69,7 @@ class Tab {
     return (await this.ask('GET', '/api/v1/users/me')).status;
   }
 
-  /** Subscribes in this session. */
+  /** Subscribes to a queue in this session. */
   events(queueId: string, transport: 'ws' | 'sse'): Promise<EventStream> {
     return EventStream.open({ url: service.url, headers: this.headers }, 'position', { queueId, transport });
   }
@@ -93,7 +93,7 @@ async function signedIn({ on = people, headers = {} }: { on?: Organization; head
 const listed = async (tab: Tab): Promise<Json[]> =>
   JSON.parse((await tab.ask('GET', '/api/v1/sessions')).text).sessions;
 
-/** Opens a subscription over each transport and a long poll in one session, each with its own queue. */
+/** Opens a subscription over each transport and a long poll, all in one session. Each has its own queue. */
 async function openEverything(tab: Tab, on: Organization = people) {
   const newQueue = async () => (await on.owner.register({ fetch_event_types: [] })) as Json;
   const [ws, sse] = [
@@ -106,7 +106,7 @@ async function openEverything(tab: Tab, on: Organization = people) {
   return { ws, sse, poll };
 }
 
-/** Waits until a client reads the owner's queue. */
+/** Waits until a client is reading a queue of the owner. */
 async function isRead(queueId: string, { owner, realm }: Organization = people): Promise<void> {
   const viewer = { id: owner.id, realm, clientName: 'test' };
   await expect.poll(async () => (await service.app.queues.look({ viewer }, queueId)).reader).toBeDefined();
@@ -286,7 +286,7 @@ describe('the token of a session', () => {
     const { tab } = await signedIn();
     now += HOUR + 1;
     const before = new Tab(owner.host, tab.cookie);
-    // Several concurrent tabs, and lost responses.
+    // Simulates concurrent tabs, and responses that are lost: none of the new cookies is stored.
     const replies = await Promise.all(
       Array.from({ length: 5 }, () => before.ask('GET', '/api/v1/users/me', { keeps: false })),
     );
@@ -360,7 +360,7 @@ describe('a connection in a session ends', () => {
     expect(await new Tab(owner.host, cookie).status()).toBe(401);
   });
 
-  // The end of a queue is also an event in the log. The row of the queue can be read earlier, here as if another node
+  // An event in the log says that a queue has ended. A reader can read the row of the queue earlier, here as if another node
   // had changed it.
   test.for([
     ['revoked', { how: 'closed', code: 4403 }],

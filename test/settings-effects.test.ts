@@ -12,14 +12,14 @@ import { NO_EFFECT } from '../src/platform/setting.ts';
 import { send } from './helpers/http.ts';
 import { organization } from './helpers/server.ts';
 
-// Every setting has an effect, or is marked as having none.
+// Checks that every setting has an effect, or is listed as having none.
 
-/** Clients implement the setting. The service stores it and sends it. */
+/** Marks settings that clients implement. The service only stores and sends them. */
 const CLIENTS = 'enforced by clients';
-/** The setting has no effect yet. */
+/** Marks settings that have no effect yet. */
 const LATER = 'later issue';
 
-/** The module below `src` that reads and implements each setting, or the reason why there is none. */
+/** The module below `src` that implements each setting, or one of the marks above. */
 type Effects = Readonly<Record<string, string>>;
 
 const ORGANIZATION: Effects = {
@@ -70,7 +70,7 @@ const ORGANIZATION: Effects = {
 };
 
 const ORGANIZATION_PERMISSIONS: Effects = {
-  // Has one possible holder: everyone.
+  // This permission has only one possible value: everyone.
   can_access_all_users_group: CLIENTS,
   can_add_custom_emoji_group: 'people/emoji/service.ts',
   can_add_subscribers_group: 'channels/subscriptions/subscriptions.ts',
@@ -120,7 +120,7 @@ const CHANNEL: Effects = {
   can_subscribe_group: 'access/permissions/channel-permissions.ts',
 };
 
-/** Settings of users that the service implements, and those without effect. Clients implement all others. */
+/** Settings of users that the service implements, or that have no effect. Clients implement all other settings of users. */
 const USER: Effects = {
   timezone: CLIENTS,
   email_address_visibility: 'access/address.ts',
@@ -201,7 +201,7 @@ const SERVER: Effects = {
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** Returns every identifier, string and template part in a module. */
+/** Returns every identifier, string and template part of a module below `src`. */
 function wordsIn(file: string): Set<string> {
   const text = readFileSync(join(ROOT, 'src', file), 'utf8');
   const { program, errors } = parseSync(file, text);

@@ -11,7 +11,7 @@ const refusalOf = async (person: Person, path: string, parameters: Fields) => {
 
 const realmOf = (person: Person) => person.register({ fetch_event_types: ['realm'] });
 
-/** Returns the ids of the role groups. `nobody` is the permission of a channel that no user holds. */
+/** Returns the ids of the role groups. `nobody` is the value of a channel's permission that no user holds. */
 async function groupsOf(owner: Person) {
   const realm = await realmOf(owner);
   const { id } = await owner.ok('POST', '/channels/create', { name: 'of nobody', subscribers: [] });
@@ -36,7 +36,7 @@ describe('PATCH /realm', () => {
       ...{ topics_policy: 'disable_empty_topic', welcome_message_custom_text: '👋'.repeat(8000) },
       ...{ message_content_edit_limit_seconds: '"unlimited"', move_messages_within_stream_limit_seconds: 60 },
       ...{ default_language: 'pt-br', enable_read_receipts: true, media_preview_size: 150 },
-      // The current value.
+      // This is the current value, so it is not a change.
       send_welcome_emails: true,
     };
     const reply = await administrator.ok('PATCH', '/realm', edit);
@@ -53,7 +53,7 @@ describe('PATCH /realm', () => {
     const html = '<p><strong>Analytical</strong></p>';
     const data = { ...changed, ...texts, rendered_description: html, mandatory_topics: true };
     expect(await heard()).toEqual([{ type: 'realm', op: 'update_dict', property: 'default', data }]);
-    // Changes some of them back.
+    // Changes some of the settings back.
     await owner.ok('PATCH', '/realm', { message_retention_days: 30, topics_policy: 'allow_empty_topic' });
     await owner.ok('PATCH', '/realm', { message_retention_days: '"unlimited"' });
     const [, { data: back }, { data: kept }] = await heard();
@@ -93,7 +93,7 @@ describe('PATCH /realm', () => {
       );
     }
     const told = (await heard()).filter(({ type }) => type === 'realm').flatMap(({ data }) => Object.keys(data));
-    // All except the one that owners already hold.
+    // The events contain every changed setting. One permission already had the requested value.
     expect(told).toHaveLength(9);
     expect(told).not.toContain('digest_weekday');
   });
@@ -137,7 +137,7 @@ describe('PATCH /realm', () => {
       ]);
     }
     expect(await realmOf(member)).toEqual({ ...before, queue_id: expect.any(String) });
-    // Settings of the operator are not parameters.
+    // Only the operator can change these settings, so the endpoint ignores the parameters.
     const reply = await owner.ok('PATCH', '/realm', { owner_full_content_access: true, upload_quota_mib: 5 });
     expect(reply.ignored_parameters_unsupported).toEqual(['owner_full_content_access', 'upload_quota_mib']);
   });
@@ -153,7 +153,7 @@ describe('PATCH /realm', () => {
     expect(await give('can_create_bots_group', people, groups.members)).toMatchObject({
       can_create_bots_group: stored,
     });
-    // The same holders in another order, then one group and no holder in the form of sets.
+    // Sets the same holders in another order, which is no change. Then sets one group, and no holder.
     expect(await give('can_create_bots_group', { ...stored, direct_members: [member.id, owner.id] }, people)).toEqual({
       ...{ result: 'success', msg: '' },
     });
@@ -185,7 +185,7 @@ describe('PATCH /realm', () => {
         not('can_create_bots_group', 'role:everyone'),
       ],
       ['can_manage_all_groups', set(), 'BAD_REQUEST', not('can_manage_all_groups', 'role:nobody')],
-      // No user can be hidden from guests.
+      // Only everyone can hold this permission, so that no user is hidden from guests.
       ['can_access_all_users_group', groups.members, 'BAD_REQUEST', not('can_access_all_users_group', 'role:members')],
       [
         'can_create_web_public_channel_group',
@@ -239,7 +239,7 @@ test.concurrent('updateOrganization gives the same results and events', async ()
     ...['MOVE_MESSAGES_WITHIN_CHANNEL_LIMIT_SECONDS', 'NAME', 'ORG_TYPE', 'RENDERED_DESCRIPTION', 'TOPICS_POLICY'],
   ]);
   expect(event.organization).toEqual(updated);
-  // Unlimited again.
+  // -1 means unlimited.
   await owner.mutate('updateOrganization', { messageRetentionDays: -1 }, 'organization { messageRetentionDays }');
   expect((await realmOf(member)).realm_message_retention_days).toBe(-1);
   const refused = async (person: Person, fields: Fields, more = '') =>
@@ -379,7 +379,7 @@ describe('PATCH /settings', () => {
     expect(await toAda?.()).toEqual([{ new_email: standIn }]);
     expect(await toAdministrator?.()).toEqual([{ new_email: standIn }]);
     expect(await toModerator?.()).toEqual([{ delivery_email: null }, { new_email: standIn }]);
-    // Both addresses are accepted to sign in.
+    // The user can sign in with both addresses.
     for (const username of [standIn, ada.email]) {
       expect((await ada.as(`Basic ${btoa(`${username}:${ada.apiKey}`)}`).ok('GET', '/users/me')).email).toBe(standIn);
     }
@@ -430,7 +430,7 @@ test.concurrent('updateSettings gives the same results and events', async () => 
       ...['DEMOTE_INACTIVE_CHANNELS', 'EMAIL_ADDRESS_VISIBILITY', 'TIMEZONE', 'TWENTY_FOUR_HOUR_TIME', 'WEB_HOME_VIEW'],
     ].map((setting) => ({ setting, userSettings: settings })),
   );
-  // Fields outside the event projection have their current values.
+  // Fields that the event projection does not contain have their current values.
   const after = { databaseId: member.id, fullName: 'Ada', deliveryEmail: null, timezone: 'Asia/Kolkata' };
   const user = { ...after, email: `user${member.id}@users.invalid` };
   const properties = ['TIMEZONE', 'DELIVERY_EMAIL', 'EMAIL', 'FULL_NAME'];

@@ -6,12 +6,12 @@ import { shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { organization } from './helpers/server.ts';
 
-// Data that registrations share is cached until an event changes it. `GET /users` always reads the database. Both must
-// agree for every viewer, after every change.
+// Tests data that all registrations share. It is cached until an event changes it. `GET /users` always reads the database. Both
+// must agree for every viewer, after every change.
 
 const GROUPS = { fetch_event_types: ['realm_user'] };
 
-/** Returns all users from a registration and from `GET /users`. */
+/** Returns all users as a registration contains them, and as `GET /users` returns them, both by id. */
 async function told(person: Person, clientGravatar: boolean) {
   const wanted = { client_gravatar: clientGravatar };
   const state = await person.register({ ...GROUPS, ...wanted });
@@ -38,7 +38,7 @@ test.concurrent('a registration contains the current users, whatever has changed
   await agree('once more');
   await member.ok('PATCH', '/settings', { full_name: 'Another name, ü 👋' });
   await agree('after a name');
-  // A user whose address is hidden sees it. Another user with the same role does not.
+  // A user with a hidden address sees it. Other users with the same role do not.
   await member.ok('PATCH', '/settings', { email_address_visibility: 5 });
   await agree('after an address was hidden');
   const zoe = await signUp('zoe');
@@ -95,7 +95,7 @@ test('concurrent registrations read once, whatever has changed since the previou
     const at = await moment();
     return Array.from({ length: 8 }, () => state.of(at, part));
   };
-  /** Completes the reads in their order. @returns Their number. */
+  /** Completes all reads in the order in which they began. @returns Number of reads. */
   const endAll = async (told: readonly Promise<string>[]) => {
     let count = 0;
     const all = Promise.allSettled(told);
@@ -117,7 +117,7 @@ test('concurrent registrations read once, whatever has changed since the previou
   expect(await endAll(second)).toBe(1);
   expect(await Promise.all(second)).toEqual(Array(8).fill('Once changed'));
 
-  // Callers for whom the running read is too old still wait for it.
+  // A caller for whom the running read is too old waits for its end, before a new read begins.
   await owner.ok('PATCH', '/settings', { full_name: 'Twice changed' });
   const early = await come(state);
   await expect.poll(() => readings.length).toBe(1);

@@ -5,17 +5,17 @@ import { expect, test, vi } from 'vitest';
 import { startInProcess } from './helpers/in-process.ts';
 import { organization } from './helpers/server.ts';
 
-// A service that stops: clients with open connections get every response, and the notice to use another connection.
+// Tests a service that stops. Clients with open connections must get every response, and the notice to use another connection.
 
 interface CompletedReply {
   readonly status: number | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Whether it arrived over a reused connection. */
+  /** Whether the response arrived over a connection of an earlier request. */
   readonly reused: boolean;
 }
 
-/** A client with one connection, which it keeps open. */
+/** A client with a single connection, which it keeps open. */
 class Client implements Disposable {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #url: string;
@@ -26,7 +26,7 @@ class Client implements Disposable {
     this.#headers = headers;
   }
 
-  /** Sends the head of a request. `end` sends the rest, and resolves with the response. */
+  /** Sends the head of a request. @returns Functions to wait for its arrival, and to send the rest. */
   begin(method: string, path: string, headers: Readonly<Record<string, string>> = {}) {
     const outgoing = request(new URL(path, this.#url), {
       ...{ method, agent: this.#agent },
@@ -38,7 +38,7 @@ class Client implements Disposable {
     const answered = once(outgoing, 'response');
     answered.catch(() => {});
     return {
-      /** Resolves when the server has the head, if the request has `expect: 100-continue`. */
+      /** Resolves when the server has received the head. Only for requests with `expect: 100-continue`. */
       arrived,
       async end(body = ''): Promise<CompletedReply> {
         outgoing.end(body);
@@ -65,7 +65,7 @@ class Client implements Disposable {
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** A request of each kind of response, and its status. */
+/** One request for each kind of response, with the expected status. */
 const REQUESTS = [
   ['GET', '/api/v1/users/me', {}, 200],
   ['GET', '/api/v1/nothing', {}, 404],
@@ -90,9 +90,9 @@ test('connections open at shutdown can be used once more, and all are told to cl
   const { member, realm } = await organization({}, { on: service });
   const client = () =>
     stack.use(new Client(service.url, { host: member.host, authorization: member.authorization ?? '' }));
-  // Connections without a request, connections that wait for an event, and one with half of a request.
+  // Opens connections without a request, connections that wait for an event, and one that has sent half of a request.
   const idle = REQUESTS.map(() => client());
-  // Sends the same requests before the shutdown, because rendering a page for the first time takes longer than the shutdown.
+  // Sends the same requests before the shutdown, because the first rendering of a page takes longer than the shutdown.
   for (const [i, [method, path, headers]] of REQUESTS.entries()) {
     expect((await (idle[i] as Client).ask(method, path, headers)).headers.connection).toBe('keep-alive');
   }
@@ -122,7 +122,7 @@ test('connections open at shutdown can be used once more, and all are told to cl
     REQUESTS.map(([, , , status]) => [status, 'close', true]),
   );
   for (const { status, headers } of others) expect([status, headers.connection]).toEqual([200, 'close']);
-  // A new poll returns immediately, instead of being interrupted.
+  // A poll that starts during the shutdown is answered immediately, and not interrupted.
   expect(others.slice(0, 2).map(({ body }) => JSON.parse(body).events)).toEqual([[], []]);
   await stop();
 });

@@ -29,7 +29,7 @@ const channelOf = async (by: Person, name: string, members: readonly Person[]): 
   (await by.ok('POST', '/channels/create', { name, subscribers: members.map(({ id }) => id) })).id;
 
 beforeAll(async () => {
-  // A resolver that does not pass `...query` on fails here, instead of running one query per row.
+  // With this setting, a resolver that does not pass on `...query` fails instead of running one query per row.
   (builder.options.prisma as { onUnusedQuery: string }).onUnusedQuery = 'error';
   service = await shareInProcess({ counts: true });
   people = await organization({}, { on: service });
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-/** Returns the topics of one channel in the sidebar. */
+/** Returns the topics of one channel in the response to `SIDEBAR`. */
 const topicsIn = (sidebar: Json, name: string): Json[] =>
   sidebar.subscriptions.nodes.find(({ channel }: Json) => channel.name === name).channel.topics.nodes;
 
@@ -76,14 +76,15 @@ describe('the sidebar of a chat in one request', () => {
     const after = await member.query(SIDEBAR);
     expect(topicsIn(after, 'general')[1]).toMatchObject({ unreadCount: 0, firstUnread: null });
     expect(after.subscriptions.nodes[0]).toMatchObject({ unreadCount: 1, unreadMentionCount: 0 });
-    // The owner only sees the message to three users.
+    // The owner is only in the conversation of three users.
     const ofOwner = await owner.query(SIDEBAR);
     expect(ofOwner.directConversations.nodes).toMatchObject([{ lastMessage: { content: 'all three' } }]);
   });
 
   test('takes as many statements for many objects as for few', async () => {
     const { owner, member, guest, administrator, moderator } = people;
-    // Earlier messages may still be in delivery, with statements of their own.
+    // Returns the shortest of three runs, because the others can include statements for messages that are still being
+    // delivered.
     const statements = async (): Promise<string[]> => {
       const runs: string[][] = [];
       for (let i = 0; i < 3; i++) runs.push(await service.queriesOf(() => member.query(SIDEBAR)));
@@ -101,7 +102,7 @@ describe('the sidebar of a chat in one request', () => {
     expect(sidebar.subscriptions.nodes).toHaveLength(5);
     expect(sidebar.directConversations.nodes.length).toBeGreaterThan(4);
     const many = await statements();
-    // Concurrent loaders share a statement, so the count varies slightly with timing, independently of the number of rows.
+    // Concurrent loaders can share a statement, so the number varies slightly with timing, but not with the number of rows.
     expect(many.length, many.join('\n')).toBeLessThanOrEqual(few.length + 4);
   });
 });
@@ -133,7 +134,7 @@ describe('the first screen of a large organisation', () => {
       expect([unreadCount, channel.topics.nodes.length]).toEqual([LARGE.topicsEach, 5]);
     }
     expect(screen.directConversations.nodes).toHaveLength(LARGE.conversations);
-    // The first unread message, no older ones, and the newer ones.
+    // The page has the first unread message and the 50 messages after it, but no older ones.
     expect(screen.messages.nodes).toHaveLength(51);
   });
 });
@@ -211,7 +212,7 @@ describe('a lookup by id finds', () => {
     const ofGeneral = shown.subscriptions.nodes.find(({ channel }: Json) => channel.name === 'general');
     expect(ofGeneral.id).toBe(shown.channel.ownSubscription.id);
     const [{ reactions, topic }] = shown.messages.nodes;
-    // Each object with its type, and whether other users can see it.
+    // Each object with its type, and whether another user can see it.
     for (const [object, typename, seesToo] of [
       [shown.organization, 'Organization', true],
       [shown.ownSettings, 'UserSettings', false],

@@ -8,7 +8,7 @@ describe.skipIf(!mayLimitMemory())('in a container of 768 MB', () => {
     using memory = new SmallMemory(768);
     await using server = await ServerProcess.start({ env: { DATABASE_URL: undefined, DEMO: 'on' }, memory });
     const { basic: authorization } = personOf(peopleOf(server.dataDir), 'owner');
-    // Frequently used code is recompiled, which can take too much memory.
+    // V8 recompiles frequently used code, which can need too much memory.
     const path = '/api/v1/messages?anchor=newest&num_before=50&num_after=0';
     for (let i = 0; i < 150; i++) {
       const { status } = await fetch(`${server.url}${path}`, { headers: { authorization } });

@@ -8,7 +8,7 @@ import { METRICS, type ServerProcess } from './helpers/process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
 import { type Organization, organization, startServer } from './helpers/server.ts';
 
-/** Limits that a test can reach. */
+/** Limits of sockets that a test can reach. */
 const PER_IP = 4;
 const PER_USER = 3;
 const MAX = 10;
@@ -25,12 +25,12 @@ describe('limits of sockets', () => {
   afterAll(() => server[Symbol.asyncDispose]());
 
   let addresses = 0;
-  /** Returns headers of a request from another address, as a proxy in front sets them. */
+  /** Returns headers for a request from another client address, which a proxy in front of the service adds. */
   const from = (address = `192.0.2.${++addresses}`) => ({ 'x-forwarded-for': address });
 
   const open = (headers: Readonly<Record<string, string>>) => RawSocket.open(people.anonymous, undefined, headers);
 
-  /** Opens an authenticated socket. @throws {Error} If it is closed instead. */
+  /** Opens a socket and authenticates it. @throws {Error} If the server closes it instead. */
   async function signedIn(who: Visitor, headers: Readonly<Record<string, string>>): Promise<RawSocket> {
     const socket = await RawSocket.open(who, undefined, headers);
     socket.send({ type: 'connection_init', payload: { authorization: who.authorization } });
@@ -43,7 +43,7 @@ describe('limits of sockets', () => {
     ...{ 'sec-websocket-key': Buffer.alloc(16).toString('base64'), 'sec-websocket-protocol': 'graphql-transport-ws' },
   };
 
-  /** Returns the HTTP response to a refused handshake. */
+  /** Returns the HTTP response with which a handshake is refused. */
   async function refusal(headers: Readonly<Record<string, string>>) {
     const { host } = people.realm;
     const reply = await send(server.url, {
@@ -54,7 +54,7 @@ describe('limits of sockets', () => {
     return { status: reply.status, retryAfter: reply.headers['retry-after'], body: JSON.parse(reply.text) };
   }
 
-  /** Waits until the server no longer counts sockets of the previous test. */
+  /** Waits until the server has noticed that the sockets of the previous test are closed. */
   async function allGone(): Promise<void> {
     await vi.waitFor(async () => {
       const { text } = await send(server.url, { method: 'GET', path: '/metrics', headers: METRICS.headers });
@@ -62,7 +62,7 @@ describe('limits of sockets', () => {
     }, 10_000);
   }
 
-  /** Sends bytes over a separate connection, which keeps its half open. */
+  /** Sends bytes over a new connection. When the server ends its side of the connection, this side stays open. */
   async function raw(bytes: string): Promise<{ socket: Socket; closed: Promise<void>; head: Promise<string> }> {
     const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
     socket.on('error', () => {});
@@ -79,7 +79,7 @@ describe('limits of sockets', () => {
       await allGone();
       const here = from();
       const sockets = [await open(here), await open(here), await open(here)];
-      // A socket that connects without credentials still counts for the address.
+      // A socket that connects without credentials still counts for its address.
       sockets[0]?.send({ type: 'connection_init' });
       await sockets[0]?.next('connection_ack');
       sockets.push(await open(here));
@@ -94,7 +94,7 @@ describe('limits of sockets', () => {
       sockets.push(await open(from()));
       sockets[0]?.subscribe('1', '{ __typename }');
       expect((await sockets[0]?.next('next'))?.payload.data).toEqual({ __typename: 'Query' });
-      // A permit is free as soon as its socket is closed.
+      // When a socket is closed, another one can be opened immediately.
       sockets[1]?.cut();
       await vi.waitFor(async () => sockets.push(await open(here)), 5_000);
       for (const socket of sockets) socket.cut();
@@ -151,7 +151,8 @@ describe('limits of sockets', () => {
     await allGone();
     const sockets = await Promise.all(Array.from({ length: PER_IP }, () => raw(upgrade('/graphql'))));
     for (const { head } of sockets) expect(await head).toContain('101 Switching Protocols');
-    // 5 s for connection_init, and 1 s to answer the close frame. The ws library would wait 30 s for the answer.
+    // The server waits 5 s for `connection_init`, and 1 s for the answer to its close frame. The default of the ws library is
+    // 30 s.
     await new Promise((resolve) => setTimeout(resolve, 5_000));
     await allGone();
     for (const { socket } of sockets) socket.destroy();
@@ -166,7 +167,7 @@ describe('limits of sockets', () => {
     async ([, bytes, status]) => {
       const { socket, head, closed } = await raw(bytes());
       expect(await head).toContain(`HTTP/1.1 ${status}`);
-      // The connection is reset when the peer sends more data after its end.
+      // If the client sends more data after the server has ended the connection, the connection is reset.
       const probe = setInterval(() => socket.write('still here'), 250);
       await closed.finally(() => clearInterval(probe));
     },

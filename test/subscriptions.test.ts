@@ -83,7 +83,7 @@ describe('POST /users/me/subscriptions', () => {
     const peer = { type: 'subscription', op: 'peer_add', stream_ids: [channel], user_ids: [guest.id] };
     expect(byMember).toEqual([peer]);
     expect(byOwner).toEqual([peer]);
-    // The guest could not see the channel before.
+    // The guest could not see the channel before, so they also receive an event that it was created.
     expect(byGuest).toMatchObject([
       { type: 'stream', op: 'create', streams: [{ stream_id: channel }] },
       {
@@ -165,7 +165,7 @@ describe('POST /users/me/subscriptions', () => {
 
   test.concurrent('does not let a guest subscribe to public channels, create one, or add other users', async () => {
     const { member, guest, channel } = await withSubscription();
-    // An invisible channel counts as nonexistent, and guests cannot create it.
+    // A channel that the guest cannot see is treated as nonexistent, and guests cannot create channels.
     const refused = await subscribe(guest, named('new'));
     expect(refused.body.code).toBe('UNAUTHORIZED_PRINCIPAL');
     const ofUnseen = await subscribe(guest, named('general'));
@@ -491,7 +491,7 @@ describe('GET /users/{user_id}/channels', () => {
     expect(await listed(member, guest)).toEqual(['shared']);
     expect(await listed(outsider, guest)).toEqual([]);
     expect(await listed(member, bot)).toEqual([]);
-    // A deactivated user has no subscriptions, as the subscriber list shows.
+    // A deactivated user has no subscriptions, just as the list of subscribers does not contain them.
     await owner.ok('DELETE', `/users/${member.id}`);
     expect(await listed(owner, member)).toEqual([]);
     const { owner: stranger } = await organization();

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { readConfig } from '../src/platform/config.ts';
 import { testFolder } from './helpers/program.ts';
 
-// Checks the documented systemd unit against the service.
+// Checks that the documented systemd unit matches the service.
 
 const ROOT = join(import.meta.dirname, '..');
 const UNIT = readFileSync(join(ROOT, 'src/server/team-chat@.service'), 'utf8');
@@ -30,6 +30,6 @@ test('the systemd unit runs the same as npm start, with variables that the servi
   expect(`/var/lib/${settings('StateDirectory')[0]?.replace('%i', '4001')}`).toBe(config.dataDir);
   const files = Number(settings('LimitNOFILE')[0]);
   expect(files).toBeGreaterThan(config.maxConnections);
-  // Stopping takes at most 5 s.
+  // The service needs at most 5 s to stop.
   expect(Number(settings('TimeoutStopSec')[0])).toBeGreaterThan(5);
 });

@@ -6,16 +6,19 @@ import { createDatabase } from './helpers/database.ts';
 import { startInProcess } from './helpers/in-process.ts';
 import { organization } from './helpers/server.ts';
 
-// Times that versions before `session-settings.ts` stored in the time zone of the database.
+// Tests the repair of times that versions before `session-settings.ts` stored in the time zone of the database.
 
 const { DATABASE_URL = '' } = process.env;
 const FIRST_IN_UTC = '20261127140010_message_retention';
 const AT = 1_900_000_000;
 
-/** Returns the SQL of a shifted time: such versions sent UTC without a zone, and the database read it in its own zone. */
+/**
+ * Returns the SQL of a time as such a version stored it. It sent UTC without a zone, which the database interpreted in its own
+ * zone.
+ */
 const shiftedIn = (zone: string, column: string) => `${column} AT TIME ZONE 'UTC' AT TIME ZONE '${zone}'`;
 
-/** Creates a service whose database has `zone`, with an organization that a previous version wrote. */
+/** Creates a service whose database has the time zone `zone`, with an organization that such a version wrote. */
 async function ground(zone: string) {
   const database = await createDatabase(DATABASE_URL);
   onTestFinished(() => database[Symbol.asyncDispose]());
@@ -64,7 +67,7 @@ describe.skipIf(DATABASE_URL === '')('times that a previous version stored shift
     async (zone) => {
       const { command, times, right, upgrade, finding, member, owner } = await ground(zone);
       await upgrade();
-      // A row of this version, and one that it changed.
+      // The current version writes one row and changes another.
       await member.ok('POST', '/saved_snippets', { title: 'two', content: 'two' });
       const { rows: own } = await owner.query(`SELECT created_at FROM saved_snippet WHERE title = 'two'`);
       const wrong = await times();
@@ -92,11 +95,11 @@ describe.skipIf(DATABASE_URL === '')('times that a previous version stored shift
   test('only if certain: not for rows of this version, in UTC, after a restore, or in a skipped hour', async () => {
     const { command, times, upgrade, owner } = await ground('America/New_York');
     const before = await times();
-    // The rows count as written by this version.
+    // The rows count as written by the current version, so they are not shifted.
     await command({ apply: true });
     expect(await times()).toEqual(before);
     await upgrade();
-    // Clocks went from 2 to 3: 2:30 and 3:30 were both stored as 3:30.
+    // In this zone, clocks were changed from 2:00 to 3:00, so 2:30 and 3:30 were both stored as 3:30.
     await owner.query(`UPDATE saved_snippet SET created_at = '2026-03-08T07:30:00Z'`);
     await upgrade();
     expect(columnsOf(await command({}))).not.toContain('saved_snippet.created_at');

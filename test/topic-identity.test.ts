@@ -17,12 +17,12 @@ import { organization } from './helpers/server.ts';
 import { startOnDatabaseOfRun } from './helpers/service.ts';
 import { channelOf, say, toTopic } from './helpers/talk.ts';
 
-// Topic identity: the key, all comparisons of topics, and the upgrade that merges topics with one key.
+// Tests the identity of topics: their key, all comparisons of topics, and the migration that merges topics with the same key.
 
 const { DATABASE_URL = '' } = process.env;
 const [ACUTE, DOT, RING] = ['\u0301', '\u0307', '\u030a'];
 
-/** Spellings of one topic each. */
+/** Several spellings of the same topic, by what they differ in. */
 const ONE_TOPIC: Readonly<Record<string, readonly [string, string, ...string[]]>> = {
   'letters with and without case': ['Keel', 'KEEL', 'keel'],
   'a sigma at the end of a word': ['ΠΛΟΥΣ', 'πλους', 'Πλους', 'πλουσ'],
@@ -39,7 +39,7 @@ const ONE_TOPIC: Readonly<Record<string, readonly [string, string, ...string[]]>
   'letters of higher planes': ['𐐔𐐯𐑅', '𐐼𐐯𐑅'],
 };
 
-/** Names of different topics. */
+/** Pairs of names that belong to different topics. */
 const DIFFERENT: readonly (readonly [string, string])[] = [
   ['ı', 'i'],
   ['straße', 'strasse'],
@@ -73,7 +73,7 @@ describe('the key', () => {
   });
 });
 
-/** Yields every code point of the planes with letters. */
+/** Yields every code point of the Unicode planes that contain letters. */
 function* everyCharacter(): Generator<string> {
   for (let code = 1; code < 0x3_23_b0; code++) {
     if (code < 0xd800 || code > 0xdfff) yield String.fromCodePoint(code);
@@ -191,7 +191,7 @@ describe('spellings of one topic', () => {
         { name: 'another', max_id: other },
       ]);
       for (const spelling of spellings) expect(await found(ann, to, spelling)).toEqual(ids);
-      // Half of them are counted, half are not yet.
+      // About half of the messages are included in the stored counts.
       await service.app.db.$executeRaw`SELECT tally_messages(${people.realm.id}::int, 5)`;
       const key = topicKey(spellings[0]);
       expect(await topicNode(ann, idOf(to, key))).toEqual({
@@ -256,7 +256,7 @@ describe('spellings of one topic', () => {
           ...{ topic, propagate_mode: 'change_all', send_notification_to_old_thread: true },
           ...{ send_notification_to_new_thread: true, ...more },
         });
-      // A change of spelling is not a move, so no notice is posted.
+      // Changing only the spelling of a topic is not a move, so no notice is sent.
       for (const spelling of spellings.slice(1)) await rename(spelling);
       expect(await found(ann, to, spellings[0])).toEqual(ids);
       expect(await topicsOf(ann, to)).toEqual([{ name: spellings.at(-1), max_id: ids.at(-1) }]);
@@ -344,7 +344,7 @@ describe('spellings of one topic', () => {
     const id = await say(owner, to, name);
     const node = await topicNode(ann, idOf(to, old));
     expect(node).toMatchObject({ id: idOf(to, topicKey(name)), name, messages: { nodes: [{ databaseId: id }] } });
-    // A spelling with capitals was not an id.
+    // Before the migration, a name with capitals was not valid in an id.
     if (name !== old) expect(await topicNode(ann, idOf(to, name))).toBeNull();
   });
 
@@ -398,7 +398,7 @@ describe('the upgrade', () => {
                            client_name, sent_at, sent_event_id, send_token, read_by_sender)
       SELECT ${realm}, nextval('message_id_seq'), ${bob}, ${channel}, ${channel}, name, 'x', 'x', 'test', now(), 0, i, true
       FROM generate_series(1, 30) AS i, unnest(${names}::text[]) AS name`;
-    // All but the last ones are counted.
+    // The stored counts include all messages but the last ones.
     await db.$executeRaw`SELECT tally_messages(${realm}::int, 300)`;
     await db.$executeRaw`
       INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
@@ -434,7 +434,7 @@ describe('the upgrade', () => {
     const [{ total } = { total: 0 }] = await db.$queryRaw<{ total: number }[]>`
       SELECT count(*)::int AS total FROM message WHERE id > (SELECT read_through FROM read_mark)`;
     expect(counted(false)).toEqual([total - (await brute('Café'))]);
-    // Later moves, deletions and counts use the same keys.
+    // Messages that are moved, deleted and counted after the migration use the same keys.
     await db.$executeRaw`UPDATE message SET topic = 'keel' WHERE topic = 'Πλους' AND id % 3 = 0`;
     await db.$executeRaw`DELETE FROM message WHERE topic = 'Cafe' || ${ACUTE} AND id % 2 = 0`;
     await db.$executeRaw`SELECT tally_messages(${realm}::int, 300)`;

@@ -36,7 +36,7 @@ const subscribe = (person: Person, name: string, who: Person) =>
 const unsubscribe = (person: Person, name: string, who: Person) =>
   person.ok('DELETE', '/users/me/subscriptions', { subscriptions: [name], principals: [who.id] });
 
-/** A separate service, whose clock advances by `step` whenever it is read. */
+/** A service that only this file uses. Its clock advances by `step` whenever it is read. */
 let service: InProcess;
 const start = Date.UTC(2026, 0, 1);
 const clock = { now: start, step: 0 };
@@ -52,7 +52,11 @@ afterAll(() => service[Symbol.asyncDispose]());
 
 const DAY_MS = 86_400_000;
 
-/** Inserts a number of messages, evenly distributed between two days, as if they had been sent. */
+/**
+ * Inserts messages directly in the database, as if they had been sent evenly distributed between two days.
+ *
+ * @returns Number of inserted rows.
+ */
 const fill = (person: Person, realmId: number, channel: number, [count, from, to]: [number, number, number]) =>
   service.app.db.$executeRaw`
     INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content,
@@ -98,7 +102,7 @@ describe('GET /users/me/{stream_id}/topics', () => {
       expect(await namesOf(person, open), person.name).toEqual(['topic']);
     }
     expect(await topicsFor(guest, open)).toMatchObject(INVALID_ID);
-    // Their role gives administrators no access to private channels.
+    // The role of an administrator gives no access to private channels.
     for (const person of [owner, administrator, moderator, guest, bot]) {
       expect(await topicsFor(person, hidden), person.name).toMatchObject(INVALID_ID);
     }
@@ -163,7 +167,7 @@ describe('GET /users/me/{stream_id}/topics', () => {
     await administrator.ok('PATCH', `/messages/${id}`, { stream_id: guarded, send_notification_to_new_thread: false });
     expect(await namesOf(member, open)).toEqual(['staying']);
     for (const person of [member, moderator, guest]) await subscribe(administrator, 'guarded', person);
-    // The moderator received the message, the member sent it, the guest did neither.
+    // The moderator received the message and the member sent it. The guest did neither.
     for (const person of [member, moderator])
       expect(await topicsOf(person, guarded)).toEqual([{ name: 'moving', max_id: id }]);
     expect(await topicsOf(guest, guarded)).toEqual([]);
@@ -202,7 +206,7 @@ describe('Topic.messages', () => {
     expect(idsIn(await read(member, 'last: 2'))).toEqual([one, early]);
     const around = await read(member, `anchor: { messageId: "${globalId('Message', two ?? 0)}" }, first: 1, last: 1`);
     expect(idsIn(around)).toEqual([three, two, one]);
-    // Users who subscribed later can read the messages sent since then.
+    // Users who subscribed later can read the messages that were sent since then.
     expect(idsIn(await read(moderator, 'first: 10'))).toEqual([four, three, two, one]);
     expect(await read(guest, 'first: 10')).toBeUndefined();
   });
@@ -249,7 +253,7 @@ describe('Channel.topics', () => {
     expect(back.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true });
     expect(namesIn((await read(member, { last: 0 }))[0])).toEqual([]);
 
-    // An administrator sees the private channel, but not its content.
+    // An administrator can see the private channel, but not its content.
     expect((await read(administrator, { first: 1 })).map(namesIn)).toEqual([['ONE'], [''], []]);
     const { errors } = await member.graphql(document, { after: 'x' });
     expect(errors?.[0].message).toBe('"after" is not a cursor of this list');
@@ -275,7 +279,7 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
     const before = Math.floor(Date.now() / 1000);
     for (const [op, parameters] of [
       ['add', { stream_id: general, topic: 'Lunch' }],
-      // Changes without an effect succeed and send no event.
+      // Requests that change nothing succeed and send no event.
       ['add', { stream: 'general', topic: 'LUNCH' }],
       ['add', { stream: 'other', topic: '(no topic)' }],
       ['remove', { stream: 'GENERAL', topic: 'lunch' }],
@@ -357,7 +361,7 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
     }
     await owner.ok('PATCH', `/streams/${closed}`, { new_name: 'a secret by now' });
     expect([await channels(member), await channels(guest)]).toEqual([['open'], []]);
-    // An existing policy can still be removed.
+    // A policy that exists can still be removed, although the user has lost access to the channel.
     expect(await patch(member, 'remove', { stream_id: closed, topic: 'x' })).toMatchObject({ status: 200 });
     expect(await patch(member, 'add', { stream_id: closed, topic: 'x' })).toMatchObject(INVALID_ID);
   });
@@ -503,7 +507,7 @@ describe('POST /user_topics', () => {
       { topicName: 'other', topic: null, visibility: 'MUTED', channel: { name: 'hidden' } },
     ];
     expect(await nodes()).toEqual(wanted);
-    // A topic exists once it contains a message.
+    // A topic exists as soon as it contains a message.
     await member.ok('POST', '/messages', { type: 'channel', to: channel, topic: 'Other', content: 'x' });
     expect((await nodes()).map((node: Json) => node.topic)).toEqual([null, { name: 'Other' }]);
     await unsubscribe(owner, 'hidden', member);
@@ -559,7 +563,8 @@ describe('moveTopicPolicies', () => {
       return user_topics.map((entry: Json) => [entry.stream_id, entry.topic_name, entry.visibility_policy]);
     };
 
-    // A move to a new topic takes all policies along. Users without a policy for the old topic keep theirs for the new one.
+    // If a topic is moved to a new one, all policies move along. Users without a policy for the old topic keep their policy for
+    // the new one.
     for (const [person, from, to] of [
       [ann, 1, 0],
       [bob, 3, 1],
@@ -578,7 +583,7 @@ describe('moveTopicPolicies', () => {
       ['New', 3],
     ]);
 
-    // A merged topic is as visible as the more visible of the two, so it is muted only if both were.
+    // If two topics are merged, the more visible policy of the two applies, so the result is muted only if both topics were.
     await set(ann, 'other', 1);
     await set(bob, 'other', 2);
     await set(dan, 'other', 1);
@@ -594,11 +599,11 @@ describe('moveTopicPolicies', () => {
       expect(await policiesOf(person), person.name).toEqual(policies);
     }
 
-    // Only the case changes: the same topic with a new spelling.
+    // A change of case only is not a move: the topic is the same, with a new spelling.
     await move('other', 'OTHER', false);
     expect(await policiesOf(bob)).toEqual([[open, 'OTHER', 3]]);
 
-    // Users without access to the channel have no policies in it.
+    // Users who cannot access the channel have no policies for its topics.
     await set(guest, 'other', 3);
     await move('other', 'there', false, hidden);
     expect(await policiesOf(ann)).toEqual([[hidden, 'there', 1]]);
@@ -630,7 +635,7 @@ describe('POST /streams/{stream_id}/delete_topic', () => {
     expect(
       deleted.flatMap(({ message_id, message_ids }) => message_ids ?? [message_id]).toSorted((a, b) => a - b),
     ).toEqual(ids);
-    // The first topic no longer exists, and the second one never existed.
+    // The first topic no longer exists, and the second one has never existed.
     expect(await remove(administrator, channel, 'lunch')).toMatchObject(complete(true));
     expect(await administrator.mutate('deleteTopic', { channelId: channel, topic: 'none' }, 'complete')).toEqual({
       complete: true,
@@ -706,7 +711,8 @@ describe('message statistics of a channel', () => {
     expect(await factsOf(moderator, silent)).toEqual([null, true, 0]);
     expect(await factsOf(moderator, busy)).toEqual([first + 2, true, 260]);
 
-    // The messages of the first week are too old to count. In the busy channel, not all remaining messages are counted.
+    // The messages of the first week are older than the period that is counted. In the busy channel, only a part of the others
+    // is counted.
     await fill(member, realm.id, busy, [1500, 15, 27]);
     await fill(member, realm.id, quiet, [43, 27, 28]);
     await fill(member, realm.id, busy, [1500, 28, 40]);
@@ -722,7 +728,7 @@ describe('message statistics of a channel', () => {
     on(221);
     expect(await factsOf(moderator, quiet)).toEqual([first, false, 0]);
 
-    // These fields are equal in every channel object.
+    // These fields have the same values in every object of the channel.
     const wanted = { first_message_id: first, is_recently_active: false, stream_weekly_traffic: 0 };
     const heard = await moderator.receiving();
     await subscribe(member, 'quiet', moderator);

@@ -17,7 +17,7 @@ let database: TestDatabase | undefined;
 
 beforeAll(async () => {
   const { DATABASE_URL: server = '' } = process.env;
-  // On a database server, two concurrent requests are two concurrent transactions.
+  // On a database server, two concurrent requests run in two concurrent transactions.
   database = server === '' ? undefined : await createDatabase(server);
   const own = database && { DATABASE_URL: database.url, SECRET_KEY: 'x'.repeat(32) };
   service = await startInProcess({ env: { EVENT_QUEUES_PER_USER: String(QUEUES), ...own } });
@@ -28,10 +28,10 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
 });
 
-/** Totals that refuse differently from the others. Each has its own tests. */
+/** Totals whose refusal differs from that of the others. Each has tests of its own. */
 const OTHERS: readonly TotalName[] = [
   ...(['starred_messages', 'event_queues', 'sessions', 'idempotency_keys', 'holders_per_permission'] as const),
-  // Tested in edit-versions.test.ts.
+  // `edit-versions.test.ts` tests these totals.
   ...(['versions_per_message', 'versions_per_message_total_bytes'] as const),
 ];
 
@@ -85,7 +85,7 @@ describe('what a user or an organization can pile up', () => {
       body: { limit: 'max_drafts_total_length' },
     });
     await member.ok('DELETE', `/drafts/${drafts[1].id}`);
-    // Another user already added this emoji, so the number of emoji on the message does not increase.
+    // Another user has already added this emoji to the message, so the number of different emoji does not increase.
     await sql(
       `INSERT INTO reaction (realm_id, message_id, user_id, emoji_name, emoji_code, reaction_type)
        SELECT $1, $4::bigint, $3::int, 'x', 'c' || n, 'unicode_emoji' FROM generate_series(1, 150) AS n WHERE $2 > 0`,
@@ -115,7 +115,7 @@ describe('what a user or an organization can pile up', () => {
     const refused = { status: 400, body: { code: 'BAD_REQUEST', limit: 'max_bots_per_user' } };
     expect(await owner.rest('POST', `/users/${first}/reactivate`)).toMatchObject(refused);
     expect(await owner.tryMutation('reactivateUser', { userId: second })).toMatchObject({ code: 'BAD_REQUEST' });
-    // The user's own bot already counts.
+    // The user's own bot is already included in the total.
     await owner.ok('POST', `/users/${own}/reactivate`);
     await sql("DELETE FROM user_account WHERE realm_id = $1 AND full_name = 'own 1'");
     await owner.ok('POST', `/users/${first}/reactivate`);
@@ -130,7 +130,7 @@ describe('what a user or an organization can pile up', () => {
     await sql(`DELETE FROM user_topic WHERE realm_id = $1 AND user_id = $2 AND topic = 'topic 1'`);
     const message = { type: 'channel', to: channelId, topic: 'new', content: 'hello' };
     expect(await member.ok('POST', '/messages', message)).not.toHaveProperty('automatic_new_visibility_policy');
-    // The last tenth is reserved for explicit requests of users.
+    // The last tenth is reserved for requests in which a user sets a policy. Automatic policies cannot use it.
     await member.ok('POST', '/user_topics', { stream_id: channelId, topic: 'new', visibility_policy: 3 });
   });
 
@@ -152,7 +152,7 @@ describe('what a user or an organization can pile up', () => {
     const permissions = { canSendMessage: { new: { direct } } };
     const refused = await owner.tryMutation('updateChannel', { channelId, permissions });
     expect(refused).toMatchObject({ code: 'BAD_REQUEST', message: `${TOTALS.holders_per_permission.refusal}.` });
-    // The ids are only checked if there are not too many.
+    // The ids are checked only if their number is within the limit.
     const fewer = { direct_members: others, direct_subgroups: [] };
     const { body } = await owner.rest('PATCH', `/streams/${channelId}`, { can_send_message_group: { new: fewer } });
     expect(body.msg).toMatch(/^Invalid user ID/);
@@ -165,7 +165,7 @@ describe('what a user or an organization can pile up', () => {
       .id;
     const star = (ids: number[], op = 'add') =>
       member.rest('POST', '/messages/flags', { messages: ids, op, flag: 'starred' });
-    // Stars of nonexistent messages, because creating a hundred thousand would take too long.
+    // Stars messages that do not exist, because creating a hundred thousand messages would take too long.
     await service.app.db.$transaction(
       async (tx) => {
         await tx.$executeRaw`SET LOCAL session_replication_role = replica`;
@@ -201,7 +201,7 @@ describe('queues', () => {
     const ofGuest = await register(guest);
     const queues = [];
     for (let i = 0; i < QUEUES; i++) queues.push(await register(member));
-    // Reading makes the oldest queue the most recently used.
+    // Reading a queue makes it the most recently used one.
     expect(await isLive(member, queues[0])).toBe(true);
     const { registerEventQueue } = (
       await member.graphql(
@@ -355,9 +355,9 @@ describe('totals are published', () => {
 /**
  * How the number of rows of a table within another object is bounded.
  *
- * `totals`: totals refuse more, each with a test above. `key`: one row for each combination of these columns, which
- * name other objects. `removedAfter`: a worker removes rows some time after this. `isPaged`: the rows are independent
- * objects, read in pages. `isUnlisted`: no response lists the rows.
+ * `totals`: these totals refuse more rows, and each has a test above. `key`: there is one row for each combination of these
+ * columns, which refer to other objects. `removedAfter`: a worker removes rows some time after this. `isPaged`: the rows are
+ * separate objects, which clients read in pages. `isUnlisted`: no response lists the rows.
  */
 type Bound =
   | { readonly totals: readonly TotalName[] }
@@ -404,7 +404,7 @@ const TABLES: Readonly<Record<string, Bound>> = {
   presence_counter: { key: [] },
   conversation_member: { key: ['user_id', 'conversation_id'] },
   read_exception: { key: ['user_id', 'message_id'] },
-  // A recipient is a channel or a conversation.
+  // A recipient is a channel or a conversation, so this is bounded by their numbers.
   read_mark: { key: ['user_id', 'recipient_id'] },
   realm: { isPaged: true },
   message: { isPaged: true },

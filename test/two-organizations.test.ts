@@ -9,7 +9,7 @@ import type { Person } from './helpers/person.ts';
 import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
 import { contentsOf, makeScene, type Names, nothing, type Scene } from './helpers/scene.ts';
 
-// Two organizations on one server. Changes in one must not be delivered, found or shown in the other.
+// Tests two organizations on one server. Changes in one must not be delivered to, found in or displayed in the other.
 
 const schema = buildSchema();
 
@@ -75,7 +75,7 @@ describe('an organization on the same server', () => {
       const nothingFound = bare(await shown(nobodys[i] ?? ''), none, ['Nobody-by-that', 'no group', '2000000000']);
       expect(found, content).toBe(nothingFound);
     }
-    // The organization that has the objects does find them.
+    // In the organization that contains the objects, all of them are found.
     const { rendered } = await busy.owner.ok('POST', '/messages/render', { content: theirs.join(' ') });
     expect(
       rendered.match(/class="(user-mention|user-group-mention|stream|stream-topic|message-link|emoji)/g)?.length,
@@ -134,7 +134,7 @@ describe('an organization on the same server', () => {
     );
     expect(paged.length).toBeGreaterThan(10);
     for (const { name: field } of paged) {
-      // A few at a time, because their fields are requested as well.
+      // Reads few objects at a time, because all of their fields are requested.
       const edgesOf = async (person: Person, args: Json): Promise<Json[]> => {
         const { data, errors } = await person.graphql(documentOf(schema, { operation: 'query', field, args }), args);
         expect(errors, field).toBeUndefined();
@@ -178,7 +178,7 @@ describe('an organization on the same server', () => {
     }
   });
 
-  // Must run last, because it deletes most objects.
+  // This test must run last, because it deletes most objects.
   test('receives no event of another organization, and does not change', async () => {
     const before = await contentsOf(quiet);
     const listeners = [quiet.owner, quiet.member, quiet.guest, quiet.bot];

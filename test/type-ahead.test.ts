@@ -49,11 +49,11 @@ test('suggests visible names that start with the text, then those in which a lat
     ...topics,
   ]);
   expect(await suggested(member, { ...all, kinds: ['CHANNEL'] })).toEqual(['Channel Anchors', 'Channel The anteroom']);
-  // A guest sees only their channels, and no groups.
+  // A guest sees only their own channels, and no groups.
   expect(await suggested(guest, all)).toEqual([...users, 'Channel Anchors', ...topics]);
   expect(await suggested(member, { text: '', kinds: ['TOPIC'], channelId: globalId('Channel', hidden) })).toEqual([]);
   expect(await suggested(owner, { text: 'an', kinds: ['TOPIC'] })).toEqual([]);
-  // Wildcards match only themselves.
+  // Characters that are wildcards in SQL match only themselves.
   expect(await suggested(owner, { text: '%', kinds: ['USER', 'CHANNEL'] })).toEqual([]);
   expect(await suggested(owner, { text: '100%_s', kinds: ['USER'] })).toEqual(['User Anna 100%_Sure']);
   expect(await suggested(owner, { ...all, kinds: ['TOPIC', 'USER'], first: 1 })).toEqual([topics[0], users[0]]);
@@ -68,7 +68,7 @@ test('refuses invalid texts, and too many suggestions', async () => {
   expect((await owner.query(QUERY, { text: '' })).suggestions.length).toBeGreaterThan(0);
 });
 
-/** Names, each with texts that match it. */
+/** Names, each followed by texts that must match it. */
 const WRITTEN: readonly (readonly [name: string, ...written: string[]])[] = [
   ['Zoë Bramley', 'zoe bram', 'ZOË', 'bramley z', 'Zoe\u0308 B', 'zoé'],
   ['Marie-Paule Núñez', 'paule', 'marie paule', 'marie-p', 'nunez', 'ñunez'],
@@ -87,7 +87,7 @@ const WRITTEN: readonly (readonly [name: string, ...written: string[]])[] = [
   ['v2.6.11 release', '2.6', 'v2', '2.6.11', '11', 'release 2'],
   ['Q3plans', '3plans', 'plans', 'q3'],
 ];
-/** Texts that match none of these names. */
+/** Texts that must match none of these names. */
 const UNFIT = ['eil', 'ary', '鉄', '3.6', 'lans', 'ramley', 'aule', 'inch', '-', '"', 'zoe paule', 'x'];
 
 test('suggestions ignore accents, and match at every word of a name, whatever separates the words', async () => {
@@ -107,7 +107,7 @@ test('suggestions ignore accents, and match at every word of a name, whatever se
       const kinds = ['USER', 'CHANNEL', 'USER_GROUP', 'TOPIC'];
       found[text] = await suggested(owner, { text, channelId, kinds });
       expected[text] = [`User ${name.replace('/', ' ')}`, `Channel ${name}`, `UserGroup ${name}`, `Topic ${name}`];
-      // The web app ranks its own entries in the same way.
+      // The chat page ranks its own entries with this function, which must agree with the service.
       expect(fitOf(name, text), `${name}: ${text}`).toBeDefined();
     }
   }
@@ -121,7 +121,7 @@ test('suggestions ignore accents, and match at every word of a name, whatever se
   }
 });
 
-/** Texts of every kind that names contain. */
+/** Texts of all scripts and kinds that names can contain. */
 const PIECES = [
   '김철수',
   '浮き桟橋',

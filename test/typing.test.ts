@@ -13,8 +13,9 @@ const type = (person: Person, parameters: Fields) => person.rest('POST', '/typin
 const edit = (person: Person, id: number, op = 'start') => person.rest('POST', `/messages/${id}/typing`, { op });
 
 /**
- * Registers a queue for each person, with or without the capability for typing in channels. @returns Readers of their
- * typing events.
+ * Registers a queue for each person, with or without the capability for typing notifications in channels.
+ *
+ * @returns For each person, a function that reads their typing events.
  */
 const hearing = (people: readonly Person[], capable = true) =>
   Promise.all(
@@ -69,7 +70,7 @@ test.concurrent('refuses with the same messages in both APIs', async () => {
   const hidden = await channelOf(owner, 'hidden', [owner], { invite_only: true });
   const nobody = 2_000_000_000;
   for (const [rest, to, expected] of [
-    // The call lacks parameters that the GraphQL schema requires.
+    // Null: GraphQL cannot express the call, because its schema requires the missing parameters.
     [{}, null, { code: 'REQUEST_VARIABLE_MISSING', msg: "Missing 'to' argument" }],
     [{ to: [] }, { direct: [] }, { code: 'BAD_REQUEST', msg: "Empty 'to' list" }],
     [{ to: [nobody] }, { direct: [nobody] }, { code: 'BAD_REQUEST', msg: `Invalid user ID ${nobody}` }],
@@ -135,7 +136,7 @@ test.concurrent('notifies users who can read a message while its sender edits it
       message_id: id,
       recipient: { type: 'channel', channel_id: guarded, topic: 'general chat' },
     },
-    // Lists only the notified users.
+    // The event lists only the users who are notified.
     { ...about, op: 'stop', message_id: direct, recipient: { type: 'direct', user_ids: [owner.id, member.id] } },
   ]);
   expect(await counts(hearings.slice(1))).toEqual([2, 0, 0]);

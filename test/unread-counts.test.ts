@@ -35,7 +35,7 @@ async function place(): Promise<Place> {
   return { org, realmId: org.realm.id, readers, channels };
 }
 
-/** Inserts many messages in one statement: more than there are between two stored counts. */
+/** Inserts many messages in one statement. Their number exceeds the distance between two stored counts. */
 async function sendMany({ realmId, channels }: Place, by: Person, channel: number, topic: string, count: number) {
   const { db } = service.app;
   const id = channels[channel]?.id ?? 0;
@@ -121,7 +121,10 @@ const acts: Readonly<Record<string, (a: number, b: number, c: number) => Act>> =
   },
 };
 
-/** Returns the unread counts that follow from the full lists, in the shape of the counted ones. */
+/**
+ * Returns the unread counts computed from the complete lists of unread messages, in the form of the counts that the service
+ * computes.
+ */
 async function listed({ realmId }: Place, { id: userId }: Person) {
   const { groups } = await readUnread(service.app.db, { realmId, userId });
   const conversations = await service.app.db.conversation.findMany({ where: { realmId } });
@@ -155,7 +158,7 @@ async function expectCounted(of: Place): Promise<void> {
         ]),
       );
     expect(asCounted(counted.get(reader.id))).toEqual(counts);
-    // A single reader has a separate query.
+    // The counts of a single reader are read by another query.
     expect(asCounted((await countUnreadOfEach(db, of.realmId, [reader.id])).get(reader.id))).toEqual(counts);
     const mentions = (mentioned.get(reader.id) ?? []).map(
       ({ channelId, conversationId, topic, count }) => [`${channelId} ${conversationId} ${topic}`, count] as const,

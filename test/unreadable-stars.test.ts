@@ -4,17 +4,18 @@ import type { Person } from './helpers/person.ts';
 import { type Organization, organization } from './helpers/server.ts';
 import { channelOf, say } from './helpers/talk.ts';
 
-// The list of starred messages and the narrow of starred messages agree: users who lose access to a message lose its star.
+// Tests that the list of starred messages and the narrow of starred messages agree: when users lose access to a message, it
+// loses their star.
 
 interface Starred {
   /** The user who starred the message. */
   readonly by: Person;
   readonly id: number;
-  /** Removes the user's access. */
+  /** Makes the user lose access to the message. */
   lose(): Promise<unknown>;
 }
 
-/** One organization for all ways, with separate users, channels and groups for each, numbered by `nth`. */
+/** The organization that all cases share. Each case has its own users, channels and groups, numbered by `nth`. */
 interface House extends Pick<Organization, 'owner' | 'member' | 'guest'> {
   readonly nth: number;
 }
@@ -157,7 +158,7 @@ describe('a user with a starred message', () => {
     expect(await hear()).toEqual([expect.objectContaining(removed)]);
     expect(await listed(by)).toEqual([kept]);
     expect(await narrowed(by)).toEqual([kept]);
-    // The star does not return, and cannot be set while the message is unreadable.
+    // The star does not return when the user regains access, and cannot be set while the message is not readable.
     expect((await star(by, [id])).body).toMatchObject({ result: 'error', msg: 'Invalid message(s)' });
     expect(await listed(by)).toEqual([kept]);
   });

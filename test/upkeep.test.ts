@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startInProcess } from './helpers/in-process.ts';
 import { organization } from './helpers/server.ts';
 
-// A database server does this automatically.
+// A database server does this with autovacuum.
 test('the embedded database updates its statistics, and frees the space of deleted rows', async () => {
   await using service = await startInProcess();
   const { owner } = await organization({}, { on: service });

@@ -108,7 +108,7 @@ describe('a user who is created during a change', () => {
     const { app } = service;
     const { realm, owner, administrator } = await organization({}, { on: service });
     await app.db.user.updateMany({ where: { id: administrator.id }, data: { canCreateUsers: true } });
-    // The account as read before the password was hashed.
+    // The account as it is read before its password is hashed.
     const account = await readAccount(app.db, realm.id, administrator.id);
     const viewer = { ...account, id: administrator.id, role: account.user.role, clientName: 'test', credential: null };
     const create = (name: string) =>
@@ -155,7 +155,7 @@ describe('settings of others', () => {
     await change(owner, targets, { color_scheme: 3, enter_sends: true });
     expect(await schemes([member, guest])).toEqual([1, 3]);
     expect((await settingsOf(member)).enter_sends).toBe(true);
-    // A change by an administrator is not an edit by the user.
+    // If an administrator changes a setting, this does not count as an edit by the user.
     await change(owner, targets, { color_scheme: 2 });
     expect(await schemes([member, guest])).toEqual([1, 2]);
     await change(owner, { user_ids: [member.id] });
@@ -176,7 +176,7 @@ describe('settings of others', () => {
         ...[owner, { user_ids: [member.id] }, { full_name: 'Other' }, 'BAD_REQUEST'],
         'Unsupported parameter combination: full_name, target_users',
       ],
-      // Users who hide their address hide it from administrators too.
+      // Users can hide their address from administrators, too, so an administrator cannot change this setting.
       [
         ...[owner, { user_ids: [member.id] }, { email_address_visibility: 1 }, 'BAD_REQUEST'],
         'Unsupported parameter combination: email_address_visibility, target_users',

@@ -15,7 +15,7 @@ const members = (person: Person, group: number, change: Parameters) =>
 const subgroups = (person: Person, group: number, change: Parameters) =>
   person.rest('POST', `/user_groups/${group}/subgroups`, change);
 
-/** Expects a refusal with a code and a message. */
+/** Checks that a response is a refusal with this code and, if given, this message. */
 async function expectRefusal(reply: Promise<{ status: number; body: Json }>, code: string, msg?: string) {
   const { status, body } = await reply;
   expect([status, body.code]).toEqual([400, code]);
@@ -102,7 +102,7 @@ describe('a group', () => {
       member.rest('PATCH', `/user_groups/${id}`, {
         name: 'SAILORS',
         can_join_group: { new: groups['members'], old: groups['nobody'] },
-        // Unchanged.
+        // This value is the current one.
         can_leave_group: { new: { direct_members: [], direct_subgroups: [groups['everyone']] } },
       }),
     );
@@ -117,7 +117,7 @@ describe('a group', () => {
       { ...update, data: { name: 'SAILORS', can_join_group: groups['members'] } },
       { ...update, data: { description: 'Who sails', can_manage_group: id } },
     ]);
-    // Only the members of the group can manage it now, and the group has no members.
+    // Only the members of the group can manage it now, but it has no members.
     await expectRefusal(
       member.rest('PATCH', `/user_groups/${id}`, { name: 'x' }),
       'BAD_REQUEST',
@@ -298,7 +298,7 @@ describe('role groups', () => {
     const id = await makeGroup(owner, 'x', { subgroups: [groups['fullmembers']] });
     const outer = await makeGroup(owner, 'outer', { subgroups: [id] });
     await owner.ok('PATCH', '/realm', { waiting_period_threshold: 1 });
-    // Accounts of members are new, so only higher roles are full members.
+    // The account of a member is too new to be a full member, so only higher roles are full members.
     expect(await memberIds(owner, outer)).toEqual(ids(owner, administrator, moderator));
     await owner.ok('PATCH', `/users/${member.id}`, { role: 300 });
     const newcomer = await signUp('Ann', 'moderator');
@@ -329,7 +329,7 @@ describe('members', () => {
     await expectSuccess(members(member, id, { add: [guest.id, member.id] }));
     await expectRefusal(members(member, id, { delete: [member.id] }), ...no);
     await expectSuccess(members(moderator, id, { delete: [guest.id, moderator.id] }));
-    // The permission to add members also covers adding groups. Removing groups requires another one.
+    // The permission to add members also permits adding subgroups. Removing subgroups requires another permission.
     await expectSuccess(subgroups(member, id, { add: [groups['owners']] }));
     await expectRefusal(subgroups(member, id, { delete: [groups['owners']] }), ...no);
     await expectRefusal(members(moderator, id, { delete_subgroups: [groups['owners']] }), ...no);
@@ -340,7 +340,7 @@ describe('members', () => {
       }),
     );
     expect(await memberIds(owner, id, { direct_member_only: true })).toEqual(ids(guest));
-    // The organization's permission covers everything.
+    // The permission of the organization to manage all groups includes all permissions of each group.
     await owner.ok('PATCH', `/user_groups/${id}`, { can_manage_group: { new: groups['nobody'] } });
     await expectRefusal(members(administrator, id, { delete: [guest.id] }), ...no);
     await expectSuccess(members(owner, id, { delete: [guest.id] }));
@@ -476,7 +476,7 @@ describe('groups within groups', () => {
     await refused(b, { add: [a] }, circle(b));
     await refused(a, { delete: [c] }, `User group ${c} is not a subgroup of this group.`);
     await refused(NOBODY, { add: [c] }, 'Invalid user group');
-    // All or nothing.
+    // If one part of a request is refused, none of it is applied.
     await refused(a, { add: [c], delete: [NOBODY] }, `User group ${NOBODY} is not a subgroup of this group.`);
     expect((await owner.ok('GET', `/user_groups/${a}/subgroups`, { direct_subgroup_only: true })).subgroups).toEqual([
       b,
@@ -561,7 +561,7 @@ describe('a deactivated group', () => {
     for (const path of ['members', `members/${member.id}`, 'subgroups']) {
       await expectRefusal(owner.rest('GET', `/user_groups/${id}/${path}`), 'BAD_REQUEST', 'User group is deactivated.');
     }
-    // It can still be renamed, and receive members and subgroups.
+    // A deactivated group can still be renamed, and get members and subgroups.
     const inner = await makeGroup(owner, 'inner');
     await owner.ok('PATCH', `/user_groups/${id}`, { name: 'y' });
     await expectSuccess(members(owner, id, { add: [owner.id] }));
@@ -624,7 +624,7 @@ describe('a deactivated group', () => {
         { kind: 'ORGANIZATION', permissions: ['CAN_CREATE_BOTS'] },
       ],
     });
-    // Use by a deactivated group does not count.
+    // Use by a deactivated group does not count, but use by a setting of the organization does.
     await owner.ok('PATCH', '/realm', { can_create_bots_group: { new: outer } });
     await expectRefusal(owner.rest('POST', `/user_groups/${outer}/deactivate`), 'CANNOT_DEACTIVATE_GROUP_IN_USE');
   });
@@ -640,7 +640,7 @@ describe('permissions by group', () => {
     await expectRefusal(create(member, 'one'), 'BAD_REQUEST', 'Insufficient permission');
     await owner.ok('POST', `/user_groups/${inner}/members`, { add: [member.id, guest.id] });
     await expectSuccess(create(member, 'one'));
-    // No group gives guests a permission that cannot be given to everyone.
+    // A group cannot give guests a permission that must not be given to everyone.
     await expectRefusal(create(guest, 'two'), 'UNAUTHORIZED_PRINCIPAL');
     await owner.ok('POST', `/user_groups/${outer}/subgroups`, { delete: [inner] });
     await expectRefusal(create(member, 'three'), 'BAD_REQUEST', 'Insufficient permission');
@@ -674,7 +674,7 @@ describe('permissions by group', () => {
     const others = await guest.receiving({ event_types: ['stream', 'subscription'] });
     await owner.ok('POST', `/user_groups/${inner}/members`, { add: [member.id] });
     expect(await sees(member)).toBe(true);
-    // The member receives events of the channel while the group gives access to it.
+    // The member receives the events of the channel as long as the group gives access to the channel.
     await owner.ok('PATCH', `/streams/${id}`, { description: 'for the crew' });
     await owner.ok('POST', `/user_groups/${outer}/subgroups`, { delete: [inner] });
     expect(await sees(member)).toBe(false);
@@ -740,7 +740,7 @@ describe('mentions of a group', () => {
     expect(await flagsOf(ann, body.id)).toEqual(['mentioned']);
     expect(await flagsOf(guest, body.id)).toEqual(['mentioned']);
     expect(await flagsOf(owner, body.id)).toEqual([]);
-    // Bob is in the group, but not in the channel.
+    // Bob is in the group, but is not subscribed to the channel.
     expect(await flagsOf(bob, body.id)).not.toContain('mentioned');
     const { message } = await ann.ok('GET', `/messages/${body.id}`);
     expect(message.content).toBe(
@@ -751,7 +751,7 @@ describe('mentions of a group', () => {
     const direct = await member.ok('POST', '/messages', { type: 'direct', to: ids(bob, owner), content: '@*crew*' });
     expect(await flagsOf(bob, direct.id)).toEqual(['mentioned']);
     expect(await flagsOf(owner, direct.id)).toEqual([]);
-    // Edits add and remove mentions.
+    // Editing a message can add and remove mentions.
     await member.ok('PATCH', `/messages/${silent.body.id}`, { content: 'Ahoy @*crew*' });
     expect(await flagsOf(ann, silent.body.id)).toEqual(['mentioned']);
     await member.ok('PATCH', `/messages/${silent.body.id}`, { content: 'Ahoy' });

@@ -40,7 +40,7 @@ test.concurrent('refuses a status in the documented order', async () => {
   const own = '/users/me/status';
   for (const [person, path, parameters, msg] of [
     [member, own, { status_text: 'x'.repeat(61) }, 'status_text is too long (limit: 60 characters)'],
-    // Would reverse the name before it.
+    // This character would reverse the order of the text that follows it.
     [member, own, { status_text: 'at\u202E sea' }, 'Invalid character in status_text, at position 3.'],
     [member, own, {}, 'Client did not pass any new values.'],
     [member, own, { emoji_code: '1f697' }, 'Client did not pass any new values.'],

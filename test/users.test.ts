@@ -139,7 +139,7 @@ describe('POST /users', () => {
     const joined = { type: 'user_group', op: 'add_members', group_id: expect.any(Number), user_ids: [user_id] };
     expect(await heard()).toEqual([
       { type: 'realm_user', op: 'add', person: { ...user, profile_data: {} } },
-      // The groups of members and of full members.
+      // The user joins two groups: that of members and that of full members.
       joined,
       joined,
     ]);

@@ -31,14 +31,14 @@ const TOLD = (value: boolean) => ({ type: 'has_videoprovider_token', value });
 
 const addressOf = ({ host }: Person, path: string) => `http://${host}/api/v1${path}`;
 
-/** Starts a registration. @returns The address at which the person's browser asks for consent. */
+/** Starts a registration with the provider. @returns The address at which the user's browser must ask for consent. */
 async function registering(person: Person, browser = new SomebodysBrowser(person.url)): Promise<string> {
   const { status, headers, text } = await browser.open(addressOf(person, REGISTER), person.headers);
   expect([status, text, headers['cache-control']]).toEqual([302, '', 'private, no-store']);
   return headers.location ?? '';
 }
 
-/** Follows the redirect of the provider, without credentials. @returns The response of the service. */
+/** Opens the address to which the provider redirects, without credentials. @returns The response of the service. */
 async function back(browser: SomebodysBrowser, url: string) {
   expect(new URL(url).pathname).toBe('/api/v1/calls/videoprovider/complete');
   const { status, text } = await browser.open(url);
@@ -51,7 +51,7 @@ async function connected(person: Person): Promise<Person> {
   return person;
 }
 
-/** Creates a call. @returns The status, followed by the address or the error. */
+/** Creates a video call. @returns The status, followed by the address of the call or the code and message of the error. */
 async function create(person: Person): Promise<readonly unknown[]> {
   const { status, body } = await person.rest('POST', CREATE);
   return status === 200 ? [status, body.url] : [status, body.code, body.msg];
@@ -135,7 +135,7 @@ describe('consent', () => {
       ...[SomebodysBrowser, SomebodysBrowser, SomebodysBrowser],
     ];
     const agreed = provider.agree(await registering(attacker, theirs));
-    // The victim has also started a registration, and therefore has a cookie.
+    // The victim has started a registration, too, so their browser has a cookie.
     const own = provider.agree(await registering(victim, others));
     for (const browser of [others, nobodys]) {
       expect((await back(browser, agreed)).body).toMatchObject({ code: 'BAD_REQUEST', msg: BAD_STATE[2] });
@@ -172,7 +172,7 @@ describe('consent', () => {
     const replies = await Promise.all(Array.from({ length: 5 }, () => back(browser, agreed)));
     expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 400, 400, 400, 400]);
     expect(provider.asked.token).toBe(1);
-    // The same bytes in another encoding.
+    // The state is the same bytes in another encoding.
     const again = new URL(agreed);
     again.searchParams.set('state', `${again.searchParams.get('state')}=`);
     expect((await back(browser, again.href)).body.msg).toBe(BAD_STATE[2]);
@@ -272,7 +272,7 @@ describe('an expired token', () => {
     const calls = await Promise.all(Array.from({ length: 6 }, () => create(member)));
     expect(calls).toEqual(Array.from({ length: 6 }, () => CALL));
     expect([provider.asked.token, await heard()]).toEqual([1, []]);
-    // The new token is stored together with its refresh token.
+    // The new access token was stored together with the new refresh token.
     clock += 3600_000;
     expect([await create(member), provider.asked.token]).toEqual([CALL, 2]);
   });
@@ -320,7 +320,8 @@ describe('an expired token', () => {
     await app.db.callToken.updateMany({ where, data: { sealed: app.keys.seal(JSON.stringify(leased)) } });
     provider.asked.token = 0;
     const waiting = create(member);
-    // Not a request of the same account: while others wait, it could be answered after this one.
+    // A timer shows that the call waits. A request of the same account could not, because it might be answered only after this
+    // one.
     expect(await Promise.race([waiting, sleep(300, 'still waiting')])).toBe('still waiting');
     expect(provider.asked.token).toBe(0);
     clock += 15_000;

@@ -6,19 +6,19 @@ import { PNG } from './helpers/pictures.ts';
 import { type Organization, organization, serverOf } from './helpers/server.ts';
 import { toTopic } from './helpers/talk.ts';
 
-// The `viewerCan…` fields of an object agree with the permission checks of the mutations.
+// Tests that the `viewerCan…` fields of an object agree with the permission checks of the mutations.
 
 const ROLES = ['owner', 'administrator', 'moderator', 'member', 'guest'] as const;
 
 type Type = 'Channel' | 'Message' | 'User' | 'UserGroup';
 
-/** Returns the field for each role. Null means that the viewer does not see the object. */
+/** Returns the value of a field for a viewer of each role. Null if the viewer does not see the object. */
 async function said(people: Organization, type: Type, id: number, field: string): Promise<(boolean | null)[]> {
   const query = `{ node(id: "${globalId(type, id)}") { ... on ${type} { ${field} } } }`;
   return Promise.all(ROLES.map(async (role) => (await people[role].query(query)).node?.[field] ?? null));
 }
 
-/** Returns whether the mutation succeeds for each role. `fresh` creates the input of each attempt. */
+/** Returns for each role whether a mutation succeeds. @param fresh Creates the input of each attempt. */
 async function done(people: Organization, name: string, fresh: (person: Person) => Promise<Parameters>) {
   const results: boolean[] = [];
   for (const role of ROLES) {
@@ -28,7 +28,7 @@ async function done(people: Organization, name: string, fresh: (person: Person) 
   return results;
 }
 
-/** Treats null as false. */
+/** Returns the values with null as false. */
 const truth = (values: readonly (boolean | null)[]) => values.map((value) => value === true);
 
 const makeGroup = async (person: Person, more: Parameters = {}): Promise<number> => {
@@ -60,7 +60,7 @@ describe('a user group states whether the viewer can', () => {
       await done(people, 'updateUserGroupMembers', async ({ id }) => ({ userGroupId: group, add: [id] })),
     );
     expect(may).toEqual([true, false, false, whom !== 'nobody', false]);
-    // Members cannot join again. Except for guests, they can leave.
+    // Members of the group cannot join it again. They can leave it, except for guests.
     expect((await said(people, 'UserGroup', group, 'viewerCanJoin')).slice(0, 4)).toEqual([false, false, false, false]);
     const mayLeave = truth(await said(people, 'UserGroup', group, 'viewerCanLeave'));
     expect(mayLeave).toEqual(may);
@@ -187,7 +187,7 @@ describe('a channel states whether the viewer can post', () => {
     const { user } = await member.ok('GET', `/users/${user_id}`);
     const account = { id: user_id, name: 'Own bot', email: user.email, apiKey: api_key, role: 400 };
     const bot = new Person(member, account);
-    // The bot can see but not read these channels, and its owner is subscribed to one of them.
+    // The bot can see these channels, but not read them. Its owner is subscribed to one of them.
     const seen = {
       invite_only: true,
       can_administer_channel_group: { direct_members: [user_id], direct_subgroups: [] },
@@ -195,7 +195,7 @@ describe('a channel states whether the viewer can post', () => {
     const channels = [
       await makeChannel(owner, { ...seen, subscribers: [member.id] }),
       await makeChannel(owner, { ...seen, subscribers: [owner.id] }),
-      // The bot also has its owner's permissions.
+      // The bot has the permissions of its owner as well.
       await makeChannel(owner, { can_send_message_group: { direct_members: [member.id], direct_subgroups: [] } }),
       await makeChannel(owner, { can_send_message_group: { direct_members: [owner.id], direct_subgroups: [] } }),
     ];
@@ -335,7 +335,7 @@ describe('the organization states whether the viewer can', () => {
     Promise.all(
       ROLES.map(async (role) => (await people[role].query(`{ organization { ${field} } }`)).organization[field]),
     );
-  /** Expects the field and the mutation to agree on which roles have the permission. */
+  /** Checks that the field and the mutation agree on which roles have the permission. */
   const expectBoth = async (people: Organization, { field, by, input }: Case, who: readonly boolean[]) => {
     expect(await says(people, field)).toEqual(who);
     expect(await done(people, by, async () => input())).toEqual(who);
@@ -406,7 +406,7 @@ describe('the organization states whether the viewer can', () => {
     const people = await organization();
     const { owner, moderator, guest } = people;
     await expectBoth(people, one, MEMBERS);
-    // A guest does not hold the permission even if it names them, and it cannot be given to everyone.
+    // A guest does not have the permission even if it names them. It also cannot be given to everyone.
     const named = { direct_members: [moderator.id, guest.id], direct_subgroups: [] };
     await owner.ok('PATCH', '/realm', { [permission]: { new: named } });
     await expectBoth(people, one, [false, false, true, false, false]);
@@ -429,7 +429,7 @@ describe('the organization states whether the viewer can', () => {
     const { realm, administrator, member } = people;
     const input = () => ({ email: `${fresh()}@new.example`, fullName: fresh(), password: fresh() });
     const one = { field: 'viewerCanCreateUsers', by: 'createUser', input };
-    // The user who creates an organization has this permission.
+    // The user who created the organization has this permission.
     await expectBoth(people, one, OWNERS);
     for (const { email: user } of [administrator, member]) {
       await runCommand(serverOf().dataDir, 'user grant', { org: realm.subdomain, user, right: 'can_create_users' });

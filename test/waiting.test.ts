@@ -14,7 +14,7 @@ import { channelOf } from './helpers/talk.ts';
 
 const { DATABASE_URL } = process.env;
 
-// Skipped for the embedded database: on its only connection, all requests wait for each other.
+// Skipped on the embedded database, because all requests use its only connection and wait for each other.
 describe.skipIf(DATABASE_URL === undefined)('during an unrelated change', () => {
   const stack = new AsyncDisposableStack();
   let service: InProcess;
@@ -76,7 +76,7 @@ describe.skipIf(DATABASE_URL === undefined)('during an unrelated change', () => 
     const neighbour = (await organization({}, { on: service })).member;
     const ping = () => people.member.rest('POST', '/users/me/presence', { status: 'active', ping_only: true });
     await ping();
-    // Old enough that a ping counts.
+    // Makes the last activity so old that a ping is stored.
     await app.db.$executeRaw`
       UPDATE presence SET idle_at = now() - interval '1 minute', active_at = now() - interval '1 minute'`;
     let ended = 0;

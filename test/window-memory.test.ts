@@ -56,7 +56,7 @@ describe('the memory that log tails share', () => {
 
 describe.skipIf(DATABASE_URL === undefined)('many organizations on a small node', () => {
   const ORGANIZATIONS = 20;
-  /** Number of events of 10 kB each: more than a log tail holds. */
+  /** Number of events, each of 10 kB. A log tail holds fewer. */
   const EVENTS = 1_700;
 
   test('do not crash it, and each still receives all events', { timeout: 240_000 }, async () => {
@@ -73,13 +73,13 @@ describe.skipIf(DATABASE_URL === undefined)('many organizations on a small node'
     for (let i = 0; i < ORGANIZATIONS; i++) {
       const { member, realm } = await organization({}, { on: node });
       const { queue_id, last_event_id } = await member.register({ fetch_event_types: [] });
-      // From here on, the node has a log tail for this organization.
+      // After this poll, the node keeps a log tail of the organization in memory.
       expect(await member.poll(queue_id, last_event_id, { dontBlock: true })).toEqual([]);
       await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'x'.repeat(9_999) }] });
-      // Events that another node commits, inserted into the table.
+      // Inserts events into the table, as if another node had committed them.
       const run = (statement: string, values: readonly unknown[]) => sql.query(statement, [...values]);
       await lengthenLog(run, realm.id, { count: EVENTS, of: [await lastId(sql, realm.id)] });
-      // The node has read all of them once it reports that nothing is left.
+      // An empty answer shows that the node has read all events.
       const last = await lastId(sql, realm.id);
       expect(await member.poll(queue_id, last, { dontBlock: true })).toEqual([]);
       readers.push({

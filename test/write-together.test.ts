@@ -3,15 +3,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { whenWritten, writeTogether } from '../src/platform/write-together.ts';
 
-// Writes of one event to very many connections. Each write is slow here, as on a busy system.
+// Tests writes of one event to very many connections. Each write takes long, as on a busy system.
 
 const WRITE_MS = 0.2;
-/** Number of connections: more than are flushed in one time slice or immediately. */
+/** Number of connections. It exceeds the number that is written in one time slice or immediately. */
 const MANY = 100;
 
 const texts: string[] = [];
 
-/** Creates a connection that records each write. */
+/** Creates a connection that records each write and takes `WRITE_MS` for it. */
 function connection(name: string): Writable {
   const note = (text: string) => {
     const until = performance.now() + WRITE_MS;
@@ -46,7 +46,7 @@ test('many connections are flushed in time slices, with other work between them,
   say(crowd, 'a');
   expect(texts).toEqual([]);
   await nextTurn();
-  // While the others wait.
+  // Writes to few connections while many others wait.
   say(few, 'b');
   await Promise.resolve();
   expect(texts.filter((text) => text.startsWith('of few'))).toEqual(['of few 0 b', 'of few 1 b', 'of few 2 b']);

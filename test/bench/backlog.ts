@@ -9,10 +9,13 @@ import type { Stage } from './stage.ts';
 
 const UNREAD = 150_000;
 const READ = 28_000;
-/** Limit of the SQL time of a count. */
+/** Longest accepted SQL time of a count, in milliseconds. */
 const ALLOWED_MS = 3;
 
-/** (n) Counts the unread messages of a user with a large backlog, in 50 and in 300 channels. */
+/**
+ * Measures how long it takes to count the unread messages of a user with a large backlog, in 50 and in 300 channels. Rows "n"
+ * of the report.
+ */
 export async function measureBacklog(stage: Stage): Promise<Row[]> {
   const rows: Row[] = [];
   for (const channels of [50, 300]) rows.push(await measureAmong(stage, channels));
@@ -48,7 +51,7 @@ async function measureAmong(stage: Stage, channels: number): Promise<Row> {
   };
 }
 
-/** Returns a client that prepares statements as the service does. */
+/** Returns a client that prepares statements under fixed names, as the service does. */
 function clientOf(db: Stage['db'], name: string): SqlClient {
   let n = 0;
   const names = new Map<string, string>();

@@ -3,10 +3,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 const EXECUTE = 'E'.charCodeAt(0);
 const SIMPLE_QUERY = 'Q'.charCodeAt(0);
-/** Statements that only control transactions or the session. They are counted separately. */
+/** Matches statements that only control transactions or the session, which are counted separately. */
 const CONTROL = /^(begin|commit|rollback|set|discard|deallocate)\b/i;
 
-/** A proxy in front of PostgreSQL that counts statements. Not used while times are measured. */
+/** A proxy in front of PostgreSQL that counts statements. It is not used while times are measured. */
 export class CountingProxy implements AsyncDisposable {
   /** URL of the database through the proxy. */
   readonly url: string;
@@ -51,7 +51,7 @@ export class CountingProxy implements AsyncDisposable {
     });
   }
 
-  /** Number of statements so far. */
+  /** Returns the number of statements so far. `control` counts those that only control transactions or the session. */
   get counts(): { readonly statements: number; readonly control: number } {
     return { ...this.#counts };
   }
@@ -61,7 +61,10 @@ export class CountingProxy implements AsyncDisposable {
   }
 }
 
-/** Parses the messages of a client: a startup message without a type, then messages with a type and a length. */
+/**
+ * Returns a function that parses the bytes of a client: a startup message without a type, then messages with a type and a
+ * length.
+ */
 function messageCounter(counts: { statements: number; control: number }): (bytes: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
   let started = false;

@@ -7,12 +7,12 @@ import { makeChannel, sendRequest, subscribe } from './sends.ts';
 import { type BenchQueue, type BenchUser, bareTriggers, makeAccounts, makeQueues, type Stage } from './stage.ts';
 
 const TRAIN = 40;
-/** Events in flight during a burst, as in a busy organization. */
+/** Number of unanswered send requests during a burst, as in a busy organization. */
 const IN_FLIGHT = 4;
 /** Number of files a process opens in addition to the sockets of the three servers. */
 const SPARE_FILES = 500;
 
-/** The fields of a message that the message list of a chat shows. */
+/** Fields of a message that the message list of a chat displays. */
 const SHOWN = [
   'content',
   'renderedContent',
@@ -36,20 +36,22 @@ const documentOf = (fields: string, more = '') => `subscription Bench($queueId: 
   }
 }`;
 
-/** The subscription document of a chat. */
+/** Subscription document of a typical chat client. */
 export const QUERY = documentOf(USUAL, 'localMessageId');
 
-/** Twenty different documents: each omits one of the fields, with and without `localMessageId`. */
+/** Twenty different subscription documents. Each omits one of the fields, half of them with `localMessageId`. */
 const DIFFERENT = SHOWN.flatMap((left) => {
   const fields = `id ${SHOWN.filter((field) => field !== left).join(' ')}`;
   return [documentOf(fields), documentOf(fields, 'localMessageId')];
 });
 
-/** The subscribers that receive the events. */
+/** A set of subscribers that receive the same events. */
 interface Audience {
   readonly what: string;
   readonly sockets: number;
-  /** Kinds of readers, equal in number. They differ in the fields they request or in what they are permitted to see. */
+  /**
+   * Kinds of readers, equal in number. Two kinds differ in the fields that they request or in what they are permitted to see.
+   */
   readonly kinds: readonly { readonly query: string; readonly users: readonly BenchUser[] }[];
 }
 
@@ -68,15 +70,15 @@ interface Side {
 }
 
 interface Round {
-  /** Deliveries per second of one event at a time, median of `alone` events: from the first delivery to the last. */
+  /** Deliveries per second of one event, from its first delivery to its last. Median of `alone` events, sent one at a time. */
   readonly perSecond: number;
-  /** Deliveries per second of one event at a time, from the request that caused the event to the last delivery. */
+  /** As `perSecond`, but from the request that caused the event to the last delivery. */
   readonly wholePerSecond: number;
   /** Deliveries per second of a burst of events, from the first delivery to the last. */
   readonly trainPerSecond: number;
   readonly generatorShare: number;
   readonly serverShare: number;
-  /** CPU time of the server for each delivery of the burst. */
+  /** CPU time of the server for each delivery of the burst, in microseconds. */
   readonly microseconds: number;
   readonly bytes: number;
 }
@@ -86,25 +88,27 @@ interface Measured {
   readonly rounds: Round[];
 }
 
-/** Lowest accepted ratio to plain `ws`, for one event and for a burst. */
+/** Lowest accepted ratios of the service to a plain `ws` server, for one event (`alone`) and for a burst (`train`). */
 interface Marks {
   readonly alone: number;
   readonly train: number;
 }
 
-/** (a) Sends single events and bursts of events to 1,000 WebSocket subscriptions. */
+/** Sends single events and bursts of events to 1,000 WebSocket subscriptions. Rows "a" of the report. */
 export async function measureFanOut(stage: Stage): Promise<Row[]> {
   const extent = stage.quick ? { warmUp: 1, rounds: 4, alone: 15 } : { warmUp: 2, rounds: 9, alone: 15 };
   return measureAlike(stage, 'a', 1_000, extent);
 }
 
-/** (p) Sends single events and bursts of events to 5,000 WebSocket subscriptions. */
+/** Sends single events and bursts of events to 5,000 WebSocket subscriptions. Rows "p" of the report. */
 export async function measureLargeFanOut(stage: Stage): Promise<Row[]> {
   const extent = stage.quick ? { warmUp: 1, rounds: 2, alone: 5 } : { warmUp: 1, rounds: 7, alone: 9 };
   return measureAlike(stage, 'p', 5_000, extent);
 }
 
-/** (q) Sends events to 1,000 subscriptions with twenty different documents. Half of the readers are guests. */
+/**
+ * Sends events to 1,000 subscriptions with twenty different documents. Half of the readers are guests. Rows "q" of the report.
+ */
 export async function measureDifferent(stage: Stage): Promise<Row[]> {
   const { db, users, quick } = stage;
   const members = users.slice(0, 32);
@@ -131,7 +135,11 @@ async function measureAlike(stage: Stage, id: string, sockets: number, extent: E
   return rowsOf({ id, what, sample: sides.sample, alone: extent.alone }, measured, { alone: 0.8, train: 0.7 });
 }
 
-/** Opens all sockets of all servers before the first round, because rounds alternate between them. The service is the first. */
+/**
+ * Opens all sockets of all compared servers before the first round, because rounds alternate between servers.
+ *
+ * @returns The servers. The first one is the service.
+ */
 async function makeSides(stage: Stage, { sockets, kinds }: Audience) {
   const { generator, yardsticks, port } = stage;
   const everybody = [...new Set(kinds.flatMap(({ users }) => users))];
@@ -168,7 +176,7 @@ async function makeSides(stage: Stage, { sockets, kinds }: Audience) {
       cpu: () => yardsticks.ask('cpu', undefined),
     },
   ];
-  // Nchan sends the same message to all sockets.
+  // Nchan can only send the same message to all sockets, so it is not compared if there are several kinds of readers.
   const nchan = kinds.length === 1 && hasNchan() ? await Nchan.start(sockets) : undefined;
   if (nchan !== undefined) {
     await listen('Nchan', nchan.port);
@@ -188,7 +196,7 @@ async function makeSides(stage: Stage, { sockets, kinds }: Audience) {
   };
 }
 
-/** Returns the delivery of one event that a reader of each kind receives, in the order of the kinds. */
+/** Returns the message that a reader of each kind receives for one event, in the order of the kinds. */
 async function samplesOf(
   stage: Stage,
   kinds: Audience['kinds'],
@@ -207,7 +215,11 @@ async function samplesOf(
   return samples;
 }
 
-/** Creates a channel with all these subscribers. Returns a function that makes requests to send a message to it. */
+/**
+ * Creates a channel and subscribes all readers to it.
+ *
+ * @returns A function that makes `count` requests to send a message to the channel.
+ */
 export async function makeSends(stage: Stage, readers: readonly BenchUser[]): Promise<(count: number) => Buffer[]> {
   const ground = await makeChannel(stage, `Bench ${randomUUID().slice(0, 8)}`);
   await subscribe(
@@ -260,7 +272,10 @@ function rowsOf(subject: Subject, [service, ...others]: Measured[], marks: Marks
   return others.flatMap((other, i) => rowsAgainst(subject, service as Measured, other, i === 0 ? marks : undefined));
 }
 
-/** @param marks Lowest accepted ratios to the yardstick. Undefined: the comparison is for information only. */
+/**
+ * Returns the rows of the report that compare the service with another server. @param marks Lowest accepted ratios to that
+ * server. Undefined: the comparison is for information only.
+ */
 function rowsAgainst(subject: Subject, service: Measured, other: Measured, marks: Marks | undefined): Row[] {
   const { id, what, sample, alone } = subject;
   const of = (side: Measured, name: keyof Round) => side.rounds.map((round) => round[name]);

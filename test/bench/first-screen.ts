@@ -7,7 +7,10 @@ import type { Stage } from './stage.ts';
 /** Number of connections that a browser opens to one host. */
 const AT_ONCE = 6;
 
-/** (l) Loads the first screen of a large organization: one GraphQL request, against the REST calls for the same data. */
+/**
+ * Measures how long it takes to load the first screen of a large organization, with one GraphQL request and with REST calls for
+ * the same data. Rows "l" of the report.
+ */
 export async function measureFirstScreen(stage: Stage): Promise<Row[]> {
   const { db, url, owner, users, quick } = stage;
   const [reader] = users;

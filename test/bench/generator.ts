@@ -5,22 +5,25 @@ import { RawSocket } from './raw-socket.ts';
 import { inBatches, receiving, type Subscriber, subscribe } from './subscribers.ts';
 import { work } from './workers.ts';
 
-/** Timeout of a measured burst, longer than any working server needs. */
+/** Timeout of a measured burst, in milliseconds. Every working server needs less. */
 const PATIENCE_MS = 60_000;
 
-/** Result of one measured burst. */
+/** Result of one measured burst of triggers, which are requests that cause an event. */
 export interface Burst {
-  /** Time from the first trigger to the last delivery. */
+  /** Time from the first trigger to the last delivery, in milliseconds. */
   readonly wholeMs: number;
-  /** Time from the first delivery to the last. */
+  /** Time from the first delivery to the last, in milliseconds. */
   readonly betweenMs: number;
-  /** Time from the first sign that the event has happened to the last delivery. Without a sign: from the first trigger. */
+  /**
+   * Time from the first sign that the event has happened to the last delivery, in milliseconds. If there is no sign: from the
+   * first trigger.
+   */
   readonly sinceSignMs: number;
   readonly deliveries: number;
   readonly bytes: number;
   /** One delivery, as text. */
   readonly sample: string;
-  /** CPU time of the generator. */
+  /** CPU time of the generator, in seconds. */
   readonly cpuSeconds: number;
 }
 
@@ -79,7 +82,7 @@ class Arrivals {
 const sockets = new Map<string, RawSocket[]>();
 const waiting = new Map<string, RawHttp[]>();
 const triggers = new Map<number, RawHttp[]>();
-/** Sockets whose deliveries signal that an event has happened. They are not counted. */
+/** Sockets whose deliveries are the sign that an event has happened. Their deliveries are not counted. */
 const watchers = new WeakSet<RawSocket>();
 let arrivals: Arrivals | undefined;
 /** Number that makes each request unique. */
@@ -94,7 +97,10 @@ interface Triggers {
   readonly port: number;
   readonly triggers: readonly Buffer[];
   readonly inFlight: number;
-  /** Whether the trigger is answered before the deliveries it causes are sent. */
+  /**
+   * Whether the server answers a trigger before it sends the deliveries. The answer is then the sign that the event has
+   * happened.
+   */
   readonly answeredFirst?: boolean;
 }
 
@@ -131,7 +137,7 @@ export const tasks = {
     sockets.set(set, [...(sockets.get(set) ?? []), ...opened]);
   },
 
-  /** Opens a socket whose deliveries are not counted: they only signal that an event has happened. */
+  /** Opens a socket whose deliveries are not counted. They are the sign that an event has happened. */
   async watch(input: { set: string; port: number; query: string; subscriber: Subscriber }): Promise<void> {
     const { port, query, subscriber } = input;
     const socket = await subscribe({ port, query, onText: hear }, subscriber);
@@ -139,7 +145,7 @@ export const tasks = {
     sockets.set(input.set, [socket]);
   },
 
-  /** Opens connections for long polls. */
+  /** Opens connections for long polls, and stores them as a set. */
   async connect({ set, port, count }: { set: string; port: number; count: number }): Promise<void> {
     const ports = Array.from({ length: count }, () => port);
     waiting.set(set, await inBatches(ports, (to) => RawHttp.connect(to)));
@@ -172,8 +178,8 @@ export const tasks = {
   },
 
   /**
-   * Repeats a request on each connection, each time after the answer to the previous one. If the request contains `counted`,
-   * that text is replaced by a number that is different in every request and has as many digits.
+   * Repeats a request on each connection, each time after the answer to the previous one. If the request contains the text
+   * `counted`, a number with as many digits replaces it, which differs in every request.
    */
   async load(input: { port: number; requests: readonly Buffer[]; seconds: number; counted?: string }) {
     const { port, requests, seconds, counted = '' } = input;

@@ -4,20 +4,26 @@ import { type Row, ratioOf } from './report.ts';
 import type { Stage } from './stage.ts';
 
 const CONNECTIONS = 8;
-/** Number of messages in the channel that is read, equal in the small and in the large organization. */
+/** Number of messages in the channel that is read, in the small and in the large organization. */
 const IN_CHANNEL = 5_000;
 const SMALL = 10_000;
 const LARGE = 1_000_000;
 const CHANNELS = 100;
 
-/** An organization of a given size, with the requests for the newest messages of one of its channels. */
+/**
+ * An organization of a given size, with the requests for the newest messages of one of its channels, and the durations of these
+ * requests.
+ */
 interface Ground {
   readonly size: number;
   readonly requests: readonly Buffer[];
   readonly took: number[];
 }
 
-/** (h) Reads the 50 newest messages of a channel, in an organization of 10,000 messages and in one of 1,000,000. */
+/**
+ * Reads the 50 newest messages of a channel, in an organization of 10,000 messages and in one of 1,000,000. Rows "h" of the
+ * report.
+ */
 export async function measureHistory(stage: Stage): Promise<Row[]> {
   const { generator, port, quick, db } = stage;
   const grounds: Ground[] = [];

@@ -8,19 +8,19 @@ import { type BenchQueue, bareTriggers, FolderTriggers, makeQueues, type Stage }
 const POLLS = 1_000;
 
 interface Wake extends Burst {
-  /** CPU time of the server. */
+  /** CPU time of the server, in seconds. */
   readonly serverSeconds: number;
 }
 
 const QUERY = 'subscription Sign($queueId: String!) { events(queueId: $queueId) { position } }';
 
 /**
- * (b) Measures 1,000 long polls answered after one event, compared with bare node:http answering the same number of waiting
- * requests.
+ * Measures 1,000 long polls that are answered after one event, compared with a bare node:http server that answers as many
+ * waiting requests. Rows "b" of the report.
  *
- * The clock starts at the first bytes sent for the event: in the service a WebSocket frame, as its user is notified first;
- * in the yardstick the answer to the request. Starting it at the first answered poll would hide the work done before for
- * all polls.
+ * The time starts with the first bytes that a server sends for the event. The service first notifies a WebSocket of the same
+ * user, and the bare server first answers the request that triggers the event. If the time started with the first answered
+ * poll, it would not include the work done before for all polls.
  */
 export async function measureLongPolls(stage: Stage): Promise<Row[]> {
   const { generator, quick } = stage;
@@ -53,7 +53,8 @@ async function serviceSide(stage: Stage): Promise<Side> {
   return async () => {
     const requests = queues.map((queue) => pollBytes(port, queue, lastEventId));
     await generator.ask('poll', { set: 'service', requests });
-    // In the first round the creation of the folder is already in the queues. In later rounds all polls must wait.
+    // In the first round, the queues already contain the event about the new folder, so the polls are answered at once. In
+    // later rounds, all polls must wait.
     if (lastEventId !== -1) await settled(stage);
     const before = stage.cpu();
     const burst = await generator.ask('burst', {
@@ -86,7 +87,7 @@ function pollBytes(port: number, { authorization, queueId }: BenchQueue, lastEve
   return requestBytes({ method: 'GET', path, port, headers: { Authorization: authorization } });
 }
 
-/** Waits until the service is idle, so that every poll is waiting. */
+/** Waits until the service uses almost no CPU time, which means that every poll is waiting. */
 async function settled(stage: Stage): Promise<void> {
   for (let idle = 0; idle < 3; ) {
     const before = stage.cpu();

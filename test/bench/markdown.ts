@@ -6,7 +6,7 @@ import { median } from './measure.ts';
 import type { Row } from './report.ts';
 import type { Stage } from './stage.ts';
 
-/** Highest accepted rendering time of a hostile text. */
+/** Longest accepted rendering time of a hostile text, in milliseconds. */
 const LIMIT_MS = 200;
 
 const PLAIN =
@@ -19,7 +19,10 @@ const MARKED =
 
 const options = { imagePreviews: true, translateEmoticons: true };
 
-/** (i) Measures rendering in this process, compared with its base parser (markdown-it) with that parser's own rules. */
+/**
+ * Measures rendering in this process, compared with the parser on which it is based (markdown-it) with that parser's default
+ * rules. Rows "i" of the report.
+ */
 export async function measureMarkdown({ quick }: Pick<Stage, 'quick'>): Promise<Row[]> {
   const markdown = new MarkdownIt({ linkify: true, breaks: true });
   const rounds = quick ? 3 : 9;
@@ -58,7 +61,7 @@ function perSecond(work: () => unknown): number {
 }
 
 function measurePathological(rounds: number): Row {
-  // Modules that a process loads only once are loaded before the measurement.
+  // Loads modules that a process loads only once, so that this is not measured.
   const loading = millisecondsOf(PATHOLOGICAL['many languages'] ?? '') + millisecondsOf('$$x$$');
   const first = Object.entries(PATHOLOGICAL).map(([name, source]) => [name, millisecondsOf(source)] as const);
   const slowest = first.toSorted(([, a], [, b]) => b - a);

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Returns the median. */
+/** Returns the median. NaN if there are no values. */
 export function median(values: readonly number[]): number {
   return percentile(values, 50);
 }
 
-/** Returns a percentile by linear interpolation. @param p 0 to 100. */
+/** Returns a percentile by linear interpolation. NaN if there are no values. @param p 0 to 100. */
 export function percentile(values: readonly number[], p: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const place = (p / 100) * (sorted.length - 1);
@@ -40,7 +40,7 @@ export function cpuSecondsOf(pid: number): number {
   }
 }
 
-/** Returns the hard limit of open files of this process, to which Node raises its soft limit. Infinity if unknown. */
+/** Returns the hard limit of open files of this process. Node raises its soft limit to the hard limit. Infinity if unknown. */
 export function mostOpenFiles(): number {
   try {
     const [, most] = /^Max open files\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];

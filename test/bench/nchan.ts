@@ -17,7 +17,10 @@ export const HOW_TO_INSTALL_NCHAN = 'apt-get install libnginx-mod-nchan';
 
 export const hasNchan = (): boolean => existsSync(MODULE) && existsSync(NGINX);
 
-/** Returns the nginx configuration. One worker, because the service is one process. The buffer is long enough to lose nothing. */
+/**
+ * Returns the nginx configuration. It has one worker, because the service is one process. Its message buffer is long enough to
+ * lose nothing.
+ */
 const configurationOf = (folder: string, port: number, sockets: number) => `
 load_module ${MODULE};
 daemon off;
@@ -53,7 +56,7 @@ export class Nchan implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** @param sockets Number of WebSockets that will be opened. */
+  /** Starts nginx. @param sockets Number of WebSockets that will be opened. */
   static async start(sockets: number): Promise<Nchan> {
     const folder = mkdtempSync(join(tmpdir(), 'bench-nchan-'));
     const port = await freePort();
@@ -76,12 +79,12 @@ export class Nchan implements AsyncDisposable {
     return Array.from({ length: count }, () => request);
   }
 
-  /** CPU time of the worker, in seconds. */
+  /** Returns the CPU time of the worker so far, in seconds. */
   cpu(): number {
     return cpuSecondsOf(this.#worker);
   }
 
-  /** Version of the Debian package. */
+  /** Returns the version of the module's Debian package. */
   static get version(): string {
     const packages = ['-W', '-f', `\${Version}`, 'libnginx-mod-nchan'];
     try {

@@ -8,7 +8,7 @@ const MESSAGE = `databaseId content renderedContent topicName sentAt lastEditedA
 const TOPIC = `query ($channelId: ID!, $topic: String!) {
   messages(first: 50, narrow: { channel: { id: $channelId }, topic: $topic }) { nodes { ${MESSAGE} } } }`;
 
-/** The compared reads, as GraphQL documents for the service and for the peer with the same schema. */
+/** The compared reads, as GraphQL documents for the service and for the peer server with the same schema. */
 export const DOCUMENTS = {
   viewer: VIEWER,
   channels: `{ channels(first: 20) { nodes { databaseId name description isPrivate createdAt subscriberCount
@@ -27,7 +27,7 @@ const TOPIC_OF_ROWS = `query ($channelId: Int!, $topic: String!) {
     messages: allMessages(first: 50, condition: { channelId: $channelId, topicKey: $topic }, orderBy: [DATABASE_ID_DESC]) {
       nodes { ${BY_CONNECTION} } } }`;
 
-/** The compared reads for a server whose lists are connections of rows, filtered and ordered by columns. */
+/** The compared reads for the peer server whose schema follows the tables: lists of rows, filtered and ordered by columns. */
 export const OF_ROWS: Readonly<Record<ReadName, string>> = {
   viewer: VIEWER,
   channels: DOCUMENTS.channels
@@ -44,5 +44,5 @@ export const OF_ROWS: Readonly<Record<ReadName, string>> = {
 
 export type ReadName = keyof typeof DOCUMENTS;
 
-/** Whether the document has the variables of a topic. */
+/** Returns whether the document has variables for a channel and a topic. */
 export const hasTopic = (name: ReadName): boolean => name === 'topic' || name === 'ownTopic';

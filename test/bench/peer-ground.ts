@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { BenchUser, Stage } from './stage.ts';
 
-/** Amount of test data: more than most organizations have. */
+/** Amount of test data, which exceeds that of most organizations. */
 export const SIZES = {
   channels: 300,
   topicsEach: 20,
@@ -11,10 +11,10 @@ export const SIZES = {
   senders: 50,
 } as const;
 
-/** The topic that the benchmarked reads query, and its readers. */
+/** The organization and topic that the compared reads query, and the readers. */
 export interface PeerGround {
   readonly realmId: number;
-  /** Channels that contain the topic, one for each reader. The first is also used by the reads that all readers share. */
+  /** Channels that contain the topic, one for each reader. Reads that are the same for all readers use the first channel. */
   readonly channelIds: readonly number[];
   readonly topic: string;
   readonly readers: readonly BenchUser[];
@@ -23,8 +23,11 @@ export interface PeerGround {
 const LONG_TOPIC = 'the release of autumn';
 
 /**
- * Inserts directly into the database of the demo organization: channels in folders, each with topics, reactions and flags.
- * Every reader is subscribed to all channels. All messages are unread, except the first 30 of the topic in the first channel.
+ * Inserts test data directly into the database of the demo organization: channels in folders, each with topics, reactions and
+ * flags. Every reader is subscribed to all channels. All messages are unread, except the first 30 of the topic in the first
+ * channel.
+ *
+ * @param count Number of readers.
  */
 export async function makePeerGround({ db, users }: Stage, count: number): Promise<PeerGround> {
   const readers = users.slice(0, count);
@@ -50,8 +53,8 @@ export async function makePeerGround({ db, users }: Stage, count: number): Promi
 }
 
 /**
- * Waits until the background job of the service has counted all messages. If the tables were analyzed before, while its
- * counter tables were empty, PostgreSQL would choose plans for empty tables.
+ * Waits until the background job of the service has counted all messages. If the tables were analyzed earlier, its counter
+ * tables would be empty, and PostgreSQL would choose query plans for empty tables.
  */
 async function counted({ db }: Pick<Stage, 'db'>, realmId: number): Promise<void> {
   const isBehind = `SELECT FROM message WHERE realm_id = $1
@@ -76,7 +79,7 @@ async function makeChannels({ db }: Pick<Stage, 'db'>, { realmId, readerIds, sen
     [realmId, SIZES.folders, SIZES.channels, senderIds, senderIds.length],
   );
   const channelIds = rows.map(({ id }) => id).sort((a, b) => a - b);
-  // In addition to the readers, each channel has every fifth sender as a subscriber.
+  // Every fifth sender is a subscriber of a channel, too.
   await db.query(
     `INSERT INTO subscription (realm_id, user_id, channel_id, color, pin_to_top)
      SELECT $1::int, u, c, '#76ce90', c % 50 = 0 FROM unnest($2::int[]) AS u, unnest($3::int[]) AS c
@@ -91,7 +94,9 @@ async function makeChannels({ db }: Pick<Stage, 'db'>, { realmId, readerIds, sen
   return channelIds;
 }
 
-/** Inserts messages in the order in which they would be sent: alternating between channels, and a long topic in some. */
+/**
+ * Inserts messages in the order in which users would send them: alternately to all channels. Some channels have a long topic.
+ */
 async function makeMessages(
   { db }: Pick<Stage, 'db'>,
   {

@@ -23,18 +23,18 @@ const READS: Readonly<Record<ReadName, string>> = {
 };
 const NAMES = Object.keys(READS) as ReadName[];
 
-/** The service, or a server it is compared with. */
+/** One of the compared servers: the service or a peer. */
 interface Side {
   readonly name: string;
   readonly port: number;
   readonly cpu: () => Promise<number>;
-  /** The compared server. It converts responses to the form of the service's. Undefined: the service. */
+  /** The peer, which converts responses to the form of the service's responses. Undefined: the service. */
   readonly peer?: Peer;
 }
 
 interface Round {
   readonly perSecond: number;
-  /** CPU time of the server process for one request. */
+  /** CPU time of the server process for one request, in milliseconds. */
   readonly cpuMs: number;
   readonly p50: number;
   readonly p99: number;
@@ -46,7 +46,7 @@ interface Measured {
   readonly unequal: string | undefined;
 }
 
-/** (m) Measures the reads of a chat, compared with other servers over the same tables. */
+/** Measures the reads of a chat, compared with peers: other servers that read the same tables. Rows "m" of the report. */
 export async function measurePeerReads(stage: Stage): Promise<Row[]> {
   const ground = await makePeerGround(stage, CONNECTIONS);
   const workers = PEERS.map((peer) => ({ peer, worker: peerWorker(peer.module) }));
@@ -91,7 +91,7 @@ async function measureRead(stage: Stage, { name, ground, sides, statements }: Co
     const unequal = isDeepStrictEqual(shown, expected) ? undefined : `different replies${difference(expected, shown)}`;
     measured.set(side.name, { rounds: [], statements: statements.get(keyOf(side.name, name)) ?? '', unequal });
   }
-  // Each server answers several hundred requests before V8 has compiled its code.
+  // V8 compiles the code of a server only after several hundred requests, so the first rounds are not measured.
   const [warmUp, rounds, seconds] = stage.quick ? [3, 3, 1] : [2, 6, 2];
   for (let i = 0; i < warmUp + rounds; i++) {
     for (const side of sides) {
@@ -111,7 +111,7 @@ async function runRound({ generator }: Stage, side: Side, requests: Buffer[], se
   return { perSecond: load.perSecond, cpuMs: (((await side.cpu()) - before) / load.answers) * 1000, ...load.took };
 }
 
-/** Returns a description of the first difference between two responses. */
+/** Returns a description of the first difference between two responses. Empty if they are equal. */
 function difference(a: unknown, b: unknown, path = ''): string {
   if (isDeepStrictEqual(a, b)) return '';
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null)
@@ -123,7 +123,7 @@ function difference(a: unknown, b: unknown, path = ''): string {
   return key === undefined ? '' : difference(one[key], other[key], `${path}.${key}`);
 }
 
-/** Returns the data of a response, with the service's names and in its form. */
+/** Returns the data of a response in the form of the service's responses. @throws {Error} If the response has errors. */
 function shownBy(body: string, { peer }: Side, name: ReadName): unknown {
   const { data, errors } = JSON.parse(withoutSignatures(body)) as { data: unknown; errors?: unknown };
   if (errors !== undefined) throw new Error(`${peer?.name ?? 'service'}: ${JSON.stringify(errors).slice(0, 1000)}`);
@@ -156,7 +156,12 @@ async function askOnce(side: Pick<Side, 'port' | 'peer'>, name: ReadName, ground
   return body;
 }
 
-/** Counts the SQL statements of single requests, so that requests share none. Uses separate processes behind a counting proxy. */
+/**
+ * Counts the SQL statements of each read. Requests are sent one at a time, so that they share no statement, to separate
+ * processes behind a counting proxy.
+ *
+ * @returns The counts as text, by server and read.
+ */
 async function countStatements(stage: Stage, ground: PeerGround): Promise<Map<string, string>> {
   await using proxy = await CountingProxy.open(stage.databaseUrl);
   const counted = new Map<string, string>();
@@ -210,7 +215,7 @@ function rowsOf(name: ReadName, service: Measured, { name: peer, peer: kind }: S
       latency: both((side) => `p50 ${middle(side, 'p50')} ms, p99 ${middle(side, 'p99')} ms`),
     },
   };
-  // Service and peer are swapped, so that a higher ratio is better in every row.
+  // The values of service and peer are swapped, so that a higher ratio is better in this row as in all others.
   const cpu = {
     ...common,
     what: `${what}: CPU of ${peer}, against that of the service (swapped)`,

@@ -5,9 +5,13 @@ import { Worker } from './workers.ts';
 
 const FOLDER = `${import.meta.dirname}/peers`;
 
-/** The tasks that the process of a peer runs. */
+/** Tasks that run in the process of a peer, which is a server that the service is compared with. */
 export type PeerTasks = {
-  /** Starts the HTTP server and resolves with its port. */
+  /**
+   * Starts the HTTP server and resolves with its port.
+   *
+   * @param input.together Whether one query looks up the keys of concurrent requests.
+   */
   readonly serve: (input: { databaseUrl: string; poolSize: number; together: boolean }) => Promise<number>;
   readonly cpu: (input: undefined) => number;
 };
@@ -18,17 +22,20 @@ export interface TopicPlace {
   readonly topic: string;
 }
 
-/** A server that reads the same tables with another library. */
+/** A server that reads the same tables as the service, but uses another library. */
 export interface Peer {
   readonly name: string;
   readonly module: string;
-  /** Whether the keys of concurrent requests are looked up by one query, as in the service. */
+  /** Whether one query looks up the keys of concurrent requests, as in the service. */
   readonly together: boolean;
-  /** Lowest accepted ratio of the service's rate to the peer's, by read. Only these reads are compared. */
+  /** Lowest accepted ratio of the service's rate to the peer's rate, by read. Other reads are not compared. */
   readonly marks: Partial<Readonly<Record<ReadName, number>>>;
   /** Creates the database objects that the peer needs. */
   readonly prepare?: (db: pg.Client) => Promise<unknown>;
-  /** Request body, if the peer's schema has its own names: one for all readers, or one for each reader. */
+  /**
+   * Returns the request body if the peer's schema has names of its own: one body for all readers, or a function that returns
+   * one for each reader.
+   */
   readonly ask?: (name: ReadName, place: TopicPlace) => object | ((readerId: number) => object);
   /** Converts the peer's data to the form of the service's data. */
   readonly shown?: (name: ReadName, data: unknown) => unknown;
@@ -65,7 +72,10 @@ const POSTGRAPHILE: Peer = {
   shown: (_name, data) => plain(data),
 };
 
-/** The compared peers. A flat read consists of little but authentication, so the peer's way to authenticate matters there. */
+/**
+ * The compared peers. In a read of few fields, authentication takes most of the time, so the way in which a peer authenticates
+ * matters.
+ */
 export const PEERS: readonly Peer[] = [
   {
     name: 'mercurius',

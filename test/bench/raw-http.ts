@@ -9,12 +9,12 @@ const LENGTHS = [Buffer.from('\r\nContent-Length: '), Buffer.from('\r\ncontent-l
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
 /**
- * A minimal kept-alive HTTP connection, so that the load generator leaves the CPU cores to the measured servers. Requests
- * are bytes made in advance. Of answers only the length is parsed.
+ * A minimal kept-alive HTTP connection. It takes little CPU time, so that the processor cores are left to the measured servers.
+ * Requests are bytes made in advance. Only the length of an answer is parsed.
  */
 export class RawHttp {
   readonly #socket: Socket;
-  /** Received bytes of an incomplete answer, and their number. */
+  /** Received bytes of an incomplete answer. `#length` is their number. */
   #rest: Buffer[] = [];
   #length = 0;
   /** Number of bytes of the complete answer, or 1 while that is unknown. */
@@ -49,7 +49,7 @@ export class RawHttp {
     return { ...answer, body: body.toString('utf8') };
   }
 
-  /** Like `ask`, for a body that is binary or that is not decoded immediately. */
+  /** As `ask`, for a body that is binary or decoded later. @throws {Error} If the connection closes first. */
   askBytes(request: Buffer): Promise<{ status: number; head: string; body: Buffer }> {
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number; head: string; body: Buffer }>();
     const closed = () => reject(new Error('The connection was closed'));
@@ -65,7 +65,8 @@ export class RawHttp {
   #take(fresh: Buffer): void {
     this.#rest.push(fresh);
     this.#length += fresh.length;
-    // A long answer arrives in about a hundred chunks. Concatenating at each of them would take longer than the service does.
+    // A long answer arrives in about a hundred chunks. Concatenating after each chunk would take longer than the service needs
+    // for the answer.
     if (this.#length < this.#wanted) return;
     let bytes = this.#rest.length === 1 ? fresh : Buffer.concat(this.#rest);
     [this.#rest, this.#length, this.#wanted] = [[], 0, 1];
@@ -81,7 +82,9 @@ export class RawHttp {
   }
 }
 
-/** Returns the end of an answer, which can lie beyond the received bytes. Undefined: not known yet. */
+/**
+ * Returns the offset of the end of the first answer, which can be after the received bytes. Undefined if it is not known yet.
+ */
 function endOfAnswer(bytes: Buffer): { at: number; bodyAt: number } | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;

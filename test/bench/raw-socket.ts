@@ -11,8 +11,8 @@ const PONG = 0xa;
 export type OnText = (socket: RawSocket, bytes: Buffer, start: number, end: number) => void;
 
 /**
- * A minimal WebSocket client, so that the load generator leaves the CPU cores to the measured servers. It reads only the
- * lengths of frames, and reading from the connection allocates nothing.
+ * A minimal WebSocket client. It takes little CPU time, so that the processor cores are left to the measured servers. It parses
+ * only the lengths of frames, and allocates no memory for received bytes.
  */
 export class RawSocket {
   readonly #socket: Socket;
@@ -77,7 +77,7 @@ export class RawSocket {
     this.#keep(bytes.subarray(this.#frames(bytes)));
   }
 
-  /** Copies unprocessed bytes, because the read buffer is shared. */
+  /** Copies the unprocessed bytes, because the next read overwrites the buffer. */
   #keep(bytes: Buffer): void {
     this.#rest = bytes.length === 0 ? undefined : Buffer.from(bytes);
   }

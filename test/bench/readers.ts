@@ -7,7 +7,10 @@ import { makeAccounts, makeQueues, type Stage } from './stage.ts';
 const READERS = [200, 1_000];
 const ROUNDS = 15;
 
-/** A document with fields that the event does not contain: each reader gets the data that they can see. */
+/**
+ * A document with fields that the event does not contain. The service reads them for each reader, who gets the data they can
+ * see.
+ */
 const QUERY = `subscription Bench($queueId: String!) {
   events(queueId: $queueId) {
     position
@@ -16,7 +19,10 @@ const QUERY = `subscription Bench($queueId: String!) {
   }
 }`;
 
-/** (k) Measures one event to many readers who each get their own view, from the send request to the last delivery. */
+/**
+ * Measures the time from a send request to the last delivery of its event to many readers, with data read for each of them.
+ * Rows "k" of the report.
+ */
 export async function measureReaders(stage: Stage): Promise<Row[]> {
   const { generator, port, db, quick } = stage;
   const users = await makeAccounts(db, 'reader', Math.max(...READERS));

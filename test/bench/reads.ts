@@ -7,13 +7,13 @@ import { withoutSignatures } from './unsigned.ts';
 
 const CONNECTIONS = 32;
 
-/** The fields of GET /users/me. Differences: the owner of a bot is an object, and all viewers are human users. */
+/** Selects the fields of GET /users/me, except for the owner of a bot, because all viewers are human users. */
 export const QUERY = `{ viewer { databaseId deliveryEmail email fullName joinedAt isActive role isBot botType timezone avatarUrl
   avatarVersion isImportedStub } }`;
 
 /**
- * The compared servers. `by hand together` is a hand-written server that batches: one query looks up the keys of concurrent
- * requests.
+ * The compared servers. `by hand` is a hand-written server. `by hand together` looks up the keys of concurrent requests with
+ * one query.
  */
 type Who = 'service' | 'by hand' | 'by hand together';
 
@@ -39,7 +39,9 @@ interface Measured {
   readonly reads: string;
 }
 
-/** (c) Reads the authenticated user over REST and GraphQL, compared with a hand-written server. */
+/**
+ * Measures reads of the authenticated user over REST and GraphQL, compared with a hand-written server. Rows "c" of the report.
+ */
 export async function measureReads(stage: Stage): Promise<Row[]> {
   const { quick } = stage;
   const sides = await makeSides(stage);
@@ -123,7 +125,10 @@ async function countReads({ db, generator }: Stage, { port, requests }: Side): P
   return `${each('transactions')} transactions, ${each('keyReads')} key lookups`;
 }
 
-/** Ends all connections: PostgreSQL updates a connection's statistics when it ends, or after ten idle seconds. */
+/**
+ * Ends all other connections, because PostgreSQL updates the statistics of a connection when it ends, or after ten idle
+ * seconds.
+ */
 async function reportStatistics(db: Stage['db']): Promise<void> {
   const others = 'datname = current_database() AND pid <> pg_backend_pid()';
   await db.query(`SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE ${others}`);

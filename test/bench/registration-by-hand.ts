@@ -1,4 +1,5 @@
-// Hand-written registration server: one SQL statement builds the whole response as JSON, and the server forwards it.
+// A hand-written registration server for comparison. One SQL statement builds the whole response as JSON, and the server
+// forwards it.
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -21,10 +21,10 @@ export interface Size {
 
 const USUAL: Size = { subdomain: 'registration', users: 1_000, channels: 200, subscriptions: 40 };
 export const LARGE: Size = { subdomain: 'large-registration', users: 10_000, channels: 1_000, subscriptions: 200 };
-/** Limit of the 95th percentile of a registration. */
+/** Longest accepted 95th percentile of a registration, in milliseconds. */
 const ALLOWED_MS = 150;
 
-/** Parameters of a current client that shows all data. */
+/** Registration parameters of a current client that requests all data. */
 const PARAMETERS = new URLSearchParams({
   apply_markdown: 'true',
   include_subscribers: 'true',
@@ -39,7 +39,7 @@ const PARAMETERS = new URLSearchParams({
 /** The credentials and organization of a registering user. */
 type Registrant = Pick<Person, 'basic' | 'subdomain'>;
 
-/** (j) Measures sequential registrations for all data, in an organization of 1,000 users. */
+/** Measures registrations for all data, one at a time, in an organization of 1,000 users. Rows "j" of the report. */
 export async function measureRegistration(stage: Stage): Promise<Row[]> {
   const { generator, port, quick, databaseUrl } = stage;
   const { owner: registrant } = await makeOrganization(stage, USUAL);
@@ -90,10 +90,13 @@ export async function measureRegistration(stage: Stage): Promise<Row[]> {
   ];
 }
 
-/** Limit of the 95th percentile in a large organization, and the number of concurrent registrations. */
+/** Longest accepted 95th percentile in a large organization, in milliseconds, and the number of concurrent registrations. */
 const [LARGE_ALLOWED_MS, AT_ONCE] = [250, 20];
 
-/** (o) Measures registrations among 10,000 users and 1,000 channels: sequential, and `AT_ONCE` at the same time. */
+/**
+ * Measures registrations in an organization of 10,000 users and 1,000 channels: one at a time, and `AT_ONCE` concurrently. Rows
+ * "o" of the report.
+ */
 export async function measureLargeRegistration(stage: Stage): Promise<Row[]> {
   const { generator, port, quick } = stage;
   const { owner } = await makeOrganization(stage, LARGE);
@@ -135,7 +138,7 @@ async function askOnce(port: number, request: Buffer): Promise<number> {
   return status;
 }
 
-/** Returns a request that registers for all data. */
+/** Returns a request that registers for all data. @param more Additional headers. */
 export const registerAt = (port: number, { basic, subdomain }: Registrant, more: Record<string, string> = {}): Buffer =>
   requestBytes({
     method: 'POST',
@@ -148,7 +151,7 @@ export const registerAt = (port: number, { basic, subdomain }: Registrant, more:
     body: PARAMETERS,
   });
 
-/** Counts the queries of a registration on another node, which runs in this process on the same database. */
+/** Counts the queries of a registration. They are counted on another node, which runs in this process on the same database. */
 async function countQueries(stage: Stage, registrant: Registrant): Promise<number> {
   await using node = await startInProcess({
     env: {

@@ -1,6 +1,6 @@
 import { median, spread } from './measure.ts';
 
-/** One measurement, with its yardstick if it has one. */
+/** One measurement of the service, with that of the yardstick (the server it is compared with) if there is one. */
 export interface Row {
   readonly id: string;
   readonly what: string;
@@ -9,13 +9,16 @@ export interface Row {
   readonly yardstick?: readonly number[];
   /** Lowest accepted ratio of the service to the yardstick. */
   readonly mark?: number;
-  /** The reason if the two cannot be compared. */
+  /** Reason why the service and the yardstick cannot be compared. */
   readonly unequal?: string | undefined;
-  /** Conditions that make the comparison fair: compared sizes, CPU shares, reads. */
+  /** Conditions from which a reader can judge whether the comparison is fair: sizes, CPU shares, reads. */
   readonly facts: Readonly<Record<string, string | number>>;
 }
 
-/** Returns the median of the ratios of each round. Rounds are interleaved, so both values of a ratio are close in time. */
+/**
+ * Returns the median of the ratios of service to yardstick in each round. Rounds are interleaved, so both values of a ratio
+ * were measured shortly after each other.
+ */
 export function ratioOf({ service, yardstick = [] }: Row): number {
   return median(service.map((value, i) => value / (yardstick[i] ?? Number.NaN)));
 }

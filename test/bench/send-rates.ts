@@ -31,7 +31,10 @@ interface Round {
   readonly p99: number;
 }
 
-/** (f) Measures messages sent per second, in one and in many organizations, against a loop that only inserts the same rows. */
+/**
+ * Measures how many messages are sent per second, in one and in many organizations, compared with a loop that only inserts the
+ * same rows. Rows "f" of the report.
+ */
 export async function measureSends(stage: Stage): Promise<Row[]> {
   const peer = hasPeers() ? peerWorker(SENDING_PEER) : undefined;
   try {
@@ -63,7 +66,7 @@ async function sendersOfOne(stage: Stage): Promise<BenchSender[]> {
   return stage.users.slice(0, CONNECTIONS).map(({ basic }) => ({ ground, basic }));
 }
 
-/** Returns the owners of all organizations, repeated until there is one for each connection. */
+/** Returns the owners of `ORGANIZATIONS` new organizations, repeated until there is one for each connection. */
 async function sendersOfMany(stage: Stage): Promise<BenchSender[]> {
   const senders: BenchSender[] = [];
   for (let i = 0; i < ORGANIZATIONS; i++) {

@@ -6,7 +6,7 @@ export const CONNECTIONS = 32;
 export const CONTENT =
   'The build is green again, and the release can go out in the afternoon, if nobody has anything against it.';
 
-/** A channel created for the benchmark, and the ids with which the bare insert loop writes. */
+/** A channel created for the benchmark, and the ids that the yardstick inserts, which is a loop of bare INSERT statements. */
 export interface Ground {
   readonly realmId: number;
   readonly senderId: number;
@@ -65,10 +65,12 @@ function sendRequests({ users, port }: Stage, { channelId }: Ground, topic: stri
   return users.slice(0, CONNECTIONS).map(({ basic }) => sendRequest(port, basic, { channelId, topic }));
 }
 
-/** Numbers of subscribers between which the cost of a send should not differ. */
+/** Numbers of subscribers of the compared channels. The cost of a send should not depend on this number. */
 const SIZES = [10, 1_000, 10_000] as const;
 
-/** (g) Sends messages to channels of 10, 1,000 and 10,000 subscribers. The latency should be about equal. */
+/**
+ * Sends messages to channels of 10, 1,000 and 10,000 subscribers. The latencies should be about equal. Rows "g" of the report.
+ */
 export async function measureSubscribers(stage: Stage): Promise<Row[]> {
   const { generator, users, quick, db } = stage;
   const everybody = await db.query<{ id: number }>('SELECT id FROM user_account WHERE is_active ORDER BY id DESC');

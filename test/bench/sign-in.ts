@@ -1,9 +1,9 @@
-// Hand-written authentication for the yardsticks, with the same queries as the service.
+// Hand-written authentication for the yardsticks (the compared servers), with the same queries as the service.
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type pg from 'pg';
 
-/** A user account as the lookup by key returns it. */
+/** A user account, as read by the lookup of an API key. */
 export interface AccountRow {
   readonly hash: Buffer;
   readonly id: number;
@@ -63,7 +63,11 @@ export function findTogether(pool: pg.Pool): FindAccount {
     });
 }
 
-/** Authenticates a request with the service's algorithm: SHA-256 of the key, one indexed read. Undefined if it fails. */
+/**
+ * Authenticates a request as the service does: one indexed read by the SHA-256 hash of the key.
+ *
+ * @returns The account. Undefined if authentication fails.
+ */
 export async function signIn(
   find: FindAccount,
   { headers }: Pick<IncomingMessage, 'headers'>,

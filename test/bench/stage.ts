@@ -8,7 +8,7 @@ import { requestBytes } from './raw-http.ts';
 import { Worker } from './workers.ts';
 import type { tasks as yardstickTasks } from './yardsticks.ts';
 
-/** Pool size of the service (its default) and of the yardsticks. */
+/** Size of the connection pool of the service, which is its default, and of the yardsticks. */
 export const POOL_SIZE = 10;
 
 /** A user created for the benchmark. */
@@ -17,12 +17,14 @@ export interface BenchUser {
   readonly basic: string;
 }
 
-/** Environment of a benchmark: the service, its own database, the load generator and the yardsticks. */
+/**
+ * Environment of a benchmark: the service with its own database, the load generator, and the yardsticks (the compared servers).
+ */
 export interface Stage extends AsyncDisposable {
   readonly service: DemoService;
   readonly url: string;
   readonly port: number;
-  /** CPU time of the service, in seconds. */
+  /** Returns the CPU time of the service so far, in seconds. */
   cpu(): number;
   readonly databaseUrl: string;
   readonly db: pg.Client;
@@ -41,7 +43,7 @@ export async function setStage(
 ): Promise<Stage> {
   const service = await startDemo(databaseServer, {
     DATABASE_POOL_SIZE: String(POOL_SIZE),
-    // Production defaults. The tests send heartbeats every two seconds.
+    // The settings of production. Test servers send heartbeats every two seconds.
     EVENT_HEARTBEAT_SECONDS: undefined,
     EVENT_QUEUE_WRITE_SECONDS: undefined,
     REDIS_URL: undefined,
@@ -53,7 +55,7 @@ export async function setStage(
   const generator = new Worker<typeof generatorTasks>(`${import.meta.dirname}/generator.ts`);
   const yardsticks = new Worker<typeof yardstickTasks>(`${import.meta.dirname}/yardsticks.ts`);
   const owner = personOf(people, 'owner');
-  // All event ids then have the same number of digits, so all deliveries have the same number of bytes.
+  // All event ids now have the same number of digits, so that all deliveries have the same number of bytes.
   await db.query('UPDATE event_counter SET last_id = 1000000');
   return {
     ...{ service, url: server.url, port: server.port, databaseUrl, db, owner, generator, yardsticks, quick },
@@ -69,7 +71,7 @@ export async function setStage(
   };
 }
 
-/** Number of unused accounts, so that PostgreSQL looks up keys through an index. */
+/** Number of additional accounts that are not used. With so many keys, PostgreSQL looks up a key through an index. */
 const OTHERS = 20_000;
 
 const NEW_MEMBERS = `INSERT INTO user_account (realm_id, email, full_name, avatar_source, settings)
@@ -104,7 +106,7 @@ interface Account {
 }
 
 /**
- * Inserts API keys for accounts that have none. The keys get an old creation time: at its start, a node decrypts the newest
+ * Inserts API keys for accounts that have none. The keys get an old creation time, because a starting node decrypts the newest
  * sealed key and refuses to start if that fails.
  */
 export async function giveKeys(db: pg.Client, accounts: readonly Account[]): Promise<BenchUser[]> {
@@ -155,7 +157,7 @@ export async function makeQueues(
   return made.map(({ user, id }) => ({ authorization: user.basic, queueId: id }));
 }
 
-/** Makes requests that each change a channel folder. Each change sends an event to all users of the organization. */
+/** A source of requests that each change a channel folder. Each change sends an event to all users of the organization. */
 export class FolderTriggers {
   readonly #stage: Stage;
   readonly #folderId: number;
@@ -182,7 +184,7 @@ export class FolderTriggers {
         path: `/api/v1/channel_folders/${this.#folderId}`,
         port,
         headers: { Authorization: owner.basic, 'Content-Type': 'application/x-www-form-urlencoded' },
-        // Fixed length, so that every event has the same number of bytes.
+        // The description has a fixed length, so that every event has the same number of bytes.
         body: new URLSearchParams({
           description: `Change number ${String(++this.#count).padStart(6, '0')}`,
         }).toString(),
@@ -191,7 +193,7 @@ export class FolderTriggers {
   }
 }
 
-/** Returns requests that trigger the same deliveries of a yardstick, without a database. */
+/** Returns requests that cause a yardstick to send the same deliveries, without a database. */
 export function bareTriggers(port: number, count: number): Buffer[] {
   const trigger = requestBytes({ method: 'POST', path: '/', port, body: '' });
   return Array.from({ length: count }, () => trigger);

@@ -12,7 +12,7 @@ export interface Subscriber {
   readonly host?: string | undefined;
 }
 
-/** Callback for protocol messages, by socket. A protocol message is any message that is not a delivery of an event. */
+/** Callbacks for protocol messages, by socket. A protocol message is a message that is not a delivery of an event. */
 const onProtocol = new WeakMap<RawSocket, (type: string) => void>();
 
 /** Runs an async function for each item, in batches of `AT_ONCE`. */
@@ -35,7 +35,11 @@ export const receiving =
     else onProtocol.get(socket)?.(type);
   };
 
-/** Opens a WebSocket, authenticates and subscribes. @param onText From `receiving`. */
+/**
+ * Opens a WebSocket, authenticates and subscribes.
+ *
+ * @param onText Handler that `receiving` returned.
+ */
 export async function subscribe(
   { port, query, onText }: { readonly port: number; readonly query: string; readonly onText: OnText },
   { authorization, queueId, host }: Subscriber,

@@ -1,4 +1,4 @@
-/** Replaces the signature in the URL of an image, with the same length. The yardsticks cache signatures, as the service does. */
+/** Text of the same length that replaces the signature in the URL of an image, because signatures differ between responses. */
 export const UNSIGNED = 'x'.repeat(22);
 
 /** Returns a response without the signatures in its image URLs. */

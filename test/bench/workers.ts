@@ -16,7 +16,9 @@ interface Reply {
   readonly error?: string;
 }
 
-/** A child process of the benchmark. It competes for the CPU cores as any other process does. */
+/**
+ * A child process of the benchmark, which runs tasks on request. It competes for the processor cores as any other process does.
+ */
 export class Worker<T extends Tasks> implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();

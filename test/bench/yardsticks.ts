@@ -1,4 +1,5 @@
-// The servers that the service is compared with: the least code that does the same work, in a separate process.
+// The yardsticks: servers that the service is compared with. They are the least code that does the same work, in a separate
+// process.
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
@@ -8,7 +9,7 @@ import { type AccountRow, findOneByOne, findTogether, signIn } from './sign-in.t
 import { UNSIGNED } from './unsigned.ts';
 import { work } from './workers.ts';
 
-/** The messages to deliver. Each request sends the next one to all sockets; after the last one, the first one is next. */
+/** Messages that the broadcast server delivers. On each request, the sockets get these messages in turn, one message each. */
 let deliveries: readonly Buffer[] = [Buffer.from('{"id":"x"}')];
 
 async function serve(listener: RequestListener): Promise<{ server: Server; port: number }> {
@@ -39,7 +40,7 @@ interface BareSends {
   readonly poolSize: number;
   readonly inFlight: number;
   readonly seconds: number;
-  /** One channel for each organization. Messages are written to the channels one after another, in a cycle. */
+  /** Channels to which the loop writes messages in turn, one for each organization. */
   readonly grounds: readonly BareGround[];
   readonly topic: string;
   readonly content: string;
@@ -58,7 +59,7 @@ const BARE_SEND = `
   SELECT $1, sent_event_id, 'message', $7::jsonb || jsonb_build_object('id', id), ARRAY[$3::int], ARRAY[$2::int], '{}', $3, $8
   FROM sent`;
 
-/** Returns an event payload with the same number of bytes as the service's. */
+/** Returns an event payload with as many bytes as that of the service. */
 function bareEvent({ senderId, channelId }: BareGround, { topic, content }: BareSends, html: string): string {
   return JSON.stringify({
     sender: {
@@ -168,7 +169,7 @@ export const tasks = {
         waiting.push(response);
         return;
       }
-      // The response to the trigger signals that the event has happened.
+      // The answer to the trigger is the sign that the event has happened.
       answer(response, '{}');
       for (const waiter of waiting) answer(waiter, deliveries[0] as Buffer);
       waiting = [];
@@ -179,7 +180,7 @@ export const tasks = {
   /** Starts a hand-written server for the authenticated user: GET answers as REST, POST as GraphQL. Resolves with the port. */
   async reads(input: { databaseUrl: string; poolSize: number; together: boolean }): Promise<number> {
     const pool = new pg.Pool({ connectionString: input.databaseUrl, max: input.poolSize });
-    // `reportStatistics` ends connections. The next query opens a new one.
+    // Without a listener, the error of a connection that `reportStatistics` ends would end this process.
     pool.on('error', () => {});
     const find = input.together ? findTogether(pool) : findOneByOne(pool);
     const { port } = await serve(async (request, response) => {
@@ -195,7 +196,7 @@ export const tasks = {
     return port;
   },
 
-  /** Sends messages in a bare loop: one statement for each, which inserts the same rows as a send of the service. */
+  /** Sends messages in a bare loop. Each message is one statement, which inserts the same rows as a send of the service. */
   async sends(input: BareSends): Promise<{ perSecond: number }> {
     const pool = new pg.Pool({ connectionString: input.databaseUrl, max: input.poolSize });
     const { topic, content } = input;

@@ -13,18 +13,18 @@ import { type Organization, organization, startServer } from '../helpers/server.
 import { channelOf, say } from '../helpers/talk.ts';
 import type { Chat } from './answering.ts';
 
-// The published clients with a cache, unmodified, each in a program that only configures it. The displayed messages are
-// read from their caches.
+// Tests the published GraphQL clients that have a cache, unmodified. Each runs in a program that only configures it. The
+// displayed messages are read from the client's cache.
 
 const CLIENTS = ['apollo', 'urql', 'relay'] as const;
 const KILLS = 10;
-/** Time between a restart and the next kill. */
+/** Time between a restart of the server and the next kill, in milliseconds. */
 const LIFE_MS = 600;
 const PASSWORD = 'a password of the tests';
 
 type Program = { readonly [N in keyof Chat]: (...args: string[]) => Promise<Json> } & Disposable;
 
-/** Starts a client's program, signed in as the owner, with the channel on its screen. */
+/** Starts a client's program, signed in as the owner, which displays the channel. */
 async function startClient(client: string, { url, email }: Person, channelId: number): Promise<Program> {
   const env = {
     ...process.env,
@@ -64,7 +64,7 @@ async function startClient(client: string, { url, email }: Person, channelId: nu
   };
 }
 
-/** Sends messages to a channel until `signal` is aborted. Repeats each until it is acknowledged. */
+/** Sends messages to a channel until `signal` is aborted. Repeats each request until it is acknowledged. */
 async function write(person: Person, channelId: number, signal: AbortSignal): Promise<void> {
   for (let i = 0; !signal.aborted; i++) {
     const message = { type: 'channel', to: channelId, topic: 'deck', content: `${person.name} ${i}` };
@@ -86,7 +86,7 @@ async function contentsOf(person: Person, channelId: number): Promise<string[]> 
   return messages.map(({ content }: Json) => content);
 }
 
-/** Returns the number of code lines of a module, without imports. */
+/** Returns the number of lines of code of a module, without imports, comments and empty lines. */
 function linesOf(file: string): number {
   const code = readFileSync(file, 'utf8').replaceAll(/^import [^;]+;$|^ *\/\*\*[\s\S]*?\*\/|^ *\/\/.*$/gm, '');
   return code.split('\n').filter((line) => line.trim() !== '').length;
@@ -145,7 +145,7 @@ describe('clients with a cache', () => {
     await owner.ok('DELETE', `/messages/${id}/reactions`, { emoji_name: 'octopus' });
     await shows([{ reactionGroups: [{ emojiName: 'octopus', count: 1, viewerHasReacted: false }] }]);
     expect(await program.send('')).toMatchObject({ sendMessage: { code: 'BAD_REQUEST' } });
-    // New messages are added to the list by client code, for all senders. Later changes to them need no code.
+    // Client code adds new messages of all senders to the list. Later changes to these messages need no client code.
     const second = await say(member, channelId, 'deck', 'second');
     await program.send('third');
     await shows([{ content: 'edited' }, { content: 'second', viewerHasRead: false }, { content: 'third' }]);
@@ -180,7 +180,7 @@ describe('clients with a cache', () => {
     const writers = [administrator, member].map((person) => write(person, channelId, done.signal));
     for (let kill = 0; kill < KILLS; kill++) {
       const before = await Promise.all(screens.map(async (screen) => (await screen()).length));
-      // All clients have reconnected and received a new message.
+      // Waits until all clients have reconnected and received a new message.
       for (const [i, screen] of screens.entries()) {
         await vi.waitFor(async () => expect((await screen()).length).toBeGreaterThan(before[i] ?? 0), 30_000);
       }

@@ -1,4 +1,4 @@
-// The documents of the clients that take them as text. Relay's are in `relay/documents.ts`.
+// GraphQL documents for the clients that read them as text. `relay/documents.ts` has those of Relay.
 
 const MESSAGE = `id content lastEditedAt viewerHasRead viewerHasStarred
   sender { id fullName } reactionGroups { emojiName count viewerHasReacted }`;
@@ -9,10 +9,10 @@ export const SIGN_IN = `mutation ($input: FetchApiKeyInput!) {
 
 const CHANNEL = `channel(by: { id: $channelId }) { id name messages(last: 100) { nodes { ${MESSAGE} } } }`;
 
-/** The data of the screen: a channel with its messages. */
+/** Query for the displayed data: a channel with its messages. */
 export const SCREEN = `query ($channelId: ID!) { ${CHANNEL} }`;
 
-/** The data of the screen with a new event queue, which starts at the position of the data. */
+/** Mutation that registers an event queue and reads the displayed data. The queue starts at the position of the data. */
 export const FIRST_SCREEN = `mutation ($channelId: ID!) {
   registerEventQueue(input: {}) { ... on RegisterEventQueuePayload { queueId position query { ${CHANNEL} } } }
 }`;
@@ -32,7 +32,7 @@ export const SEND = `mutation ($input: SendMessageInput!) {
   sendMessage(input: $input) { ... on SendMessagePayload { position } ... on ServiceError { code } }
 }`;
 
-/** Documents of two components that read different fields of the same objects, and reach the topic on different paths. */
+/** Queries of two components, which read different fields of the same objects. They select the topic on different paths. */
 export const COMPONENTS = [
   `query ($channelId: ID!) {
     organization { id name description }

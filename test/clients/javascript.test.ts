@@ -15,14 +15,14 @@ import { channelOf, say } from '../helpers/talk.ts';
 import { type RenamingProxy, startRenamingProxy } from './renaming-proxy.ts';
 
 // Tests every method of the published JavaScript client, unmodified, against the service. A proxy translates the names that
-// the client spells differently.
+// differ between the client and this interface.
 
 type Config = Readonly<Record<'realm' | 'username' | 'apiKey' | 'password', string>>;
 const startClient: (config: Partial<Config> | { zuliprc: string }) => Promise<Json> = createRequire(import.meta.url)(
   'zulip-js',
 );
 
-/** Fixture of the tests of methods. */
+/** Objects that the tests of the methods use. */
 interface World extends Organization {
   /** The client, signed in as the owner. */
   readonly client: Json;
@@ -48,7 +48,7 @@ beforeAll(async () => {
 afterAll(() => proxy[Symbol.asyncDispose]());
 
 const success = { result: 'success', msg: '' };
-/** The response to requests that are not part of the interface any more, as to all unknown paths. */
+/** Response to requests that were removed from the interface. All unknown paths get the same response. */
 const gone = { result: 'error', msg: expect.any(String), code: 'BAD_REQUEST' };
 const OCTOPUS = { emoji_name: 'octopus', emoji_code: '1f419', reaction_type: 'unicode_emoji' };
 
@@ -180,7 +180,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
     const queue = await client.queues.register({ event_types: ['message'], apply_markdown: 'true' });
     expect(queue).toMatchObject({
       ...{ ...success, queue_id: expect.any(String), last_event_id: expect.any(Number) },
-      // These fields have the names that the client uses.
+      // Without the proxy, these fields would have the names of this interface.
       ...{ zulip_feature_level: 496, zulip_version: expect.any(String), zulip_merge_base: expect.any(String) },
     });
     expect(queue).not.toHaveProperty('realm_users');
@@ -205,7 +205,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
         { type: 'reaction', op: 'add', message_id: id, ...OCTOPUS, user: { id: owner.id, full_name: 'owner' } },
       ],
     });
-    // The next request waits for an event.
+    // The queue has no further event, so the next request waits for one.
     const waiting = client.events.retrieve({ queue_id, last_event_id: reply.events[1].id });
     await sleep(50);
     const next = await say(owner, general, 'events');
@@ -222,7 +222,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
     const { user } = await owner.ok('GET', `/users/${user_id}`);
     expect(user).toMatchObject({ full_name: 'New One', delivery_email: account.email, is_imported_stub: true });
   },
-  // The pointer to the last read message predates the interface. It was replaced by read states of messages.
+  // The pointer to the last read message was removed from the interface. Read states of messages have replaced it.
   async 'users.me.pointer.retrieve'({ client }) {
     expect(await client.users.me.pointer.retrieve()).toEqual(gone);
   },
@@ -270,7 +270,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
     const { client, owner, general } = world;
     const message_id = await say(owner, general, 'reactions');
     expect(await client.reactions.add({ message_id, ...OCTOPUS })).toEqual(success);
-    // An emoji of the client's own table.
+    // Name and code are from the client's own table of emoji.
     await client.reactions.add({
       message_id,
       emoji_name: 'smile',
@@ -298,7 +298,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
     expect(settings.authentication_methods.password).toBe(true);
     expect(JSON.stringify(settings)).not.toContain('"service_');
   },
-  // Superseded by linkifiers, and not part of the interface any more. A registration returns an empty list.
+  // Filters were removed from the interface. Linkifiers have replaced them, of which a registration returns an empty list.
   async 'filters.retrieve'({ client }) {
     expect(await client.filters.retrieve()).toEqual(gone);
   },
@@ -316,7 +316,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
           if (event.type !== 'heartbeat') return event;
         }
       };
-      // The client receives events as soon as its queue exists, so messages are sent until one arrives.
+      // The client receives only events that happen after it has created its queue, so messages are sent until one arrives.
       const first = next();
       let sent: number[] = [];
       let heard: Json;
@@ -335,7 +335,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
   },
 };
 
-/** Returns the methods of a client, by path. */
+/** Returns the paths of all methods of a client: "users.me.pointer.update". */
 function methodsOf(client: Json, place = ''): string[] {
   return Object.entries<Json>(client).flatMap(([name, value]) => {
     if (typeof value === 'function') return [place + name];

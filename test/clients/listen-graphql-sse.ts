@@ -1,13 +1,14 @@
 import { createClient } from 'graphql-sse';
 
-// Listens with unmodified graphql-sse, which is configured to resume. The parent process kills this one.
+// Program that listens with unmodified graphql-sse, which is configured to resume after reconnecting. The test ends it by a
+// signal.
 const { URL: url = '', AUTHORIZATION: authorization = '', QUEUE_ID: queueId = '' } = process.env;
 
 let position: number | undefined;
 const client = createClient({
   url,
   retryAttempts: Number.POSITIVE_INFINITY,
-  // The retry delay is shorter than in production, for the test.
+  // In production, the retry delay is longer.
   retry: () => new Promise((resolve) => setTimeout(resolve, 100)),
   headers: () => ({ authorization, ...(position !== undefined && { 'last-event-id': String(position) }) }),
 });

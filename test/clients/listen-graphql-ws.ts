@@ -1,6 +1,7 @@
 import { createClient } from 'graphql-ws';
 
-// Listens with unmodified graphql-ws, which is configured to resume. The parent process kills this one.
+// Program that listens with unmodified graphql-ws, which is configured to resume after reconnecting. The test ends it by a
+// signal.
 const { URL: url = '', AUTHORIZATION: authorization, QUEUE_ID: queueId = '' } = process.env;
 
 const positions: Record<string, number> = {};
@@ -8,7 +9,7 @@ const client = createClient({
   url: url.replace(/^http/, 'ws'),
   shouldRetry: () => true,
   retryAttempts: Number.POSITIVE_INFINITY,
-  // The retry delay is shorter than in production, for the test.
+  // In production, the retry delay is longer.
   retryWait: () => new Promise((resolve) => setTimeout(resolve, 100)),
   connectionParams: () => ({ authorization, positions }),
   on: {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 import type { Json } from '../helpers/http.ts';
 
-/** Names in published clients and in this interface. Only names that contain a brand differ. */
+/** Pairs of the name in published clients and the name in this interface. Only names that contain a brand differ. */
 const NAMES: readonly (readonly [theirs: string, ours: string])[] = [
   ['zulip_feature_level', 'service_feature_level'],
   ['zulip_version', 'service_version'],
@@ -13,11 +13,11 @@ const NAMES: readonly (readonly [theirs: string, ours: string])[] = [
   ['realm_zulip_update_announcements_stream_id', 'realm_service_update_announcements_stream_id'],
   ['zulip_update_announcements_stream_id', 'service_update_announcements_stream_id'],
 ];
-/** The service's own emoji, whose name and code differ as well. */
+/** Name of the service's own emoji, in published clients and in this interface. Its code differs in the same way. */
 const EMOJI = ['zulip', 'team_chat'] as const;
 const EMOJI_FIELDS = new Set(['emoji_name', 'emoji_code']);
 
-/** Translates names in one direction: field names, and texts that are exactly a name. */
+/** Translates names in one direction: names of fields, and texts that equal a name. */
 class Renamer {
   readonly #names: ReadonlyMap<string, string>;
   readonly #emoji: readonly [string, string];
@@ -43,7 +43,7 @@ class Renamer {
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [this.name(name), this.json(one, name)]));
   }
 
-  /** Translates the value of a parameter, which is JSON or text. */
+  /** Translates the names in the value of a parameter, which is JSON or text. */
   parameter(text: string, field: string): string {
     if (!/^[[{]/.test(text)) return this.text(text, field);
     try {
@@ -79,16 +79,15 @@ const toTheirs = new Renamer(
   [EMOJI[1], EMOJI[0]],
 );
 
-/** Proxy to an organization for clients that use other names. Dispose it with `await using`. */
+/** A proxy to an organization, for clients that use the names of published clients: `await using` it. */
 export interface RenamingProxy extends AsyncDisposable {
   readonly url: string;
 }
 
 /**
- * Starts a server that forwards requests to an organization. It translates names in both directions, and does not change
- * paths, statuses or other values.
+ * Starts a proxy that translates names in both directions. Paths, statuses and other values stay unchanged.
  *
- * @param place `host`: the Host header of the organization.
+ * @param place Address of the service. `host` is the Host header of the organization.
  */
 export async function startRenamingProxy(place: { url: string; host: string }): Promise<RenamingProxy> {
   const server = createServer((incoming, outgoing) => {

@@ -8,14 +8,15 @@ import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
 import { organization, startServer } from '../helpers/server.ts';
 
-// The published clients of GraphQL over WebSocket and over SSE, unmodified, each in a program that only configures it.
+// Tests the published clients of GraphQL over WebSocket and over SSE, unmodified. Each runs in a program that only configures
+// it.
 
 const PROGRAMS = ['listen-graphql-ws.ts', 'listen-graphql-sse.ts'];
 const KILLS = 10;
-/** Time between a restart and the next kill. */
+/** Time between a restart of the server and the next kill, in milliseconds. */
 const LIFE_MS = 600;
 
-/** Starts a program with a new queue, and collects the events it prints. */
+/** Starts a program that reads a new queue, and collects the events that it prints. */
 async function listen(program: string, person: Person) {
   const { queue_id } = await person.register({ fetch_event_types: [], event_types: ['channel_folder'] });
   const env = { ...process.env, URL: `${person.url}/graphql`, AUTHORIZATION: person.authorization, QUEUE_ID: queue_id };
@@ -33,7 +34,7 @@ async function listen(program: string, person: Person) {
   return { program, heard, wrong, [Symbol.dispose]: () => void child.kill('SIGKILL') };
 }
 
-/** Creates channel folders until `signal` is aborted. Repeats each until it is acknowledged. */
+/** Creates channel folders until `signal` is aborted. Repeats each request until it is acknowledged. */
 async function write(person: Person, name: string, signal: AbortSignal): Promise<void> {
   for (let i = 0; !signal.aborted; i++) {
     const folder = { name: `${name} ${i}`, description: '' };
@@ -69,7 +70,7 @@ test('no event is missing or duplicated after the service was killed repeatedly'
   const writers = [owner, administrator].map((person) => write(person, person.name, done.signal));
   for (let kill = 0; kill < KILLS; kill++) {
     const before = [first, second].map(({ heard }) => heard.length);
-    // Both clients have reconnected and received a new event.
+    // Waits until both clients have reconnected and received a new event.
     await vi.waitFor(() => {
       for (const [i, { heard }] of [first, second].entries()) expect(heard.length).toBeGreaterThan(before[i] ?? 0);
     }, 30_000);

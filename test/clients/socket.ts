@@ -1,6 +1,6 @@
 import { type Client, createClient } from 'graphql-ws';
 
-/** The queue of a client, and the position of its last event. */
+/** The event queue of a client, and the position of the last event that it received. */
 export interface Place {
   queueId: string;
   position: number;

@@ -26,11 +26,14 @@ import { type Outcome, some } from './outcome.ts';
 import { Client } from './requests.ts';
 import { withDatabase } from './truth.ts';
 
-/** Longest time until a node that lost the database is not ready, and until it is ready again. Long enough for a busy machine. */
+/**
+ * Longest time until a node that lost its database reports that it is not ready, in milliseconds. Allows for a busy machine.
+ * `RECOVERY_MS` is the limit until the node is ready again.
+ */
 const NOTICED_MS = 20_000;
 const RECOVERY_MS = 40_000;
 
-/** Waits for a status of /readyz. @returns Milliseconds, or Infinity after `patienceMs`. */
+/** Waits until /readyz answers with this status. @returns Milliseconds, or Infinity after `patienceMs`. */
 async function untilReadiness(url: string, status: number, patienceMs: number): Promise<number> {
   const since = performance.now();
   while (performance.now() - since < patienceMs) {
@@ -43,8 +46,8 @@ async function untilReadiness(url: string, status: number, patienceMs: number): 
 }
 
 /**
- * The network between one node and the database drops everything. The node must report that it is not ready, refuse requests,
- * and recover afterwards. Clients of the same and of other organizations at the other node must not be affected.
+ * Drops everything between one node and the database. The node must report that it is not ready, refuse requests, and recover
+ * afterwards. Clients of the same and of other organizations at the other node must not be affected.
  */
 export async function cutOffTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);
@@ -101,7 +104,7 @@ export async function cutOffTrial({ databaseServer, seconds, isTimed }: WatchedT
   };
 }
 
-/** Starts a separate Redis server. */
+/** Starts a separate Redis server. Resolves when it has written its first output. */
 async function startRedis() {
   const port = await freePort();
   const process = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '']);
@@ -123,12 +126,12 @@ async function startRedis() {
 }
 
 /**
- * The Redis of two nodes is paused, resumed and killed. Requests must not wait for it, events must still pass between the
- * nodes, and the log must not fill up with messages about it.
+ * Pauses, resumes and kills the Redis server of two nodes. Requests must not wait for Redis, events must still pass between the
+ * nodes, and the log must contain only few messages about Redis.
  */
 export async function redisTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using redis = await startRedis();
-  // Limits that are never reached, so that each request is still counted in Redis.
+  // These limits are never reached, so Redis counts every request.
   const env = { REDIS_URL: redis.url, RATE_LIMIT_PER_USER: '1000000', RATE_LIMIT_PER_IP: '1000000' };
   await using service = await startDemo(databaseServer, env);
   await using other = await ServerProcess.start({ env: service.env });
@@ -152,7 +155,7 @@ export async function redisTrial({ databaseServer, seconds, isTimed }: WatchedTr
       .split('\n')
       .filter((line) => line.includes('redis')),
   );
-  // For each node: three messages for each of two outages (paused, killed), and two that Redis is back.
+  // Each node logs three messages for each of the two outages (paused, killed), and two messages that Redis is back.
   const most = 2 * (2 * 3 + 2);
   return {
     trial: 'Redis paused, and killed',
@@ -178,7 +181,12 @@ export async function redisTrial({ databaseServer, seconds, isTimed }: WatchedTr
 
 const HOUR_MS = 3_600_000;
 
-/** Starts a node with a wrong clock in this process. It serves no requests but maintains all queues. */
+/**
+ * Starts a node with a wrong clock in this process. The node serves no requests, but expires queues and prunes the log as any
+ * node does.
+ *
+ * @param offMs Difference from the correct time, in milliseconds.
+ */
 async function nodeBy(env: Environment, offMs: number) {
   const dataDir = newDataDir();
   const config = readConfig({ ...env, DATA_DIR: dataDir, LOG_LEVEL: 'silent' });
@@ -201,8 +209,8 @@ async function nodeBy(env: Environment, offMs: number) {
 }
 
 /**
- * Two nodes with clocks an hour ahead and behind maintain the queues and the log of all nodes. No queue may expire, and
- * nothing may be pruned.
+ * Runs two nodes whose clocks are an hour ahead and an hour behind, and which maintain the queues and logs of all
+ * organizations. No queue may expire, and no event may be pruned.
  */
 export async function clocksTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);

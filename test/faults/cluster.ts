@@ -8,10 +8,10 @@ import { asOwner, type Owner, postgresProgram } from './postgres-programs.ts';
 
 const run = promisify(execFile);
 
-/** Server settings: no durability needed, connections from this machine only. */
+/** Server settings. Durability is not needed, and all connections come from this machine. */
 const SETTINGS = ['fsync=off', 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'shared_buffers=32MB'];
 
-/** How a server started from a back-up recovers. See `Cluster.changeTo`. */
+/** Recovery mode of a server that is started from a back-up. `changeTo` describes the modes. */
 export type Recovery = 'none' | 'point in time';
 
 /**
@@ -67,7 +67,11 @@ export class Cluster implements AsyncDisposable {
     return copy;
   }
 
-  /** Stops the server and starts a copy in its place. */
+  /**
+   * Stops the server and starts a copy in its place.
+   *
+   * @param recovery `point in time`: replays the write-ahead log only until the copy is consistent.
+   */
   async changeTo(copy: string, recovery: Recovery = 'none'): Promise<void> {
     await this.#stop(this.#data);
     this.#data = copy;
@@ -81,7 +85,8 @@ export class Cluster implements AsyncDisposable {
       );
     }
     await this.#start(copy, this.#port);
-    // Resets the settings: a later copy that contained them would stop recovery where it becomes consistent.
+    // Removes these settings again. Otherwise, a copy made later would contain them and stop its recovery where it becomes
+    // consistent.
     writeFileSync(settings, '');
   }
 
@@ -119,7 +124,7 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-/** Makes the user who runs PostgreSQL's programs the owner of a folder. */
+/** Gives a folder to the user who runs PostgreSQL's programs, and hides it from other users. @returns That user. */
 function ownerOf(folder: string): Owner {
   const owner = asOwner();
   if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);

@@ -11,7 +11,7 @@ import { seeded } from './random.ts';
 import { Client } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
-/** Timeout for the readers to receive the remaining events. */
+/** Longest time for the listeners to receive the remaining events, in milliseconds. */
 const CATCH_UP_MS = 30_000;
 
 /** Commits `events` events, distributed over `writers` processes. */
@@ -34,7 +34,7 @@ async function commit(orders: Orders, writers: number): Promise<Done> {
   };
 }
 
-/** Direct access to the database for trials with committing processes. */
+/** Direct access to the database, for trials in which separate processes commit events. */
 interface Log {
   readonly client: pg.Client;
   readonly channelIds: readonly number[];
@@ -71,7 +71,11 @@ async function openLog({ databaseUrl }: DemoService): Promise<Log> {
   };
 }
 
-/** Returns the events that `listener` missed, received without reason, or received in another order than in the log. */
+/**
+ * Compares the events that a listener received with those in the log, after it has caught up. Stops the listener.
+ *
+ * @returns One sentence for each kind of fault: events that were missed, received without reason, or received in another order.
+ */
 export async function compareWithDue(listener: Listener, due: readonly number[]): Promise<string[]> {
   const { name, received } = listener;
   await eventually(() => received.ids.size >= due.length, CATCH_UP_MS);
@@ -86,9 +90,9 @@ export async function compareWithDue(listener: Listener, due: readonly number[])
 }
 
 /**
- * Separate processes commit events, with random delays before they append, and some with locks in different orders. One
- * client reads from a node of the service. No event may be skipped, ids must be in order, and retries must resolve all
- * deadlocks.
+ * Commits events in separate processes, with random delays before they append to the log, and some with locks in different
+ * orders. One client reads from a node of the service. No event may be skipped, event ids must be in order, and retries must
+ * resolve all deadlocks.
  */
 export async function eightWritersTrial({
   databaseServer,
@@ -148,7 +152,7 @@ async function listenEverywhere(urls: readonly string[], person: Person): Promis
   return listeners;
 }
 
-/** Writes at all nodes, so that events that a node commits itself interleave with events that it reads from the log. */
+/** Starts writers at all nodes, so that events that a node commits itself interleave with events that it reads from the log. */
 async function writeEverywhere(urls: readonly string[], person: Person, seed: number) {
   const random = seeded(seed);
   const writers: Writer[] = [];
@@ -168,8 +172,8 @@ async function writeEverywhere(urls: readonly string[], person: Person, seed: nu
 }
 
 /**
- * Nodes send heartbeats while other processes commit, some with event ids assigned some time before the commit. A listener
- * with few events and heartbeats in between must not lose any event.
+ * Lets nodes send heartbeats while other processes commit events. Some processes reserve event ids some time before they
+ * commit. A listener with few events, and heartbeats in between, must not lose any event.
  */
 export async function heartbeatTrial({
   databaseServer,
@@ -195,7 +199,7 @@ export async function heartbeatTrial({
     const orders = {
       databaseUrl: service.databaseUrl ?? '',
       ...{ seed, events, readerId: personOf(service.people, 'member').userId, channelIds: log.channelIds },
-      // In the pauses, event ids are reserved for heartbeats instead of only read.
+      // During these pauses, nodes reserve event ids for heartbeats. Without pauses, they would only read the last id.
       ...{ quietId: quiet.userId, quietEvery: 5, pauseMs: 60 },
     };
     const done = await commit(orders, 3);

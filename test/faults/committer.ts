@@ -23,7 +23,7 @@ export interface Orders {
   readonly quietEvery: number;
   /** Longest pause between two changes. */
   readonly pauseMs: number;
-  /** Rows of which some changes lock two, in random order. */
+  /** Channels whose rows some changes lock, two at a time and in random order. */
   readonly channelIds: readonly number[];
 }
 
@@ -34,7 +34,10 @@ export interface Done {
   readonly retries: number;
 }
 
-/** Opens as much of the service as a change needs. It publishes its events to the nodes but has no subscribers. */
+/**
+ * Opens the database and the event bus, which is all that a change needs. The process notifies the nodes about its events but
+ * has no subscribers.
+ */
 async function openNode(databaseUrl: string): Promise<{ app: App; close(): Promise<void> }> {
   const { REDIS_URL } = process.env;
   const secret = { SECRET_KEY: 'x'.repeat(32), DATABASE_POOL_SIZE: '2' };
@@ -45,7 +48,7 @@ async function openNode(databaseUrl: string): Promise<{ app: App; close(): Promi
   return {
     app: { config, database, db: database.db, hub, now: () => new Date() } as unknown as App,
     async close() {
-      // The bus delays the last notification for a moment, to batch it with others.
+      // The bus delays its last notification to batch it with others, so it is not closed immediately.
       await sleep(50);
       await bus.close();
       await database.close();
@@ -71,7 +74,7 @@ async function commitAll(orders: Orders): Promise<Done> {
           data: { ...author, type: '', to: [], topic: '', content, lastEditedAt: new Date() },
         });
         const audience = users(quiet ? [reader.id, orders.quietId] : [reader.id]);
-        // In 3 % of the changes, the commit comes some time after the event ids were assigned.
+        // In 3 % of the changes, the transaction commits some milliseconds after its event ids were assigned.
         const late = random() < 0.03 ? between(random, 1, 15) : 0;
         emit(draftsAdded([draft], reader.realm), audience, () => sleep(late));
       });
@@ -85,7 +88,7 @@ async function commitAll(orders: Orders): Promise<Done> {
   return { committed, failures, retries: runs - orders.events };
 }
 
-/** Waits for a random time. In every fifth change on average, first locks rows that other changes lock in a different order. */
+/** Waits for a random time. In 20 % of the changes, first locks two rows in random order, so that changes can deadlock. */
 async function waitAndLock(tx: Tx, { channelIds }: Orders, random: Random): Promise<void> {
   if (random() < 0.2) {
     for (const id of [0, 0].map(() => channelIds[between(random, 0, channelIds.length)] ?? 0)) {

@@ -24,23 +24,23 @@ import { Client, hostHeader } from './requests.ts';
 import type { ReceiptFaults, tasks as socketTasks } from './sockets.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
-/** Number of messages that are each sent after the previous one has reached all sockets, and the interval. */
+/** Number of messages that are sent one at a time, after the previous one has reached all sockets, and their interval. */
 const [ALONE, PACE_MS] = [10, 1_500];
-/** Number of concurrent messages, number of rounds, and duration of the measurement of each round. */
+/** Number of concurrent messages in a round, number of rounds, and duration of the measurement of each round. */
 const [TRAIN, TRAINS, TRAIN_MS] = [10, 3, 4_000];
-/** Number of messages before the measurement: they warm up the JIT compiler. */
+/** Number of messages before the measurement, so that the JIT compiler has compiled the code. */
 const WARM_UP = 4;
-/** Number of sockets of the unaffected organization, one for each queue. */
+/** Number of sockets of the other organization at the node. Each socket reads its own queue. */
 const FEW = 3;
-/** Number of clients of the organization that make the plain requests for comparison. */
+/** Number of clients that make the plain requests for comparison, in the organization with many sockets. */
 const PLAIN_CLIENTS = 20;
 const PATIENCE_MS = 30_000;
 /** Number of files a process opens in addition to sockets. */
 const SPARE_FILES = 500;
-/** Longest delay that is never a violation, since a client does not notice it. */
+/** Longest delay, in milliseconds, that is never a violation, because users do not notice it. */
 const SOON_MS = 100;
 
-/** Times of one message, or of several concurrent ones, in milliseconds from sending. */
+/** Times of one message, or of several concurrent messages, in milliseconds since the send request. */
 interface Telling {
   readonly acknowledged: number;
   /** Time of the last delivery to any socket. */
@@ -52,10 +52,14 @@ type Sockets = Worker<typeof socketTasks>;
 
 const startSockets = (): Sockets => new Worker(`${import.meta.dirname}/sockets.ts`);
 
-/** Returns the number in the content of a message from a `SequentialSender`. */
+/** Returns the number in the content of a message that a `SequentialSender` sent. */
 const numberOf = (content: string): number => Number(/\d+/.exec(content));
 
-/** Sends a message as each sender, and waits until all messages have reached all sockets. */
+/**
+ * Sends one message as each sender, concurrently, and waits until all messages have reached all sockets.
+ *
+ * @returns The time of the last acknowledgement and of the last delivery.
+ */
 async function tell(senders: readonly SequentialSender[], sockets: Sockets): Promise<Telling> {
   const sentAt = performance.timeOrigin + performance.now();
   await Promise.all(senders.map((sender) => sender.send()));
@@ -92,7 +96,7 @@ async function openCrowd(
   return sockets;
 }
 
-/** Compares the messages the sockets received with those in the log of a channel, after a position. */
+/** Compares the messages that the sockets received with the messages in the log of a channel after a position. */
 async function comparedWithLog(
   service: DemoService,
   sockets: Sockets,
@@ -122,7 +126,7 @@ const misheardBy = (who: string, { lost, repeated, outOfOrder, strange }: Receip
   ...(strange > 0 ? [`${who} received ${strange} messages that were not for them`] : []),
 ];
 
-/** Measurements of messages to all sockets. */
+/** Measurements of the messages that were sent to all sockets. */
 interface CrowdMeasurements {
   readonly tellings: readonly Telling[];
   readonly compared: readonly Compared[];
@@ -137,17 +141,19 @@ const factsOf = (told: CrowdMeasurements) => {
   return `${ms(middleOf(told, 'acknowledged'))}, the last socket after ${ms(middleOf(told, 'heard'))}, ${ms(1_000 * cpu)} of CPU`;
 };
 
-/** Returns a violation if senders wait for the deliveries: acknowledged after half of the delivery time. */
+/**
+ * Returns a violation if senders wait for the deliveries: if a send is acknowledged after more than half of the delivery time.
+ */
 const waitsOf = (what: string, told: CrowdMeasurements): string[] =>
   middleOf(told, 'acknowledged') > middleOf(told, 'heard') / 2
     ? [`${what} was acknowledged after ${factsOf(told)}: the sender waits for the recipients`]
     : [];
 
-/** The sockets of the unaffected organization, and the delays of their deliveries. */
+/** The sockets of the other organization at the node, and the delays of their deliveries. */
 class Few implements AsyncDisposable {
   readonly #sockets = startSockets();
   readonly #neighbours: Neighbours;
-  /** Last event id when the sockets were opened. */
+  /** Last event id of the log when the sockets were opened. */
   #startId = 0;
 
   private constructor(neighbours: Neighbours) {
@@ -173,7 +179,10 @@ class Few implements AsyncDisposable {
     return comparedWithLog(service, this.#sockets, { channelId, startId: this.#startId });
   }
 
-  /** Returns the 95th percentile of the delay from the answer to the sender to the last delivery. */
+  /**
+   * Returns the 95th percentile of the time from a send's acknowledgement to its last delivery, in milliseconds, for the sends
+   * in some periods.
+   */
   async lateIn(spells: readonly Spell[]): Promise<number> {
     const arrivals = await this.#sockets.ask('arrivals', undefined);
     const late = this.#neighbours.senders.flatMap(({ acknowledged, acknowledgedAt }) =>
@@ -192,9 +201,9 @@ class Few implements AsyncDisposable {
 }
 
 /**
- * Sends messages to very many open sockets, one at a time and ten concurrently. Each socket must receive each message once
- * and in order, and the sender must not wait for that. Another organization at the same node has sockets as well. It must
- * not be affected more than by plain requests that take as much CPU time.
+ * Sends messages to very many open sockets, one at a time and ten concurrently. Each socket must receive each message once and
+ * in order, and the sender must not wait for the deliveries. Another organization at the same node also has sockets. It must
+ * not be slowed down more than by plain requests that take as much CPU time.
  */
 export async function crowdTrial({
   databaseServer,
@@ -202,8 +211,8 @@ export async function crowdTrial({
   isTimed,
 }: Omit<WatchedTrial, 'seconds'> & { readonly sockets: number }): Promise<Outcome> {
   if (mostOpenFiles() < count + SPARE_FILES) throw new Error(`The limit of open files is too low for ${count} sockets`);
-  // Production heartbeats: those of tests would reach all sockets every other second. MAX_SOCKETS is four times the number
-  // of sockets, because one IP address, from which all of them connect, can use at most half.
+  // Heartbeats as in production, because the frequent ones of tests would go to all sockets every other second. MAX_SOCKETS is
+  // four times the number of sockets, because one IP address can open at most half of them.
   const env = { EVENT_HEARTBEAT_SECONDS: undefined, MAX_SOCKETS: String(4 * count) };
   await using service = await startDemo(databaseServer, env);
   const { url } = service.server;
@@ -232,7 +241,7 @@ export async function crowdTrial({
   const alone = await run([sender], ALONE, PACE_MS);
   const train = await run(senders, TRAINS, TRAIN_MS);
   for (const one of [...senders, neighbours]) one.close();
-  // Time for the last deliveries to the unaffected organization.
+  // Waits for the last deliveries to the other organization.
   await sleep(1_000);
 
   const rounds = [...alone.compared, ...train.compared];

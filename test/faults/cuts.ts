@@ -7,15 +7,15 @@ import { between, type Random, seeded } from './random.ts';
 import { Client, type QueueStart } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
-/** Timeout of the trial, longer than it takes unless it hangs. */
+/** Timeout of the trial, in milliseconds. Only a trial that hangs takes as long. */
 const PATIENCE_MS = 240_000;
 
 /**
- * Cuts connections after various numbers of bytes of the answer, for each transport. Each event must arrive exactly once
- * after duplicates are removed.
+ * Cuts connections after various numbers of bytes from the server, for each transport. After the client has removed duplicates,
+ * each event must have arrived exactly once.
  *
- * @param positions Number of cuts for each transport. Half are at regular steps through the first bytes, the others at random
- *   positions. Some of these are so late that the connection has existed for a while.
+ * @param positions Number of cuts for each transport. Half of the cuts are at regular steps through the first bytes, the others
+ * at random positions, some of them far into a long answer.
  */
 export async function cutTrial({
   databaseServer,
@@ -66,7 +66,7 @@ export async function cutTrial({
   };
 }
 
-/** Registers a queue for each transport. Each contains events from the first connection on. */
+/** Registers a queue for each transport, then makes ten changes, so that each queue contains events at the first connection. */
 async function makeQueues(client: Client): Promise<QueueStart[]> {
   const queues: QueueStart[] = [];
   while (queues.length < TRANSPORTS.length) queues.push(await client.register());
@@ -75,7 +75,10 @@ async function makeQueues(client: Client): Promise<QueueStart[]> {
   return queues;
 }
 
-/** Returns positions of cuts. HTTP heads are short, followed by frames: half within the first 1,200 bytes, fewer later. */
+/**
+ * Returns the numbers of bytes after which connections are cut. HTTP heads are short, and frames follow them. Half of the cuts
+ * are within the first 1,200 bytes, and few are after the first 2,000.
+ */
 function places(random: Random, count: number): number[] {
   return Array.from({ length: count }, (_, i) => {
     if (i % 2 === 0) return (i / 2) * Math.max(1, Math.floor(1_200 / count));

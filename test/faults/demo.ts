@@ -96,7 +96,7 @@ export async function makeOrganization({ dataDir }: ServerProcess, memberCount: 
 export const makeNeighbour = async (server: ServerProcess): Promise<Person> =>
   (await makeOrganization(server, 0)).owner;
 
-/** Returns the first user with a role. */
+/** Returns the first user with a role. @throws {Error} If there is none. */
 export function personOf(people: readonly Person[], role: string): Person {
   const found = people.find((person) => person.role === role);
   if (found === undefined) throw new Error(`The demo organization has no ${role}`);

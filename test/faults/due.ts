@@ -23,17 +23,20 @@ import { Client } from './requests.ts';
 import { compare, type Planned, wordsOf } from './scheduled.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
-/** Number of users whose messages are due. */
+/** Number of users whose scheduled messages are due. */
 const OWNERS = 100;
-/** Number of messages of the unaffected organization that are due in the same second. */
+/** Number of messages of another organization that are due in the same second. */
 const NEIGHBOURS_DUE = 20;
-/** Time from the start of scheduling to the due time, longer than scheduling takes. */
+/** Time from the start of scheduling to the due time, in milliseconds. Scheduling takes less. */
 const LEAD_MS = 15_000;
-/** Timeout for sending all due messages. The last ones are sent far too late. */
+/** Timeout for sending all due messages, in milliseconds. The last ones are sent long after they are due. */
 const CATCH_UP_MS = 240_000;
-/** Longest delay of the messages of the unaffected organization, and longest time without a send to the affected organization. */
+/**
+ * Longest delay of the other organization's messages, and longest time without a successful send to the organization whose
+ * messages are due. Both in milliseconds.
+ */
 const [BEHIND_MS, SILENT_MS] = [5_000, 2_500];
-/** Number of clients that send messages for comparison, and for how long. */
+/** Number of clients that send messages for comparison, and the longest duration of their sends. */
 const PLAIN_CLIENTS = 4;
 const MOST_PLAIN_SECONDS = 20;
 /** Number of concurrent senders to the organization whose messages are due, and their pause between sends. */
@@ -45,8 +48,8 @@ interface Due {
 }
 
 /**
- * Inserts messages due in the same second directly into the database, because scheduling is not tested. Every fourth is a direct
- * message.
+ * Inserts messages that are due in the same second. Writes directly to the database, because scheduling is not tested. Every
+ * fourth message is a direct message.
  */
 async function scheduleMany(
   db: pg.Client,
@@ -69,7 +72,7 @@ async function scheduleMany(
   return rows.map(({ id, owner_id, number }) => ({ number, id, ownerId: owner_id, isMoved: false, isDoomed: false }));
 }
 
-/** Schedules messages of the unaffected organization. @param options.first Number of the first message. */
+/** Schedules messages of the other organization. @param options.first Number of the first message. */
 async function scheduleFew(
   url: string,
   person: Person,
@@ -103,7 +106,10 @@ async function untilSent(db: pg.Client, dueAt: number): Promise<boolean> {
   return false;
 }
 
-/** Returns the longest time without a send during a period of measurement, and the 95th percentile of the sends. */
+/**
+ * Returns the longest time without a send during a period, and the 95th percentile of the duration of the sends, in
+ * milliseconds.
+ */
 function sendsIn(
   { since, until }: Spell,
   senders: readonly SequentialSender[],
@@ -119,10 +125,10 @@ function sendsIn(
 }
 
 /**
- * Very many messages of one organization are due in the same second. Each must be sent once, not early, and not given up for
- * being late, and clients must be able to send to the organization meanwhile. Messages of another organization that are due
- * in the same second must not queue behind them. The effect on its clients at the same node must not be larger than that of
- * messages sent by clients with the same CPU time of the node.
+ * Makes very many messages of one organization due in the same second. Each must be sent once, not early, and not be marked as
+ * failed for being late. Meanwhile, clients must be able to send to the organization. Messages of another organization that are
+ * due in the same second must not wait for them. Clients of that organization must not be slowed down more than by clients
+ * whose sends take as much CPU time of the node.
  */
 export async function dueTrial({
   databaseServer,
@@ -144,7 +150,7 @@ export async function dueTrial({
   const senders: SequentialSender[] = [];
   while (senders.length < SENDERS) senders.push(await SequentialSender.start(url, personOf(service.people, 'owner')));
 
-  // The number of clients equals the number of owners for whom the service sends concurrently.
+  // The service sends concurrently for this number of owners, so this many clients send.
   const requests = owners
     .slice(0, PLAIN_CLIENTS)
     .map(({ basic }) => sendRequest(port, basic, { channelId: ground.channelId, topic: 'due' }));

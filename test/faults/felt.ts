@@ -12,7 +12,7 @@ export interface Broken {
   readonly refusedButDone: number;
 }
 
-/** Figures of other organizations, in milliseconds. */
+/** Measurements of organizations that a fault should not affect, in milliseconds. */
 export interface Fared {
   /** 95th percentile of the duration of sends without the fault, with the same other load on the machine. */
   readonly before: number;
@@ -22,12 +22,18 @@ export interface Fared {
   readonly gap: number;
 }
 
-/** Effects of a fault: a row of the table at the end. */
+/** Effects of a fault: one row of the table that is printed at the end. */
 export interface Felt extends Broken {
   readonly fault: string;
-  /** Longest time in which the affected organization could not make a change, in milliseconds, or why there is none. */
+  /**
+   * Longest time in which the affected organization could not make a change, in milliseconds, or a text that says why there is
+   * no such time.
+   */
   readonly gap: number | string;
-  /** Figures of other organizations. If the fault affects all organizations: why, and their gap if known. */
+  /**
+   * Measurements of other organizations. If the fault affects all organizations: the reason, and the longest time without a
+   * change if known.
+   */
   readonly neighbours: Fared | { readonly gap?: number; readonly why: string };
 }
 
@@ -39,11 +45,14 @@ export const addUp = (parts: readonly Broken[]): Broken => ({
   refusedButDone: parts.reduce((sum, { refusedButDone }) => sum + refusedButDone, 0),
 });
 
-/** Returns how often an event reached a listener after later ones. */
+/** Returns how many events reached a listener after a later event, in total. */
 export const disorderedEventsOf = (listeners: readonly Pick<Listener, 'received'>[]): number =>
   listeners.reduce((sum, { received }) => sum + received.disordered, 0);
 
-/** Returns the longest interval between times, beginning with `since`, in milliseconds. */
+/**
+ * Returns the longest interval between successive times after `since`, in milliseconds. `since` is the beginning of the first
+ * interval.
+ */
 export function longestBetween(moments: readonly number[], since: number): number {
   const later = moments.filter((at) => at > since).sort((a, b) => a - b);
   return later.reduce((longest, at, i) => Math.max(longest, at - (later[i - 1] ?? since)), 0);

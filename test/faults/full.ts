@@ -15,17 +15,20 @@ import { seeded } from './random.ts';
 import { Client } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
-/** Size of the disk. An empty database takes 40 MB, and the embedded one keeps 32 MB free. */
+/** Size of the disk, in megabytes. An empty database takes 40 MB, and the embedded database reserves 32 MB of free space. */
 const DISK_MEGABYTES = 192;
-/** Longest time until the service notices, and until it recovers when there is disk space. It checks every 5 s. */
+/**
+ * Longest time until the service reports a full disk, and until it recovers after space is freed, in milliseconds. It checks
+ * every 5 s.
+ */
 const PATIENCE_MS = 20_000;
 const LACK = 'not ready: disk space of the database';
 const SNIPPET = { title: 'of the full disk', content: 'c'.repeat(1_000) };
 
 /**
- * The disk of the database fills up repeatedly while clients write and listen. Changes must be refused with the correct code,
- * reads must be answered, and acknowledged changes must persist. The service must report the cause, and recover by itself
- * when there is disk space.
+ * Fills up the disk of the database repeatedly while clients write and listen. Changes must be refused with the correct code,
+ * reads must be answered, and acknowledged changes must persist. The service must report the cause, and recover by itself when
+ * space is freed.
  */
 export async function fullTrial({
   on,
@@ -77,11 +80,12 @@ export async function fullTrial({
     .split('\n')
     .filter((line) => line.includes('disk of the database is full'));
   if (said.length === 0) violations.add('the server log does not mention the full disk');
-  // Logged at most once a minute, and a fill takes less than that.
+  // The server logs this at most once a minute, and each fill is shorter.
   if (said.length > fills) violations.add(`the server log mentions the full disk ${said.length} times`);
   await server.stop();
   const truth = await compareWithTruth(service, crowd.writers, crowd.listeners);
-  // A server that stores its tables elsewhere would start and answer reads, so it is started on an empty database instead.
+  // With PostgreSQL, the tested service could start and answer reads while the disk is full. Therefore a server is started on
+  // an empty database, whose tables it has to create.
   const empty = postgres && own.use(await createDatabase(postgres.url));
   disk.fill();
   const starting = empty === undefined ? server.restart() : startOn(empty.url);

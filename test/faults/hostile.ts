@@ -11,28 +11,28 @@ import { between, type Random, seeded } from './random.ts';
 import { Client, type ClientReply } from './requests.ts';
 import { withDatabase } from './truth.ts';
 
-/** Number of messages of the topic that is moved repeatedly. */
+/** Number of messages in the topic that is moved repeatedly. */
 const CROWD = 120;
-/** Length of the long message in code points. Its HTML is a hundred times as long. */
+/** Length of the long message, in code points. Its HTML is a hundred times as long. */
 const LONG = 9_990;
 const EMOJI = ['octopus', 'tada', 'heart', 'rocket', 'sushi', 'cat'];
 const READ_EVERY_MS = 1_500;
-/** Largest accepted response. Quotation marks and line breaks take two bytes in JSON. */
+/** Largest accepted response, in bytes. Quotation marks and line breaks take two bytes in JSON. */
 const MOST_BYTES = 1.5 * MAX_PAGE_BYTES;
-/** Largest accepted resident memory: a default Node heap on a small machine. */
+/** Largest accepted resident memory, in bytes: that of a process with Node's default heap limit on a small machine. */
 const MOST_RESIDENT_BYTES = 1.5 * 2 ** 30;
-/** p95 of the unaffected organization's requests, in milliseconds, up to which a slowdown is not a violation. */
+/** p95 of the other organization's requests, in milliseconds, up to which a slowdown is not a violation. */
 const FELT_MS = 100;
 
 interface HostileTrial {
   readonly databaseServer: string | undefined;
   readonly minutes: number;
   readonly seed: number;
-  /** Whether delays of the unaffected organization are checked against their limits. */
+  /** Whether delays of the other organization are compared with their limits. */
   readonly isTimed: boolean;
 }
 
-/** A member, with a bot of theirs, who does as much as the default limits permit. */
+/** A hostile member with a bot, who acts as often as the default rate limits permit. */
 class Hostile {
   readonly #clients: readonly Client[];
   readonly #random: Random;
@@ -113,7 +113,12 @@ class Hostile {
     return body;
   }
 
-  /** @param index The only client that can act: the bot cannot edit its owner's message. @returns Undefined if refused. */
+  /**
+   * Makes one request and counts its result.
+   *
+   * @param index 0 if only the member can act, because the bot cannot edit its owner's message.
+   * @returns The body. Undefined if the request was refused.
+   */
   async #act(name: string, ask: (client: Client) => ReturnType<Client['rest']>, index?: number): Promise<Json> {
     const isOfOwner = index === 0 || name === 'send';
     const client = this.#clients[isOfOwner ? 0 : between(this.#random, 0, this.#clients.length)];
@@ -134,7 +139,7 @@ class Hostile {
   }
 }
 
-/** A client that reads the same channels, as usual clients do. */
+/** A client that reads the channels in which the hostile member acts, as usual clients do. */
 class Reader {
   readonly #client: Client;
   readonly #channelIds: readonly number[];
@@ -186,8 +191,8 @@ class Reader {
   }
 
   /**
-   * Checks a response by its first 500 bytes: parsing all of it would take CPU time of this process from the clients of the
-   * unaffected organization.
+   * Checks a response by its first 500 bytes. Parsing all of it would take CPU time in this process, which the clients of the
+   * other organization need.
    */
   #note(what: 'list' | 'history' | 'graphql', { status, bytes }: ClientReply): void {
     const beginning = bytes.toString('utf8', 0, 500);
@@ -199,8 +204,9 @@ class Reader {
 }
 
 /**
- * A hostile member with the default limits edits, moves, reacts and renames for some minutes. Responses stay within their bounds,
- * so do the stored versions, every edit sends its event, and another organization on the same node is not affected.
+ * Lets a hostile member with the default limits edit, move, react and rename for some minutes. Responses and stored versions
+ * must stay within their limits, and every edit must send its event. Another organization at the same node must not be
+ * affected.
  */
 export async function hostileTrial({ databaseServer, minutes, seed, isTimed }: HostileTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer, { ...METRICS.env, RATE_LIMIT_PER_USER: undefined });
@@ -289,7 +295,7 @@ export async function hostileTrial({ databaseServer, minutes, seed, isTimed }: H
     violations: [
       ...hostile.failures.slice(0, 5),
       ...new Set([...reader.violations, ...listener.violations]),
-      // The default rate limits apply to the unaffected organization, too.
+      // The default rate limits apply to the other organization, too, so its 429 responses are no violation.
       ...neighbours.senders.flatMap(({ failures }) => failures.filter((one) => !one.startsWith('429')).slice(0, 1)),
       ...(most('versions') > versions_per_message.max ? [`${most('versions')} versions of one message`] : []),
       ...(most('bytes') > versions_per_message_total_bytes.max ? [`${most('bytes')} bytes of versions`] : []),

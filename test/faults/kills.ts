@@ -11,17 +11,17 @@ import { Client } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
 const ROLES = ['owner', 'member', 'guest'];
-/** Timeout for the listeners to receive the remaining events. */
+/** Longest time for the listeners to receive the remaining events, in milliseconds. */
 const CATCH_UP_MS = 20_000;
 
-/** Reason why no organization is unaffected by a kill on the embedded database. */
+/** Reason why the embedded database has no row about unaffected organizations. */
 export const ONE_PROCESS = 'one process serves all organizations';
 
 /** The writers and listeners during a fault. */
 export interface Crowd {
   readonly writers: readonly Writer[];
   readonly listeners: readonly Listener[];
-  /** Resolves when every writer has stopped. The last change of each writer was acknowledged. */
+  /** Resolves when every writer has stopped. Each writer stops after an acknowledged change. */
   stopWriting(): Promise<void>;
   /** Waits until the listeners have received the writers' changes, then stops them. */
   stopListening(): Promise<void>;
@@ -30,9 +30,9 @@ export interface Crowd {
 interface Pace {
   /** Default: one user of each role. */
   readonly people?: readonly Person[];
-  /** Number of writers of other crowds, so that the numbers of writers are unique. */
+  /** Number of writers in other crowds, because the numbers of writers must be unique. */
   readonly besides?: number;
-  /** Longest pause of a writer between two changes. */
+  /** Longest pause of a writer between two changes, in milliseconds. */
   readonly pauseMs?: number;
 }
 
@@ -71,11 +71,11 @@ export async function gather(
 
 /**
  * Repeatedly kills the server with kill -9 while clients write and listen, and restarts it on the same data. No acknowledged
- * change may be missing from the log or from any listener. On PostgreSQL, another organization uses another node, which is
- * not killed and must not be affected.
+ * change may be missing from the log or from any listener. On PostgreSQL, another organization uses another node, which is not
+ * killed and must not be affected.
  *
  * @param databaseServer PostgreSQL server. Undefined: the embedded database.
- * @param isTimed Whether durations are checked against their limits. On a busy machine, the result is not conclusive.
+ * @param isTimed Whether durations are compared with their limits. On a busy machine, the result is not conclusive.
  */
 export async function killTrial({
   databaseServer,
@@ -99,7 +99,7 @@ export async function killTrial({
   const since = performance.now();
   const killing = async () => {
     for (let i = 0; i < kills; i++) {
-      // Between two kills at least one change is acknowledged, however long the start took.
+      // At least one change is acknowledged between two kills, however long the start takes.
       const before = acknowledgedBy(crowd);
       await eventually(() => acknowledgedBy(crowd) > before, CATCH_UP_MS);
       await sleep(between(random, 0, 1_200));
@@ -142,7 +142,7 @@ const sum = (values: readonly number[]) => values.reduce((total, value) => total
 export const acknowledgedBy = ({ writers }: Pick<Crowd, 'writers'>): number =>
   sum(writers.map(({ acknowledged }) => acknowledged.length));
 
-/** Returns the numbers of changes, connections and events. */
+/** Returns the numbers of changes, connections and events, for the report. */
 export function factsOf(crowd: Pick<Crowd, 'writers' | 'listeners'>): Record<string, number | string> {
   const { writers, listeners } = crowd;
   return {

@@ -6,7 +6,10 @@ import type { Person } from './demo.ts';
 import { NamedCounters } from './outcome.ts';
 import { Client, CutOffError, hostHeader, type QueueStart } from './requests.ts';
 
-/** Presence of a draft's author must be read for each reader, as no event contains it. The other events are self-contained. */
+/**
+ * A subscription whose draft events contain the presence of the author, which the service must read for each reader. All other
+ * selected fields are part of the events.
+ */
 const SUBSCRIPTION = `subscription Trial($queueId: String!) {
   events(queueId: $queueId) {
     position
@@ -17,9 +20,9 @@ const SUBSCRIPTION = `subscription Trial($queueId: String!) {
   }
 }
 fragment Read on Draft { id content author { fullName presence { activeAt } } }`;
-/** Pause of a client before it reconnects: short, so that a trial has time for many cuts. */
+/** Pause of a client before it reconnects, in milliseconds. It is short, so that a trial has time for many cuts. */
 const AGAIN_MS = 15;
-/** Time without data after which a client closes its connection. */
+/** Time without data after which a client closes its connection, in milliseconds. */
 const SILENCE_MS = 60_000;
 
 /** Events that one listener received over all its connections, and violations. */
@@ -34,10 +37,10 @@ export class ReceivedEvents {
   /** Number of events that arrived after a later one. */
   disordered = 0;
   heartbeats = 0;
-  /** Longest time without an event, from the beginning. */
+  /** Longest time without an event since the start, in milliseconds. */
   longestSilenceMs = 0;
   #lastAt = performance.now();
-  /** Highest id received. From the client's view, all events up to here have arrived. */
+  /** Highest event id received. The client assumes that it has received all events up to this id. */
   highest: number;
   /** Whether the listener also receives events about other users' data. */
   readonly hearsOfOthers: boolean;
@@ -48,7 +51,7 @@ export class ReceivedEvents {
     this.hearsOfOthers = hearsOfOthers;
   }
 
-  /** Records a new connection, or the first answered poll. */
+  /** Records that a connection was accepted or that the first poll on it was answered. */
   connected(): void {
     this.connections++;
     this.#lastOnConnection = -1;
@@ -66,7 +69,7 @@ export class ReceivedEvents {
     }
     if (type === 'heartbeat') this.heartbeats++;
     else {
-      // A gap was filled later: a client that resumes after its highest id would have missed this event.
+      // The client has already received a higher id, so it would have missed this event if it had resumed after that id.
       if (id <= this.highest) this.#note(`${id} came late, after ${this.highest}`);
       this.ids.add(id);
       if (type === 'presence' || type === 'typing') this.passing.add(id);
@@ -101,10 +104,10 @@ interface Connection {
   readonly rest: (() => Promise<unknown>) | undefined;
 }
 
-/** Options of a listener. */
+/** Behavior of a listener. */
 interface Manner {
   readonly hearsOfOthers?: boolean;
-  /** Pause of a slow client between two polls. */
+  /** Waits between two polls. Only slow clients have it. */
   readonly rest?: () => Promise<unknown>;
 }
 
@@ -143,7 +146,7 @@ export function listen(
   };
 }
 
-/** Records an answer that is an error other than "try again". */
+/** Records an error other than the error that the service is temporarily unavailable. */
 function refused(received: ReceivedEvents, how: string, body: Json): void {
   received.violations.add(`${how}: ${JSON.stringify(body)}`);
 }
@@ -171,7 +174,7 @@ async function pollOnce({ url, person, queueId, received, signal, rest }: Connec
   }
 }
 
-/** Listens on one WebSocket until it closes. Always subscribes with the same variables: the queue without a position. */
+/** Listens on one WebSocket until it closes. Each subscription has the same variables: the queue, without a position. */
 async function socketOnce({ url, person, queueId, received, signal }: Connection): Promise<void> {
   const headers = hostHeader(url, person);
   const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', { headers });
@@ -197,7 +200,7 @@ async function socketOnce({ url, person, queueId, received, signal }: Connection
   signal.removeEventListener('abort', stop);
 }
 
-/** Whether all errors mean that the service is temporarily unavailable. */
+/** Returns whether all errors mean that the service is temporarily unavailable. */
 function isPassing(errors: Json): boolean {
   const list = Array.isArray(errors) ? errors : (errors?.errors ?? []);
   return list.length > 0 && list.every((error: Json) => error?.extensions?.code === 'REQUEST_TIMEOUT');
@@ -254,7 +257,7 @@ function takeFrame(frame: string, received: ReceivedEvents): void {
 
 function takeEvent(event: Json, received: ReceivedEvents): void {
   const { position, type, drafts = [], draft } = event;
-  // Drafts are never deleted in a trial, so each must be readable. Only other users' drafts are null.
+  // Drafts are never deleted in a trial, so each must be readable by its author. Drafts of other users are null.
   const read: Json[] = [...drafts, ...(draft === undefined ? [] : [draft])];
   const isWhole = (one: Json) => (one === null ? received.hearsOfOthers : typeof one.author?.fullName === 'string');
   if (!read.every(isWhole)) refused(received, `the event ${position}`, event);
@@ -273,7 +276,7 @@ async function readRefusal(incoming: IncomingMessage, received: ReceivedEvents):
     refused(received, `the event stream was answered with ${incoming.statusCode}`, text);
 }
 
-/** Returns a sentence for each listener that had to reconnect, for trials that break no connection. */
+/** Returns a sentence for each listener that had to reconnect. For trials that break no connection. */
 export const reconnectedOf = (listeners: readonly Listener[]): string[] =>
   listeners
     .filter(({ received }) => received.connections > 1)
@@ -289,7 +292,7 @@ export async function eventually(done: () => boolean, patienceMs: number): Promi
   return true;
 }
 
-/** Time without any event after which all events count as received. */
+/** Time without any event, in milliseconds, after which all events count as received. */
 const QUIET_MS = 1_500;
 const CATCH_UP_MS = 20_000;
 

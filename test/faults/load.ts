@@ -7,14 +7,14 @@ import { between, type Random } from './random.ts';
 import { Client, type ClientReply, CutOffError } from './requests.ts';
 
 /**
- * Number of drafts and snippets after which a writer only edits, because the number of an account's drafts and snippets is
- * limited.
+ * Number of drafts and snippets that a writer creates. It then only edits, because an account can have a limited number of
+ * them.
  */
 const MOST_MADE = 200;
-/** Pause of a writer before it retries on an unavailable server. */
+/** Pause of a writer before it retries, in milliseconds. */
 const AGAIN_MS = 30;
 
-/** One kind of change. It writes `token`, which no other change contains. */
+/** Makes one kind of change. It writes `token`, which no other change contains. */
 type Act = (writer: Writer, token: string) => Promise<ClientReply>;
 
 const CREATE_DRAFTS = `mutation($content: String!) {
@@ -84,7 +84,7 @@ const ACTS: Readonly<Record<'REST' | 'GraphQL', Readonly<Record<string, Act>>>> 
   },
 };
 
-/** Whether the service acknowledged the change. */
+/** Returns whether the service acknowledged the change. */
 function isSuccess({ status, body }: ClientReply): boolean {
   if (status !== 200 || body === undefined) return false;
   if (body.result !== undefined) return body.result === 'success';
@@ -92,7 +92,7 @@ function isSuccess({ status, body }: ClientReply): boolean {
   return body.errors === undefined && results.length > 0 && results.every((result) => result.code === undefined);
 }
 
-/** Whether the service refused the change with an error that it is temporarily unavailable or its disk is full. */
+/** Returns whether the service refused the change because it is temporarily unavailable or its disk is full. */
 function isRefusal({ status, body }: ClientReply): boolean {
   const results = Object.values((body?.data ?? {}) as Record<string, Json>);
   const codes = [body?.code, body?.errors?.[0]?.extensions?.code, ...results.map((result) => result?.code)];
@@ -108,7 +108,7 @@ export class Writer {
   readonly acknowledged: string[] = [];
   /** Time of each acknowledgement, by `performance.now()`. */
   readonly acknowledgedAt: number[] = [];
-  /** Changes that the service refused: nothing was changed. */
+  /** Changes that the service refused, and that must therefore have had no effect. */
   readonly refused: string[] = [];
   readonly violations = new NamedCounters();
   readonly #door: 'REST' | 'GraphQL';
@@ -134,7 +134,7 @@ export class Writer {
     return new Writer(client, subscriptions[0].stream_id, options);
   }
 
-  /** Number of attempts without an answer. */
+  /** Number of changes without an answer, so that their outcome is unknown. */
   get cutOff(): number {
     return this.#cutOff;
   }
@@ -181,12 +181,12 @@ export class Writer {
 
 interface WriterOptions {
   readonly door: 'REST' | 'GraphQL';
-  /** 1 to 255, unique for each writer. */
+  /** A number from 1 to 255, unique for each writer. */
   readonly number: number;
   readonly random: Random;
-  /** Longest pause between two changes. */
+  /** Longest pause between two changes, in milliseconds. */
   readonly pauseMs?: number;
 }
 
-/** Whether a text in an event is a writer's token. */
+/** Returns whether a text in an event is the token of a change. */
 export const isToken = (text: string): boolean => COLOR.test(text) || /^token [0-9a-f]{6}$/.test(text);

@@ -10,13 +10,13 @@ import { between, type Random, seeded } from './random.ts';
 import { Client, type ClientReply } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
-/** Longest recovery of the service after it has lost all connections. */
+/** Longest accepted recovery of the service after it has lost all connections, in milliseconds. */
 const RECOVERY_MS = 5_000;
 const READERS = 4;
 
 /**
- * PostgreSQL repeatedly ends all connections of the service under load. Acknowledged changes must persist, every request must
- * be answered, and the service must recover by itself.
+ * Makes PostgreSQL end all connections of the service repeatedly, under load. Acknowledged changes must persist, every request
+ * must be answered, and the service must recover by itself.
  */
 export async function lossTrial({
   databaseServer,
@@ -70,7 +70,11 @@ export async function lossTrial({
   };
 }
 
-/** Repeatedly ends all connections but its own, each time after the service has recovered. */
+/**
+ * Repeatedly ends all database connections of other processes, each time after the service has recovered.
+ *
+ * @returns Number of connections that ended, and the durations of the recoveries in milliseconds.
+ */
 async function endConnections(
   databaseUrl: string | undefined,
   crowd: Crowd,
@@ -93,7 +97,7 @@ async function endConnections(
   return { ended, recoveries };
 }
 
-/** Measures the time until the next change is acknowledged. */
+/** Waits until the next change is acknowledged. @returns Milliseconds, at most about four times `RECOVERY_MS`. */
 async function recovery(crowd: Crowd): Promise<number> {
   const [startedAt, before] = [performance.now(), acknowledgedBy(crowd)];
   await eventually(() => acknowledgedBy(crowd) > before, 4 * RECOVERY_MS);
@@ -134,7 +138,7 @@ class Readers {
   }
 }
 
-/** Whether the service answered with the data, or with the error that it is temporarily unavailable. */
+/** Returns whether the service answered with the data, or with the error that it is temporarily unavailable. */
 function isRead({ status, body }: ClientReply): boolean {
   const codes = [body?.code, ...((body?.errors ?? []) as Json[]).map((error) => error.extensions?.code)];
   return (status === 200 || status === 503) && codes.every((code) => code === undefined || code === 'REQUEST_TIMEOUT');

@@ -2,10 +2,10 @@ import { METRICS } from '../helpers/process.ts';
 
 export const MIB = 2 ** 20;
 
-/** Metrics of a node, by name. NaN if the node does not export one. */
+/** Metrics of a node, by name. A metric that the node does not export is NaN. */
 export interface Metrics {
   readonly shown: (name: string) => number;
-  /** Sum over all labels of a metric. */
+  /** Returns the sum of a metric over all label values. */
   readonly summed: (name: string) => number;
 }
 

@@ -20,7 +20,7 @@ import { type Outcome, some, without } from './outcome.ts';
 import { Client, type QueueStart } from './requests.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
-/** The events that the selective queues match: registration options, and the SQL condition that finds the events. */
+/** Kinds of selective queues: registration options, and the SQL condition for the events that match. */
 const KINDS = {
   'a narrow': {
     options: { event_types: ['message'], narrow: [['topic', 'wanted']] },
@@ -31,24 +31,24 @@ const KINDS = {
 type Kind = keyof typeof KINDS;
 const ALL_KINDS = Object.keys(KINDS) as Kind[];
 
-/** Number of users for each kind. Each user has one queue for each transport. */
+/** Number of users for each kind of queue. Each user has one queue for each transport. */
 const READERS_OF_KIND = 2;
 /**
- * Number of events after which the pattern of matching events repeats. The last events match, and the events at the boundaries of
- * batched reads.
+ * Number of events after which the pattern of matching events repeats. Events at the boundaries of batched reads match, and the
+ * last events of each repetition.
  */
 const EVERY = 10_000;
-/** Event numbers near which a batched read can end: by rows, and by ids. */
+/** Numbers of events after which a batched read can end: by its limit of rows, and by its limit of ids. */
 const EDGES = [1_000, 4_000];
-/** Offsets around a boundary. The kinds alternate between them. */
+/** Offsets around a boundary. The kinds of queues match at alternate offsets. */
 const SIDES = [-2, -1, 0, 1];
-/** Number of messages of a page. */
+/** Number of messages in a page. */
 const MESSAGES = 50;
 const PATIENCE_MS = 180_000;
-/** Pause between actions in the organization while its queues catch up. */
+/** Pause between actions in the organization while its queues catch up, in milliseconds. */
 const PAUSE_MS = 300;
 
-/** A queue that is behind the backlog, and the user and transport that read it. */
+/** A queue with a backlog of unread events, and the user and transport that read it. */
 interface Late {
   readonly kind: Kind;
   readonly person: Person;
@@ -56,7 +56,7 @@ interface Late {
   readonly queue: QueueStart;
 }
 
-/** A client that triggers events of each kind. */
+/** A client that causes events of each kind. */
 class Doer {
   readonly #client: Client;
   #done = 0;
@@ -77,7 +77,7 @@ class Doer {
   }
 }
 
-/** Returns the ids of the events after a position that a kind of queue matches. */
+/** Returns the ids of the events after a position that a queue of this kind must receive, in ascending order. */
 async function dueAfter(db: pg.Client, realmId: number, { kind, after }: { kind: Kind; after: number }) {
   const { rows } = await db.query<{ id: number }>(
     `SELECT id::float8 AS id FROM event WHERE realm_id = $1 AND id > $2 AND ${KINDS[kind].due} ORDER BY id`,
@@ -86,14 +86,14 @@ async function dueAfter(db: pg.Client, realmId: number, { kind, after }: { kind:
   return rows.map(({ id }) => id);
 }
 
-/** Returns the places of a kind's events among `EVERY` events. */
+/** Returns the positions of a kind's events among each `EVERY` events. */
 function placesOf(kind: number): number[] {
   const kinds = ALL_KINDS.length;
   const around = EDGES.flatMap((edge) => SIDES.filter((_, i) => i % kinds === kind).map((side) => edge + side));
   return [...around, EVERY - 1 - kind];
 }
 
-/** Registers queues of all kinds over all transports, then lengthens the log by events they mostly do not match. */
+/** Registers queues of all kinds over all transports, then adds events to the log, most of which the queues do not match. */
 async function fallBehind(
   url: string,
   db: pg.Client,
@@ -136,7 +136,7 @@ async function fallBehind(
   return late;
 }
 
-/** Reads pages of messages continuously: one client for each queue, of the same user. */
+/** Reads pages of messages continuously, with as many clients as there are queues, as the same users. */
 async function readPages(url: string, late: readonly Late[], seconds: number): Promise<void> {
   const endsAt = performance.now() + seconds * 1_000;
   await Promise.all(
@@ -149,7 +149,7 @@ async function readPages(url: string, late: readonly Late[], seconds: number): P
   );
 }
 
-/** Compares the received events with the events that each queue matches. */
+/** Compares the events that the listeners received with the events that each queue matches. */
 async function compareAll(db: pg.Client, realmId: number, heard: readonly { late: Late; listener: Listener }[]) {
   const violations: string[] = [];
   const broken: Broken[] = [];
@@ -164,10 +164,10 @@ async function compareAll(db: pg.Client, realmId: number, heard: readonly { late
 }
 
 /**
- * Selective queues reconnect at the same time, behind very many events that they do not match. Each must receive its events
- * once, in order and soon, and another organization on the node must not be affected.
+ * Reconnects selective queues at the same time, after very many events that they do not match. Each queue must receive its
+ * events once, in order and soon. Another organization at the node must not be affected.
  *
- * @param backlog Number of events in the backlog.
+ * @param backlog Number of unread events.
  */
 export async function narrowTrial({
   databaseServer,
@@ -183,7 +183,7 @@ export async function narrowTrial({
   const neighbour = await makeNeighbour(server);
   const db = await openDatabase(service);
   const late = await fallBehind(url, db, organization, backlog);
-  // After the restart, the end of the log is not in the node's memory.
+  // After the restart, the node has no event of the log in its memory.
   await server.restart();
   const neighbours = await Neighbours.start(url, neighbour);
   const [sender, doer] = [await SequentialSender.start(url, owner), new Doer(url, owner)];

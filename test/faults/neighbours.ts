@@ -5,10 +5,13 @@ import { NamedCounters, some } from './outcome.ts';
 import { Client, type ClientReply } from './requests.ts';
 import type { Query } from './truth.ts';
 
-/** Pause of a client of the unaffected organization between two sends. */
+/** Pause between two sends of a client of the unaffected organization, in milliseconds. */
 const PAUSE_MS = 30;
 const WARM_UP_MS = 2_000;
-/** Longest p95 of the unaffected organization's requests. Requests that wait for the affected organization take longer. */
+/**
+ * Longest accepted p95 of the unaffected organization's requests, in milliseconds. Requests that wait for the affected
+ * organization take longer.
+ */
 export const MOST_MS = 2_500;
 
 let made = 0;
@@ -25,7 +28,7 @@ export class SequentialSender {
   took: number[] = [];
   /** Time of each acknowledgement, by `performance.now()`. */
   readonly acknowledgedAt: number[] = [];
-  /** Contents that were acknowledged, and contents that the service refused. */
+  /** Contents of messages that were acknowledged. `refused` has the contents of messages that the service refused. */
   readonly acknowledged: string[] = [];
   readonly refused: string[] = [];
   done = 0;
@@ -36,7 +39,7 @@ export class SequentialSender {
     this.#more = more;
   }
 
-  /** @param more Text appended to each message. */
+  /** Subscribes a user to a channel. @param more Text appended to each message. */
   static async start(url: string, person: Person, more = ''): Promise<SequentialSender> {
     const client = new Client(url, person);
     await client.ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'stuck' }] });
@@ -44,7 +47,7 @@ export class SequentialSender {
     return new SequentialSender(client, stream_id, more);
   }
 
-  /** @returns Id of the message. Undefined if it was refused. */
+  /** Sends one message. @returns Id of the message. Undefined if the service refused it. */
   async send(): Promise<number | undefined> {
     const content = `sent ${++made}.`;
     const params = { type: 'channel', to: this.channelId, topic: 'stuck', content: `${content}${this.#more}` };
@@ -55,7 +58,7 @@ export class SequentialSender {
   }
 
   async edit(messageId: number): Promise<void> {
-    // `compareSent` finds the message by this beginning.
+    // `compareSent` finds the message by the beginning of its content, which stays the same.
     const content = `${this.acknowledged.at(-1)} As of ${this.done}`;
     await this.#note(() => this.#client.rest('PATCH', `/messages/${messageId}`, { content }));
   }
@@ -86,7 +89,7 @@ export class SequentialSender {
   }
 }
 
-/** Compares the messages in the database with the answers that the senders got. */
+/** Compares the messages in the database with the acknowledgements and refusals that the senders received. */
 export async function compareSent(query: Query, senders: readonly SequentialSender[]): Promise<Broken> {
   const rows = (await query(
     `SELECT substring(content FROM '^sent \\d+\\.') AS content, id::float8 AS id FROM message
@@ -115,16 +118,19 @@ export const brokenBy = ({ lost, repeated, outOfOrder, refusedButDone }: Broken,
   ...(refusedButDone > 0 ? [`${refusedButDone} ${what} were refused but exist`] : []),
 ];
 
-/** Options of a trial that also measures an organization that the fault does not affect. */
+/** Options of a trial that also measures an organization that its fault must not affect. */
 export interface WatchedTrial {
   readonly databaseServer: string;
-  /** Duration of the measurement before the fault and, if the fault does not end by itself, during it. */
+  /**
+   * Duration of the measurement before the fault, in seconds. Also of the measurement during the fault, unless that ends by
+   * itself.
+   */
   readonly seconds: number;
-  /** Whether durations are checked against their limits. On a busy machine, the result is not conclusive. */
+  /** Whether durations are compared with their limits. On a busy machine, the result is not conclusive. */
   readonly isTimed: boolean;
 }
 
-/** Returns the numbers of requests of several senders by their result, in one counter. */
+/** Returns how often each result of a request occurred, over several senders. */
 export function endsOf(senders: readonly SequentialSender[]): NamedCounters {
   const ends = new NamedCounters();
   for (const sender of senders) ends.take(sender.ends);
@@ -142,13 +148,13 @@ export interface Spell {
   readonly until: number;
 }
 
-/** Returns the 95th percentile of the durations. */
+/** Returns the 95th percentile of the durations of all sends, in milliseconds. */
 export function p95Of(spells: readonly Spell[]): number {
   const took = spells.flatMap((spell) => spell.took).sort((a, b) => a - b);
   return took[Math.floor(took.length * 0.95)] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Returns the figures of the unaffected organization, from measurements without the fault and with it. */
+/** Returns the measurements of the unaffected organization without the fault (`before`) and with it (`meanwhile`). */
 export const faredIn = (before: readonly Spell[], meanwhile: readonly Spell[]): Fared => ({
   before: p95Of(before),
   meanwhile: p95Of(meanwhile),
@@ -156,8 +162,8 @@ export const faredIn = (before: readonly Spell[], meanwhile: readonly Spell[]): 
 });
 
 /**
- * An independent service on the same machine. Killing and starting it affects other organizations only through the load on the
- * machine, which is the baseline for trials that kill the tested service.
+ * An independent service on the same machine. When it is killed and started, this affects other services only through the load
+ * on the machine. It is the baseline for trials that kill the tested service.
  */
 export class Stranger implements AsyncDisposable {
   readonly #service: DemoService;
@@ -193,7 +199,10 @@ export async function besideStranger(
   return spells;
 }
 
-/** Another organization on a running node. Three senders send continuously, and /readyz is polled. */
+/**
+ * Another organization on a running node, which the fault must not affect. Three senders send continuously, and /readyz is
+ * polled.
+ */
 export class Neighbours {
   readonly #url: string;
   readonly senders: readonly SequentialSender[];
@@ -219,7 +228,7 @@ export class Neighbours {
     return ends;
   }
 
-  /** Sends and polls until `work` is done. */
+  /** Sends messages and polls /readyz until `work` is done. @returns The measurements of this period. */
   async during(work: Promise<unknown>): Promise<Spell> {
     let isOver = false;
     for (const sender of this.senders) sender.took = [];
@@ -247,9 +256,9 @@ export class Neighbours {
   }
 
   /**
-   * Returns the violations in the figures of the unaffected organization, one sentence each.
+   * Returns the violations in the measurements of the unaffected organization, one sentence each.
    *
-   * @param options.isTimed Whether durations are checked against their limits. On a busy machine, the result is not conclusive.
+   * @param options.isTimed Whether durations are compared with their limits. On a busy machine, the result is not conclusive.
    */
   complaints(fared: Fared, options: { readonly isTimed: boolean }): string[] {
     const failures = this.senders.flatMap((sender) => sender.failures);
@@ -265,7 +274,7 @@ export class Neighbours {
   }
 }
 
-/** Returns the violations in the durations of requests that the fault must not affect. */
+/** Returns the violations in the durations of requests that the fault must not affect, one sentence each. */
 export const delaysOf = (
   who: string,
   { before, meanwhile }: Fared,
@@ -275,10 +284,10 @@ export const delaysOf = (
   ...(meanwhile > MOST_MS ? [`${who} waited ${ms(meanwhile)}`] : []),
 ];
 
-/** Formats a duration. */
+/** Formats a duration in milliseconds, rounded. */
 export const ms = (time: number): string => `${Math.round(time)} ms`;
 
-/** Returns the figures of the unaffected organization, for the facts of a trial's outcome. */
+/** Returns the measurements of the unaffected organization, for the `facts` of a trial's outcome. */
 export const neighbourFigures = (neighbours: Neighbours, { before, meanwhile }: Fared) => ({
   "neighbours' p95": `${ms(before)} before, ${ms(meanwhile)} meanwhile`,
   'sends of neighbours': neighbours.ends.toString(),

@@ -3,11 +3,11 @@ import type { Felt } from './felt.ts';
 /** Result of a trial. */
 export interface Outcome {
   readonly trial: string;
-  /** Counts and durations: how often the fault happened, how much was written and received. */
+  /** Counts and durations by name: how often the fault happened, how much was written and received. */
   readonly facts: Readonly<Record<string, number | string>>;
-  /** One sentence for each broken guarantee. Empty if all were kept. */
+  /** One sentence for each broken guarantee. */
   readonly violations: readonly string[];
-  /** Rows of the table of faults. */
+  /** Rows of this trial in the table of all faults. */
   readonly felt?: readonly Felt[];
 }
 
@@ -19,24 +19,24 @@ export class NamedCounters {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + count);
   }
 
-  /** Adds the counts of another counter. */
+  /** Adds all counts of another object to those of this one. */
   take(other: NamedCounters): void {
     for (const [name, count] of other.#counts) this.add(name, count);
   }
 
-  /** Each name once, with its count if that is more than one. */
+  /** Returns each name once, with its count if that is more than one. */
   get lines(): string[] {
     return [...this.#counts].map(([name, count]) => (count === 1 ? name : `${name} (${count} times)`));
   }
 
-  /** Returns "3 of this, 1 of that", the most frequent first. */
+  /** Returns the counts as text, highest first: "3 of this, 1 of that". */
   toString(): string {
     const sorted = [...this.#counts].sort(([, a], [, b]) => b - a);
     return sorted.map(([name, count]) => `${count} ${name}`).join(', ') || 'none';
   }
 }
 
-/** Returns the first items of a list as text, with the total number if there are more. */
+/** Returns the first `limit` items as text. If there are more, adds the total number. */
 export function some(items: Iterable<unknown>, limit = 5): string {
   const all = [...items];
   return all.slice(0, limit).join(', ') + (all.length > limit ? `, … (${all.length})` : '');

@@ -9,34 +9,40 @@ import type { Fared } from './felt.ts';
 import { faredIn, type Neighbours, type Spell } from './neighbours.ts';
 import { hostHeader } from './requests.ts';
 
-/** Duration of a burst of requests, in seconds. The amount of work is checked after each burst. */
+/** Duration of one burst of requests, in seconds. After each burst, the amount of work done so far is checked. */
 const STRETCH_SECONDS = 0.1;
-/** Longest duration of plain work, in multiples of the load's duration: a busy machine may never reach the amount. */
+/**
+ * Longest duration of the plain work, as a multiple of the load's duration. On a busy machine, it may never reach the same
+ * amount.
+ */
 const MOST_TIMES = 4;
 
-/** Resources that a load took of a node. */
+/** CPU time of a node that a load took, and the duration of the load. */
 export interface Taken {
-  /** CPU time. */
+  /** CPU time in seconds. */
   readonly cpuSeconds: number;
   readonly seconds: number;
 }
 
-/** Measurements of the unaffected organization beside plain work, and beside a load that takes as much CPU time of its node. */
+/**
+ * Measurements of the unaffected organization while its node does plain work (`before`) and while it handles a load that takes
+ * as much CPU time (`meanwhile`).
+ */
 export interface Compared {
   readonly before: Spell;
   readonly meanwhile: Spell;
-  /** Resources that the load took. */
+  /** Resources that the load used. */
   readonly taken: Taken;
 }
 
-/** Returns a request of a user that takes almost no work. */
+/** Returns a request of a user that takes very little CPU time. */
 export function plainRequest({ port, url }: ServerProcess, person: Person): Buffer {
   const { host } = hostHeader(url, person);
   const headers = { ...(host !== undefined && { Host: host }), Authorization: person.basic };
   return requestBytes({ method: 'GET', path: '/api/v1/users/me', port, headers });
 }
 
-/** Returns the figures of the unaffected organization over several rounds. */
+/** Returns the measurements of the unaffected organization over several rounds. */
 export const faredBeside = (rounds: readonly Compared[]): Fared =>
   faredIn(
     rounds.map(({ before }) => before),
@@ -44,23 +50,23 @@ export const faredBeside = (rounds: readonly Compared[]): Fared =>
   );
 
 /**
- * Plain requests to a node, sent by the organization that causes a load: work that does not burden other organizations by design.
- * Compares a load that takes much CPU time with plain requests that take as much. There is one event loop, so each request waits
- * for the work before it, of any kind.
+ * Plain requests to a node, sent by the organization that causes a load. They are the baseline for the effect of a load on
+ * other organizations. A node has one event loop, so each request waits for all work before it, of any kind. A load must
+ * therefore not delay others more than plain requests that take as much CPU time.
  */
 export class PlainWork implements AsyncDisposable {
   readonly #generator = new Worker<typeof generatorTasks>(`${import.meta.dirname}/../bench/generator.ts`);
   readonly #server: ServerProcess;
   readonly #requests: readonly Buffer[];
 
-  /** @param requests One for each client, which repeats it after each answer. */
+  /** @param requests One request for each client, which repeats it after each answer. */
   constructor(server: ServerProcess, requests: readonly Buffer[]) {
     this.#server = server;
     this.#requests = requests;
   }
 
   /**
-   * Measures the unaffected organization beside a load, then beside plain work that takes as much CPU time. The plain work is
+   * Measures the unaffected organization during a load, then during plain work that takes as much CPU time. The plain work is
    * done as early as possible within the same duration.
    */
   async beside(neighbours: Neighbours, load: () => Promise<unknown>): Promise<Compared> {
@@ -71,7 +77,7 @@ export class PlainWork implements AsyncDisposable {
     return { before, meanwhile, taken };
   }
 
-  /** Measures the unaffected organization beside a load, and the resources that the load takes. */
+  /** Measures the unaffected organization during a load, and the CPU time of the load. */
   async weigh(neighbours: Neighbours, load: () => Promise<unknown>): Promise<Omit<Compared, 'before'>> {
     const before = this.#cpuSeconds;
     const meanwhile = await neighbours.during(load());
@@ -79,7 +85,7 @@ export class PlainWork implements AsyncDisposable {
     return { meanwhile, taken: { cpuSeconds: this.#cpuSeconds - before, seconds } };
   }
 
-  /** Takes CPU time of the node at the same average rate as a load, evenly, for `seconds` seconds. */
+  /** Takes CPU time of the node for `seconds` seconds, evenly, at the average rate of a load. */
   async asMuch(taken: Taken, seconds: number): Promise<void> {
     const before = this.#cpuSeconds;
     const share = taken.cpuSeconds / taken.seconds;

@@ -2,20 +2,23 @@ import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Folder of the server programs, by the conventions of packages. Undefined if there is none. */
+/** Folder of PostgreSQL's server programs, in the usual locations of packages. Undefined if none is installed. */
 const FOLDER = ['18', '17', '16', '15']
   .flatMap((version) => [`/usr/lib/postgresql/${version}/bin`, `/usr/pgsql-${version}/bin`])
   .find((folder) => existsSync(join(folder, 'initdb')));
 
 export const hasPostgresPrograms = FOLDER !== undefined;
 
-/** Returns the path of a program. @throws Error if no server programs are installed. */
+/** Returns the path of one of PostgreSQL's programs. @throws {Error} If no server programs are installed. */
 export function postgresProgram(name: string): string {
   if (FOLDER === undefined) throw new Error('PostgreSQL is not installed: initdb is in none of its usual folders');
   return join(FOLDER, name);
 }
 
-/** The user who runs the programs. They refuse to run as root: then the user that their package created runs them. */
+/**
+ * Options of a child process: the user who runs PostgreSQL's programs. If this process runs as root, that user is "postgres",
+ * because the programs refuse to run as root.
+ */
 export interface Owner {
   readonly uid?: number;
   readonly gid?: number;

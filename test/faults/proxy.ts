@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A TCP proxy that cuts connections while an answer is being transferred. */
+/** A TCP proxy that cuts connections while the server sends an answer. */
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string;
   /** Number of connections cut so far. */
@@ -11,8 +11,8 @@ export interface CuttingProxy extends AsyncDisposable {
 /**
  * Starts a proxy.
  *
- * @param cuts For each connection in order of acceptance: number of bytes from the server after which both ends are closed.
- *   Connections after the last entry are not cut.
+ * @param cuts Numbers of bytes from the server after which a connection is closed on both ends, in order of acceptance.
+ * Connections after the last entry are not cut.
  */
 export async function startProxy(targetPort: number, cuts: readonly number[]): Promise<CuttingProxy> {
   const open = new Set<Socket>();
@@ -41,7 +41,8 @@ export async function startProxy(targetPort: number, cuts: readonly number[]): P
       }
       cutOff++;
       upstream.pause();
-      // The bytes before the cut are delivered. Then the connection closes without a closing handshake of the protocol above.
+      // The bytes before the cut are delivered. Then the TCP connection closes, without a closing handshake of the application
+      // protocol.
       client.end(bytes.subarray(0, left), close);
     });
   });
@@ -64,7 +65,7 @@ export interface Switch extends AsyncDisposable {
   readonly port: number;
   /** Sets the target of new connections. Existing connections keep theirs. */
   turn(targetPort: number): void;
-  /** Stops forwarding on existing connections, for ever, and on new ones until `turn` is called. */
+  /** Stops forwarding on existing connections permanently, and on new ones until `turn` is called. */
   fallSilent(): void;
 }
 
@@ -77,7 +78,7 @@ export async function startSwitch(targetPort: number): Promise<Switch> {
     const line = {
       isSilent,
       close() {
-        // A silent connection does not report its end either.
+        // A silent connection does not forward the end of the connection either.
         if (line.isSilent && client.writable) return;
         open.delete(line);
         client.destroy();

@@ -4,16 +4,16 @@ import { RawHttp } from '../bench/raw-http.ts';
 import { work } from '../bench/workers.ts';
 import type { Json } from '../helpers/http.ts';
 
-/** Timeout of a registration, longer than clients wait. */
+/** Timeout of a registration, in milliseconds. Typical clients wait less long. */
 const PATIENCE_MS = 30_000;
 
 /** Result of a registration. */
 export interface Registration {
   /** Index among the concurrent registrations. */
   readonly place: number;
-  /** Result: "200", "503 REQUEST_TIMEOUT", … */
+  /** Status and error code: "200", "503 REQUEST_TIMEOUT", … */
   readonly end: string;
-  /** In milliseconds. */
+  /** Duration in milliseconds. */
   readonly took: number;
   readonly isCompressed: boolean;
   readonly bytes: number;
@@ -50,12 +50,12 @@ async function registerOnce(port: number, request: Buffer, place: number): Promi
 }
 
 export const tasks = {
-  /** Registers concurrently with all requests, and keeps the responses for `read`. */
+  /** Registers with all requests concurrently, and stores the responses until `read` parses them. */
   register({ port, requests }: { port: number; requests: readonly Buffer[] }): Promise<Registration[]> {
     return Promise.all(requests.map((request, place) => registerOnce(port, request, place)));
   },
 
-  /** Parses the responses. */
+  /** Parses the stored responses. @param userIds Users whose names are returned. */
   read({ userIds }: { userIds: readonly number[] }): Snapshot[] {
     const wanted = new Set(userIds);
     const read = answers.map(({ place, body, isCompressed }) => {

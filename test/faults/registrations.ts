@@ -13,12 +13,12 @@ import { openDatabase, type Query, withDatabase } from './truth.ts';
 
 /** Number of concurrent registrations. */
 const CLIENTS = 20;
-/** Number of further users who are renamed. */
+/** Number of users who are renamed in addition to those who register. */
 const OTHERS = 5;
 const RENAME_EVERY_MS = 200;
-/** Result of a registration that waited too long. */
+/** Status and error code of a registration that waited too long in the service. */
 const COME_AGAIN = '503 REQUEST_TIMEOUT';
-/** Shortest duration of a round. */
+/** Shortest duration of a round, in milliseconds. */
 const ROUND_MS = 5_000;
 
 /** A change of a user's name, from the event log. */
@@ -28,7 +28,7 @@ interface Rename {
   readonly name: string;
 }
 
-/** Renames some users in turn, at a steady pace. */
+/** A client that renames some users in turn, at a steady pace. */
 class Renamer {
   readonly #client: Client;
   readonly #userIds: readonly number[];
@@ -65,13 +65,13 @@ class Renamer {
   }
 }
 
-/** The names that a client has seen at the end: its snapshot and the events after it. */
+/** The names that a client has received at the end, from its registration and from the events after it. */
 interface FinalNames extends Snapshot {
-  /** Ids of the rename events received afterwards, in order of arrival. */
+  /** Ids of the rename events that the client received after its registration, in order of arrival. */
   readonly received: readonly number[];
 }
 
-/** Reads a queue to its end. */
+/** Reads a queue to its end. @returns The snapshot with the ids of the events read. */
 async function readQueue(client: Client, snapshot: Snapshot): Promise<FinalNames> {
   const received: number[] = [];
   for (let at = snapshot.lastEventId; ; ) {
@@ -86,7 +86,7 @@ async function readQueue(client: Client, snapshot: Snapshot): Promise<FinalNames
   }
 }
 
-/** Counts the contradictions between the names a client has seen and the renames in the log. */
+/** Counts the contradictions between the names that a client has received and the renames in the log. */
 function brokenFor(
   { lastEventId, names, received }: FinalNames,
   renames: readonly Rename[],
@@ -97,7 +97,7 @@ function brokenFor(
   const state = new Map(first);
   for (const { id, userId, name } of renames) if (id <= lastEventId) state.set(userId, name);
   const wrong = [...state].filter(([userId, name]) => names.get(userId) !== name).map(([userId]) => userId);
-  // The snapshot already contains the new name, although the client receives the event of the rename only later.
+  // The snapshot already contains the new name, although the event of the rename is delivered after it.
   const early = wrong.filter((userId) => due.some((one) => one.userId === userId && one.name === names.get(userId)));
   return {
     lost: wrong.length - early.length + due.filter(({ id }) => !known.has(id)).length,
@@ -134,12 +134,12 @@ const misfitsBy = ({ lost, repeated, outOfOrder }: Broken): string[] => [
   ...(outOfOrder > 0 ? [`${outOfOrder} names arrived after later ones`] : []),
 ];
 
-/** The organization, the users who register and the users who are renamed. */
+/** The users who register and the users who are renamed, with their organization. */
 interface Ground {
   readonly realmId: number;
   readonly owner: Person;
   readonly people: readonly Person[];
-  /** Original names of the users who are renamed. These include the users who register. */
+  /** Original names of all users who are renamed. Users who register are renamed, too. */
   readonly names: ReadonlyMap<number, string>;
 }
 
@@ -160,7 +160,7 @@ async function makeGround(service: DemoService, users: number): Promise<Ground> 
   return { realmId, owner, people, names: new Map(rows.map(({ id, full_name }) => [id, full_name])) };
 }
 
-/** Clients that register, in a separate process, with their results. */
+/** Clients that register, in a separate process, and the results of their registrations. */
 class Registrants implements AsyncDisposable {
   readonly #worker = new Worker<typeof registrantTasks>(`${import.meta.dirname}/registrants.ts`);
   readonly #port: number;
@@ -171,7 +171,7 @@ class Registrants implements AsyncDisposable {
 
   constructor(port: number, { people, names }: Ground) {
     this.#port = port;
-    // Half of the clients request compression, which runs outside the event loop of the node.
+    // Half of the clients request compression. The node compresses in other threads than that of its event loop.
     this.#requests = people.map((person, i) =>
       registerAt(port, person, i % 2 === 0 ? { 'Accept-Encoding': 'gzip' } : {}),
     );
@@ -184,12 +184,15 @@ class Registrants implements AsyncDisposable {
     this.registrations.push(...(await this.#worker.ask('register', input)));
   }
 
-  /** Parses the responses. Not done earlier, because it would take CPU time while the unaffected organization is measured. */
+  /**
+   * Parses the stored responses. This is not done immediately, because it would take CPU time while the unaffected organization
+   * is measured.
+   */
   async read(): Promise<void> {
     this.snapshots.push(...(await this.#worker.ask('read', { userIds: this.#userIds })));
   }
 
-  /** Returns the names that each client has seen, after it has read its queue to the end. */
+  /** Returns the names that each client has received after it has read its queue to the end. */
   async known(url: string, people: readonly Person[]): Promise<FinalNames[]> {
     const clients = people.map((person) => new Client(url, person));
     const known = await Promise.all(this.snapshots.map((one) => readQueue(clients[one.place] as Client, one)));
@@ -204,7 +207,7 @@ class Registrants implements AsyncDisposable {
       this.registrations.filter(({ isCompressed }) => isCompressed === is).map(({ bytes }) => bytes),
     ) as [number[], number[]];
     const kilobytes = (bytes: readonly number[]) => `${Math.round(Math.max(0, ...bytes) / 1e3)} kB`;
-    // Omits the first round, in which nothing is cached.
+    // Omits the first round, in which the node has nothing cached.
     const took = this.registrations.slice(this.#requests.length).map((one) => one.took);
     return {
       answers: ends.toString(),
@@ -213,7 +216,7 @@ class Registrants implements AsyncDisposable {
     };
   }
 
-  /** @param isTimed Whether a registration that timed out is a violation. */
+  /** Returns the violations in the registrations. @param isTimed Whether a registration that timed out is a violation. */
   violations(isTimed: boolean): string[] {
     const failed = this.registrations.filter(({ end }) => end !== '200' && (isTimed || end !== COME_AGAIN));
     return [
@@ -228,9 +231,9 @@ class Registrants implements AsyncDisposable {
 }
 
 /**
- * Many clients of a large organization register concurrently, in several rounds, while users are renamed. Each must receive
- * the complete state, and the state must fit the event position in the same response. Another organization at the same node must
- * not be affected more than by plain requests that take as much CPU time.
+ * Registers many clients of a large organization concurrently, in several rounds, while users are renamed. Each client must
+ * receive the complete state, which must match the event position in the same response. Another organization at the same node
+ * must not be slowed down more than by plain requests that take as much CPU time.
  */
 export async function registrationsTrial({
   databaseServer,

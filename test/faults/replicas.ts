@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 const START_MS = 30_000;
 
-/** No fsync, because loss of the machine is not tested and the trials share a disk. */
+/** Server configuration without fsync, because the trials share a disk and do not test the loss of the machine. */
 const SETTINGS = `
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -45,7 +45,7 @@ class DatabaseServer {
     this.#ended = once(server, 'exit');
   }
 
-  /** Starts a server. Resolves when it answers queries. */
+  /** Starts a server with the data in a folder. Resolves when it answers queries. */
   static async start(folder: string): Promise<DatabaseServer> {
     const server = new DatabaseServer(folder, await freePort());
     for (const startedAt = performance.now(); ; ) {
@@ -84,7 +84,7 @@ class DatabaseServer {
     if (memory !== undefined) await run('ipcrm', ['-m', memory]).catch(() => {});
   }
 
-  /** Stops the server's processes. Its connections stay open and silent. */
+  /** Stops the server's processes with SIGSTOP. Its connections stay open and silent. */
   pause(): void {
     this.#signal('SIGSTOP');
   }
@@ -94,7 +94,7 @@ class DatabaseServer {
     await run(postgresProgram('pg_ctl'), ['promote', '-w', '-D', this.#folder], asOwner());
   }
 
-  /** Starts a synchronous standby, for which every later commit waits. */
+  /** Starts a synchronous standby of this server. From then on, every commit waits for the standby. */
   async standby(folder: string): Promise<DatabaseServer> {
     const source = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postgres'];
     await run(postgresProgram('pg_basebackup'), [...source, '-D', folder, '-R', '-c', 'fast', '-N'], asOwner());
@@ -108,7 +108,7 @@ class DatabaseServer {
     return standby;
   }
 
-  /** Signals the postmaster first, because it forks the other processes. */
+  /** Sends a signal to all processes of the server, first to the postmaster, because it forks the others. */
   #signal(signal: NodeJS.Signals): void {
     const children = readFileSync(`/proc/${this.#pid}/task/${this.#pid}/children`, 'utf8').trim().split(' ');
     for (const pid of [this.#pid, ...children.filter(Boolean).map(Number)]) process.kill(pid, signal);

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from './demo.ts';
 
-/** Timeout of a request, longer than any answer takes that is not lost. */
+/** Timeout of a request, in milliseconds. Every answer that is not lost arrives sooner. */
 const PATIENCE_MS = 20_000;
 
 export class ClientReply {
@@ -14,7 +14,7 @@ export class ClientReply {
     this.bytes = bytes;
   }
 
-  /** The parsed body. Parsed again on each access. Undefined if it is not JSON. */
+  /** Returns the parsed body, which is parsed again on each access. Undefined if it is not JSON. */
   get body(): Json {
     try {
       return JSON.parse(this.bytes.toString('utf8'));
@@ -24,7 +24,10 @@ export class ClientReply {
   }
 }
 
-/** The connection ended before the complete answer arrived. If the request was sent, the change may have been made. */
+/**
+ * Thrown if the connection ends before the complete answer has arrived. If the request was sent, the service may have made the
+ * change.
+ */
 export class CutOffError extends Error {
   override name = 'CutOffError';
   readonly sent: boolean;
@@ -35,7 +38,7 @@ export class CutOffError extends Error {
   }
 }
 
-/** Neither an answer nor the end of the connection arrived within the timeout. */
+/** Thrown if neither an answer nor the end of the connection arrives within the timeout. */
 export class SilenceError extends Error {
   override name = 'SilenceError';
 }
@@ -55,7 +58,10 @@ interface Sent {
 export const hostHeader = (url: string, { subdomain }: Person): { readonly host?: string } =>
   subdomain === undefined ? {} : { host: `${subdomain}.localhost:${new URL(url).port}` };
 
-/** Sends requests as one user. Never sends a request twice, because after a cut-off it may have been executed. */
+/**
+ * A client that sends requests as one user. It never repeats a request, because a request without an answer may have been
+ * executed.
+ */
 export class Client {
   readonly person: Person;
   readonly #url: string;
@@ -68,7 +74,12 @@ export class Client {
     this.#headers = { authorization: person.basic, ...hostHeader(url, person) };
   }
 
-  /** @throws CutOffError, SilenceError */
+  /**
+   * Sends a request and reads the whole answer.
+   *
+   * @throws {CutOffError} If the connection ends first.
+   * @throws {SilenceError} If neither arrives within `patienceMs`.
+   */
   send({ method, path, params = {}, json, patienceMs = PATIENCE_MS }: Sent): Promise<ClientReply> {
     const form = new URLSearchParams(
       Object.entries(params).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
@@ -114,14 +125,14 @@ export class Client {
     return this.send({ method: 'POST', path: '/graphql', json: { query, variables } });
   }
 
-  /** @throws Error unless the answer is a success. */
+  /** Sends a REST request that must succeed. @returns The body. @throws {Error} If the status is not 200. */
   async ask(method: Sent['method'], path: string, params: Readonly<Record<string, unknown>> = {}): Promise<Json> {
     const { status, body } = await this.rest(method, path, params);
     if (status !== 200) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(body)}`);
     return body;
   }
 
-  /** Creates an event queue, for all events unless `options` restrict it. */
+  /** Registers an event queue for all events, or for those that `options` select. */
   async register(options: Readonly<Record<string, unknown>> = {}): Promise<QueueStart> {
     const params = { fetch_event_types: [], idle_queue_timeout: 86_400, ...options };
     const { queue_id, last_event_id } = await this.ask('POST', '/register', params);
@@ -133,7 +144,7 @@ export class Client {
   }
 }
 
-/** An event queue, and the last event id at its creation. */
+/** An event queue, and the last event id at the time of its registration. */
 export interface QueueStart {
   readonly queueId: string;
   readonly startId: number;

@@ -13,11 +13,11 @@ import { Client } from './requests.ts';
 import { compareWithTruth, withDatabase } from './truth.ts';
 
 const BEGINS = 'new event log epoch';
-/** Number of events before a back-up and between it and its restore, and the larger number after the restore. */
+/** Number of events before a back-up, and between the back-up and the restore. The larger number is used after the restore. */
 const [FEW, MORE] = [3, 6];
-/** Longest time until a running node notices the restore. */
+/** Longest time until a running node detects the restore, in milliseconds. */
 const NOTICE_MS = 15_000;
-/** Duration of writing before and after a promotion. */
+/** Duration of writing before and after a promotion, in milliseconds. */
 const WRITING_MS = 3_000;
 
 const begunBy = (server: ServerProcess): number => server.log().split(BEGINS).length - 1;
@@ -26,7 +26,7 @@ const begunBy = (server: ServerProcess): number => server.log().split(BEGINS).le
 class Returning {
   readonly #person: Person;
   #url: string;
-  /** A queue that the back-up contains, and one that was created later. */
+  /** `known` is a queue that the back-up contains. `later` is a queue that was created after the back-up. */
   #queues: { readonly known: string; later: string } = { known: '', later: '' };
   #position = -1;
 
@@ -56,8 +56,8 @@ class Returning {
    */
   async afterRestore(what: string, url = this.#url): Promise<string[]> {
     this.#url = url;
-    // Writes more events than were lost. If a node continued from the restored counter, it would reuse ids that this client has
-    // seen.
+    // Writes more events than the restore has lost. If a node continued from the restored counter, it would now reuse ids that
+    // this client has received.
     await this.#write(MORE);
     const { known, later } = this.#queues;
     const faults: string[] = [];
@@ -81,7 +81,7 @@ class Returning {
     return faults;
   }
 
-  /** Reads the queue over REST and GraphQL. @returns The error codes and reasons. */
+  /** Reads the queue over REST and GraphQL. @returns The error code and reason of each answer. */
   async #answers(queueId: string): Promise<{ code?: unknown; reason?: unknown }[]> {
     return this.#asking(async (client) => {
       const rest = await client.rest('GET', '/events', {
@@ -121,10 +121,15 @@ class Returning {
   }
 }
 
-/** Makes a back-up, has `returning` write, and restores. @returns Violations, one sentence each. */
+/**
+ * Backs up the database, lets `returning` write, and restores the database in one way. @returns Violations, one sentence each.
+ */
 type Way = (returning: Returning) => Promise<string[]>;
 
-/** Returns the ways to restore PostgreSQL. Each way begins with the cluster in the state that the previous way left. */
+/**
+ * Returns the functions that restore PostgreSQL, by description. Each of them starts with the cluster as the previous one left
+ * it.
+ */
 const waysOn = (cluster: Cluster, { server, env, databaseUrl = '' }: DemoService): Readonly<Record<string, Way>> => {
   const began = async (what: string, before: number, count: number): Promise<string[]> => {
     const begun = begunBy(server) - before;
@@ -200,7 +205,7 @@ const waysOn = (cluster: Cluster, { server, env, databaseUrl = '' }: DemoService
   };
 };
 
-/** Restores the data of an embedded database from a copy. */
+/** Restores an embedded database from a copy of its data directory. @returns Violations, one sentence each. */
 async function restoreCopy(): Promise<string[]> {
   await using service = await startDemo(undefined);
   const { server } = service;
@@ -228,7 +233,7 @@ async function restoreCopy(): Promise<string[]> {
   }
 }
 
-/** Replaces the server by its standby while clients write and listen. The log must continue, and nothing may be lost. */
+/** Replaces the server with its standby while clients write and listen. The log must continue, and nothing may be lost. */
 async function promote(cluster: Cluster, seed: number): Promise<Pick<Outcome, 'facts' | 'violations'>> {
   await using service = await startDemo(cluster.url, { EVENT_QUEUE_WRITE_SECONDS: '0.5', LOG_LEVEL: 'warn' });
   const takeOver = await cluster.follow();
@@ -255,8 +260,9 @@ async function promote(cluster: Cluster, seed: number): Promise<Pick<Outcome, 'f
 }
 
 /**
- * Restores the database from a back-up in each way. A client that reconnects with an old queue must get the error that the
- * queue is lost, and no event id may be reused. Then a standby is promoted: no client may notice, and nothing may be lost.
+ * Restores the database from a back-up in several ways. A client that reconnects with an old queue must get an error because
+ * the queue is lost, and no event id may be reused. Then promotes a standby. No client may be affected, and nothing may be
+ * lost.
  */
 export async function restoreTrial({ seed }: { seed: number }): Promise<Outcome> {
   const violations: string[] = [];

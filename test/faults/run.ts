@@ -1,5 +1,5 @@
-// npm run test:faults [-- --seed=1 --only=kill,cut --small --minutes=5 --hostile-minutes=1]: checks the guarantees of the
-// service while faults happen at any time.
+// npm run test:faults [-- --seed=1 --only=kill,cut --small --minutes=5 --hostile-minutes=1]: causes faults of many kinds and
+// checks the guarantees of the service meanwhile.
 import { parseArgs } from 'node:util';
 import { clocksTrial, cutOffTrial, redisTrial } from './apart.ts';
 import { eightWritersTrial, heartbeatTrial } from './commits.ts';
@@ -37,7 +37,7 @@ const { values: options } = parseArgs({
 });
 const seed = Number(options.seed);
 const databaseServer = process.env['DATABASE_URL_FOR_TESTS'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
-/** Reduces a number to a tenth with --small, to check that the trials themselves work. */
+/** Reduces a number to a tenth with --small, which only checks that the trials themselves work. */
 const much = (count: number) => (options.small ? Math.ceil(count / 10) : count);
 
 /** Whether durations are checked against their limits. With --small, trials are too short for a conclusive result. */
@@ -68,7 +68,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
     windowsTrial({
       databaseServer,
       organizations: much(60),
-      // A smaller heap needs fewer events to fill up.
+      // With --small, the heap is smaller, so that fewer events fill it.
       heapMegabytes: options.small ? 384 : 1_024,
       seed,
       isTimed,

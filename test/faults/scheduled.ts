@@ -12,29 +12,29 @@ import { type Query, withDatabase } from './truth.ts';
 
 /** Seconds over which the due times are spread. */
 const SPREAD_SECONDS = 3;
-/** Time from the end of the preparations to the first due time, at least. */
+/** Shortest time from the end of the preparations to the first due time, in milliseconds. */
 const LEAD_MS = 2_000;
-/** Timeout for the deliveries that remain after the last kill. */
+/** Timeout for the deliveries that remain after the last kill, in milliseconds. */
 const CATCH_UP_MS = 120_000;
-/** Number of concurrent requests while messages are scheduled. */
+/** Number of concurrent requests while messages are being scheduled. */
 const AT_ONCE = 12;
 /** UNIX time in seconds, in the year 2096. */
 const FAR = 4e9;
 const ARCHIVED = "Not authorized to send to channel 'doomed'";
 
-/** A scheduled message or reminder. Its number is in its text and nowhere else. */
+/** A scheduled message or reminder. Its text contains its number, which occurs in no other text. */
 export interface Planned {
   readonly number: number;
   readonly id: number;
   readonly ownerId: number;
-  /** Whether its due time was changed once. */
+  /** Whether a request has changed its due time. */
   readonly isMoved: boolean;
   /** Whether its channel is archived before the due time. */
   readonly isDoomed: boolean;
 }
 
 interface TrialOptions {
-  /** PostgreSQL server, with two nodes. Undefined: the embedded database, with one node that restarts. */
+  /** PostgreSQL server, for a service with two nodes. Undefined: the embedded database, with one node that restarts. */
   readonly databaseServer: string | undefined;
   readonly messages: number;
   /** Must be even. */
@@ -43,8 +43,8 @@ interface TrialOptions {
 }
 
 /**
- * Many messages and reminders are due at the same time while the processes that send them are killed with kill -9 and others
- * continue. Each must be sent exactly once, not early and in its owner's order, or be marked as failed with the reason.
+ * Makes many messages and reminders due at the same time, and kills the sending processes with kill -9 while others continue.
+ * Each must be sent exactly once, not early and in its owner's order, or be marked as failed with the reason.
  */
 export async function scheduledTrial({ databaseServer, messages, kills, seed }: TrialOptions): Promise<Outcome> {
   const random = seeded(seed);
@@ -88,7 +88,11 @@ export async function scheduledTrial({ databaseServer, messages, kills, seed }: 
   };
 }
 
-/** Schedules messages of all users, to channels and to each other, and reminders. */
+/**
+ * Schedules messages of all users to channels and to each other, and reminders.
+ *
+ * @returns The messages and reminders, and the first due time as a UNIX time in seconds.
+ */
 async function plan(
   { server, people }: DemoService,
   { messages, random }: { readonly messages: number; readonly random: Random },
@@ -119,7 +123,7 @@ async function plan(
     const message = { ...to, content: wordsOf(number), scheduled_delivery_timestamp: FAR };
     ids.set(number, (await clientOf(number).ask('POST', '/scheduled_messages', message)).scheduled_message_id);
   });
-  // The due time allows twice the duration of these requests, because setting all due times takes about as long.
+  // The due time allows twice the duration of the requests so far, because setting all due times takes about as long.
   const dueAt = Math.ceil((Date.now() + LEAD_MS + 2 * (Date.now() - startedAt)) / 1000);
   await forEach(messages, async (number) => {
     const time = { scheduled_delivery_timestamp: dueAt + (number % SPREAD_SECONDS) };
@@ -155,13 +159,13 @@ interface Kills {
   readonly random: Random;
 }
 
-/** @returns Times at which the process was killed. */
+/** Kills the only node at random times, and restarts it. @returns Times at which the process was killed. */
 async function killAlone({ server, people }: DemoService, { kills, random }: Kills): Promise<number[]> {
   const killedAt: number[] = [];
   const client = new Client(server.url, personOf(people, 'owner'));
   const { queueId, startId } = await client.register();
   let heard = startId;
-  /** Reads the queue. @returns Whether it contained events. */
+  /** Reads the events after the last ones read. @returns Whether there were any. */
   const hear = async (dontBlock: boolean): Promise<boolean> => {
     const fields = { queue_id: queueId, last_event_id: heard, dont_block: dontBlock };
     const { events } = await client.ask('GET', '/events', fields);
@@ -182,7 +186,7 @@ async function killAlone({ server, people }: DemoService, { kills, random }: Kil
 }
 
 /**
- * Kills one node and shortly afterwards the other, which works alone in between, at random times, repeatedly.
+ * Kills one node and shortly afterwards the other, at random times and repeatedly. In between, the second node works alone.
  *
  * @returns Times at which the nodes were killed.
  */
@@ -200,7 +204,7 @@ async function killBoth(
   await client.connect();
   const rounds = kills / 2;
   for (let i = 0; i < rounds; i++) {
-    // Spread over the deliveries, so that these do not end before the last kill.
+    // The kills are spread over the deliveries, so that deliveries remain until the last kill.
     const wanted = (messages * (i + random())) / (rounds + 1);
     while ((await countDone(client)) < wanted) await sleep(10);
     const [first, second] = random() < 0.5 ? [server, other] : [other, server];
@@ -257,9 +261,9 @@ interface SentMessage {
   readonly sent_at: Date;
 }
 
-/** Result of the comparison with the database. */
+/** Result of comparing the planned messages with the database. */
 export interface Found {
-  /** Times at which messages were sent, ascending, in milliseconds. */
+  /** Times at which messages were sent, ascending, in milliseconds since the UNIX epoch. */
   readonly sentAt: readonly number[];
   readonly failed: number;
   readonly violations: readonly string[];
@@ -323,7 +327,7 @@ export async function compare(query: Query, planned: readonly Planned[]): Promis
   };
 }
 
-/** Returns the violations for one message or reminder. */
+/** Returns the violations for one message or reminder, as predicates: "is missing". */
 function faultsOf({ ownerId, isDoomed }: Planned, row: Row | undefined, sent: readonly SentMessage[]): string[] {
   if (row === undefined) return ['is missing'];
   const { state, failure_message: reason } = row;

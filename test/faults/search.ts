@@ -26,15 +26,18 @@ import { openDatabase, withDatabase } from './truth.ts';
 const SEARCHERS = 12;
 /** Page size of typical clients. */
 const PAGE = 50;
-/** Pause between two pages. Makes some fifteen searches a second in total, which leaves CPU time on two cores. */
+/**
+ * Pause between two pages, in milliseconds. All users together then make about fifteen searches a second, which leaves CPU time
+ * on two cores.
+ */
 const PAUSE_MS = 750;
-/** Number of messages of the small organization, and the pause between searches there. */
+/** Number of messages of the small organization. `FEW_PAUSE_MS` is the pause between searches in it, in milliseconds. */
 const FEW = 5;
 const FEW_PAUSE_MS = 200;
-/** Two words that all messages made by `fillHistory` contain, and one that none contains. */
+/** `COMMON` and `ANOTHER` are words in all messages that `fillHistory` inserts. `NOWHERE` is in none. */
 const [COMMON, ANOTHER, NOWHERE] = ['organization', 'people', 'xylophone'];
 
-/** The searched organization, and the channels visible to the user. */
+/** The searched organization, and the channels in which the user receives messages. */
 interface Ground {
   readonly realmId: number;
   /** Channels to which the user is subscribed. */
@@ -45,7 +48,7 @@ interface Ground {
 class Walk {
   readonly ground: Ground;
   readonly words: readonly string[];
-  /** Whether all public channels are searched instead of received messages only. */
+  /** Whether the search covers all public channels instead of only the messages that the user received. */
   readonly isPublic: boolean;
   readonly from: number | undefined;
   readonly ids: number[] = [];
@@ -61,7 +64,7 @@ class Walk {
     this.from = from;
   }
 
-  /** Parameters of the next page. */
+  /** Returns the request parameters of the next page. */
   get parameters(): Readonly<Record<string, unknown>> {
     const search = { operator: 'search', operand: this.words.join(' ') };
     return {
@@ -71,7 +74,7 @@ class Walk {
     };
   }
 
-  /** Adds a page. @returns Violations in the page. */
+  /** Adds a page to the results. @returns Violations in the page. */
   take({ messages, found_oldest }: Json): string[] {
     this.ids.push(...(messages as { id: number }[]).map(({ id }) => id).reverse());
     this.isOver = found_oldest;
@@ -79,7 +82,7 @@ class Walk {
     return isEmpty ? [`a page of "${this.words.join(' ')}" was empty, but the search was not finished`] : [];
   }
 
-  /** Compares the results with a sequential scan of all messages. */
+  /** Compares the results with those of a sequential scan of all messages. @returns Also `made`, the number of results. */
   async compare(db: pg.Client): Promise<Broken & { readonly made: number }> {
     const { ground, words, isPublic, from, ids, isOver } = this;
     const { rows } = await db.query<{ id: number }>(
@@ -103,7 +106,7 @@ class Walk {
   }
 }
 
-/** A user who alternates between several searches, one page at a time, and restarts each search after its last page. */
+/** A user who alternates between several searches, one page at a time. After its last page, a search starts again. */
 class Searcher {
   readonly #client: Client;
   readonly #begin: readonly (() => Walk)[];
@@ -134,7 +137,7 @@ class Searcher {
     if (body !== undefined) this.failures.push(...walk.take(body));
   }
 
-  /** Reads the same number of messages without a search. */
+  /** Reads as many messages as a page of a search, but without a search. */
   async read(channelId: number): Promise<void> {
     const narrow = [{ operator: 'channel', operand: channelId }];
     await this.#get({ anchor: 'newest', num_before: PAGE, num_after: 0, narrow });
@@ -200,12 +203,12 @@ async function makeSearchers(
   const [{ low, high }] = rows as [(typeof rows)[number]];
   const searchers = members.map((person, i) => {
     const isPublic = i % 2 === 0;
-    // Different start messages, because PostgreSQL has the pages of recently read rows in memory.
+    // The users start at different messages, because PostgreSQL caches the pages of recently read rows.
     const from = high - Math.floor(((high - low) * i) / members.length);
     const begin = [
       { words: [COMMON], from },
       { words: [COMMON, ANOTHER], from },
-      // One topic of each channel, with a start near the oldest message, so that the search reaches its end.
+      // Matches one topic in each channel. The start is near the oldest message, so that the search reaches its end.
       { words: [COMMON, String(i + 1)], from: low + Math.floor((high - low) / 12) },
       { words: [NOWHERE] },
     ];
@@ -254,9 +257,9 @@ async function compareWalks(service: DemoService, walks: readonly Walk[]) {
 }
 
 /**
- * Twelve users concurrently search an organization with very many messages, for words that all messages contain and for one
- * that none contains. Each request must be answered, and the pages must contain all matches. Users of other organizations on
- * the node who send, or search few messages, must not be affected.
+ * Lets twelve users concurrently search an organization with very many messages, for words that all messages contain and for
+ * one that none contains. Each request must be answered, and the pages must contain all matches. Users of other organizations
+ * at the node who send, or who search few messages, must not be affected.
  *
  * @param size Number of messages.
  */

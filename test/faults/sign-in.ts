@@ -4,9 +4,9 @@ import { organization } from '../helpers/server.ts';
 import { NamedCounters, type Outcome } from './outcome.ts';
 import { seeded } from './random.ts';
 
-/** Number of failures of an address after which further attempts are refused without a check. */
+/** Number of failed sign-ins for an address after which the service refuses further attempts without checking the password. */
 const FAILURES = 5;
-/** Smallest accepted difference of two medians, relative to the smaller. */
+/** Difference of two medians that is still accepted, relative to the smaller one. */
 const TOLERANCE = 0.05;
 
 /**
@@ -59,7 +59,7 @@ export async function signInTimingTrial({ attempts, seed }: { attempts: number; 
     answers.add(`${status} ${text}`);
     return took;
   };
-  // The first sign-ins of a process are slower for all kinds.
+  // The first sign-ins of a process are slower than later ones, of every kind.
   for (let i = 0; i < 4; i++) await ask(`warm${i}@example.com`);
   for (const { kind, username } of todo) times.get(kind)?.push(await ask(username));
   const spreads = new Map([...times].map(([kind, all]) => [kind, spreadOf(all)]));
@@ -71,14 +71,14 @@ export async function signInTimingTrial({ attempts, seed }: { attempts: number; 
   };
 }
 
-/** Times in milliseconds. */
+/** Quartiles of durations, in milliseconds. */
 interface Spread {
   readonly low: number;
   readonly median: number;
   readonly high: number;
 }
 
-/** Returns the median of some times, and the lower and upper quartile. */
+/** Returns the median of some times, and their lower (`low`) and upper (`high`) quartile. */
 export function spreadOf(times: readonly number[]): Spread {
   const sorted = times.toSorted((a, b) => a - b);
   const at = (part: number) => sorted[Math.floor(part * (sorted.length - 1))] ?? 0;
@@ -88,7 +88,7 @@ export function spreadOf(times: readonly number[]): Spread {
 const told = ({ low, median, high }: Spread): string =>
   `median ${median.toFixed(1)} ms, middle half ${low.toFixed(1)} to ${high.toFixed(1)} ms`;
 
-/** Returns one sentence for each two kinds whose durations differ measurably. */
+/** Returns one sentence for each pair of kinds whose durations differ measurably. */
 export function differencesOf(spreads: ReadonlyMap<string, Spread>): string[] {
   const all = [...spreads];
   return all.flatMap(([kind, one], i) =>

@@ -13,9 +13,12 @@ import { compareWithTruth } from './truth.ts';
 
 const KILL_EVERY_MS = 60_000;
 const LOOK_EVERY_MS = 2_000;
-/** Longest pause of a writer, a tenth of a second on average: a rate that two cores can sustain beside the other work. */
+/**
+ * Longest pause of a writer, in milliseconds. The average is half of it, a rate that two cores sustain along with all other
+ * work.
+ */
 const PAUSE_MS = 200;
-/** Number of reads between two samples. */
+/** Number of reads between two samples of the metrics. */
 const READS = 10;
 
 /** Tables whose number of rows does not grow with the number of changes. */
@@ -36,10 +39,10 @@ type Watched = keyof typeof WATCHED;
 type Look = Readonly<Record<Watched, number>>;
 
 /**
- * Runs a long mixed load on two nodes and kills one of them once a minute. No acknowledged change may be lost, and the
- * memory of the other node must not grow. Another organization sends before and during each kill and restart.
+ * Runs a long mixed load on two nodes and kills one of them once a minute. No acknowledged change may be lost, and the memory
+ * of the other node must not grow. Another organization sends before and during each kill and restart.
  *
- * @param isTimed Whether durations are checked against their limits. On a busy machine, the result is not conclusive.
+ * @param isTimed Whether durations are compared with their limits. On a busy machine, the result is not conclusive.
  */
 export async function soakTrial({
   databaseServer,
@@ -115,7 +118,10 @@ export async function soakTrial({
   };
 }
 
-/** Makes one of the usual requests of clients: lists, a first screen, a queue that is never read. */
+/**
+ * Makes one of the usual requests of clients, depending on `turn`: reads lists or messages, registers and deletes a queue,
+ * updates the presence, or sends a message.
+ */
 async function readSome(client: Client, { userId }: Person, turn: number): Promise<void> {
   if (turn % 5 === 0) {
     const { queueId } = await client.register();
@@ -128,7 +134,7 @@ async function readSome(client: Client, { userId }: Person, turn: number): Promi
     const ping = { status: 'active', ping_only: false, new_user_input: true };
     await client.ask('POST', '/users/me/presence', ping);
   } else {
-    // Direct messages, because `compareWithTruth` does not compute the recipients of channel messages.
+    // Sends a direct message, because `compareWithTruth` does not compute the recipients of channel messages.
     const message = { type: 'direct', to: [userId], content: `turn ${turn}` };
     await client.ask('POST', '/messages', message);
   }
@@ -152,14 +158,17 @@ async function look(url: string, db: pg.Client): Promise<Look> {
   };
 }
 
-/** Compares the middle and the last third of the samples. The first third fills caches, compiles code and uses free space. */
+/**
+ * Compares the last third of the samples with the middle third. The first third is ignored, because caches fill up and code is
+ * compiled.
+ */
 function compareThirds(looks: readonly Look[]): { facts: Record<string, string>; violations: string[] } {
   const third = Math.floor(looks.length / 3);
   const [middle, last] = [looks.slice(third, 2 * third), looks.slice(2 * third)];
   const facts: Record<string, string> = {};
   const violations: string[] = [];
   for (const [name, { isFloor, times, more }] of Object.entries(WATCHED)) {
-    // The heap fills up between two garbage collections, so the minimum is the memory in use.
+    // The heap grows between two garbage collections, so its minimum is the memory in use.
     const of = (part: readonly Look[]) => {
       const values = part.map((one) => one[name as Watched]);
       return isFloor ? Math.min(...values) : Math.max(...values);

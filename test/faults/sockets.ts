@@ -4,23 +4,25 @@ import type { RawSocket } from '../bench/raw-socket.ts';
 import { inBatches, receiving, type Subscriber, subscribe } from '../bench/subscribers.ts';
 import { work } from '../bench/workers.ts';
 
-/** Text before the number of a message from a `SequentialSender` in a delivery, and the byte after the number. */
+/**
+ * Text before the number of a message in a delivery, for messages of a `SequentialSender`. `END` is the byte after the number.
+ */
 const [MARK, END] = ['"content":"sent ', 0x2e];
 
-/** Deliveries of a message. */
+/** Deliveries of one message to the sockets. */
 export interface Arrival {
   /** Number of sockets that have received it. */
   readonly count: number;
-  /** Time of the last delivery so far, in milliseconds since the UNIX epoch, so that processes can compare it. */
+  /** Time of the last delivery so far, in milliseconds since the UNIX epoch, so that other processes can compare it. */
   readonly lastAt: number;
 }
 
-/** Number of contradictions between the messages that all sockets received and those they should have received. */
+/** Numbers of differences between the messages that all sockets received and the messages that they should have received. */
 export interface ReceiptFaults {
   readonly lost: number;
   readonly repeated: number;
   readonly outOfOrder: number;
-  /** Messages that were not for them. */
+  /** Messages that the socket should not have received. */
   readonly strange: number;
 }
 
@@ -58,7 +60,7 @@ export const tasks = {
     sockets.push(...(await inBatches(subscribers, (subscriber) => subscribe({ port, query, onText }, subscriber))));
   },
 
-  /** Waits until a message has reached all sockets, at most `patienceMs`. */
+  /** Waits until a message has reached all sockets, at most `patienceMs`. @returns The deliveries so far. */
   async arrival({ number, patienceMs }: { number: number; patienceMs: number }): Promise<Arrival> {
     const deadline = performance.now() + patienceMs;
     while ((arrivals.get(number)?.count ?? 0) < sockets.length && performance.now() < deadline) await sleep(5);
@@ -68,7 +70,10 @@ export const tasks = {
   /** Returns the deliveries of all messages, by number. */
   arrivals: (): ReadonlyMap<number, Arrival> => arrivals,
 
-  /** @param numbers Numbers of the messages that each socket should have received, in the order of the log. */
+  /**
+   * Compares the messages that each socket received with those it should have received. @param numbers Numbers of these
+   * messages, in the order of the log.
+   */
   compare({ numbers }: { numbers: readonly number[] }): ReceiptFaults {
     const places = new Map(numbers.map((number, place) => [number, place]));
     const all = sockets.map((socket) => compare(heard.get(socket) ?? [], places));

@@ -8,14 +8,14 @@ import type { Outcome } from './outcome.ts';
 import { Client } from './requests.ts';
 
 const EVENTS = 10;
-/** Duration of the table lock, longer than the lock timeout of a statement. */
+/** Duration of the table lock, in milliseconds. It exceeds the lock timeout of a statement. */
 const STALL_MS = 7_000;
 
 /**
- * For a while after their commit, the data that subscriptions read for events is locked. Streams end, clients reconnect, and
- * then each event arrives complete and in order. Another organization on the same node must send as before.
+ * Locks the data that subscriptions read for events, for a while after the events were committed. Streams end and clients
+ * reconnect. Then each event must arrive complete and in order. Another organization at the same node must not be affected.
  *
- * @param isTimed Whether durations are checked against their limits. On a busy machine, the result is not conclusive.
+ * @param isTimed Whether durations are compared with their limits. On a busy machine, the result is not conclusive.
  */
 export async function stallTrial({
   databaseServer,

@@ -6,18 +6,18 @@ import { eventually, type Listener, listen } from './listeners.ts';
 import { type Outcome, some } from './outcome.ts';
 import { Client } from './requests.ts';
 
-/** Number of clients of a node, so that one slow answer does not delay the others. */
+/** Number of writing clients at a node, so that one slow answer does not delay the others. */
 const CLIENTS_OF_NODE = 12;
-/** Number of messages that each client edits in turn. */
+/** Number of messages that each client has and edits in turn. */
 const OWN_MESSAGES = 5;
-/** Number of ids by which the log is rolled back at the end, and the longest time until the nodes notice. */
+/** Number of ids by which the log is rolled back at the end. `NOTICE_MS` is the longest time until the nodes detect it. */
 const BACK = 100;
 const NOTICE_MS = 10_000;
 
 const WARM_UP_MS = 5_000;
 const WARM_UP_PACE_MS = 200;
 
-/** Part of the log messages with which each node reports a log that was restored. */
+/** Part of the log messages in which a node reports that its event log was restored. */
 const WENT_BACK = 'event log epoch';
 
 /** Sends and edits messages at a steady pace, and collects failures. */
@@ -36,7 +36,7 @@ class SteadyWriter {
   async run(everyMs: number, untilMs: number): Promise<void> {
     for (let next = performance.now(); next < untilMs; next += everyMs) {
       await sleep(Math.max(0, next - performance.now()));
-      // After a delay it does not catch up: the pace is an upper limit.
+      // After a delay, the writer does not catch up, so the rate never exceeds the pace.
       next = Math.max(next, performance.now() - everyMs);
       await this.#change().catch((error: unknown) => this.failures.push(String(error)));
     }
@@ -71,7 +71,7 @@ async function writersAt(url: string, people: readonly Person[]): Promise<Steady
   );
 }
 
-/** Subscribes each user at a node over all transports. */
+/** Starts listeners at a node, for each user one over each transport. */
 async function listenersAt(url: string, people: readonly Person[]): Promise<Listener[]> {
   const listeners: Listener[] = [];
   for (const person of people) {
@@ -84,7 +84,7 @@ async function listenersAt(url: string, people: readonly Person[]): Promise<List
   return listeners;
 }
 
-/** Rolls the log back by `BACK` ids, like a database that was restored to an earlier state. */
+/** Rolls the log back by `BACK` ids, as if the database had been restored to an earlier state. */
 async function putLogBack(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -97,8 +97,8 @@ async function putLogBack(databaseUrl: string): Promise<void> {
 }
 
 /**
- * Two nodes both commit many sends and edits a second. No stream may be closed, and no node may report that the log was
- * restored. Then the log is rolled back, and each node must report it.
+ * Lets two nodes commit many sends and edits a second. No stream may be closed, and no node may report that the log was
+ * restored. Then rolls the log back, which each node must report.
  */
 export async function steadyTrial({
   databaseServer,

@@ -17,13 +17,16 @@ import {
 import { type Outcome, some } from './outcome.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
-/** Longest time without a write to an organization after a node was paused in the middle of a change to it. */
+/**
+ * Longest accepted time without a write to an organization after a node was paused in the middle of a change to it, in
+ * milliseconds.
+ */
 const RECOVERY_MS = 8_000;
-/** Timeout for pausing a node in the middle of a change. */
+/** Timeout for pausing a node in the middle of a change, in milliseconds. */
 const HUNT_MS = 60_000;
 const SENDERS = 30;
 
-/** Whether the paused node holds an event counter: its transaction has incremented one and stays idle. */
+/** Returns whether the paused node holds an event counter: one of its transactions has incremented a counter and is idle. */
 async function holdsCounter(database: pg.Client): Promise<boolean> {
   const { rows } = await database.query(`
     SELECT 1 FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
@@ -32,7 +35,10 @@ async function holdsCounter(database: pg.Client): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Pauses the node in the middle of a change to the organization. @returns A function that resumes it. */
+/**
+ * Pauses the node while it changes the organization. Tries repeatedly until it holds the event counter. @returns A function
+ * that resumes the node.
+ */
 async function pauseInChange(
   server: ServerProcess,
   senders: readonly SequentialSender[],
@@ -49,7 +55,7 @@ async function pauseInChange(
   while (performance.now() < deadline) {
     await sleep(20 + Math.random() * 20);
     process.kill(pid, 'SIGSTOP');
-    // In this time PostgreSQL executes the statements that were already sent.
+    // PostgreSQL executes the statements that the node had already sent.
     await sleep(40);
     if (await holdsCounter(database)) {
       isOver = true;
@@ -63,9 +69,9 @@ async function pauseInChange(
 }
 
 /**
- * A node is paused while it holds an organization's event counter. The other node must soon be able to write to the
- * organization, and other organizations must not be affected. After it resumes, the paused node must refuse its interrupted
- * change, and then work.
+ * Pauses a node while it holds an organization's event counter. The other node must soon be able to write to the organization,
+ * and other organizations must not be affected. After it resumes, the paused node must refuse the change that it was making,
+ * and then work.
  */
 export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);
@@ -89,7 +95,7 @@ export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: Watc
   if (isWritten()) recovered = performance.now() - pausedAt;
   goOn();
   await Promise.all(writing);
-  // Interrupted requests of the paused node must be answered first.
+  // Waits for the answers to the requests that the paused node had not answered.
   await eventually(() => here.every(({ took, done }) => took.length > done), 1_000);
   const again = await here[0]?.send();
   for (const sender of [...here, ...there, neighbours]) sender.close();
@@ -115,8 +121,8 @@ export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: Watc
 }
 
 /**
- * An organization's event counter is locked, and many senders wait for it. They must get a retryable error. The node must stay
- * ready, and another organization on it must not be affected.
+ * Locks an organization's event counter while many senders wait for it. They must get a retryable error. The node must stay
+ * ready, and another organization at the node must not be affected.
  */
 export async function heldCounterTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);

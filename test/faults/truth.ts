@@ -7,15 +7,15 @@ import type { Listener } from './listeners.ts';
 import { isToken, type Writer } from './load.ts';
 import { some, without } from './outcome.ts';
 
-/** The part of the log and of the tables that concerns one user, read directly from the database. */
+/** Events and rows of one user, read directly from the database. */
 interface Truth {
-  /** All events for the user, in order. */
+  /** All events that the user should have received, in order. */
   readonly events: readonly LoggedEvent[];
   readonly drafts: ReadonlyMap<number, string>;
   readonly snippets: ReadonlyMap<number, string>;
   /** Messages that the user sent. */
   readonly messages: ReadonlyMap<number, string>;
-  /** Subscription color of each channel. */
+  /** Color of the user's subscription, by channel. */
   readonly colors: ReadonlyMap<number, string>;
 }
 
@@ -77,7 +77,7 @@ async function readTruth(query: Query, userId: number): Promise<Truth> {
   };
 }
 
-/** Compares the answers that writers got and the events that listeners received with the content of the database. */
+/** Compares the database with the answers that writers received and with the events that listeners received. */
 export async function compareWithTruth(
   service: DemoService,
   writers: readonly Writer[],
@@ -118,7 +118,7 @@ function tokensIn(value: unknown): string[] {
 
 const NOTHING: Broken = { lost: 0, repeated: 0, outOfOrder: 0, refusedButDone: 0 };
 
-/** Returns the changes of a writer whose state in the log contradicts the answers. */
+/** Returns the changes of a writer for which the log contradicts the answers. */
 function inLog({ acknowledged, refused }: Writer, { events }: Truth) {
   const logged = new Map<string, number>();
   for (const token of events.flatMap(({ payload }) => [...new Set(tokensIn(payload))])) {
@@ -155,7 +155,12 @@ function misheard(listener: Listener, truth: Truth): string[] {
   ];
 }
 
-/** Applies the log from its beginning and compares with the tables: a change and its event must commit in one transaction. */
+/**
+ * Applies all events of a user from the beginning of the log, and compares the result with the tables. Differences mean that a
+ * change and its event were not committed in one transaction.
+ *
+ * @returns One sentence for each difference.
+ */
 function unlikeState({ events, drafts, snippets, messages, colors }: Truth, userId: number): string[] {
   const told = {
     drafts: new Map<number, string>(),
@@ -186,7 +191,7 @@ function unlikeState({ events, drafts, snippets, messages, colors }: Truth, user
 
 function unlike(what: string, told: ReadonlyMap<number, string>, kept: ReadonlyMap<number, string>): string[] {
   const wrong = [...told].filter(([id, value]) => kept.get(id) !== value);
-  // Data from before the beginning of the log has no event and contains no token.
+  // Rows that are older than the log have no event. They contain no token, so they are ignored.
   const untold = [...kept].filter(([id, value]) => !told.has(id) && isToken(value) && what !== 'color');
   return [
     ...wrong.map(([id]) => `${what} ${id} differs from its last event`),

@@ -19,19 +19,30 @@ import { between, type Random, seeded } from './random.ts';
 import { Client, type QueueStart } from './requests.ts';
 import { compareWithTruth, withDatabase } from './truth.ts';
 
-/** Limits of src/events/window-memory.ts, as shares of the heap: for all in-memory tails (windows), and for everything else. */
+/**
+ * Largest share of the heap for all in-memory tails of the log (windows), as in src/events/window-memory.ts.
+ * `SHARE_OF_ALL_THAT_IS_HELD` is the largest share for everything that the node keeps in memory.
+ */
 const SHARE_OF_WINDOWS = 1 / 8;
 const SHARE_OF_ALL_THAT_IS_HELD = 1 / 2;
-/** Number of bytes to send, in multiples of the memory limit of the windows. */
+/** Amount of data to send, as a multiple of the memory limit of the windows. */
 const TIMES = 3;
-/** Sends per second of all organizations: as much as a busy node handles on two cores, shared with database and clients. */
+/**
+ * Sends per second of all organizations together. A busy node handles as many on two cores that it shares with database and
+ * clients.
+ */
 const PER_SECOND = 80;
-/** Padding of each message, near the maximum length: 20 kB, which an event contains twice, as text and as HTML. */
+/**
+ * Text appended to each message, near the maximum length. It has 20 kB, and an event contains it twice, as text and as HTML.
+ */
 const MORE = ` ${`${'я'.repeat(19)} `.repeat(497)}`;
 const EVENT_BYTES = 2 * Buffer.byteLength(MORE);
-/** Duration of the sends before any client subscribes. */
+/** Duration of the sends before any client subscribes, in milliseconds. */
 const BEFORE_MS = 20_000;
-/** Pause of a slow client between two polls. An answer has at most one megabyte, so the client falls further behind. */
+/**
+ * Pause of a slow client between two polls, in milliseconds. An answer has at most one megabyte, so the client falls further
+ * behind.
+ */
 const [SHORTEST_REST_MS, LONGEST_REST_MS] = [50_000, 80_000];
 const CATCH_UP_MS = 90_000;
 const LOOK_EVERY_MS = 1_000;
@@ -42,7 +53,7 @@ interface Sending {
   readonly sender: SequentialSender;
 }
 
-/** An organization with a client that keeps up and one that does not. */
+/** An organization with a client that receives events quickly, and one that falls behind. */
 interface Organization extends Sending {
   readonly quick: Listener;
   readonly slow: Listener;
@@ -55,7 +66,9 @@ interface Look {
   readonly resident: number;
 }
 
-/** Returns the heap limit that Node sets with this option. It is somewhat higher than the option. */
+/**
+ * Returns the heap limit, in bytes, that Node sets with this command line option. The limit is somewhat higher than the option.
+ */
 function heapLimitOf(option: string): number {
   const script = 'console.log(require("node:v8").getHeapStatistics().heap_size_limit)';
   return Number(execFileSync(process.execPath, [option, '-e', script], { encoding: 'utf8' }));
@@ -86,9 +99,9 @@ async function registered(url: string, person: Person): Promise<QueueStart> {
 }
 
 /**
- * Starts the subscribers of an organization.
+ * Starts the two subscribers of an organization.
  *
- * @param isHurried Whether the slow client stops pausing, so that it catches up.
+ * @param isHurried Returns whether the slow client stops pausing, so that it catches up.
  */
 async function readIn(
   url: string,
@@ -102,7 +115,7 @@ async function readIn(
   return { person, sender, quick, slow };
 }
 
-/** Samples of the node's memory, and the largest number of events by which a slow client was behind. */
+/** Samples of the node's memory, and the largest number of events that a slow client had not received yet. */
 interface Watched {
   readonly looks: readonly Look[];
   readonly furthest: number;
@@ -124,7 +137,7 @@ async function watch(url: string, organizations: readonly Organization[], isOver
 function judge({ looks, furthest }: Watched, heapLimit: number, organizationCount: number) {
   const [budget, share] = [heapLimit * SHARE_OF_WINDOWS, heapLimit * SHARE_OF_ALL_THAT_IS_HELD];
   const most = (name: keyof Look) => Math.max(...looks.map((look) => look[name]));
-  // The heap fills up between two garbage collections, so the minimum is the memory in use.
+  // The heap grows between two garbage collections, so its minimum is the memory in use.
   const held = Math.min(...looks.slice(-Math.ceil(looks.length / 3)).map(({ heap }) => heap));
   const behind = furthest * EVENT_BYTES;
   return {
@@ -144,9 +157,9 @@ function judge({ looks, furthest }: Watched, heapLimit: number, organizationCoun
 }
 
 /**
- * Long messages are sent in many organizations with subscribers, until their size is a multiple of the memory limit of the
- * windows (the in-memory tails of the log). The node must survive within its limits. All clients must receive all events,
- * even if their position is no longer in the window. Another organization at the node must not be affected.
+ * Sends long messages in many organizations with subscribers, until their size is a multiple of the memory limit of the windows
+ * (the in-memory tails of the log). The node must stay within its limits. All clients must receive all events, even if their
+ * position is older than the window. Another organization at the node must not be affected.
  */
 export async function windowsTrial({
   databaseServer,
@@ -176,7 +189,7 @@ export async function windowsTrial({
     sending.push({ person, sender: await SequentialSender.start(url, person, MORE) });
   }
   const senders = sending.map(({ sender }) => sender);
-  // Baseline: the same messages at the same pace without subscribers, so that the windows are empty.
+  // As a baseline, sends the same messages at the same rate without subscribers, so that the windows are empty.
   const unreadUntil = performance.now() + BEFORE_MS;
   const usual = await neighbours.during(sendAll(senders, () => performance.now() >= unreadUntil));
 

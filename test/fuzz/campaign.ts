@@ -5,13 +5,13 @@ import { type Cast, endedAmong, makeCast, type Stage, type Target } from './stag
 
 /** Result of one input. */
 export interface Verdict {
-  /** Key under which the answer is counted: "200", "400 BAD_REQUEST". */
+  /** Status and error code of the answer, under which it is counted: "200", "400 BAD_REQUEST". */
   readonly label: string;
   /** Whether the service executed the request. */
   readonly isSuccess: boolean;
-  /** Time from sending to the end of the answer. Undefined if no answer was expected. */
+  /** Time from sending to the end of the answer, in milliseconds. Undefined if no answer was expected. */
   readonly milliseconds?: number | undefined;
-  /** Violations. */
+  /** Violations, one sentence each. */
   readonly faults: readonly string[];
 }
 
@@ -22,11 +22,11 @@ export interface Input {
   send(): Promise<Verdict>;
 }
 
-/** Makes inputs for one organization. */
+/** A source of inputs for one organization. */
 export interface Battery {
-  /** @param lane Index of the concurrent sender. */
+  /** Returns the next input. @param lane Index of the sender, of several that send concurrently. */
   next(dice: Dice, lane: number): Input;
-  /** Ends connections and queues that inputs left open, so that memory in use afterwards is a leak. */
+  /** Closes connections and queues that inputs left open. Memory that is still in use afterwards is a leak. */
   close(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export interface Kind {
   readonly name: string;
   /** Number of concurrent senders. */
   readonly lanes: number;
-  /** Number of inputs for one organization: its objects are used up by them. */
+  /** Number of inputs sent to one organization. Then a new one is created, because inputs use up its objects. */
   readonly batch: number;
   open(cast: Cast): Battery | Promise<Battery>;
 }
@@ -44,23 +44,25 @@ interface Run {
   readonly target: Target & Partial<Pick<Stage, 'memory' | 'faults' | 'waited'>>;
   readonly inputs: number;
   readonly seed: number;
-  /** Called after each batch with the number of inputs so far. */
+  /** Called after each batch with the number of inputs sent so far. */
   readonly progress?: (inputs: number) => void;
 }
 
-/** Longest accepted duration of an answer. */
+/** Longest accepted duration of an answer, in milliseconds. */
 export const MAX_ANSWER_MS = 2_000;
-/** Lowest accepted share of successes. With fewer, the code behind the validation was not reached. */
+/** Lowest accepted share of successes. With fewer, most inputs fail in the validation and test nothing else. */
 const MIN_SUCCESS = 0.2;
-/** Smallest number of inputs for which the share is checked. With fewer, it is not conclusive. */
+/** Smallest number of inputs for which the share of successes is checked. With fewer inputs, it is not conclusive. */
 const MEANINGFUL = 500;
-/** Smallest number of memory readings for which growth is checked. With fewer, caches that fill up look like growth. */
+/**
+ * Smallest number of memory readings for which growth is checked. With fewer readings, caches that fill up look like growth.
+ */
 const MIN_READINGS = 8;
 const MIB = 1024 * 1024;
 
 /**
- * Sends `inputs` inputs of one kind, each from its own seed. Checks the server's answers, its log and its memory, and that the
- * sending accounts can still authenticate.
+ * Sends `inputs` inputs of one kind, each made from its own seed. Checks the server's answers, its log and its memory, and that
+ * the sending accounts can still authenticate.
  */
 export async function runCampaign({ kind, target, inputs, seed, progress = () => {} }: Run): Promise<Outcome> {
   const pools = poolsOf(seed);
@@ -79,7 +81,7 @@ export async function runCampaign({ kind, target, inputs, seed, progress = () =>
         const input = battery.next(new Dice(seed * 1_000_003 + index, pools), number);
         const waitedBefore = target.waited?.() ?? 0;
         const { label, isSuccess, milliseconds: elapsed = 0, faults } = await input.send();
-        // Time in which other processes occupied the processors does not count as time of the service.
+        // The time in which the processes waited for a processor is subtracted, because it is not time of the service.
         const waited = Math.min(elapsed, (target.waited?.() ?? 0) - waitedBefore);
         const milliseconds = elapsed - waited;
         longestWait = Math.max(longestWait, waited);
@@ -125,7 +127,7 @@ export async function runCampaign({ kind, target, inputs, seed, progress = () =>
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 const mib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`;
 
-/** Accepted growth over the second half: the normal variation between two garbage collections. */
+/** Accepted growth over the second half of a run, in bytes. Memory in use varies this much between garbage collections. */
 const ALLOWANCES = { heap: 12 * MIB, external: 48 * MIB, rss: 96 * MIB } as const;
 
 type Measure = keyof typeof ALLOWANCES;
@@ -147,7 +149,10 @@ function growthIn(readings: readonly MemoryReading[]): string[] {
   });
 }
 
-/** Returns the growth over the second half by the median slope of all pairs (Theil-Sen), which is robust to outliers. */
+/**
+ * Returns the growth over the second half of the readings, in bytes. It uses the median slope of all pairs (Theil-Sen), so that
+ * outliers have little effect.
+ */
 function gainOf(readings: readonly MemoryReading[], measure: Measure): number {
   const half = readings.slice(Math.floor(readings.length / 2)).map((reading) => reading[measure]);
   const slopes = half

@@ -6,7 +6,7 @@ import { PATHOLOGICAL } from '../helpers/pathological-markup.ts';
 import { ByteSocket } from './frames.ts';
 import { timed } from './http.ts';
 
-/** Number of concurrent requests of each kind. */
+/** Number of concurrent senders for each kind of request. */
 const LANES = 4;
 
 /** The flooded server, and the credentials of the flooding user. */

@@ -10,15 +10,15 @@ export interface FrameOptions {
   readonly isLast?: boolean;
   /** Default: true, as clients must. */
   readonly isMasked?: boolean;
-  /** The three reserved bits, as a number from 0 to 7. No extension defines them here. */
+  /** Value of the three reserved bits, from 0 to 7. Valid frames have 0, because no extension is in use. */
   readonly reserved?: number;
-  /** Length in the frame's head, instead of the true one. */
+  /** Length that the frame's head states instead of the true length. */
   readonly claimedLength?: bigint;
-  /** Number of bytes for the length, even if fewer suffice. */
+  /** Number of bytes in which the head states the length, even if fewer suffice. */
   readonly lengthBytes?: 0 | 2 | 8;
 }
 
-/** Encodes a frame of a client, optionally an invalid one. @see RFC 6455, section 5.2 */
+/** Encodes a frame as a client sends it. Options can make it invalid. @see RFC 6455, section 5.2 */
 export function frame(payload: Buffer, options: FrameOptions = {}): Buffer {
   const { opcode = OPCODES.text, isLast = true, isMasked = true, reserved = 0, claimedLength } = options;
   const length = claimedLength ?? BigInt(payload.length);
@@ -77,7 +77,7 @@ export class ByteSocket {
       'Sec-WebSocket-Protocol: graphql-transport-ws',
     ];
     socket.write(`${lines.join('\r\n')}\r\n\r\n`);
-    // If the server closes the connection without an answer, waiting for data would never end.
+    // If the server closes the connection without an answer, no data arrives. The signal then ends the wait.
     const gone = new AbortController();
     socket.on('error', () => {}).once('close', () => gone.abort(new Error('The connection ended')));
     let head = Buffer.alloc(0);
@@ -119,7 +119,7 @@ export class ByteSocket {
       this.#unread = this.#unread.subarray(taken);
   }
 
-  /** Reads one frame. @returns Number of bytes read. 0 if the frame is incomplete. */
+  /** Reads the first frame of the unread bytes. @returns Number of bytes read. 0 if the frame is incomplete. */
   #readFrame(): number {
     const bytes = this.#unread;
     if (bytes.length < 2) return 0;

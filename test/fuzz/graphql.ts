@@ -10,7 +10,7 @@ import { problemOfData } from './replies.ts';
 import type { Cast } from './stage.ts';
 import { nested } from './texts.ts';
 
-/** Reads the published schema, and adds the validation of its scalars. */
+/** Reads the published schema, and adds functions that validate the values of its scalars. */
 export function readSchema(): GraphQLSchema {
   const schema = buildSchema(readFileSync(join(import.meta.dirname, '../../schema.graphql'), 'utf8'));
   const accepted: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -100,7 +100,7 @@ interface Judged {
 
 const CODE = /^[A-Z_]+$/;
 
-/** Judges a GraphQL result, over any transport. */
+/** Checks a GraphQL result that arrived over any transport, and returns its verdict. */
 export function judge(schema: GraphQLSchema, query: string, variables: Operation['variables'], text: string): Judged {
   let result: {
     data?: Record<string, { __typename?: string; code?: string; queueId?: string } | null> | null;
@@ -136,7 +136,9 @@ export function judge(schema: GraphQLSchema, query: string, variables: Operation
   return { label: all.length === 0 ? 'done' : (all[0] as string), isSuccess: all.length === 0, faults, queues };
 }
 
-/** Parses a document. Undefined if it is invalid: then the response must have no data, which was checked before. */
+/**
+ * Parses a document. Undefined if the document is invalid. The caller has already checked that an invalid document has no data.
+ */
 function parsedOrNot(schema: GraphQLSchema, query: string): DocumentNode | undefined {
   try {
     const document = parse(query);
@@ -146,7 +148,7 @@ function parsedOrNot(schema: GraphQLSchema, query: string): DocumentNode | undef
   }
 }
 
-/** Returns a document with an error in its text. */
+/** Returns the document with a random error in its text. */
 export function garbled(query: string, dice: Dice): string {
   const at = dice.int(0, query.length);
   const brackets = nested(dice.pick([10, 100, 1_000]));

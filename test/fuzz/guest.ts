@@ -11,11 +11,11 @@ import { organization } from '../helpers/server.ts';
 import type { FloodSource } from './flood.ts';
 import { timed } from './http.ts';
 
-/** Limits for the other users, and for the memory that a guest may cost. */
+/** Highest accepted values: latencies of health checks and of other users in milliseconds, and memory in MiB. */
 const MARKS = { healthzP99: 200, othersP95: 1_000, memoryMib: 512 } as const;
-/** Number of objects at which filling stops if no limit refuses it. Above every expected limit. */
+/** Number of objects at which the guest stops to create more of a kind. It is higher than every limit of the service. */
 const CAP = 2_000;
-/** Number of other users, their requests per second, and the interval of health checks. */
+/** Number of other users. The next constants are the number of their requests per second and the interval of health checks. */
 const OTHERS = 10;
 const OTHERS_PER_SECOND = 10;
 const HEALTH_EVERY_MS = 50;
@@ -28,12 +28,12 @@ interface Options {
 }
 
 /**
- * A guest creates objects of every kind until the service refuses. Then the guest floods it with concurrent requests of every
- * kind, under the default rate limits, while other users work.
+ * Lets a guest create objects of every kind until the service refuses. Then the guest floods the service with concurrent
+ * requests of every kind, under the default rate limits, while other users work.
  */
 export async function guestTrial({ seconds }: Options): Promise<Outcome> {
   const embedded = { ...AS_SERVED, DATABASE_URL: undefined, REDIS_URL: undefined };
-  // Filling is not measured. Without rate limits it takes a few seconds.
+  // The objects are created on a server without rate limits, which takes a few seconds. This phase is not measured.
   const filling = await ServerProcess.start({ env: embedded });
   await using first = filling;
   const people = Object.fromEntries(Array.from({ length: OTHERS }, (_, i) => [`other${i}`, 'member' as const]));
@@ -54,7 +54,7 @@ export async function guestTrial({ seconds }: Options): Promise<Outcome> {
   return await measure(server, { guest: at(made.guest), owner: at(made.owner), others }, { seconds, filled });
 }
 
-/** Returns the same user for another port, which is also in the Host header. */
+/** Returns the same user as a client of another port, which is also in the Host header. */
 function moved(person: Person, port: number): Person {
   const place = { url: `http://127.0.0.1:${port}`, host: person.host.replace(/\d+$/, String(port)) };
   const Constructor = person.constructor as typeof Person;
@@ -63,7 +63,11 @@ function moved(person: Person, port: number): Person {
 
 type Filling = (i: number) => Promise<boolean>;
 
-/** Creates objects of each kind until it is refused, or up to the cap. @returns Number of objects by kind. */
+/**
+ * Creates objects of each kind until the service refuses them, at most `CAP`.
+ *
+ * @returns Number of objects as text, by kind.
+ */
 async function fill(guest: Person, owner: Person): Promise<Record<string, string>> {
   const done = async (method: 'POST', path: string, parameters: Parameters, headers = {}): Promise<boolean> => {
     const { status } = await guest.rest(method, path, parameters, { headers });
@@ -205,16 +209,16 @@ async function measure(
         failures.add(`${act.method} ${act.path}: ${reply?.status} ${reply?.text.slice(0, 100)}`);
     }),
   ];
-  // The service gets time to warm up, so that frequent code is compiled before the measurement.
+  // Waits until the service has compiled frequently used code, so that the compilation is not measured.
   await sleep(WARM_MS);
   health.length = 0;
   others.length = 0;
-  // The flood runs on its own thread, so that reading its answers does not delay the measurements on this one.
+  // The flood runs in a separate thread, so that reading its answers does not delay the measurements in this thread.
   const flood = new Worker(new URL('flood.ts', import.meta.url), { workerData: floodOf(server.url, crowd.guest) });
   const flooding = once(flood, 'message').then(([told]) => String(told));
   const all = Promise.all([...watching, flooding]);
   try {
-    // If the measurements themselves fail, the trial ends with their error.
+    // The trial ends early if the measurements themselves fail.
     await Promise.race([all, sleep(seconds * 1_000, undefined, { signal: until }).catch(() => undefined)]);
   } finally {
     over.abort();
@@ -252,7 +256,7 @@ const floodOf = (url: string, { host, email, headers, authorization }: Person): 
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Requests of the other users during the flood. */
+/** Requests that the other users send during the flood. */
 const ACTS: readonly { method: string; path: string; headers: Record<string, string>; body?: string }[] = [
   { method: 'GET', path: '/api/v1/users/me', headers: {} },
   { method: 'GET', path: '/api/v1/users/me/subscriptions', headers: {} },
@@ -274,12 +278,12 @@ function percentile(values: readonly number[], share: number): number {
 const PAGE_BYTES = 4_096;
 const mib = (bytes: number) => Math.round(bytes / 1024 / 1024);
 
-/** Returns the resident memory in bytes. 0 if the process has ended. */
+/** Returns the resident memory of a process, in bytes. 0 if the process has ended. */
 function rssOf(pid: number | undefined): number {
   return pid === undefined ? 0 : Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
 }
 
-/** Returns the last lines that report a fatal error, such as the JavaScript engine running out of memory. */
+/** Returns the last three lines of the server's log that report a fatal error, such as lack of memory. */
 function lastWords(server: ServerProcess): string {
   const lines = server
     .log()

@@ -1,9 +1,9 @@
 import { type Reply, type Sent, send } from '../helpers/http.ts';
 
-/** Timeout, longer than any accepted answer. */
+/** Timeout of a request, in milliseconds. Every accepted answer is faster. */
 const PATIENCE_MS = 20_000;
 
-/** An answer and its duration. `reply` is undefined if none arrived. */
+/** An answer and its duration. */
 export interface Timed {
   readonly reply: Reply | undefined;
   readonly milliseconds: number;
@@ -21,10 +21,10 @@ export async function timed(url: string, sent: Sent): Promise<Timed> {
   }
 }
 
-/** Matches internals of the machine, the database or the code, which errors must not reveal. */
+/** Matches texts about internals of the machine, the database or the code. Error messages must not contain them. */
 export const INSIDE = /node_modules|\.ts:\d|\bat \w+ \(|prisma|pglite|relation "|\[object Object\]/i;
 
-/** Formats a value for a report. */
+/** Formats a value for a report, with at most `length` characters and, if it is longer, its total length. */
 export const shown = (value: unknown, length = 160): string => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined');
   return text.length > length ? `${text.slice(0, length)}… (${text.length})` : text;

@@ -17,11 +17,11 @@ export interface Parameter {
 export interface Operation {
   readonly method: string;
   readonly path: string;
-  /** "GET /users/{user_id}" */
+  /** Method and path: "GET /users/{user_id}". */
   readonly name: string;
   readonly isOpen: boolean;
   readonly parameters: readonly Parameter[];
-  /** Returns how a response differs from the description, or undefined. */
+  /** Returns a description of how a response differs from the OpenAPI description. Undefined if it does not. */
   problemOf(status: number, body: unknown): string | undefined;
 }
 
@@ -48,7 +48,7 @@ interface Document {
   readonly components: { readonly schemas: { readonly Error: Schema } };
 }
 
-/** Paths whose responses have the requested fields of the state. The description does not list all of these fields. */
+/** Paths whose responses contain fields of the client state. The OpenAPI description does not list all of these fields. */
 const STATES = new Set(['/register', '/events']);
 
 /** Returns all endpoints that the server describes. */

@@ -30,26 +30,26 @@ export interface Operation {
   readonly variables: Readonly<Record<string, unknown>>;
   /** Names of the root fields. */
   readonly fields: readonly string[];
-  /** Whether a victim has to send it, because it may end the sender's account. */
+  /** Whether the sender must be a victim, which is an account that inputs may end. */
   readonly byVictim: boolean;
 }
 
-/** Fields that may end the sender's account. */
+/** Root fields that may end the account of the sender. */
 const ENDS_SENDER = new Set(['deactivateOwnAccount', 'regenerateApiKey']);
-/** Fields that may end the account they name, or change its credentials. */
+/** Root fields that may end the account that they name, or change its credentials. */
 const ENDS_NAMED = new Set(['deactivateUser', 'updateUser', 'deactivateBot', 'updateBot', 'regenerateApiKey']);
-/** Fields that hash passwords. Chosen less often. */
+/** Root fields that hash passwords. They are chosen less often, because hashing is slow. */
 const HASHES = new Set(['fetchApiKey', 'createUser', 'updateSettings']);
-/** Fields that need an external service, which is not configured. */
+/** Root fields that fail because they need an external service, which is not configured. */
 const REFUSED = new Set(Object.keys(REFUSALS));
-/** Whether the document must stay unchanged: with a different digit it could name an account that sends inputs. */
+/** Returns whether the text of the document must stay unchanged. A change could make it name an account that sends inputs. */
 export const isDelicate = (fields: readonly string[]): boolean =>
   fields.some((field) => ENDS_SENDER.has(field) || ENDS_NAMED.has(field));
 
-/** Depth at which documents mostly stay within the cost limit. */
+/** Depth of the selections. Documents with this depth are mostly within the cost limit. */
 const MAX_DEPTH = 4;
 
-/** Makes operations of a schema, for one organization. */
+/** A source of random operations of a schema, for one organization. */
 export class OperationMaker {
   readonly #schema: GraphQLSchema;
   readonly #cast: Cast;
@@ -80,7 +80,7 @@ export class OperationMaker {
     };
   }
 
-  /** Returns arguments: mostly those of a call that is known to work, possibly with a change. */
+  /** Returns the text of a root field's arguments: mostly those of a call that is known to work, sometimes with a change. */
   #arguments(
     root: GraphQLObjectType,
     field: GraphQLField<unknown, unknown>,
@@ -88,10 +88,10 @@ export class OperationMaker {
     dice: Dice,
   ): string {
     const calls = GRAPHQL_CALLS[`${root.name}.${field.name}`]?.(this.#cast.names) ?? [];
-    // Random arguments could name any account.
+    // Random arguments could end an account that sends inputs.
     const isKnown = ENDS_NAMED.has(field.name) || dice.chance(0.75);
     const args = calls.length > 0 && isKnown ? dice.pick(calls).args : undefined;
-    // Files need a multipart body, which the uploads trial sends.
+    // Files need a multipart body, so only the trial of uploads sends them.
     if (args === undefined || holdsFile(args)) return document.arguments(field);
     const given = field.args.filter(({ name }) => name in args);
     const texts = given.map((arg) => {
@@ -103,7 +103,7 @@ export class OperationMaker {
     return texts.length === 0 ? '' : `(${texts.join(', ')})`;
   }
 
-  /** Replaces the ids of sending accounts with the id of a victim. */
+  /** Returns the value with the id of a victim in place of the ids of sending accounts. */
   #sandboxed(value: unknown): unknown {
     const { actors, names } = this.#cast;
     if (typeof value === 'number') return actors.some(({ id }) => id === value) ? names.userId : value;
@@ -144,7 +144,7 @@ class DocumentMaker {
     const given = args.filter(
       (arg) => isRequiredArgument(arg) || isPageSize(arg) || this.#dice.chance(isCursor(arg) ? 0.05 : 0.3),
     );
-    // A page is requested either forwards or backwards.
+    // A page of a list can be requested only forwards or only backwards.
     const isBack = given.some(({ name }) => name === 'last') && this.#dice.chance(0.3);
     const kept = given.filter(({ name }) => !(isBack ? ['first', 'after'] : ['last', 'before']).includes(name));
     const texts = kept.map((arg) => {
@@ -210,7 +210,12 @@ class DocumentMaker {
     }
   }
 
-  /** @param isOfSeveral Whether selections of other types are on the same level. */
+  /**
+   * Returns a random selection of an output type. Empty for scalars and enums.
+   *
+   * @param depth Number of further levels.
+   * @param isOfSeveral Whether selections of other types are on the same level.
+   */
   selection(schema: GraphQLSchema, output: GraphQLOutputType, depth: number, isOfSeveral = false): string {
     const dice = this.#dice;
     const type = getNamedType(output);
@@ -237,7 +242,7 @@ class DocumentMaker {
     ];
     const texts = chosen.map((field) => {
       const inner = this.selection(schema, field.type, depth + 1);
-      // A unique alias, because the same field may be selected with other arguments, or on another type.
+      // The alias is unique, because the same field may be selected with other arguments or on another type.
       const alias = isOfSeveral || field.args.length > 0 ? `x${this.#aliases++}: ` : '';
       const directive = dice.chance(0.03) ? ` @${dice.pick(['skip', 'include'])}(if: ${dice.chance(0.5)})` : '';
       return `${alias}${field.name}${this.arguments(field)}${directive} ${inner}`;
@@ -257,7 +262,7 @@ class DocumentMaker {
 const isCursor = ({ name }: { name: string }): boolean => name === 'after' || name === 'before';
 const isPageSize = ({ name }: { name: string }): boolean => name === 'first' || name === 'last';
 
-/** Formats a value as a GraphQL literal. */
+/** Formats a value as a literal of the GraphQL language. @param type Determines which texts are enum values. */
 export function literal(value: unknown, type?: GraphQLInputType): string {
   const named = type && getNullableType(type);
   if (Array.isArray(value)) {

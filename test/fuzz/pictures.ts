@@ -4,7 +4,7 @@ import type { Dice } from './dice.ts';
 
 const size = { width: 24, height: 16 };
 
-/** Small images of every accepted format, so that twenty thousand can be processed. */
+/** Images of every accepted format. They are small, because tens of thousands are processed. */
 const PICTURES: readonly Buffer[] = [
   PNG,
   await plain('teal', size).png({ palette: true }).toBuffer(),
@@ -33,7 +33,7 @@ const OTHERS: readonly Buffer[] = [
 /** Image dimensions at the limits of integer types. The product of some exceeds 32 bits. */
 const SIDES = [0, 1, 2 ** 14, 2 ** 16 - 1, 2 ** 16, 2 ** 24, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1];
 
-/** Returns an image, or something similar to one. */
+/** Returns a valid image or, less often, bytes that resemble an image. */
 export function picture(dice: Dice): Buffer {
   const good = dice.pick(PICTURES);
   return dice.weighted<() => Buffer>([
@@ -61,7 +61,7 @@ function spliced(good: Buffer, dice: Dice): Buffer {
   return Buffer.concat([good.subarray(0, from), good.subarray(to)]);
 }
 
-/** Changes the dimensions in the header without changing the image data. */
+/** Returns the image with other dimensions in its header, and with unchanged image data. */
 function withSides(good: Buffer, dice: Dice): Buffer {
   const bytes = Buffer.from(good);
   const [width, height] = [dice.pick(SIDES), dice.pick(SIDES)];
@@ -85,15 +85,17 @@ function withSides(good: Buffer, dice: Dice): Buffer {
 /** Bytes before the compressed data of a PNG chunk, by chunk type. */
 const HEADS: Readonly<Record<string, string>> = { zTXt: 'Comment\0\0', iTXt: 'Comment\0\x01\0\0\0', iCCP: 'icc\0\0' };
 
-/** Returns a small PNG with a chunk of `length` bytes, compressed to about a thousandth of that. */
+/**
+ * Returns a small PNG with a chunk of `length` zeros, which is compressed to about a thousandth. @param kind Type of the chunk.
+ */
 export function bloatedPng(kind: string, length: number): Buffer {
   return withPart(chunk(kind, Buffer.concat([Buffer.from(HEADS[kind] ?? ''), deflateSync(Buffer.alloc(length))])));
 }
 
-/** Inserts a chunk after the PNG header, which is 33 bytes long. */
+/** Returns `PNG` with a chunk after its header, which is 33 bytes long. */
 const withPart = (part: Buffer): Buffer => Buffer.concat([PNG.subarray(0, 33), part, PNG.subarray(33)]);
 
-/** Returns a PNG with large metadata, some of it highly compressed. */
+/** Returns a PNG with large or invalid metadata, some of it highly compressed. */
 function withMetadata(dice: Dice): Buffer {
   if (dice.chance(0.4)) return bloatedPng(dice.pick(Object.keys(HEADS)), dice.pick([1_000, 4_000_000]));
   const extra = dice.pick([

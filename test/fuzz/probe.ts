@@ -1,17 +1,17 @@
-// Loaded into the tested server with --import. Reports its memory after a garbage collection.
+// Module that is loaded into the tested server with --import. It reports the server's memory after a garbage collection.
 import { createServer } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** Answer of the probe. Sizes are in bytes. */
 export interface MemoryReading {
-  /** Size of the JavaScript objects in use. */
+  /** Size of the JavaScript objects that are in use. */
   readonly heap: number;
-  /** Memory outside the heap that belongs to JavaScript objects. Includes all memory of an embedded database. */
+  /** Memory outside the JavaScript heap that belongs to JavaScript objects. It includes all memory of an embedded database. */
   readonly external: number;
   /** Resident memory of the process. */
   readonly rss: number;
-  /** Names added to the prototype of all objects. Must be empty. */
+  /** Names that were added to `Object.prototype`. Must be empty. */
   readonly polluted: readonly string[];
 }
 
@@ -21,7 +21,7 @@ if (path !== undefined) {
   const collect = runInNewContext('gc') as () => void;
   createServer((connection) => {
     connection.on('error', () => {}).resume();
-    // The first collection runs finalizers, the second frees what they released.
+    // The first collection runs finalizers. The second frees the memory that they released.
     collect();
     setImmediate(() => {
       collect();

@@ -28,8 +28,10 @@ interface Asked {
 }
 
 /**
- * Compares the data of a response with its document and the schema: fields that are missing or were not selected, values that
- * their type does not permit, nulls in non-null fields. Returns a description of the first problem, or undefined.
+ * Compares the data of a response with its document and the schema. Finds missing and unselected fields, values that their type
+ * does not permit, and nulls in non-null fields.
+ *
+ * @returns A description of the first problem. Undefined if there is none.
  */
 export function problemOfData(asked: Asked, data: unknown): string | undefined {
   const { schema, document, operationName } = asked;
@@ -78,7 +80,7 @@ function checkObject(
       if (inner !== type.name) throw new Problem(`${at} is not ${type.name}`);
       continue;
     }
-    // Introspection is implemented by the GraphQL library.
+    // Introspection fields are not checked, because the GraphQL library implements them.
     if (name.startsWith('__')) continue;
     const field = type.getFields()[name];
     if (field === undefined) throw new Problem(`${at} is no field of ${type.name}`);
@@ -144,7 +146,7 @@ function checkValue(
   checkObject(asked, selections, concrete, value, place);
 }
 
-/** Returns the type of an object by `__typename`, which documents made here select on every abstract type. */
+/** Returns the type of an object by its `__typename`. The documents of these tests select it on every abstract type. */
 function concreteOf({ schema }: Checked, value: unknown, place: string): GraphQLObjectType {
   const name: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, '__typename') : undefined;
   const type = typeof name === 'string' ? schema.getType(assertName(name)) : undefined;

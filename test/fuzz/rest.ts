@@ -10,9 +10,9 @@ import type { Cast } from './stage.ts';
 import { HOSTILE_JSON } from './texts.ts';
 import { namedThing, valueLike } from './values.ts';
 
-/** Endpoints that may end the sender's account. Only victims send them. */
+/** Endpoints that may end the account of the sender. Only victims, which are accounts that inputs may end, send them. */
 const ENDS_SENDER = new Set(['DELETE /users/me', 'POST /users/me/api_key/regenerate']);
-/** Endpoints that may end the account they name, or change its credentials. */
+/** Endpoints that may end the account that they name, or change its credentials. */
 const ENDS_NAMED = new Set([
   'DELETE /users/{user_id}',
   'PATCH /users/{user_id}',
@@ -21,10 +21,10 @@ const ENDS_NAMED = new Set([
   'PATCH /bots/{bot_id}',
   'POST /bots/{bot_id}/api_key/regenerate',
 ]);
-/** Endpoints that hash passwords, which takes a fifth of a second. Chosen less often. */
+/** Endpoints that hash passwords, which takes a fifth of a second. They are chosen less often. */
 const HASHES = /^(POST \/users|POST \/fetch_api_key|PATCH \/settings)$/;
 
-/** Endpoints that need an external service, which is not configured. */
+/** Endpoints that fail because they need an external service, which is not configured. */
 const REFUSED = /videoprovider|jwt/;
 
 const weightOf = ({ name }: Operation): number => (HASHES.test(name) || REFUSED.test(name) ? 0.2 : 1);
@@ -40,10 +40,10 @@ export async function restKind(url: string): Promise<Kind> {
   };
 }
 
-/** Path slots and fields of a request, before it is serialized. */
+/** Path slots and parameters of a request before it is serialized. */
 interface Draft {
   readonly slots: Record<string, string>;
-  /** In order, with duplicates. */
+  /** Parameters in the order in which they are sent. Names can repeat. */
   readonly fields: [name: string, value: string | Uint8Array][];
 }
 
@@ -77,7 +77,9 @@ class RestBattery implements Battery {
     return dice.chance(0.6) ? owner : dice.pick(this.#cast.actors);
   }
 
-  /** Returns a mostly valid draft: a call that is known to work, or one made from the description, with up to two changes. */
+  /**
+   * Returns a mostly valid draft: a call that is known to work, or one made from the OpenAPI description, with random changes.
+   */
   #draft(operation: Operation, dice: Dice): Draft {
     const calls = REST_CALLS[operation.name]?.(this.#cast.names) ?? [];
     const call = calls.length > 0 && dice.chance(0.7) ? dice.pick(calls) : this.#described(operation, dice);
@@ -129,7 +131,7 @@ class RestBattery implements Battery {
     else fields[at] = [name, changed(parameter, value, dice)];
   }
 
-  /** Replaces ids and addresses of the sending accounts by those of a victim. */
+  /** Replaces ids and addresses of sending accounts in the path with those of a victim. */
   #sandbox({ slots }: Draft): void {
     const { actors, names } = this.#cast;
     for (const [name, value] of Object.entries(slots)) {
@@ -154,7 +156,8 @@ class RestBattery implements Battery {
     }
     const parsed = parse(text);
     const isOverridden = /(^|[?&])method=/.test(`${path}&${String(body ?? '')}`);
-    // Another endpoint may have answered, because of another method or a changed path slot.
+    // The response is compared with the description only if this endpoint has answered. A changed method or path slot can
+    // address another one.
     const isItself = operation.path.replaceAll(/\{\w+\}/g, '') === operation.path || status === 200;
     const problem = parsed === undefined ? 'the reply is no JSON' : operation.problemOf(status, parsed);
     if (problem !== undefined && isItself && !isOverridden && !headers['x-other-path']) faults.push(problem);
@@ -190,7 +193,7 @@ function changed({ isJson, schema }: Parameter, value: string, dice: Dice): stri
   if (dice.chance(0.15)) return dice.pick(HOSTILE_JSON);
   const parsed = parse(value);
   const text = JSON.stringify(dice.mutated(parsed)) ?? '';
-  // A duplicate key, which `JSON.stringify` never writes.
+  // Adds a duplicate key, which `JSON.stringify` never writes.
   return dice.chance(0.05) ? text.replace('{', '{"id":1,"id":2,') : text;
 }
 
@@ -243,7 +246,7 @@ function written({ method, path, isOpen }: Operation, { slots, fields }: Draft, 
   ]);
   if (asked !== method && asked !== 'HEAD') headers['x-other-path'] = '1';
   const target = `/api/v1${filled}${query === '' ? '' : `?${query}`}`;
-  // Invalid request heads are tested on raw connections elsewhere.
+  // Invalid request heads are tested elsewhere, on raw connections.
   return { method: asked, path: target.slice(0, 30_000), headers, body: asked === 'HEAD' ? undefined : body };
 }
 

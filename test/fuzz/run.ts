@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
 });
 const seed = Number(options.seed);
 const inputs = Number(options.inputs);
-/** PostgreSQL server, if configured. Otherwise the embedded database. */
+/** URL of the PostgreSQL server, if configured. Undefined: the embedded database. */
 const databaseServer = process.env['DATABASE_URL_FOR_TESTS'] || undefined;
 
 const campaign = (make: (url: string) => Kind | Promise<Kind>) => async (): Promise<Outcome> => {

@@ -7,13 +7,16 @@ import { openStage } from './stage.ts';
 
 /** Number of connections of each kind. */
 const EACH = 100;
-/** Longest duration in seconds. The limits are ten seconds for heads and a minute for requests, checked every five. */
+/**
+ * Longest accepted duration of a connection in seconds, by kind. The service allows ten seconds for a request's head and a
+ * minute for a whole request, and checks every five seconds.
+ */
 const MARKS = { 'nothing said': 16, 'a head by the byte': 16, 'a body by the byte': 66, 'half closed': 66 } as const;
 type Sort = keyof typeof MARKS;
 
 const BODY = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100000';
 
-/** Opens connections that are slow on purpose. Each must be cut off in time, and /healthz must not be affected. */
+/** Opens connections that are slow on purpose. The server must close each in time, and /healthz must not become slower. */
 export async function slowTrial({ databaseServer }: { databaseServer: string | undefined }): Promise<Outcome> {
   await using stage = await openStage({ databaseServer });
   const { member } = await organization({}, { on: stage });

@@ -10,9 +10,9 @@ import { isDelicate, OperationMaker } from './operations.ts';
 import type { Cast } from './stage.ts';
 import { HOSTILE_JSON, nested } from './texts.ts';
 
-/** Close codes that indicate an error of the server, and 1006 (closed without a close frame). */
+/** Close codes that indicate an error of the server. 1006 means that the connection ended without a close frame. */
 const FAULTS_OF_SERVER = new Set([1006, 1011, 4500]);
-/** Time within which a frame without an answer must end the connection, to be counted as such. */
+/** Time to wait, in milliseconds, for the connection to end after a frame that gets no answer. */
 const SETTLE_MS = 5;
 
 export function socketKind(): Kind {
@@ -31,7 +31,7 @@ interface Message {
   readonly payload?: unknown;
 }
 
-/** A connection of one sender. It stays open until an input ends it. */
+/** A connection of one sender. It is reused for further inputs until an input ends it. */
 class Line {
   readonly person: Person;
   readonly #socket: ByteSocket;
@@ -75,7 +75,11 @@ class Line {
     this.#socket.write(bytes);
   }
 
-  /** Sends an operation. @returns Its answer. Undefined if the connection ended or the answer timed out. */
+  /**
+   * Sends an operation and waits for its answer.
+   *
+   * @returns The answer. Undefined if the connection ended or the answer timed out.
+   */
   async ask(id: string, bytes: Buffer): Promise<Message | undefined> {
     const answer = this.#answer(id);
     this.write(bytes);
@@ -147,7 +151,7 @@ class SocketBattery implements Battery {
     return line;
   }
 
-  /** Makes an operation with an answer, in one or several frames. */
+  /** Returns an input that sends an operation in one or several frames and waits for its result. */
   #operation(dice: Dice, lane: number): Input {
     const made = this.#maker.make(dice);
     const query = dice.chance(0.05) && !isDelicate(made.fields) ? garbled(made.query, dice) : made.query;
@@ -189,7 +193,7 @@ class SocketBattery implements Battery {
     return { ...judged, label: `${answer.type} ${judged.label}`, faults };
   }
 
-  /** Makes a subscription to an existing or unknown queue, which ends after a short time. */
+  /** Returns an input that subscribes to an existing or unknown queue, and ends the subscription after a short time. */
   #subscription(dice: Dice, lane: number): Input {
     const queueId = dice.chance(0.8) ? this.#cast.names.queueId : dice.text();
     const after = dice.pick([-1, 0, 1, 5, 2 ** 53 - 1, -5]);
@@ -208,7 +212,7 @@ class SocketBattery implements Battery {
     };
   }
 
-  /** Makes an invalid or nearly valid message. */
+  /** Returns an input that sends an invalid or nearly valid protocol message. */
   #message(dice: Dice, lane: number): Input {
     const good = { id: `m${dice.int(0, 99)}`, type: 'subscribe', payload: { query: '{ viewer { id } }' } };
     const text = dice.pick([
@@ -233,7 +237,7 @@ class SocketBattery implements Battery {
     return this.#written(`message ${shown(text)}`, () => inPieces(Buffer.from(text), dice), dice, lane);
   }
 
-  /** Makes invalid frames. */
+  /** Returns an input that sends invalid frames. */
   #odd(dice: Dice, lane: number): Input {
     const payload = Buffer.from(dice.chance(0.5) ? '{"type":"ping"}' : dice.text());
     const [what, bytes] = dice.pick<() => [string, Buffer]>([
@@ -266,7 +270,7 @@ class SocketBattery implements Battery {
     return this.#written(what, () => bytes, dice, lane, { endsLine: true });
   }
 
-  /** Makes unusual but valid frames. */
+  /** Returns an input that sends unusual but valid frames. */
   #harmless(dice: Dice, lane: number): Input {
     const [what, bytes] = dice.pick<() => [string, Buffer]>([
       () => odd('a ping', Buffer.from(dice.text()).subarray(0, 125), { opcode: OPCODES.ping }),
@@ -305,7 +309,7 @@ class SocketBattery implements Battery {
         line.write(bytes());
         await sleep(SETTLE_MS);
         const verdict = ended(line, 'taken');
-        // The next frame would be read as the rest of half a frame.
+        // Ends the connection, because the server would read the next frame as the rest of an incomplete one.
         if (endsLine) line.end();
         return verdict;
       },
@@ -338,7 +342,7 @@ const byBytes = (text: string): Buffer =>
     ),
   );
 
-/** Encodes a message in one frame, sometimes in two. */
+/** Encodes a message in one frame or, less often, in two. */
 function inPieces(bytes: Buffer, dice: Dice): Buffer {
   if (dice.chance(0.85) || bytes.length < 2) return frame(bytes);
   const at = dice.int(1, bytes.length);

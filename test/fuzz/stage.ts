@@ -17,12 +17,12 @@ export interface Target {
   readonly dataDir: string;
 }
 
-/** A dedicated tested server, whose memory can be read. */
+/** A tested server that no other test uses. Its memory can be read. */
 export interface Stage extends Target, AsyncDisposable {
-  /** Errors that the server logged, without duplicates. */
+  /** Returns the errors that the server has logged, without duplicates. */
   faults(): string[];
   memory(): Promise<MemoryReading>;
-  /** Time for which the main threads of the server and of this process have waited for a processor, in milliseconds. */
+  /** Returns how long the main threads of the server and of this process have waited for a processor, in milliseconds. */
   waited(): number;
 }
 
@@ -32,10 +32,13 @@ export interface StageOptions {
   readonly env?: Environment;
 }
 
-/** Lowest pino log level of errors of the server. */
+/** Lowest pino log level that counts as an error of the server. */
 const ERROR = 50;
 
-/** Starts a server without rate limits. Its heartbeats end long polls before an answer counts as late. */
+/**
+ * Starts a server without rate limits. Its heartbeats are frequent, so that a long poll is answered before it counts as too
+ * slow.
+ */
 export async function openStage({ databaseServer, env = {} }: StageOptions): Promise<Stage> {
   const own = new AsyncDisposableStack();
   const database = databaseServer === undefined ? undefined : own.use(await createDatabase(databaseServer));
@@ -67,7 +70,10 @@ export async function openStage({ databaseServer, env = {} }: StageOptions): Pro
   };
 }
 
-/** Returns the waiting time of the main thread in milliseconds. 0 if unavailable. @see proc(5), schedstat */
+/**
+ * Returns how long the main thread of a process has waited for a processor, in milliseconds. 0 if unavailable. @see proc(5),
+ * schedstat
+ */
 function waitedOf(pid: number | undefined): number {
   try {
     const [, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
@@ -100,18 +106,18 @@ function faultsIn(log: string): string[] {
   return [...new Set(faults)];
 }
 
-/** The accounts that send inputs, and accounts that inputs may end. */
+/** The accounts that send inputs, and the victims, which are accounts that inputs may end. */
 export interface Cast {
   readonly scene: Scene;
-  /** Ids and names that inputs refer to. */
+  /** Ids and names of the objects to which inputs refer. */
   readonly names: Names;
-  /** Sending accounts. They must outlive all inputs. */
+  /** Sending accounts. No input may end them. */
   readonly actors: readonly Person[];
-  /** Accounts that may be ended: senders of inputs that end their sender, and targets of other inputs. */
+  /** Accounts that inputs may end. They also send the inputs that may end the account of their sender. */
   readonly victims: readonly Person[];
 }
 
-/** Number of victims, so that several inputs that end an account succeed in a batch. */
+/** Number of victims. There are several, so that more than one input of a batch can end an account. */
 const VICTIMS = 4;
 
 /** Creates an organization for one batch of inputs, with senders and victims. */
@@ -129,7 +135,7 @@ export async function makeCast(on: Target): Promise<Cast> {
   };
 }
 
-/** Returns the senders that can no longer authenticate. Their inputs would have tested nothing. */
+/** Returns the senders that can no longer authenticate, because their later inputs have tested nothing. One text each. */
 export async function endedAmong({ actors }: Cast): Promise<string[]> {
   const ended: string[] = [];
   for (const actor of actors) {

@@ -1,6 +1,6 @@
 import { PATHOLOGICAL } from '../helpers/pathological-markup.ts';
 
-/** Returns nested lists in JSON. */
+/** Returns the JSON text of nested empty lists. */
 export const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
 /** JSON texts that parsers interpret differently, or that break simple parsers. */

@@ -113,7 +113,7 @@ const rest = (method: string, template: string, path: string, parts: [string, st
   body: multipart(parts),
 });
 
-/** Returns form fields: mostly one file. */
+/** Returns the form fields of an upload: mostly one file, sometimes none or several. */
 function fields(file: Buffer, dice: Dice): [string, string | Uint8Array][] {
   const one: [string, Uint8Array] = [dice.chance(0.9) ? 'file' : dice.text().replaceAll(/["\r\n]/g, ''), file];
   return dice.weighted([
@@ -131,7 +131,7 @@ function inGraphQL(field: string, input: object, dice: Dice): Upload {
   return { operation: undefined, method: 'POST', path: '/graphql', query, body: remapped(body, dice) };
 }
 
-/** Sometimes maps the file to a wrong place in the operation. */
+/** Returns a multipart GraphQL request in which the file is, sometimes, assigned to a wrong place in the operation. */
 function remapped({ type, content }: MultipartBody, dice: Dice): MultipartBody {
   if (dice.chance(0.85)) return { type, content };
   const place = dice.pick([
@@ -147,7 +147,7 @@ interface Wrapped {
   readonly headers: Record<string, string>;
 }
 
-/** Returns the body to send: mostly valid, sometimes with an error around the parts. */
+/** Returns the body to send: mostly the valid one, sometimes with an error in its multipart structure. */
 function wrapped({ type, content }: MultipartBody, dice: Dice): Wrapped {
   const boundary = type.split('boundary=')[1] as string;
   const plain = { body: content, headers: { 'content-type': type } };

@@ -2,7 +2,10 @@ import type { Schema } from '../../src/api/rest/openapi.ts';
 import type { Dice } from './dice.ts';
 import type { Cast } from './stage.ts';
 
-/** Returns an object of the organization that a parameter or field of this name may refer to. */
+/**
+ * Returns the id or name of an existing object to which a parameter or field of this name may refer. Undefined if no kind of
+ * object fits the name.
+ */
 export function namedThing(name: string, { names, victims, scene }: Cast, dice: Dice): unknown {
   const key = name.toLowerCase();
   const people = () => dice.pick([names.userId, names.leaverId, ...victims.map(({ id }) => id), scene.member.id]);
@@ -31,7 +34,7 @@ export function namedThing(name: string, { names, victims, scene }: Cast, dice: 
   return things.find(([pattern]) => pattern.test(key))?.[1]();
 }
 
-/** Returns a value that a schema accepts, with references to existing objects where the name suggests them. */
+/** Returns a value that a JSON schema accepts. Where the name suggests an object, the value refers to an existing one. */
 export function valueLike(schema: Schema, name: string, cast: Cast, dice: Dice, depth = 0): unknown {
   const alternatives = schema.anyOf ?? schema.oneOf;
   if (alternatives !== undefined) return valueLike(dice.pick(alternatives), name, cast, dice, depth);

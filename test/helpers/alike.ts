@@ -8,11 +8,13 @@ export interface Outcome {
   readonly body: Json;
 }
 
-/** Serializes an outcome without the values that differ between calls: the name itself, and created ids and keys. */
+/**
+ * Returns an outcome as text in which the values that differ between calls are replaced: the name, and created ids and keys.
+ */
 export function comparable({ status, body }: Outcome, name: string | number): string {
   const told = (key: string, value: unknown) => {
     if (key === 'locations') return undefined;
-    // A count is not the name, even if it is the same number.
+    // Marks a total count, because it can equal a numeric name by coincidence and must not be replaced.
     return key === 'totalCount' ? `n${value}` : value;
   };
   const text = JSON.stringify(body, told)
@@ -39,7 +41,7 @@ interface Leaf {
   readonly with: (other: unknown) => unknown;
 }
 
-/** Returns every string and number in `value`. */
+/** Returns every string and number in `value`, at any depth, with its path. */
 export function leavesOf(value: unknown, place = ''): Leaf[] {
   if (typeof value === 'string' || typeof value === 'number') return [{ place, leaf: value, with: (leaf) => leaf }];
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return [];
@@ -63,11 +65,11 @@ interface Compared {
 }
 
 /**
- * Checks that calls with the name of a hidden object have the same outcome as calls with names of nonexistent objects.
+ * Checks that calls that name a hidden object have the same outcome as calls that name a nonexistent object.
  *
  * @param calls Builds the calls from names.
  * @param make Sends one call.
- * @returns Number of paths that held a name.
+ * @returns Number of paths in the calls where a name was replaced.
  */
 export async function expectAlike<C>(
   { own, foreign, kinds }: Compared,
@@ -77,7 +79,7 @@ export async function expectAlike<C>(
   const tried = new Set<string>();
   for (const kind of kinds) {
     const withName = (name: string | number) => calls({ ...own, [kind]: name });
-    // Nonexistent names are equivalent, so only the first path tries all of them.
+    // The names of nonexistent objects are equivalent, so only the first call is compared with each of them.
     let namesOfNothing = allNamesOfNothing(kind);
     for (const [i, call] of withName('<the name>').entries()) {
       const places = placesOf('<the name>', call).map((place) => kind + place);
@@ -94,7 +96,9 @@ export async function expectAlike<C>(
   return tried.size;
 }
 
-/** Returns names without a row: an id that a row could have and, for numbers, 0, which no row can have. */
+/**
+ * Returns names of nonexistent objects of a kind: one that an object could have and, for numbers, also 0, which no id can be.
+ */
 function allNamesOfNothing(kind: Kind): (string | number)[] {
   const name = nothing()[kind];
   return typeof name === 'number' ? [name, 0] : [name];

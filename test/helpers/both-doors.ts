@@ -2,14 +2,18 @@ import { type Act, type EquivalentOrganization, expectDeclared } from './equival
 import type { Json } from './http.ts';
 import type { Method, Person } from './person.ts';
 
-// Compares REST and GraphQL for the same act: rows, events, code and message. `test/parity/` has one test for each endpoint.
+// Compares the same act over REST and over GraphQL: rows, events, code and message. `test/parity/` has one test for each
+// endpoint.
 
 /** An id that no row has. */
 export const NOBODY = 2_000_000_000;
 /** A draft without recipients. */
 export const note = { type: '', to: [], topic: '', content: 'note' };
 
-/** Creates the objects that the acts of most features need, in one of two equivalent organizations. */
+/**
+ * Creates the channels, folders, groups, drafts and snippet that most parity tests need, in one of two equivalent
+ * organizations.
+ */
 export async function furnish(twin: EquivalentOrganization) {
   const { people } = twin;
   const { owner, member } = people;
@@ -43,10 +47,13 @@ export async function furnish(twin: EquivalentOrganization) {
 
 /** The objects that `furnish` creates. */
 export type World = Awaited<ReturnType<typeof furnish>>;
-/** The acting user, by role. */
+/** Role of the user who performs an act. */
 export type Who = 'owner' | 'administrator' | 'moderator' | 'member' | 'guest' | 'bot';
 
-/** Returns a function that builds one act of one endpoint and one mutation. Its arguments can depend on the `World`. */
+/**
+ * Returns a builder of acts, which make the same change over a REST endpoint and over a mutation. The parameters of both are
+ * computed from the `World`.
+ */
 export const bothDoors =
   (method: Method, path: string | ((world: World) => string), mutation: string) =>
   (who: Who, rest: (world: World) => object, graphql: (world: World) => object, code?: string): Act<World> => ({
@@ -59,7 +66,7 @@ export const bothDoors =
     ...(code !== undefined && { code }),
   });
 
-/** Runs a mutation. @returns The value of the union, or the whole response if the error is not part of the union. */
+/** Runs a mutation. @returns The value of the union, or the whole response if it has errors outside the union. */
 export async function mutate(person: Person, name: string, input: object): Promise<Json> {
   const type = `${name[0]?.toUpperCase()}${name.slice(1)}`;
   const query = `mutation ($input: ${type}Input!) { ${name}(input: $input) {

@@ -31,7 +31,7 @@ export class SomebodysBrowser {
       : reply;
   }
 
-  /** Stores the cookies of a response. Also used for responses to scripts. */
+  /** Stores the cookies of a response. `open` calls this itself; tests call it for responses to requests sent in other ways. */
   keep(hostname: string, { headers }: Pick<Reply, 'headers'>): void {
     const cookies = this.#cookies.get(hostname) ?? new Map<string, string>();
     this.#cookies.set(hostname, cookies);

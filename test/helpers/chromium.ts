@@ -8,7 +8,7 @@ const FLAGS = [
 ];
 
 export const hasChromium = PATH !== undefined;
-/** Suffix for the titles of skipped tests. */
+/** Suffix for the titles of skipped tests. Empty if Chromium is installed. */
 export const CHROMIUM_NOTE = hasChromium ? '' : ': skipped, for there is no Chromium in /usr/bin';
 
 /** Starts Chromium. @param flags Added to the default flags. */

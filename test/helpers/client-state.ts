@@ -11,8 +11,8 @@ import {
 } from './unread-state.ts';
 
 /**
- * The state of a client: the registration's response, with lists as objects keyed by id and with sorted sets of ids, so that two
- * states can be compared. The server chooses the order of a list. Clients sort by the displayed text.
+ * The state of a client: the response of its registration in a form that can be compared. Lists are objects keyed by id and
+ * sets of ids are sorted, because the server may return them in any order.
  */
 export type ClientState = Record<string, Json>;
 
@@ -44,14 +44,14 @@ function mutesByName(list: readonly (readonly [string, string, number])[]): Reco
   return Object.fromEntries([...byName].map(([name, entries]) => [name, entries.map(([, ...topic]) => topic)]));
 }
 
-/** Fields that belong to the queue, not to the state. */
+/** Fields of the registration's response that describe the request or the queue. */
 const ENVELOPE = ['result', 'msg', 'queue_id', 'last_event_id'];
 /** Fields that clients send with their next presence request. Events do not update them. */
 const OF_POLLING = ['server_timestamp', 'presence_last_update_id'];
 
 const ascending = (ids: readonly number[]) => [...ids].sort((a, b) => a - b);
 
-/** Returns the state that a registration's response contains. */
+/** Converts the response of a registration to the state that it contains. */
 export function stateOf(reply: Json): ClientState {
   const state: ClientState = structuredClone(reply);
   for (const name of [...ENVELOPE, ...OF_POLLING]) delete state[name];
@@ -94,9 +94,9 @@ export const appliedEvents: ReadonlySet<string> = applied;
 export const knownEvents = (): readonly string[] => Object.keys(RULES);
 
 /**
- * Applies an event to the state, as a client would do by the documentation.
+ * Applies an event to the state, in place, by the documented rules for clients.
  *
- * @throws {Error} If the event has no rule: a client would miss it.
+ * @throws {Error} If no rule exists for the event, because a client would ignore it.
  */
 export function applyEvent(state: ClientState, event: Json, client: ClientOptions): void {
   const name = event.op === undefined ? event.type : `${event.type}/${event.op}`;
@@ -135,7 +135,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'realm/update_dict': (state, { data: { rendered_description: _, ...data } }) => {
     for (const [property, value] of Object.entries(data)) state[`realm_${property}`] = value;
   },
-  // The registration's response contains nothing about these.
+  // These events change nothing in the registration's response.
   'typing/start': () => {},
   'typing/stop': () => {},
   'typing_edit_message/start': () => {},
@@ -265,7 +265,7 @@ const RULES: Readonly<Record<string, Rule>> = {
       const id = subscription.stream_id;
       for (const list of ['unsubscribed', 'never_subscribed']) delete state[list][id];
       state['subscriptions'][id] = withSortedIds(subscription);
-      // The list of channels holds the same count.
+      // `streams` contains the number of subscribers, too.
       if (state['streams'][id] !== undefined) state['streams'][id].subscriber_count = subscription.subscriber_count;
     }
   },
@@ -402,7 +402,7 @@ function renameMutesIn(state: ClientState, channelId: number, name: string): voi
   if (here !== undefined) state['muted_topics'] = { ...elsewhere, [name]: here };
 }
 
-/** Adds a message that the user receives. */
+/** Applies a received message: its unread state, the newest message id and the recent direct conversations. */
 function addMessage(state: ClientState, message: Json, flags: readonly string[]): void {
   const { id, type, stream_id, subject, display_recipient } = message;
   const userIds: number[] = type === 'private' ? display_recipient.map((user: Json) => user.id) : [];
@@ -430,12 +430,12 @@ function changePerson(state: ClientState, { user_id, ...change }: Json): void {
   const isOwn = user_id === state['user_id'];
   const user = state['realm_users'][user_id] ?? state['realm_non_active_users'][user_id];
   if (user === undefined) throw new Error(`User ${user_id} changed, whom the client does not know`);
-  // Only events about the viewer's own avatar contain the last two.
+  // `avatar_url_medium` and `avatar_source` occur only in events about the viewer's own avatar.
   const { is_active, new_email, custom_profile_field, avatar_url_medium: _, avatar_source: _source, ...plain } = change;
   if (custom_profile_field !== undefined) changeProfile(user, custom_profile_field);
   Object.assign(user, plain, plain.role !== undefined && ownerToGuest(plain.role));
   if (new_email !== undefined) {
-    // Presence is keyed by address for some clients.
+    // For some clients, `presences` is keyed by email address.
     const { [user.email]: presence, ...others } = state['presences'] ?? {};
     if (presence !== undefined) state['presences'] = { ...others, [new_email]: presence };
     user.email = new_email;
@@ -451,7 +451,7 @@ function changePerson(state: ClientState, { user_id, ...change }: Json): void {
     group.members = group.members.filter((id: number) => id !== user_id);
   }
   delete state['user_status']?.[user_id];
-  // Presence is keyed by id or by address.
+  // `presences` is keyed by user id or by email address.
   for (const key of [user_id, user.email]) delete state['presences']?.[key];
 }
 

@@ -38,7 +38,7 @@ export async function leaveRoomForCopies(client: ClientBase): Promise<void> {
   await client.query(`SELECT setval(oid::regclass, ${FIRST_ID}) FROM pg_class WHERE relkind = 'S'`);
 }
 
-/** @returns The columns of all tables that hold rows of organizations. */
+/** Returns the columns of all tables that hold rows of organizations. */
 async function columnsOf(client: ClientBase): Promise<Column[]> {
   const { rows } = await client.query(
     `WITH owned AS (
@@ -66,10 +66,11 @@ async function columnsOf(client: ClientBase): Promise<Column[]> {
 }
 
 /**
- * Returns the SQL expression for a column's value in copy number `n`, which is `k` positions from the original in the
- * order of ids. The copy's organization is `r`. If `shared` is true, other copies are in the same organization.
+ * Returns the SQL expression that computes a column's value in a copy. It uses four SQL variables: `n` is the number of the
+ * copy, `k` is its distance from the original in id order, `r` is the id of its organization, and `shared` is true if this
+ * organization contains other copies.
  *
- * @param from Text in the names of the original that is replaced with `named` in the copy.
+ * @param from Text in the names of the original. In the copy, `its.named` replaces it.
  */
 function valueIn({ table, name, type, isId, isName, isKey }: Column, from: string): string {
   const value = `t."${name}"`;
@@ -90,9 +91,10 @@ function valueIn({ table, name, type, isId, isName, isKey }: Column, from: strin
 }
 
 /**
- * Makes copies of an organization directly in the database. Every second copy is an organization of its own. The remaining copies
+ * Copies an organization directly in the database. Every second copy becomes a separate organization, and the remaining copies
  * together form one large organization. Half of the copies precede the rows of the `midst` organizations in id order and in the
- * tables, and half follow them. Names of each `midst` organization occur in the same number of copies.
+ * tables, and half follow them. The names in each copy contain the subdomain of a `midst` organization. Each of these occurs
+ * equally often.
  *
  * @param client Must be allowed to disable triggers.
  * @param midst Organizations of the same kind, whose rows are placed between the copies.

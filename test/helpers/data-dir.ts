@@ -2,27 +2,30 @@ import { cpSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Set for all processes of a run: a data directory with an empty, migrated database. */
+/**
+ * Environment variable with the path of a data directory that contains an empty, migrated database. Set for all processes of a
+ * run.
+ */
 const TEMPLATE = 'CHAT_TEST_TEMPLATE';
 
 export const useTemplate = (dataDir: string): void => {
   process.env[TEMPLATE] = dataDir;
 };
 
-/** Set for all processes of a run: the folder of all files that the run creates. */
+/** Environment variable with the path of the folder for all files that a run creates. Set for all processes of the run. */
 const FOLDER = 'CHAT_TEST_FOLDER';
 
 /** The in-memory file system of Linux. */
 const IN_MEMORY = '/dev/shm';
 /**
- * Minimum free memory for data directories in memory. A run has about 20 at a time, of 40 MB each, and the machine
- * needs memory for other purposes.
+ * Minimum free memory, in bytes, for data directories in memory. A run has about 20 of them at a time, of 40 MB each. The rest
+ * is for other processes.
  */
 const ROOMY_BYTES = 4 * 2 ** 30;
 
 /**
- * Creates a folder for all files of a run. It is in memory if there is enough: copying the template to a disk takes ten
- * times as long. TMPDIR overrides the location.
+ * Creates a folder for all files of a run. The folder is in memory if enough memory is free, because copying the template to a
+ * disk takes ten times as long. TMPDIR overrides the location.
  *
  * @returns A function that removes the folder.
  */

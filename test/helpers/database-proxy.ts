@@ -6,13 +6,13 @@ export interface DatabaseProxy extends AsyncDisposable {
   /** Database URL that leads through the proxy. */
   readonly url: string;
   /**
-   * Makes the reply to the next commit the last one forwarded. All connections then close, and new ones are refused
-   * until `mend`.
+   * Makes the proxy forward the reply to the next commit and then close all connections. New connections are refused until
+   * `mend`.
    */
   arm(): void;
-  /** Stops forwarding data in both directions. All connections stay open until `mend`. */
+  /** Drops all data in both directions. All connections stay open until `mend`. */
   swallow(): void;
-  /** @returns Whether `arm` closed connections. */
+  /** Resumes forwarding. @returns Whether connections were closed because of `arm`. */
   mend(): boolean;
 }
 
@@ -23,7 +23,7 @@ class Statements {
   /** SQL of statements that have no completion reply yet. */
   readonly executed: string[] = [];
 
-  /** Records a message of the client. @param body Without type and length. */
+  /** Records a message of the client. @param body The message without its type and length. */
   note(type: string, body: Buffer): void {
     const texts = body.toString('utf8').split('\0');
     if (type === 'P') this.#texts.set(texts[0] ?? '', texts[1] ?? '');
@@ -33,7 +33,7 @@ class Statements {
   }
 }
 
-/** Returns a function that splits a byte stream into protocol messages. */
+/** Returns a function that splits a byte stream into protocol messages. @param take Called with each complete message. */
 function messagesOf(take: (type: string, body: Buffer) => void, { startup }: { startup: boolean }) {
   let rest = Buffer.alloc(0);
   let isStarting = startup;
@@ -53,12 +53,14 @@ function messagesOf(take: (type: string, body: Buffer) => void, { startup }: { s
   };
 }
 
-/** Whether the completion of a statement commits a change: the end of a transaction, or a write outside one. */
+/**
+ * Returns whether the completion of a statement commits a change: at the end of a transaction, or after a write outside one.
+ */
 const commits = (tag: string, sql: string, wasInTransaction: boolean): boolean =>
   tag.startsWith('COMMIT') ||
   (!wasInTransaction && (/^(INSERT|UPDATE|DELETE)/.test(tag) || sql.includes('send_messages(')));
 
-/** The field of a notice that holds its message. */
+/** Type of the field of a notice that holds its message. */
 const MESSAGE = 'M';
 
 const messageOf = (notice: Buffer): string | undefined =>
@@ -139,7 +141,7 @@ export async function startDatabaseProxy(
     },
     mend() {
       const wasCut = isCut;
-      // Data is missing on these connections.
+      // Data was dropped on the open connections, so they cannot continue.
       if (isSilent) for (const close of open) close();
       isSilent = false;
       isArmed = false;

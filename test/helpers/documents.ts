@@ -9,7 +9,7 @@ const times = (count: number, make: (i: number) => string) =>
 export const nested = (depth: number): string =>
   depth === 1 ? '__typename' : `viewer { ${'botOwner { '.repeat(depth - 2)}id ${'} '.repeat(depth - 1)}`;
 
-/** Documents that reach exactly `size` of each limit and little of the others. */
+/** Functions that return a document with exactly `size` of one limited quantity and little of all others. Keyed by limit. */
 export const documentOf: Readonly<Record<Limit, (size: number) => string>> = {
   // Members cannot reorder folders, so the mutation changes nothing.
   tokens: (size) => {

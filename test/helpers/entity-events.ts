@@ -109,7 +109,7 @@ function unknownOf(facts: EventProjection): string | undefined {
 export interface Shown {
   readonly type: string;
   readonly position: number;
-  /** The answer from the event projection, with all of its fields. */
+  /** The event as answered from its projection, with all fields of the projection. */
   readonly event: Json;
 }
 
@@ -119,12 +119,12 @@ function entitiesIn(piece: EventPiece): { readonly field: string; readonly facts
   return Object.values(type.getFields()).flatMap(({ name, extensions }) => {
     const told = projectionOptionsOf(extensions);
     const facts = told?.projectionOf(piece);
-    // Some projections cannot determine whether the recipient can see the entity.
+    // A projection without `__typename` does not determine whether the recipient can see the entity.
     return facts === undefined || !facts.has('__typename') ? [] : [{ field: name, facts }];
   });
 }
 
-/** Runs `work` and records, for each event delivered meanwhile, whether its result was shared between recipients. */
+/** Runs `work`. Records for each event delivered meanwhile whether its result was shared between recipients, by event id. */
 async function deciding<T>(
   work: () => Promise<T>,
 ): Promise<{ result: T; decided: Map<number, [EventPiece, boolean]> }> {
@@ -156,7 +156,7 @@ export async function expectShownAlike(
   register: Parameters = {},
 ): Promise<Shown[][]> {
   const options = { fetch_event_types: [], ...register };
-  // Each way reads its own queue from the start, because positions of a queue only increase.
+  // Each of the three ways has its own queue and reads it from the start, because the position of a queue can only increase.
   const queues = await Promise.all(
     readers.map(async (reader) => ({
       reader,
@@ -216,10 +216,7 @@ export async function expectShownAlike(
   return heard;
 }
 
-/**
- * Runs an act and checks that the selection is answered from the event projection. @returns The event as delivered to
- * the reader.
- */
+/** Runs an act and checks that the event is answered from its projection. @returns The event as delivered to the reader. */
 export async function expectAnswered(
   reader: Person,
   selection: string,
@@ -260,7 +257,7 @@ async function expectAsThemselves(reader: Person, shown: Json, { name, field, fa
   expect(nodes, `${name}.${field} as it shows itself to ${reader.name}`).toEqual(all);
 }
 
-/** Logs an event with the payload of a previous version, for these recipients. */
+/** Logs an event with the given payload, as a previous version of the service would, for these recipients. */
 export function logAsBefore(
   { app }: Pick<InProcess, 'app'>,
   realmId: number,

@@ -4,10 +4,10 @@ import type { Json } from './http.ts';
 import type { Person, RestReply } from './person.ts';
 import { type Organization, organization } from './server.ts';
 
-/** The outcome of one act, in a form that both APIs share. */
+/** Outcome of one act: success, or the error code and message, which are the same in both APIs. */
 export type Outcome = { readonly code: string; readonly message: string } | 'success';
 
-/** Keys of events and state that hold ids, with the kind of object. */
+/** Kinds of objects, by the keys of events and state that hold their ids. */
 const KINDS: Readonly<Record<string, string>> = {
   ...{
     user_id: 'user',
@@ -23,16 +23,16 @@ const KINDS: Readonly<Record<string, string>> = {
   ...{ draft_id: 'draft', saved_snippet_id: 'snippet' },
   ...{ scheduled_message_id: 'scheduled message' },
 };
-/** The kind of object that `id` identifies, by the name of the enclosing key. */
+/** Kinds of objects whose key is just `id`, by the name of the enclosing key. */
 const OWN_ID: Readonly<Record<string, string>> = {
   ...{ channel_folder: 'folder', channel_folders: 'folder', draft: 'draft', drafts: 'draft' },
   ...{ saved_snippet: 'snippet', saved_snippets: 'snippet', group: 'group', realm_user_groups: 'group' },
   ...{ fields: 'field', custom_profile_fields: 'field', custom_profile_field: 'field' },
 };
-/** Times differ between the two organizations. */
+/** Keys whose values are or contain times, which differ between the two organizations. */
 const TIMES = ['date_created', 'date_joined', 'timestamp', 'last_updated', 'server_timestamp', 'muted_topics'];
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-/** Data groups of the state that acts change. */
+/** Data groups of the registration's response that the tested acts can change. */
 const GROUPS = [
   ...['realm_user', 'stream', 'subscription', 'default_streams', 'channel_folders', 'drafts', 'saved_snippets'],
   ...['scheduled_messages', 'user_topic', 'realm_emoji', 'custom_profile_fields', 'realm_user_groups'],
@@ -60,7 +60,7 @@ export class EquivalentOrganization {
     return twin;
   }
 
-  /** Names the object with an id, so that equivalent objects have the same name in both organizations. */
+  /** Assigns a name to the object with an id. Equivalent objects have the same name in both organizations. @returns The id. */
   name(kind: string, id: number, name: string): number {
     this.#names.set(`${kind} ${id}`, `the ${kind} ${name}`);
     return id;
@@ -88,7 +88,7 @@ export class EquivalentOrganization {
     return this.canonical(events);
   }
 
-  /** Reads the current state of these users. */
+  /** Reads the current state as the owner, the member and the guest see it. */
   async state(): Promise<Json> {
     const parameters = { fetch_event_types: GROUPS, include_subscribers: 'true' };
     const replies = await Promise.all(this.#listeners.map((person) => person.register(parameters)));
@@ -110,15 +110,15 @@ export class EquivalentOrganization {
     if (typeof value === 'string') return this.#canonicalText(value, key);
     if (typeof value === 'number') return this.#canonicalNumber(value, key, parent);
     if (typeof value !== 'object' || value === null) return value;
-    // Keyed by ids, which are strings here.
+    // The keys of `realm_emoji` are ids, so only its values are compared.
     if (key === 'realm_emoji') return Object.values<Json>(value).map(({ id: _, ...emoji }) => this.canonical(emoji));
     const fields = Object.entries(value).map(([name, field]) => {
       if (key === 'profile_data') return [this.canonical(Number(name), 'id', 'fields'), this.canonical(field)];
-      // Fields are listed in order. The position of a new field is its id, which can be any number.
+      // Profile fields are listed in order. The position of a new profile field is its id, which can be any number.
       if (name === 'order' && 'field_data' in value) return [name, 'as listed'];
       // The position of a new folder is its own id. For updates, the property determines the meaning of the value.
       if (name === 'order' && field === value.id) return [name, 'last'];
-      // The recipients of a draft.
+      // In a direct draft, `to` contains the ids of the recipients.
       if (name === 'to' && value.type === 'private') return [name, this.canonical(field, 'user_ids', key)];
       return [
         name,
@@ -130,7 +130,7 @@ export class EquivalentOrganization {
 
   #canonicalText(value: string, key: string): string {
     if (TIMES.includes(key)) return 'some time';
-    // A field that holds users.
+    // The content of a profile field that holds users is a JSON array of their ids.
     if (/^\[\d+(,\d+)*\]$/.test(value)) return this.canonical(JSON.parse(value), 'user_ids');
     if (value.startsWith('/emoji/')) return value.replace(UUID, 'some image');
     const [avatar, userId] = /^\/avatar\/(\d+)\/[\w-]+/.exec(value) ?? [];
@@ -170,12 +170,12 @@ export function expectDeclared(method: string, address: string, mutation: string
   expect(declared, `${method} ${address}`).toContain(mutation);
 }
 
-/** The same act over REST and over GraphQL. Each receives the `World` of its organization. */
+/** The same act over REST and over GraphQL. Each function receives the `World` of its organization. */
 export interface Act<W> {
   readonly rest: (world: W) => Promise<RestReply>;
-  /** Returns the union of a mutation, or the whole response. */
+  /** Resolves with the value of the mutation's union, or with the whole response if it has errors outside the union. */
   readonly graphql: (world: W) => Promise<Json>;
-  /** Expected error code of both. Default: success. */
+  /** Expected error code over both APIs. Default: success. */
   readonly code?: string;
 }
 

@@ -61,8 +61,9 @@ export class EventStream implements AsyncDisposable {
   }
 
   /**
-   * Subscribes. @param selection Fields of `Event`, mostly in fragments: "id ... on DraftsAddedEvent { drafts { content
-   * } }".
+   * Opens a subscription to `events`.
+   *
+   * @param selection Fields of `Event`, mostly in fragments: "id ... on DraftsAddedEvent { drafts { content } }".
    */
   static async open(connection: Connection, selection: string, options: StreamOptions): Promise<EventStream> {
     const stream = new EventStream(options);
@@ -85,7 +86,7 @@ export class EventStream implements AsyncDisposable {
     return (await this.#next('an event')).event;
   }
 
-  /** Returns the next `count` events. */
+  /** Returns the next `count` events. @throws {Error} If the stream ends, or 10 seconds pass without an event. */
   async take(count: number): Promise<Json[]> {
     const taken: Json[] = [];
     while (taken.length < count) taken.push((await this.#next(`event ${taken.length + 1} of ${count}`)).event);
@@ -120,7 +121,7 @@ export class EventStream implements AsyncDisposable {
     }
   }
 
-  /** Adds a result. Called by the transports. */
+  /** Stores a result of the subscription. Called by the transports. */
   arrive(result: Json): void {
     if (result.errors !== undefined) {
       this.finish({ how: 'errors', errors: result.errors });
@@ -131,7 +132,7 @@ export class EventStream implements AsyncDisposable {
     this.#notify();
   }
 
-  /** Ends the stream. Called by the transports. The first call counts. */
+  /** Ends the stream. Called by the transports. Calls after the first have no effect. */
   finish(end: StreamEnd): void {
     this.#over ??= end;
     this.#end.resolve(this.#over);

@@ -26,9 +26,9 @@ declare module 'vitest' {
 }
 
 const ROOT = join(import.meta.dirname, '../..');
-/** The folder of files that one run keeps for the next. */
+/** Folder of files that are reused by later runs. */
 const CACHE = join(ROOT, 'node_modules/.cache/tests');
-/** The variable for the folder in which Node caches compiled modules. */
+/** Environment variable with the folder in which Node caches compiled modules. */
 const COMPILE_CACHE = 'NODE_COMPILE_CACHE';
 /** Age at which cached files are removed: longer than any run. */
 const STALE_MS = 86_400_000;

@@ -22,7 +22,7 @@ const QUERIES = gather<(names: Names) => readonly Parameters[]>([
 const MUTATIONS = gather(ALL_CALLS.map(({ mutations }) => mutations));
 const CALLERS = gather(ALL_CALLS.map(({ callers }) => callers));
 
-/** Returns the global ids of one object of each type with a `node`. */
+/** Returns the global ids of one object of each type that `Query.node` can return. */
 export const nodeIds = (names: Names): string[] =>
   Object.entries(gather(ALL_CALLS.map(({ nodes }) => nodes?.(names)))).map(([type, id]) => globalId(type, id));
 
@@ -88,7 +88,7 @@ function selectionOf(type: GraphQLOutputType, { depth, payload }: { depth: numbe
   if (isLeafType(named)) return '';
   if (isUnionType(named)) {
     const payloads = named.getTypes().filter(({ name }) => name.endsWith('Payload'));
-    // A union of entities, not a result of a mutation.
+    // A union without payload types is a union of entities, not the result of a mutation.
     if (payloads.length === 0) return '{ __typename ... on Node { id } }';
     const [result] = payload ? payloads : [];
     const whole = result === undefined ? '' : `... on ${result.name} ${selectionOf(result, { depth, payload })}`;
@@ -103,7 +103,7 @@ function selectionOf(type: GraphQLOutputType, { depth, payload }: { depth: numbe
   return `{ ${fields.length === 0 ? '__typename' : fields.join(' ')} }`;
 }
 
-/** Returns every field of the input types that a type reaches: "DraftInput.content", … */
+/** Returns every field of an input type and of all input types nested in it: "DraftInput.content", … */
 export function inputFieldsOf(type: GraphQLInputType, seen = new Set<string>()): Set<string> {
   const named = getNamedType(type);
   if (!isInputObjectType(named)) return seen;

@@ -2,14 +2,14 @@ import { vi } from 'vitest';
 import { sharp } from '../../src/platform/images/formats.ts';
 import { imageQueue } from '../../src/platform/images/prepare.ts';
 
-/** Controls image decoding in this process, which pauses until `release`. */
+/** Control over image decoding in this process. Decoding is paused until `release`. */
 export interface HeldImages extends Disposable {
   /** Resolves when one image is paused and this number of images is queued behind it. */
   until(waiting: number): Promise<void>;
   release(): void;
 }
 
-/** Pauses image decoding in the process of the test. */
+/** Pauses image decoding in the process of the test, until `release` or disposal. */
 export function heldImages(): HeldImages {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const read = sharp.prototype.toBuffer;

@@ -10,13 +10,15 @@ type QueryHandler = (asked: Asked) => { readonly status: number; readonly body: 
 
 const isQuery = ({ query }: Asked): boolean => /^\s*(query|\{|fragment)/.test(query);
 
-/** Intercepts the GraphQL queries of a page, so that a test can delay or answer them. Mutations and events pass. */
+/**
+ * Interceptor of a page's GraphQL queries, so that a test can delay or answer them. Mutations and events are not intercepted.
+ */
 export class HeldNetwork {
   readonly #held: Route[] = [];
   #isHolding = false;
   #answer: QueryHandler = () => undefined;
 
-  /** Starts to intercept the requests of a page. Initially all pass. */
+  /** Starts to intercept the requests of a page. Until `hold` or `answer` is called, all requests pass unchanged. */
   static async of(page: Page): Promise<HeldNetwork> {
     const network = new HeldNetwork();
     await page.route('**/graphql', (route) => network.#take(route));
@@ -28,13 +30,15 @@ export class HeldNetwork {
     this.#isHolding = true;
   }
 
-  /** Sends the delayed queries, and lets later ones pass. */
+  /** Sends the delayed queries, and no longer delays later ones. */
   async release(): Promise<void> {
     this.#isHolding = false;
     await Promise.all(this.#held.splice(0).map(pass));
   }
 
-  /** Answers queries instead of the service. @param answer Returns undefined for queries that pass. */
+  /**
+   * Answers queries instead of the service. @param answer Returns the response. Undefined: the query is sent to the service.
+   */
   answer(answer: QueryHandler): void {
     this.#answer = answer;
   }

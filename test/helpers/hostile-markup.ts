@@ -64,7 +64,7 @@ const ADDRESSES = [
   'https://chat.example.org/user_uploads/"><b>',
 ];
 
-/** Templates of dialect constructs. "%" is replaced with content. */
+/** Templates of constructs of the Markdown dialect. "%" is replaced with content. */
 const CONSTRUCTS = [
   ...[
     '*%*',
@@ -234,8 +234,8 @@ const WORDS = [
 ];
 
 /**
- * Returns a random hostile text in the dialect: nested constructs, some of them truncated, with attacks in place of
- * names, addresses and languages.
+ * Returns a random hostile text in the Markdown dialect. Its constructs are nested, some are truncated, and attacks stand in
+ * place of names, addresses and languages.
  */
 export function hostileMarkup(random: Random): string {
   const text = fill(random, between(random, 1, 5));

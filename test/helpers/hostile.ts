@@ -1,7 +1,7 @@
 /** Form field values that are not JSON. */
 export const NOT_JSON = ['nonsense', '', '{', '[1,', "{'a':1}", '"\0"', 'undefined', '01', '1 2', '['.repeat(10_000)];
 
-/** Path segments that no row has as its id. */
+/** Path segments that cannot be the id of an object. */
 export const NO_IDS = [
   ...['0', '-1', '1.5', '1e3', 'x', 'NaN', '*', '__proto__', 'constructor', '1;DROP%20TABLE%20channel'],
   ...['2147483648', '9007199254740993', '9'.repeat(400)],
@@ -14,14 +14,14 @@ export const LONG = 'x'.repeat(10_001);
 export const HUGE = 'x'.repeat(1_050_000);
 
 const WRONG = [null, true, 'nonsense', '\0', 7, -1, 7.5, 2 ** 31, 2 ** 53, [], [[[]]], {}];
-/** Set as own keys, as JSON does. Literals would set the prototype. */
+/** Keys that are set with `Object.fromEntries`. In an object literal, `__proto__` would set the prototype instead of a key. */
 const KEYS = ['__proto__', 'constructor', 'toString', 'unknown'];
 const withKey = (value: object, key: string, inner: unknown) =>
   Object.fromEntries([...Object.entries(value), [key, inner]]);
 
 /**
- * Returns JSON texts like that of `good`, each with one fault: wrong types, missing or additional keys, numbers out of
- * range. The type of a parameter determines whether it must refuse a text.
+ * Returns JSON texts like that of `good`, each with one fault: a wrong type, a missing or additional key, a number out of
+ * range. Depending on the type of a parameter, some of the texts may be valid for it.
  */
 export function hostileJson(good: unknown): string[] {
   return [...new Set([...variants(good)].map((value) => JSON.stringify(value)))];

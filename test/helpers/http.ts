@@ -1,6 +1,6 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 
-/** The content of a response. The tests check its shape, not the compiler. */
+/** Parsed content of a response. Its shape is checked by the tests, not by the compiler. */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Json = any;
 
@@ -34,7 +34,7 @@ export async function open(url: string, sent: Sent): Promise<IncomingMessage> {
     try {
       return await promise;
     } catch (error) {
-      // The server closed the kept-alive connection at the same time, so nothing was sent.
+      // The server closed the idle connection before it read the request, so the request is sent again.
       if (outgoing.reusedSocket && (error as { code?: unknown }).code === 'ECONNRESET') continue;
       throw error;
     }

@@ -1,12 +1,16 @@
 import { expect } from 'vitest';
 import type { Method, Parameters, Person } from './person.ts';
 
-/** Creates one successful call of an endpoint. Called again for each attempt, because a call may consume what it needs. */
+/**
+ * Returns the path and parameters of one successful call of an endpoint. Runs for each attempt, because a call may consume
+ * objects that it needs.
+ */
 export type Call = () => Promise<{ readonly path: string; readonly parameters?: Parameters }>;
 
 /**
- * Checks that an endpoint names exactly the parameters that it did not read: none, one, or several in order. The name
- * of a path slot counts as an unknown parameter.
+ * Checks that an endpoint returns the names of exactly the parameters that it did not read: none, one, or several in order.
+ *
+ * @param slot Name of a path slot. A parameter with this name counts as unknown.
  */
 export async function expectIgnoredParameters(
   person: Person,

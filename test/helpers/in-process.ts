@@ -34,12 +34,12 @@ let clock: () => Date = ofToday;
 const shared: { any?: Promise<InProcess>; counting?: Promise<InProcess> } = {};
 
 /**
- * Returns the service that the test files of one worker use one after another, each with its own organizations: `await using` it.
- * For files that need no environment variables and do not run the work that is due in all organizations.
+ * Returns the service that the test files of one worker use one after another, each with its own organizations: `await using`
+ * it. Only for files that set no environment variables and do not run background work of all organizations.
  *
  * @param options.now Clock of the service until disposal.
- * @param options.counts Whether queries are counted. Files that count share a separate service, whose background
- * workers stop at the first count.
+ * @param options.counts Whether queries are counted. Files that count share a separate service, whose background workers stop
+ * at the first count.
  */
 export async function shareInProcess({
   now = ofToday,
@@ -83,7 +83,7 @@ export async function startInProcess({
   const server = await serve(running, null);
   let heard: string[] | undefined;
   const hear = (query: string) => {
-    // The log is compared once a second while it is being read in this process.
+    // Omits the query that the log reader of this process runs once a second.
     if (!LOOKED_AT_BY_ITSELF.test(query)) heard?.push(query);
   };
   app.db.$on('query' as never, (({ query }: { query: string }) => hear(query)) as never);

@@ -14,7 +14,7 @@ export interface Integrated<S extends Served = Served> extends AsyncDisposable {
   readonly house: Organization;
   /** Returns a signed web token with these claims. */
   tokenOf(claims: Readonly<Record<string, unknown>>, secret?: string): Promise<string>;
-  /** Completes the consent for video calls as the user, as a browser does. */
+  /** Grants the service access to the user's account at the provider of video calls, as a browser does. */
   allowCalls(person: Person): Promise<void>;
 }
 

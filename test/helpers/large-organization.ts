@@ -1,4 +1,4 @@
-/** A function that runs a statement. */
+/** A function that runs one SQL statement with its parameters. */
 export type Run = (sql: string, parameters: readonly unknown[]) => Promise<unknown>;
 
 /** Size of the test organization: larger than most organizations will be. */

@@ -4,7 +4,7 @@ import type { Run } from './large-organization.ts';
  * Appends events to an organization's log directly in the database, as if another node had committed them.
  *
  * @param log.count Number of events to append.
- * @param log.of Ids of existing events, which are copied in a cycle.
+ * @param log.of Ids of existing events. The appended events are copies of these, in rotation.
  */
 export async function lengthenLog(
   run: Run,

@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const ROOT = new URL('..', import.meta.url).pathname;
 
 /**
- * The files that take longest. If one of them started last, one worker would still run after the other is done. Files
+ * The test files that take longest. If one of them started last, one worker would still run after the others are done. Files
  * that mostly wait and files that mostly compute alternate, to keep the processors busy.
  */
 const LONGEST = [
@@ -19,7 +19,9 @@ const rank = ({ moduleId }: TestSpecification): number => {
   return place === -1 ? LONGEST.length : place;
 };
 
-/** Starts with the files that take longest, regardless of cached durations of previous runs. */
+/**
+ * A sequencer that starts the slowest test files first, regardless of the durations that vitest has cached from previous runs.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));

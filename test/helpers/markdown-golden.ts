@@ -7,7 +7,7 @@ export interface Golden {
   readonly source: string;
   readonly html: string;
   readonly options?: RenderOptions;
-  /** Expected side results. Keys that are absent must keep their default. */
+  /** Expected results other than the HTML, such as mentioned users. Absent keys must have their default value. */
   readonly does?: Partial<Omit<RenderedMessage, 'html'>>;
 }
 
@@ -74,8 +74,8 @@ const LINKS: Golden['does'] = { hasLink: true };
 const IMAGE = { ...LINKS, hasImage: true, options: { imagePreviews: true } };
 
 /**
- * The golden set: every construct of the dialect at least once, with its HTML. Comments state the choice made where
- * clients leave the behavior undefined.
+ * Cases of every construct of the dialect with its HTML, at least one each. Comments state the chosen behavior where clients
+ * leave it undefined.
  */
 export const GOLDEN: readonly Golden[] = [
   row('text: empty', '', ''),
@@ -197,7 +197,7 @@ export const GOLDEN: readonly Golden[] = [
     '<table>\n<thead>\n<tr>\n<th><code>a|b</code></th>\n<th>c</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td><code>x`|y</code></td>\n' +
       '<td><code>1|2</code></td>\n</tr>\n</tbody>\n</table>',
   ),
-  // A pipe within a mention, a link or a formula does not end a cell either.
+  // Within a mention, a link or a formula, a pipe does not end a cell.
   ...(
     [
       [
@@ -370,7 +370,7 @@ export const GOLDEN: readonly Golden[] = [
     p(`<strong>${link('mailto:jo@u.org', 'jo@u.org')}</strong>`),
     LINKS,
   ),
-  // Text in scripts without spaces, and emoji, can stand directly next to an address.
+  // Text in scripts without spaces, and emoji, can precede or follow an address without a space.
   ...(
     [
       ['请看', 'https://u.org/a', '。然后'],
@@ -382,7 +382,8 @@ export const GOLDEN: readonly Golden[] = [
   ).map(([before, url, after]) =>
     row('inline: bare link in unspaced text', `${before}${url}${after}`, p(`${before}${link(url)}${after}`), LINKS),
   ),
-  // An ASCII path ends at a directly following letter of such a script. Other paths include such letters.
+  // An address with an ASCII path ends before a letter of a script without spaces. An address with other letters in its path
+  // includes such a letter.
   ...(
     [
       ['', 'https://u.org/a', '를 보세요'],
@@ -801,7 +802,7 @@ export const GOLDEN: readonly Golden[] = [
   ),
 ];
 
-/** The text of a report, as the service writes it. */
+/** The text of the message that the service sends to moderators about a reported message. */
 export const REPORT: Golden = row(
   '4.10',
   '@_**Full Name|31** reported a message sent by @_**Full Name|32** at <time:2024-01-02T02:04:05Z>.\n' +

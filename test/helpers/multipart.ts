@@ -17,7 +17,7 @@ export function multipart(fields: Iterable<readonly [name: string, value: string
   return { type: `multipart/form-data; boundary=${boundary}`, content };
 }
 
-/** Whether the value contains bytes, at any depth. */
+/** Returns whether the value contains bytes, at any depth. */
 export function holdsFile(value: unknown): boolean {
   if (value instanceof Uint8Array) return true;
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsFile);
@@ -44,5 +44,5 @@ export function multipartOperation(operation: { readonly query: string; readonly
   ]);
 }
 
-/** Additional header that multipart operations require. */
+/** Additional header that the service requires for multipart operations. */
 export const PREFLIGHT = { 'graphql-require-preflight': '1' } as const;

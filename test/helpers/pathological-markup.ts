@@ -4,7 +4,7 @@ const LENGTH = 10_000;
 const of = (piece: string) => piece.repeat(Math.ceil(LENGTH / piece.length)).slice(0, LENGTH);
 const between = (open: string, piece: string, close: string) =>
   open + of(piece).slice(0, LENGTH - open.length - close.length) + close;
-/** Concatenates pieces that each differ from the previous one, up to `LENGTH`. */
+/** Concatenates pieces up to `LENGTH`. Piece `i` differs from all others. */
 const growing = (piece: (i: number) => string) => {
   let text = '';
   for (let i = 1; text.length < LENGTH; i++) text += piece(i);
@@ -108,14 +108,14 @@ const LETTERS = [
   '\u0301',
   '\u200b',
 ];
-/** Tokens that a parser may search for from every character. */
+/** Tokens for which a parser may search from every character. */
 const ENDS = [
   ...['.comx', '@x', '@x.comx', '.x', '/', '://', '**', '~~', '`', '|', '](', '](a)', '<time:', '$$', '#**', '@**'],
   ...['@*', ':', '>'],
 ];
 const PUNCTUATION = [...'!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~'];
 
-/** Texts of 10,000 characters that repeat a few characters: one, two, or one kind followed by another at the end. */
+/** Texts of 10,000 characters that repeat a few characters: one, two, or one with a different token at the end. */
 export const REPEATED: Readonly<Record<string, readonly string[]>> = {
   'a script up to an end': LETTERS.flatMap((letter) => ENDS.map((end) => between('', letter, end))),
   // Formulas are limited by cost, not by number of characters.

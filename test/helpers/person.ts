@@ -33,7 +33,7 @@ export interface RestOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A client of one organization, with or without credentials. Provides every kind of request. */
+/** A client of one organization, with or without credentials. Its methods send every kind of request. */
 export class Visitor {
   readonly url: string;
   /** The Host header, which selects the organization. */
@@ -135,8 +135,9 @@ export class Person extends Visitor {
   }
 
   /**
-   * Registers a queue. @returns A function that reads the events since then, as a REST client receives them, without
-   * their ids.
+   * Registers a queue.
+   *
+   * @returns A function that reads all events since the registration, without their ids, as a REST client receives them.
    */
   async receiving(parameters: Parameters = {}): Promise<() => Promise<Json[]>> {
     const { queue_id, last_event_id } = await this.register({ fetch_event_types: [], ...parameters });
@@ -171,8 +172,10 @@ export class Person extends Visitor {
   }
 
   /**
-   * Runs a mutation with one input. @returns The union: `__typename`, and the payload or `code` and `message`. @throws
-   * {Error} If the response has errors.
+   * Runs a mutation with one input.
+   *
+   * @returns The union: `__typename`, and the payload or `code` and `message`.
+   * @throws {Error} If the response has errors.
    */
   async tryMutation(name: string, input: Parameters, selection = '__typename'): Promise<Json> {
     const type = `${name[0]?.toUpperCase()}${name.slice(1)}`;

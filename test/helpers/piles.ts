@@ -4,16 +4,16 @@ import { PNG } from './pictures.ts';
 import { type Organization, organization } from './server.ts';
 import { channelOf, say, toTopic } from './talk.ts';
 
-/** An organization with users who create objects up to their limits. */
+/** An organization whose users can create objects up to their limits. */
 export interface Hoard extends Organization {
   readonly channelId: number;
   /** A message of the member with 9,500 characters. */
   readonly messageId: number;
-  /** Runs a statement. `$1` is the organization's id, `$2` the member's id, followed by the given values. */
+  /** Runs an SQL statement. `$1` is the organization's id, `$2` the member's id, and the given values follow. */
   sql(statement: string, ...values: unknown[]): Promise<number>;
 }
 
-/** One kind of object with a limit. */
+/** One kind of object with a limit on its number or total size. */
 export interface Pile {
   /** Creates objects up to the limit directly in the database, which is fast. */
   readonly fill: (hoard: Hoard) => Promise<unknown>;
@@ -21,9 +21,9 @@ export interface Pile {
   readonly rest: (hoard: Hoard, i: number) => Promise<RestReply>;
   /** Mutation and input that add one more object. */
   readonly graphql: (hoard: Hoard, i: number) => readonly [mutation: string, input: Parameters];
-  /** Query for the current total: one row with `held`. */
+  /** SQL query for the current total. Returns one row with the column `held`. */
   readonly held: string;
-  /** Removes one object that `fill` created. A statement if neither API can do it. */
+  /** Removes one object that `fill` created. An SQL statement if neither API can remove the object. */
   readonly free: string | ((hoard: Hoard) => Promise<unknown>);
 }
 
@@ -98,7 +98,7 @@ const channels = {
   rest: ({ member }: Hoard, i: number) =>
     i % 2 === 0
       ? member.rest('POST', '/channels/create', { name: `new ${i}`, subscribers: [] })
-      : // The second endpoint that creates channels.
+      : // `POST /users/me/subscriptions` is the second endpoint that creates channels.
         member.rest('POST', '/users/me/subscriptions', { subscriptions: [{ name: `new ${i}` }] }),
   graphql: (_: Hoard, i: number) => ['createChannel', { name: `new ${i}` }] as const,
 };
@@ -202,7 +202,7 @@ export const PILES: Readonly<Record<string, Pile>> = {
     free: ({ member }) => member.ok('DELETE', '/navigation_views/view1'),
   },
   user_topics: {
-    // The topic of the member's own message is already followed.
+    // One row exists already: the member follows the topic of their own message.
     fill: ({ sql, channelId }) =>
       sql(
         `INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
@@ -250,7 +250,7 @@ export const PILES: Readonly<Record<string, Pile>> = {
   },
   channels: {
     ...channels,
-    // One channel already exists.
+    // The organization has one channel already.
     fill: ({ sql }) => sql(channels.fill('NULL'), 4_999),
     held: heldBy('channel', 'realm_id = (SELECT realm_id FROM user_account WHERE id = $1)'),
     free: "DELETE FROM channel WHERE realm_id = $1 AND name = 'channel 1'",

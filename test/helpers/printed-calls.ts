@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Json } from './http.ts';
 import type { ServerProcess } from './process.ts';
 
-/** Runs shell code as printed on the pages of a demo, in a temporary folder. */
+/** A runner of shell code as printed on the pages of a demo. The code runs in a temporary folder. */
 export class PrintedCalls implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'printed-'));
   readonly #env: Record<string, string | undefined>;
@@ -15,7 +15,7 @@ export class PrintedCalls implements Disposable {
     this.#env = { PATH: process.env['PATH'], URL: url, EMAIL: users[0].email, KEY: users[0].api_key };
   }
 
-  /** @param shell Default: bash. @returns The output. The code is killed after 60 s. */
+  /** Runs code. The code is killed after 60 s. @param shell The shell with its flags. Default: bash. @returns The output. */
   run(code: string, shell: readonly string[] = ['bash', '-c']): { stdout: string; stderr: string } {
     const [program = '', ...flags] = shell;
     const quiet = code.replaceAll(/\bcurl (?!-s)/g, 'curl -sS ');
@@ -42,7 +42,7 @@ export const replyOf = ({ stdout, stderr }: { stdout: string; stderr: string }):
   }
 };
 
-/** Number of rows that the reference shows of a list: enough to show that it is one. */
+/** Maximum number of elements of a list in the reference: enough to show that the value is a list. */
 const MAX_ROWS = 2;
 
 /** Returns a response as the reference shows it: without secrets and test ports, and with lists shortened. */

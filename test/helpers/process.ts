@@ -10,13 +10,10 @@ import { createDatabase } from './database.ts';
 import type { SmallMemory } from './small-memory.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/**
- * Maximum duration of a start, in milliseconds. The first start creates and migrates the database while other tests
- * run.
- */
+/** Maximum duration of a start, in milliseconds. The first start creates and migrates the database while other tests run. */
 const START_MS = 60_000;
 
-/** Kills the process when its parent ends for any reason: the pipe between them closes. */
+/** URL of a module that kills its process when the parent ends for any reason, because the pipe from the parent then closes. */
 const DIE_WITH_PARENT = `data:text/javascript,process.stdin.on('close',()=>process.kill(process.pid,'SIGKILL')).resume().unref()`;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -33,7 +30,7 @@ export interface ServerOptions {
   readonly memory?: SmallMemory;
 }
 
-/** Default environment of a test server: its own data, no demo data, frequent events. */
+/** Default environment of a test server: no demo data, fast password hashing, no rate limits, short intervals. */
 const DEFAULTS: Environment = {
   HOST: '127.0.0.1',
   EXTERNAL_HOST: undefined,
@@ -55,7 +52,7 @@ const DEFAULTS: Environment = {
   EVENT_QUEUE_WRITE_SECONDS: '1',
 };
 
-/** Environment for servers whose response times are measured: as in production, except for settings that tests need. */
+/** Environment for servers whose response times are measured: password hashing and reply checks as in production. */
 export const AS_SERVED: Environment = { PASSWORD_HASH_COST: undefined, CHECK_REPLIES: undefined };
 
 /** Environment for servers whose metrics a test reads. With an external database, metrics require a token. */
@@ -122,7 +119,7 @@ export class ServerProcess implements AsyncDisposable {
     await this.#end('SIGKILL');
   }
 
-  /** Stops the server as an operator does. Resolves with its exit code, or null if it had to be killed after 15 s. */
+  /** Stops the server as an operator does. Resolves with its exit code. Null if the server had to be killed after 15 s. */
   async stop(): Promise<number | null> {
     await this.#end('SIGTERM');
     return this.#child.exitCode;
@@ -185,7 +182,7 @@ async function databaseOf(env: Environment, own: AsyncDisposableStack): Promise<
   return { DATABASE_URL: url, SECRET_KEY: randomBytes(32).toString('hex') };
 }
 
-/** Returns a port that was free when it was tested. */
+/** Returns a TCP port that is currently free. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');

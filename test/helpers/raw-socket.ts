@@ -66,8 +66,9 @@ export class RawSocket implements AsyncDisposable {
   }
 
   /**
-   * Returns the next message, optionally of one type. Earlier messages are dropped. @throws {Error} If the socket
-   * closes first.
+   * Returns the next message, optionally of one type. Earlier messages of other types are dropped.
+   *
+   * @throws {Error} If the socket closes first.
    */
   async next(type?: string): Promise<Json> {
     for (;;) {

@@ -68,7 +68,7 @@ export const CLIENTS: readonly Client[] = [MODERN, LEGACY];
 const pairsOf = (viewers: readonly Person[], clients: readonly Client[] = CLIENTS) =>
   viewers.flatMap((viewer) => clients.map((client) => ({ viewer, client })));
 
-/** State that no event updates, by the rules of the interface. */
+/** State that, by the rules of the interface, changes without an event. */
 export interface Untold {
   readonly fields?: readonly string[];
   /** Fields of channels, in all lists. */
@@ -76,7 +76,7 @@ export interface Untold {
   readonly reason: string;
 }
 
-/** All such state. It is not compared after acts that name it. */
+/** All state that changes without an event, by cause. It is not compared after acts whose options list it. */
 export const UNTOLD = {
   rightsOfRole: {
     fields: [
@@ -116,7 +116,7 @@ export const UNTOLD = {
 } satisfies Record<string, Untold>;
 
 export interface ReplayOptions {
-  /** Clients of every viewer. Default: the newest and the oldest. */
+  /** Kinds of clients that each viewer uses. Default: the newest and the oldest. */
   readonly clients?: readonly Client[];
   /** State that these acts change without an event. */
   readonly untold?: readonly Untold[];
@@ -131,12 +131,12 @@ export type Act = () => Promise<unknown>;
 export const CHANNEL_GROUPS = ['stream', 'subscription', 'default_streams'];
 
 /**
- * Checks that events describe `acts` completely. The state fetched before an act, with later events applied, must equal
- * the state fetched after it. Runs for every viewer, with more than one kind of client.
+ * Checks that events describe `acts` completely. The state fetched before an act, with later events applied, must equal the
+ * state fetched after it. Runs for every viewer, with more than one kind of client.
  *
- * @param acts One act, or several by name, in order. Acts in one array are compared together, which is faster and
+ * @param acts One act, or several by name, in order. The state is compared once after all acts of an array, which is faster and
  * proves as much if they change different things.
- * @throws {Error} If no viewer receives an event of an act: such a check proves nothing.
+ * @throws {Error} If no viewer receives an event of an act, because such a check proves nothing.
  */
 export async function expectReplay(
   viewers: Person | readonly Person[],
@@ -156,7 +156,7 @@ export async function expectReplay(
   }
 }
 
-/** One viewer with one kind of client, as of a registration. */
+/** One viewer with one kind of client, and the state after its last registration. */
 interface Observer {
   readonly viewer: Person;
   readonly client: Client;
@@ -190,10 +190,10 @@ async function check(observer: Observer, step: Step): Promise<{ fresh: Observer;
   const events = await eventsUpTo(observer, reply.last_event_id);
   const replayed = structuredClone(observer.state);
   for (const event of events) applyEvent(replayed, event, client);
-  // Groups that were not fetched this time are compared after a later step.
+  // Data groups that this registration did not fetch are compared after a later step.
   const state = { ...replayed, ...stateOf(reply) };
   const [told, fetched] = [withoutUntold(replayed, step), withoutUntold(state, step)];
-  // The matcher is much slower, and is only needed to describe a difference.
+  // The matcher of vitest is much slower, and is only needed to describe a difference.
   if (!isDeepStrictEqual(told, fetched)) {
     const who = `${viewer.name} with ${client.name}, after ${step.name}: ${JSON.stringify(events)}`;
     expect(told, who).toEqual(fetched);

@@ -5,8 +5,8 @@ import type { Names } from './scene.ts';
 export type { RestCall } from './calls/feature.ts';
 
 /**
- * Calls of every endpoint, in an order in which the organization's owner can make them. Together they set each
- * parameter. With names of nonexistent objects they must be refused or have no effect.
+ * Calls of every endpoint, in an order in which the organization's owner can make them. Together they set every parameter. If
+ * the names are those of nonexistent objects, each call must be refused or have no effect.
  */
 export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly RestCall[]>> = gather(
   ALL_CALLS.map(({ rest }) => rest),

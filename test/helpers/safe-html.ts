@@ -53,7 +53,7 @@ const ELEMENTS: Readonly<Record<string, Attributes>> = {
   ul: {},
 };
 
-/** Lengths, colors and keywords. Excludes styles that load or execute something, or cover other content. */
+/** Style values with lengths, colors and keywords. Excludes styles that load or execute something, or cover other content. */
 const FORMULA_STYLE =
   /^(?:(?:height|width|min-width|top|bottom|left|vertical-align|margin-(?:left|right)|padding-left|border-(?:bottom|right|top)-width|border-(?:top|right|bottom|left)|color|background-color|border-color|position|font-size|transform|border(?:-style|-width)?):[ #\w.%()-]{1,40};)*$/;
 const WORD = /^[\w .#%+-]*$/;
@@ -85,7 +85,7 @@ const FORMULA_ATTRIBUTES: Attributes = {
   ),
 };
 
-/** Parse errors that browsers correct silently and that do not concern markup. Texts can contain any character. */
+/** Parse errors that do not affect markup. Browsers correct them silently, and texts can contain any character. */
 const HARMLESS: ReadonlySet<string> = new Set([
   'control-character-in-input-stream',
   'noncharacter-in-input-stream',
@@ -154,8 +154,8 @@ const TAG = /<(\/?)([a-zA-Z][^\s/>]*)(?:[^"'>]|"[^"]*"|'[^']*')*?(\/?)>/g;
 const VOID: ReadonlySet<string> = new Set(['br', 'hr', 'img']);
 
 /**
- * Returns the nesting of the tags as written. A different nesting in the parsed tree means that the browser corrected
- * it.
+ * Returns the nesting of the tags as written. If it differs from the nesting in the parsed tree, the browser corrected the
+ * tags.
  */
 function tagsOf(html: string): string {
   return [...html.matchAll(TAG)]

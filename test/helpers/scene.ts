@@ -5,7 +5,7 @@ import type { Json } from './http.ts';
 import { PNG } from './pictures.ts';
 import { type Organization, organization, serverOf } from './server.ts';
 
-/** The names and ids that calls can contain, one of each kind. Names of nonexistent objects have the same form. */
+/** The names and ids that calls can contain, one for each kind of object. Names of nonexistent objects have the same type. */
 export interface Names {
   readonly channelId: number;
   readonly channelName: string;
@@ -16,7 +16,7 @@ export interface Names {
   readonly email: string;
   /** Address of the owner, who has a password: OWNER_PASSWORD. */
   readonly username: string;
-  /** A user to whom no other name refers. */
+  /** A user to whom no other name refers, so that the user can be deactivated. */
   readonly leaverId: number;
   readonly botId: number;
   readonly groupId: number;
@@ -26,7 +26,7 @@ export interface Names {
   readonly everyoneGroupId: number;
   /** A group that the owner created. */
   readonly customGroupId: number;
-  /** A second such group, to which no other name refers. */
+  /** A second group that the owner created, to which no other name refers, so that it can be deactivated. */
   readonly idleGroupId: number;
   /** A private channel that receives reports. */
   readonly moderationChannelId: number;
@@ -150,7 +150,7 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
       botId: made.bot.id,
       email: member.email,
       username: owner.email,
-      // The group of administrators, which every permission accepts.
+      // The group of administrators, because every permission accepts it.
       groupId: stream.can_remove_subscribers_group,
       membersGroupId,
       everyoneGroupId,

@@ -7,7 +7,7 @@ import { type ServerOptions, ServerProcess } from './process.ts';
 export const ROLES = { owner: 100, administrator: 200, moderator: 300, member: 400, guest: 600 } as const;
 export type RoleName = keyof typeof ROLES;
 
-/** The server of an organization. */
+/** The server that hosts an organization. */
 interface Place {
   readonly url: string;
   readonly dataDir: string;

@@ -9,8 +9,8 @@ export interface Served extends AsyncDisposable {
 }
 
 /**
- * Starts a service with its own environment, for tests that act as clients: `await using` it. On PostgreSQL it has a
- * process of its own. With the embedded database it runs in the test's process, which takes a quarter of the processor time.
+ * Starts a service with its own environment, for tests that act as clients: `await using` it. On PostgreSQL the service is a
+ * separate process. With the embedded database it runs in the test's process, which takes a quarter of the processor time.
  */
 export const startService = (options: Required<Pick<InProcessOptions, 'env'>>): Promise<Served> =>
   hasServer() ? startServer(options) : startInProcess(options);
@@ -18,7 +18,10 @@ export const startService = (options: Required<Pick<InProcessOptions, 'env'>>): 
 /** Whether the run uses PostgreSQL. */
 const hasServer = () => (process.env['DATABASE_URL'] ?? '') !== '';
 
-/** Starts a service in the test's process, on the kind of database that the run uses: `await using` it. */
+/**
+ * Starts a service in the test's process, on PostgreSQL if the run uses it, otherwise on the embedded database: `await using`
+ * it.
+ */
 export async function startOnDatabaseOfRun({ env = {}, ...options }: InProcessOptions = {}): Promise<InProcess> {
   const { DATABASE_URL } = process.env;
   if (DATABASE_URL === undefined || DATABASE_URL === '') return startInProcess({ env, ...options });

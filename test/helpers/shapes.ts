@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-// Fields of resources, by type. `toEqual` with one of these shapes fails on missing and on additional fields.
+// Shapes of resources, by type. `toEqual` with one of these shapes fails on missing and on additional fields.
 
 export const text = expect.any(String);
 export const flag = expect.any(Boolean);
@@ -18,10 +18,10 @@ export const texts = expect.toSatisfy(
 export const html = expect.stringMatching(/^<p>.*<\/p>$/s);
 export const orNull = (shape: unknown) => expect.toBeOneOf([shape, null]);
 
-/** Returns the fields of every success, and those that the endpoint adds. */
+/** Returns the fields of every successful response, and the fields that the endpoint adds. */
 export const success = (added: object = {}) => ({ result: 'success', msg: '', ...added });
 
-/** Returns the fields of every error, and those that its code adds. */
+/** Returns the fields of every error response, and the fields that the error code adds. */
 export const failure = (code: string, added: object = {}) => ({
   result: 'error',
   msg: expect.stringMatching(/./),
@@ -51,7 +51,7 @@ export const USER = {
 
 export const DRAFT = { id: integer, type: text, to: integers, topic: text, content: text, timestamp: unixSeconds };
 
-/** The original version in the edit history of a message. */
+/** Fields of the original version in the edit history of a message. Versions after an edit have additional fields. */
 export const SNAPSHOT = {
   ...{ topic: text, content: text, rendered_content: html, timestamp: unixSeconds, user_id: orNull(integer) },
 };

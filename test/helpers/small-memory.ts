@@ -19,7 +19,7 @@ export class SmallMemory implements Disposable {
   readonly #folder: string;
 
   constructor(megabytes: number) {
-    // Version 1 and version 2 of Linux control groups.
+    // The files of Linux control groups have different names in version 1 and in version 2.
     const [parent, limit] = existsSync(join(ROOT, 'memory'))
       ? [join(ROOT, 'memory'), 'memory.limit_in_bytes']
       : [ROOT, 'memory.max'];

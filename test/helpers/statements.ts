@@ -3,7 +3,7 @@ import type { RowReader } from '../../src/platform/db/pg-rows.ts';
 import { driverOf, knowDriver } from '../../src/platform/db/rows.ts';
 
 /**
- * Wraps each statement that is neither executed by the ORM nor part of a transaction with `around`.
+ * Wraps each statement in `around`, except for statements of the ORM and statements within a transaction.
  *
  * @returns A function that removes the wrapper.
  */

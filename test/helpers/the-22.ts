@@ -26,7 +26,7 @@ export const ENDPOINTS = [
 
 export type EndpointName = (typeof ENDPOINTS)[number];
 
-/** Status of a call without parameters, for endpoints that need no credentials. */
+/** Response status of a call without parameters and credentials, for endpoints that need no credentials. */
 export const OPEN_ENDPOINTS: Readonly<Record<string, number>> = {
   'POST /jwt/fetch_api_key': 400,
   'GET /server_settings': 200,

@@ -20,7 +20,7 @@ const entriesOf = ({ unread_msgs }: Json): Json[] => [
 const isUnread = (state: Json, id: number): boolean =>
   entriesOf(state).some(({ unread_message_ids }) => unread_message_ids.includes(id));
 
-/** Whether messages of the topic are not counted. */
+/** Returns whether the topic is muted, so that its messages are not counted. */
 function isMuted({ user_topics, subscriptions }: Json, { stream_id, topic }: Json): boolean {
   const policy = user_topics?.[keyOf(stream_id, topic)]?.visibility_policy ?? 0;
   return policy === 1 || (policy === 0 && subscriptions?.[stream_id]?.is_muted === true);
@@ -55,7 +55,7 @@ export function moveUnread(state: Json, ids: readonly number[], channelId: numbe
   if (moved.length === 0 || state.subscriptions[channelId] === undefined) return;
   const { streams } = state.unread_msgs;
   const there = streams[keyOf(channelId, topic)] ?? { stream_id: channelId, topic, unread_message_ids: [] };
-  // The topic is spelled as in its newest message.
+  // The key ignores case. The displayed spelling is that of the topic's newest message.
   const name = Math.max(...moved) > Math.max(...there.unread_message_ids, 0) ? topic : there.topic;
   const all = ascending([...there.unread_message_ids, ...moved]);
   streams[keyOf(channelId, topic)] = { ...there, topic: name, unread_message_ids: all };
@@ -77,7 +77,7 @@ export type UnreadPlace =
   | { readonly stream_id: number; readonly topic: string }
   | { readonly userIds: readonly number[] };
 
-/** Adds a message that is unread, possibly again. Ignores the message if the user is not subscribed to its channel. */
+/** Adds an unread message, or one that was marked as unread again. Ignores it if the user is not subscribed to its channel. */
 export function addUnread(state: Json, id: number, place: UnreadPlace, flags: readonly string[]): void {
   if (state.unread_msgs === undefined) return;
   dropUnread(state, [id]);
@@ -131,7 +131,7 @@ export function dropUnreadIn(state: Json, channelId: number): void {
   );
 }
 
-/** Updates the count after something was muted or unmuted. */
+/** Updates the unread count after a channel or topic was muted or unmuted. */
 export function recountUnread(state: Json): void {
   if (state.unread_msgs !== undefined) tidyUp(state);
 }

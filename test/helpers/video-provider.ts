@@ -6,7 +6,7 @@ import type { Json } from './http.ts';
 
 const CLIENT = { id: 'chat & co', secret: 'not: very secret' };
 
-/** Replaces the normal answer of an endpoint. */
+/** A function that answers a request to an endpoint of the provider. */
 type ResponseHandler = (response: ServerResponse) => void;
 
 /** A provider of video calls with OAuth 2 and PKCE: `await using` it. */
@@ -14,15 +14,17 @@ export interface VideoProvider extends AsyncDisposable {
   /** Environment variables for the service. */
   readonly env: Readonly<Record<string, string>>;
   /**
-   * Simulates a user's consent. @returns The redirect address, with a code. @throws {Error} If the parameters are
-   * wrong.
+   * Simulates a user's consent.
+   *
+   * @returns The redirect address, with a code.
+   * @throws {Error} If the parameters are wrong.
    */
   agree(authorizeUrl: string): string;
   /** Number of requests to each endpoint. */
   readonly asked: { token: number; calls: number };
   /** Fields that the next token responses add or replace. */
   grants: Json;
-  /** Functions that answer later requests instead of the provider. */
+  /** Functions that replace the provider's normal answers, by endpoint. */
   instead: { token?: ResponseHandler; calls?: ResponseHandler };
   /** The current valid refresh token. */
   refreshToken: string;

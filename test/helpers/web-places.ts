@@ -1,16 +1,16 @@
 import type { Locator, Page } from 'playwright-core';
 import { type Chatter, message, sidebarOf } from './web.ts';
 
-/** Text of a message to act on. It was edited and has a reaction. */
+/** Text of another user's message on which the tests act. It was edited and has a reaction. */
 const SUBJECT = 'Look at this one';
 /** Text of a message of the viewer. */
 const OWN = 'I will look into it';
 const GROUP = 'lookouts';
 
-/** Shows a view, menu or dialog, starting at any page. */
+/** A function that shows a view, menu or dialog, starting at any page, and resolves with the shown element. */
 type Show = (page: Page) => Promise<Locator>;
 
-/** Paths of all views of the chat, by the name used here. CHANNEL and PERSON are replaced with ids. */
+/** Paths of all views of the chat, by name. CHANNEL and PERSON are replaced with ids. */
 const ADDRESSES = {
   inbox: '/inbox',
   'all messages': '/views/all',
@@ -73,7 +73,7 @@ const ofMenu =
     return dialog(page);
   };
 
-/** Runs a step before the element is shown. */
+/** Returns a function that performs a step on the page, then shows an element. */
 const first =
   (does: (page: Page) => Promise<unknown>, then: Show): Show =>
   async (page) => {
@@ -90,7 +90,7 @@ const messageMenu: Show = async (page) => {
   return menu;
 };
 
-/** Opens a submenu, which replaces its parent menu. */
+/** Returns a function that opens a submenu, which replaces its parent menu. */
 const menuOf =
   (opens: Show, item: string, label: string): Show =>
   async (page) => {
@@ -113,7 +113,7 @@ const writes = (text: string) => (page: Page) =>
     .getByLabel(/^Message /)
     .fill(text);
 
-/** Shows the whole formatting bar of a form. On a narrow screen it is behind a button. */
+/** Returns a function that shows the whole formatting bar of a form. On a narrow screen, a button must be pressed first. */
 const formatting =
   (form: (page: Page) => Promise<Locator>): Show =>
   async (page) => {
@@ -147,7 +147,12 @@ const emojiPicker: Show = async (page) => {
   return page.getByRole('listbox', { name: 'Emoji' });
 };
 
-/** Opens a dialog with a search field. @param text Text to type. @param option A suggestion to wait for. */
+/**
+ * Returns a function that opens a dialog with a search field.
+ *
+ * @param text Text to type.
+ * @param option A suggestion to wait for.
+ */
 const finding =
   (key: string, text: string, option: string | RegExp): Show =>
   async (page) => {
@@ -287,7 +292,7 @@ async function addressOf(person: Chatter['person'], address: string): Promise<st
   return address.replace('CHANNEL', channels.nodes[0].id).replace('PERSON', users.nodes[0].id);
 }
 
-/** Navigates like a link of the page, without a reload. */
+/** Navigates as a link of the page does, without a reload. */
 async function go(page: Page, address: string): Promise<void> {
   await page.evaluate((to) => {
     history.pushState(null, '', to);

@@ -54,8 +54,10 @@ export class DemoChat implements AsyncDisposable {
   }
 
   /**
-   * Returns a user of the demo at the API. @param at Index among the users with the role, from 0. @throws {Error} If
-   * there is none.
+   * Returns a user of the demo as a client of the API.
+   *
+   * @param at Index among the users with the role, from 0.
+   * @throws {Error} If the demo has no such user.
    */
   person(role: DemoRole, at = 0): Person {
     const { users } = this.#file();
@@ -67,7 +69,7 @@ export class DemoChat implements AsyncDisposable {
     return new Person({ url, host: `127.0.0.1:${port}` }, account);
   }
 
-  /** The address that offers to sign in as a demo user with one click. */
+  /** The address of the page that offers to sign in as a demo user with one click. */
   get startUrl(): string {
     return this.#file().start_url;
   }
@@ -104,8 +106,8 @@ export class DemoChat implements AsyncDisposable {
 }
 
 /**
- * Provides a chat to all tests of a file. Retries of a failed test get a new one, because the failed attempt may have
- * left changes.
+ * Provides a chat to all tests of a file. Each retry of a failed test gets a new chat, because the failed attempt may have left
+ * changes.
  *
  * @param fill Creates the data that all tests of the file need.
  * @param env Additional environment variables of the service.

@@ -34,7 +34,7 @@ describe.runIf(hasChromium)(`channels in the chat${CHROMIUM_NOTE}`, { timeout: 6
     await composer.waitFor();
     await settings.getByRole('button', { name: 'Save permissions' }).click();
     await composer.waitFor({ state: 'detached' });
-    // The notice is in the dialog: screen readers read nothing else while it is open.
+    // The notice is within the dialog, because screen readers read only the dialog while it is open.
     await settings.getByRole('status', { name: 'Notices' }).getByText('Saved.').waitFor();
     // The notice stays visible after the dialog is closed.
     await iris.page.keyboard.press('Escape');
@@ -116,7 +116,7 @@ describe.runIf(hasChromium)(`channels in the chat${CHROMIUM_NOTE}`, { timeout: 6
 
 const browse = (page: Page) => sidebarOf(page).getByRole('link', { name: 'All channels' }).click();
 
-/** Permits creating channels of a kind only to a role, as the page's user. */
+/** Permits only one role to create channels of a kind, as the page's user. */
 const allow = (page: Page, kind: string, role: string): Promise<void> =>
   page.evaluate(
     async ([name, group]) => {

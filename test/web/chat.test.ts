@@ -22,7 +22,7 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
     await using bela = await chat.enter('member');
     for (const { page } of [iris, bela]) {
       await open(page, 'website', 'launch');
-      // Messages that are already in the list are not announced.
+      // Waits until the list is loaded, because messages in the loaded list are not announced.
       await page
         .locator('[role=feed]:not([aria-busy=true]) [role=article], [role=feed]:not([aria-busy=true]) article')
         .first()
@@ -36,7 +36,7 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
       await expect.poll(() => message(page, said).getByText('🎉').count()).toBe(1);
     }
     await expect.poll(() => notSent(iris.page).count()).toBe(0);
-    // Announced once, politely, to screen readers.
+    // Screen readers announce the message once, without interrupting other speech.
     const announced = bela.page.locator('[aria-live="polite"]');
     await expect.poll(() => announced.textContent()).toContain(`Iris Haddad: ${said}`);
     expect([...iris.problems, ...bela.problems]).toEqual([]);
@@ -101,7 +101,7 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
       await person.ok('POST', '/messages', { ...LAUNCH, content });
       const last = await lastEvent();
       await expect.poll(position).toBeGreaterThanOrEqual(last);
-      // Screen readers read the same text without hovering.
+      // The text is also in the page, so that screen readers read it without hovering.
       await sidebarOf(page).getByText(event).waitFor();
     }
     // The page measures the response time every ten seconds.
@@ -152,7 +152,7 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
     const said = newName('over an upgrade');
     const banner = page.getByRole('status', { name: 'Version' });
     expect(await banner.textContent()).toBe('');
-    // Simulates a service without this mutation.
+    // Renames the mutation in the request, as if a newer version of the service no longer had it.
     await page.route('**/graphql', (route) =>
       route.continue({ postData: route.request().postData()?.replace('sendMessage(', 'sendLetter(') ?? '' }),
     );
@@ -195,7 +195,7 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
     });
     await write(page, said);
     const pending = notSent(page).getByText(said);
-    // The response to the mutation and the event have arrived.
+    // Waits until the page has processed the response to the mutation, and the event.
     await answered.promise;
     await page.evaluate(() => new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve))));
     expect(await pending.count()).toBe(1);
@@ -214,7 +214,7 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
     await held.isAnswered;
     const content = newName('between two answers');
     await chat.person('owner').ok('POST', '/messages', { ...LAUNCH, content });
-    // The event has arrived.
+    // The unread count shows that the event has arrived.
     await channelLink(page, 'website').getByText(/[1-9]/).first().waitFor();
     held.release();
     await message(page, content).waitFor();
@@ -268,7 +268,7 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
     const again = page.waitForResponse((reply) => isOf(reply.request(), 'mutation Register('));
     isSaid.resolve();
     await again;
-    // The unread counts came with the new registration.
+    // The unread counts are part of the new registration, so the page has registered again.
     await channelLink(page, 'website').getByText(/[1-9]/).first().waitFor();
     held.release();
     await message(page, content).waitFor();
@@ -302,7 +302,7 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
     const shown = await page.getByRole('article').count();
     expect(shown).toBeLessThan(130);
     const { id, y } = await list.evaluate((element) => {
-      // Scrolls to where older messages are loaded. No further scrolling.
+      // Scrolls to a position at which older messages are loaded, and does not scroll further.
       element.scrollTo(0, 300);
       const edge = element.getBoundingClientRect().top;
       const row = [...element.querySelectorAll('article')].find((one) => one.getBoundingClientRect().bottom > edge);
@@ -320,15 +320,16 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
     await page.reload();
     await open(page, 'website', long.topic);
     await message(page, 'line 39').waitFor();
-    // Starts at the end, then in the middle.
+    // Scrolls to a position near the end, then to one in the middle.
     for (const to of [500, 200]) {
       const y = await page.getByRole('feed').evaluate(async (element, top) => {
-        // Scroll events are dispatched before a frame. Scrolling within a frame is reported in the next frame.
+        // The browser dispatches scroll events before a frame. If the script scrolls within a frame, the event comes with the
+        // next frame.
         await new Promise((resolve) => requestAnimationFrame(resolve));
         element.scrollTop = top;
         const row = [...element.querySelectorAll('article')].at(30);
         const before = row?.getBoundingClientRect().y ?? 0;
-        // Content below grows, as when an image has loaded.
+        // Enlarges content below the row, as when an image has loaded.
         element.querySelector<HTMLElement>('article:last-of-type')?.style.setProperty('padding-bottom', `${top}px`);
         for (let i = 0; i < 5; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
         return (row?.getBoundingClientRect().y ?? 0) - before;
@@ -348,7 +349,7 @@ async function allRead({ page, person }: Chatter): Promise<void> {
 
 const isOf = (request: Request, operation: string): boolean => request.postData()?.includes(operation) === true;
 
-/** Holds the next response that reads a list until it is released. Later responses are not held. */
+/** Delays the first response that reads a list, until it is released. Later responses are not delayed. */
 async function holdTimeline(page: Page) {
   const [answered, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let isFirst = true;

@@ -84,7 +84,7 @@ describe.runIf(hasChromium)(`writing a message${CHROMIUM_NOTE}`, { timeout: 60_0
     for (const key of COMPOSING) expect(await press(field(page), key), JSON.stringify(key)).toBe(true);
     expect(await field(page).inputValue()).toBe(text);
 
-    // Simulates an input method in the browser.
+    // Simulates the composition of a word with an input method.
     const browser = await page.context().newCDPSession(page);
     await field(page).fill('');
     await browser.send('Input.imeSetComposition', { text: 'とうだい', selectionStart: 4, selectionEnd: 4 });
@@ -146,7 +146,7 @@ describe.runIf(hasChromium)(`writing a message${CHROMIUM_NOTE}`, { timeout: 60_0
     const { page } = gus;
     await open(page, 'website', 'launch');
     const send = page.getByRole('button', { name: 'Send', exact: true });
-    // 10,000 characters of two UTF-16 units each can be sent.
+    // The limit counts characters, so 10,000 characters of two UTF-16 units each can be sent.
     await field(page).fill('🚢'.repeat(10_000));
     await expect.poll(() => send.isEnabled()).toBe(true);
     await field(page).fill('x'.repeat(12_000));
@@ -218,10 +218,17 @@ describe.runIf(hasChromium)(`writing a message${CHROMIUM_NOTE}`, { timeout: 60_0
   });
 });
 
-/** Keyboard events of Enter during composition, and as Safari sends it when it confirms the composition. */
+/**
+ * Properties of the Enter key event while an input method composes text. Safari sends `keyCode` 229 for the key that ends the
+ * composition.
+ */
 const COMPOSING = [{ isComposing: true }, { keyCode: 229 }] as const;
 
-/** Presses Enter in a field. @returns Whether the page left the key to the browser. */
+/**
+ * Presses Enter in a field.
+ *
+ * @returns True if the page did not prevent the browser's default action.
+ */
 const press = (where: Locator, as: { readonly isComposing?: boolean; readonly keyCode?: number }): Promise<boolean> =>
   where.evaluate(
     (element, init) =>

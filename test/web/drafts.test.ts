@@ -106,7 +106,7 @@ describe.runIf(hasChromium)(`drafts in the chat${CHROMIUM_NOTE}`, { timeout: 60_
     await open(page, 'website', 'launch');
     await write(page, kept);
     await notSent(page).getByText(kept).waitFor();
-    // The session ends without a sign-out of the user.
+    // Ends the session without a sign-out by the user.
     await page.context().clearCookies();
     await page.goto(chat.startUrl);
     await signIn('Bela Novak');
@@ -155,7 +155,7 @@ async function draftsOf(person: Person): Promise<string[]> {
   return drafts.map(({ content }: { content: string }) => content);
 }
 
-/** Creates a topic of "website" that has no draft. */
+/** Creates a topic of "website". @returns Its name, which is unique, so that no draft belongs to it. */
 async function newTopic(person: Person, word: string): Promise<string> {
   const topic = newName(word);
   await person.ok('POST', '/messages', { type: 'channel', to: 'website', topic, content: 'Here it begins' });

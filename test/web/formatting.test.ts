@@ -4,7 +4,7 @@ import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { PNG } from '../helpers/pictures.ts';
 import { demoChat, message, newName, open, write } from '../helpers/web.ts';
 
-/** Text and selection before and after a button is clicked. The selection is between bars. */
+/** Button, and the text before and after it is clicked. Bars enclose the selected part of the text. */
 const CASES = [
   ['Bold', 'a |word| here', 'a **|word|** here'],
   ['Bold', 'a **|word|** here', 'a |word| here'],
@@ -234,7 +234,7 @@ async function beginToEdit(page: Page, text: string) {
   return page.getByRole('form', { name: 'Edit message' });
 }
 
-/** Fills the text field, and selects the text between the bars. */
+/** Fills the text field, and selects the text between the bars. The bars are removed. */
 async function select(page: Page, text: string): Promise<void> {
   const [before = '', inside = '', after = ''] = text.split('|');
   await field(page).fill(before + inside + after);

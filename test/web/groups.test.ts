@@ -49,7 +49,7 @@ describe.runIf(hasChromium)(`the directory and the groups of the chat${CHROMIUM_
     const form = aaron.page.getByRole('dialog', { name: 'Role of Dana Okafor' });
     await form.getByRole('combobox', { name: 'Role' }).selectOption('Owner');
     await form.getByRole('button', { name: 'Save' }).click();
-    // Only owners can appoint owners, so the service returns an error.
+    // The user is no owner. Only owners can appoint owners, so the service returns an error.
     await form.getByRole('alert').waitFor();
     await form.getByRole('combobox', { name: 'Role' }).selectOption('Moderator');
     await form.getByRole('button', { name: 'Save' }).click();
@@ -95,7 +95,7 @@ describe.runIf(hasChromium)(`the directory and the groups of the chat${CHROMIUM_
 
   test('a list of more than a hundred entries is continued on request', async () => {
     await using iris = await chat.enter('owner');
-    // A retry of the test finds the bots of the first run. A user can have at most 200 bots.
+    // When the test is retried, the bots of its first run exist already, and a user can have at most 200 bots.
     const { bots } = await iris.person.ok('GET', '/bots');
     const there = new Set(bots.map(({ full_name: name }: { full_name: string }) => name));
     const numbers = Array.from({ length: 104 }, (_, i) => String(i + 1).padStart(3, '0'));
@@ -141,7 +141,7 @@ describe.runIf(hasChromium)(`the directory and the groups of the chat${CHROMIUM_
     await own.getByRole('button', { name: 'Save' }).click();
     await iris.page.getByRole('dialog', { name: deckCrew }).getByRole('status').getByText('Saved.').waitFor();
     await bela.page.getByRole('dialog', { name: deckCrew }).getByText('Ropes and paint.').waitFor();
-    // Users who cannot manage the group see its data read-only.
+    // Users who cannot manage the group cannot edit its fields either.
     expect(await bela.page.getByRole('button', { name: /^(Remove|Add)/ }).count()).toBe(0);
     await bela.page.getByRole('button', { name: 'General' }).click();
     await expect.poll(() => bela.page.getByRole('textbox', { name: 'Name' }).isDisabled()).toBe(true);
@@ -227,7 +227,7 @@ describe.runIf(hasChromium)(`the directory and the groups of the chat${CHROMIUM_
     await inner.getByRole('button', { name: 'Deactivate group' }).click();
     const question = iris.page.getByRole('dialog', { name: `Deactivate ${innerName}?` });
     await question.getByRole('button', { name: 'Deactivate' }).click();
-    // The alert names the group that contains it.
+    // The alert names the group of which this group is a subgroup.
     await question
       .getByRole('alert')
       .filter({ hasText: `The group is a subgroup of ${outerName}.` })
@@ -261,10 +261,10 @@ async function groups(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1, name: 'Groups' }).waitFor();
 }
 
-/** Matches names of rows, not the buttons of their actions or of further rows. */
+/** Matches the names of users and groups in a list, but not the buttons with actions. */
 const NAMED = /^(?!(Manage|Remove) |More people$)/;
 
-/** Returns the names of a list that are buttons. */
+/** Returns the names that are buttons in a list. */
 const nameButtons = (page: Page, list: string): Promise<string[]> =>
   page.getByRole('list', { name: list, exact: true }).getByRole('button', { name: NAMED }).allTextContents();
 
@@ -278,7 +278,7 @@ async function openGroup(page: Page, name: string) {
   return dialog;
 }
 
-/** Creates a group. @returns Its dialog, which then opens. */
+/** Creates a group. @returns The dialog of the group, which opens after the creation. */
 async function make(page: Page, name: string, people: readonly string[]): Promise<Locator> {
   await page.getByRole('button', { name: 'Create a group' }).click();
   const form = page.getByRole('dialog', { name: 'Create a group' });

@@ -20,7 +20,7 @@ describe.runIf(hasChromium)(`the keyboard in the chat${CHROMIUM_NOTE}`, { timeou
       await help.getByRole('region', { name }).waitFor();
     }
     await help.getByText('Go to the next unread topic or conversation').waitFor();
-    // While the dialog is open, shortcuts of the page do not work.
+    // While the dialog is open, the keyboard shortcuts of the page do nothing.
     await page.keyboard.press('/');
     expect(await page.getByRole('dialog').count()).toBe(1);
     await page.keyboard.press('Escape');
@@ -102,7 +102,7 @@ describe.runIf(hasChromium)(`the keyboard in the chat${CHROMIUM_NOTE}`, { timeou
     await page.keyboard.press('r');
     const writing = page.getByRole('textbox', { name: /^Message / });
     await expect.poll(() => writing.evaluate((field) => field === document.activeElement)).toBe(true);
-    // In the text field, letters are not shortcuts.
+    // In the text field, letters are typed and trigger no shortcut.
     await page.keyboard.type('just/n?');
     await expect.poll(() => writing.inputValue()).toBe('just/n?');
     await page.keyboard.press('Escape');
@@ -152,7 +152,8 @@ describe.runIf(hasChromium)(`the keyboard in the chat${CHROMIUM_NOTE}`, { timeou
     await page.keyboard.press('n');
     await page.getByText('There are no more unread messages.').waitFor();
 
-    // A topic that is taller than the screen keeps unread messages, and is opened again after all others.
+    // This topic is taller than the screen, so it keeps unread messages. The shortcut opens it again after all other unread
+    // topics.
     const tall = ['general', newName('tall')] as const;
     const line = 'so long\n'.repeat(60);
     for (let i = 0; i < 4; i++) await say(bela, ...tall, line);
@@ -201,7 +202,7 @@ const say = (person: Person, to: string, topic: string, content: string) =>
 
 const listOf = (page: Page) => page.locator('[role=feed]:not([aria-busy=true]) article').first().waitFor();
 
-/** Closes the dialog or menu above the page. */
+/** Closes the topmost dialog or menu, and waits until no dialog is open. */
 async function closed(page: Page): Promise<void> {
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });

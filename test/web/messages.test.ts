@@ -37,7 +37,7 @@ describe.runIf(hasChromium)(`messages in the chat${CHROMIUM_NOTE}`, { timeout: 6
     await bela.person.ok('POST', '/mark_all_as_read');
     await open(bela.page, 'general', topic);
     await message(bela.page, 'Beginning').waitFor();
-    // Simulates a window in the background: browsers under test always have the focus.
+    // Simulates a window in the background. In tests, the page always has the focus otherwise.
     const look = (looks: boolean) =>
       bela.page.evaluate((isLookedAt) => {
         document.hasFocus = () => isLookedAt;
@@ -46,7 +46,7 @@ describe.runIf(hasChromium)(`messages in the chat${CHROMIUM_NOTE}`, { timeout: 6
     await look(false);
     for (let i = 1; i <= 250; i++) {
       await say(iris, topic, `Number ${i}.`);
-      // No more than fit on the screen, so that each message was displayed.
+      // Waits after five messages, because no more fit on the screen, so that every message has been displayed.
       if (i % 5 > 0) continue;
       await message(bela.page, `Number ${i}.`).waitFor();
       await bela.page.evaluate(() => new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve))));
@@ -191,7 +191,7 @@ describe.runIf(hasChromium)(`messages in the chat${CHROMIUM_NOTE}`, { timeout: 6
     const topic = newName('diary');
     for (const text of ['dear diary', 'a day later', 'and that evening']) await say(person, topic, text);
     await person.ok('POST', '/mark_all_as_read');
-    // Simulates that the first message was sent a week before the others.
+    // Changes the time of the first message in the responses to a week earlier.
     await page.route('**/graphql', async (route) => {
       if (!route.request().postData()?.includes('query Timeline(')) return route.fallback();
       const response = await route.fetch();
@@ -212,7 +212,7 @@ describe.runIf(hasChromium)(`messages in the chat${CHROMIUM_NOTE}`, { timeout: 6
     const tops = [lines.nth(0), message(page, 'dear diary'), lines.nth(1), message(page, 'a day later')].map(topOf);
     const found = await Promise.all(tops);
     expect(found).toEqual(found.toSorted((a, b) => a - b));
-    // The line does not overlap the messages.
+    // The line between the days does not overlap the messages.
     const [line, above] = [await boxOf(lines.nth(1)), await boxOf(message(page, 'dear diary'))];
     expect(line.y).toBeGreaterThanOrEqual(above.y + above.height);
     expect(line.y + line.height).toBeLessThanOrEqual(await topOf(message(page, 'a day later')));
@@ -271,7 +271,7 @@ describe.runIf(hasChromium)(`messages in the chat${CHROMIUM_NOTE}`, { timeout: 6
     const line = page.getByRole('feed').getByRole('separator', { name: 'New messages' });
     expect(await topOf(line)).toBeLessThan(await topOf(message(page, 'two to read')));
     expect(await topOf(line)).toBeGreaterThan(await topOf(message(page, 'one to read')));
-    // For screen readers, unread messages are labeled as unread.
+    // The accessible name of an unread message contains "unread".
     const heard = (name: string) => page.getByRole('article', { name, exact: true }).filter({ hasText: 'to read' });
     await expect.poll(() => heard('Iris Haddad unread').count()).toBe(2);
     expect(await heard('Iris Haddad').count()).toBe(1);

@@ -45,7 +45,7 @@ describe.runIf(hasChromium)(`the chat on a narrow screen${CHROMIUM_NOTE}`, { tim
     await back.click();
     await expect.poll(() => close.evaluate(isFocused)).toBe(true);
     await expect.poll(() => page.getByRole('heading', { level: 1 }).isVisible()).toBe(false);
-    // Opening the view that is already open closes the sidebar as well.
+    // The sidebar also closes if the user opens the current view again.
     await sidebarOf(page)
       .getByRole('link', { name: /^Inbox/ })
       .click();
@@ -66,7 +66,7 @@ describe.runIf(hasChromium)(`the chat on a narrow screen${CHROMIUM_NOTE}`, { tim
     await close.click();
     await page.getByRole('heading', { level: 1, name: /website/ }).waitFor();
 
-    // The same applies to a search that is already open.
+    // The sidebar also closes if the same search is opened again.
     for (let i = 0; i < 2; i += 1) {
       await back.click();
       await sidebarOf(page).getByRole('button', { name: 'Search messages' }).click();
@@ -135,7 +135,7 @@ describe.runIf(hasChromium)(`the chat on a narrow screen${CHROMIUM_NOTE}`, { tim
 
 const isFocused = (element: Element) => element === document.activeElement;
 
-/** Returns elements that are wider than the screen or scroll horizontally. Code blocks may do so. */
+/** Returns the elements that are wider than the screen or scroll horizontally, except for code blocks and formulas. */
 const wideIn = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
     [...document.querySelectorAll('body, body *')]
@@ -145,7 +145,8 @@ const wideIn = (page: Page): Promise<string[]> =>
         const { left, right } = element.getBoundingClientRect();
         const overflowOf = (one: Element) => getComputedStyle(one).overflowX;
         const scrolls = ['auto', 'scroll'].includes(overflowOf(element));
-        // Text that is truncated with an ellipsis is complete elsewhere.
+        // Ignores elements in a container that hides overflow. Their text ends with an ellipsis, and the full text is displayed
+        // elsewhere.
         for (let one = element.parentElement; one !== null && one !== document.body; one = one.parentElement) {
           if (overflowOf(one) === 'hidden') return false;
         }
@@ -154,11 +155,11 @@ const wideIn = (page: Page): Promise<string[]> =>
       .map((element) => `${element.tagName}.${element.className}`),
   );
 
-/** Returns a selector of the topmost layer: open dialogs and popups, or the page. */
+/** Returns a selector of the topmost layer: the open dialogs and popups or, if there are none, the page. */
 const aboveAll = async (page: Page): Promise<string> =>
   (await page.locator('dialog[open], .popup').count()) > 0 ? 'dialog, .popup' : 'body';
 
-/** Returns interactive elements that are too small for touch. Links within text may be. */
+/** Returns the interactive elements that are smaller than `TOUCH`, except for links within text. */
 const smallIn = (page: Page, within = 'body'): Promise<string[]> =>
   page.evaluate(
     ([root, least]) =>

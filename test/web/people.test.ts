@@ -110,7 +110,7 @@ describe.runIf(hasChromium)(`people in the chat${CHROMIUM_NOTE}`, { timeout: 60_
     await form.getByRole('combobox', { name: 'Reason' }).selectOption('Another reason');
     await form.getByRole('textbox', { name: 'Describe the problem' }).fill(why);
     await form.getByRole('button', { name: 'Report' }).click();
-    // At this time no moderation request channel is configured.
+    // No channel for moderation requests is configured yet, so reporting fails.
     await form.getByRole('alert').waitFor();
     const { channels } = await iris.query('{ channels(first: 1, nameContains: "leads") { nodes { databaseId } } }');
     await iris.ok('PATCH', '/realm', { moderation_request_channel_id: channels.nodes[0].databaseId });
@@ -158,10 +158,10 @@ describe.runIf(hasChromium)(`people in the chat${CHROMIUM_NOTE}`, { timeout: 60_
     await there.page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await said.waitFor();
     await expect.poll(() => here.page.getByRole('button', { name: /^Sign out of Chrome/ }).count()).toBe(0);
-    // After signing in again, the draft is still there.
+    // The draft still exists after the user has signed in again.
     await there.page.getByRole('button', { name: 'Gus Marino' }).click();
     await expect.poll(() => there.page.getByRole('textbox', { name: /^Message #website/ }).inputValue()).toBe(draft);
-    // A sign-out by the user shows no message.
+    // After a sign-out by the user, the sign-in page does not say that the session has ended.
     await there.page.getByRole('button', { name: 'Sign out', exact: true }).click();
     await there.page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await said.count()).toBe(0);

@@ -122,7 +122,7 @@ describe.runIf(hasChromium)(`searching in the chat${CHROMIUM_NOTE}`, { timeout: 
     const line = page.getByRole('combobox', { name: 'Search messages' });
     await line.pressSequentially('chan');
     await page.getByRole('option', { name: 'channel: in a channel' }).waitFor();
-    // Announced within the dialog: screen readers read nothing below a modal dialog.
+    // The announcement is within the dialog, because screen readers do not read the page behind a modal dialog.
     await page.locator('dialog [aria-live="polite"]').getByText('suggestion').waitFor({ state: 'attached' });
     await line.press('ArrowDown');
     await line.press('Enter');
@@ -134,7 +134,7 @@ describe.runIf(hasChromium)(`searching in the chat${CHROMIUM_NOTE}`, { timeout: 
     await line.pressSequentially('from:bel');
     await page.getByRole('option', { name: 'from:"Bela Novak"' }).click();
     await expect.poll(() => line.inputValue()).toBe('channel:website from:"Bela Novak" ');
-    // The open topic is suggested as well.
+    // The suggestions also contain the topic that is open.
     await page.keyboard.press('Escape');
     await line.waitFor({ state: 'detached' });
     await open(page, 'website', 'launch');
@@ -178,7 +178,7 @@ describe.runIf(hasChromium)(`searching in the chat${CHROMIUM_NOTE}`, { timeout: 
     await say(chat.person('owner'), 'general', 'unread things', `a ${heliograph} to look for`);
     await search(gus.page, heliograph);
     await message(gus.page, heliograph).waitFor();
-    // Displayed messages are usually marked as read within a moment.
+    // The message stays unread, although most views mark displayed messages as read soon.
     await search(gus.page, `${heliograph} is:unread`);
     await message(gus.page, heliograph).waitFor();
     expect(await isUnread(gus, heliograph)).toBe(true);
@@ -260,7 +260,7 @@ describe.runIf(hasChromium)(`searching in the chat${CHROMIUM_NOTE}`, { timeout: 
 
     await arrange(again.page, 'Pin Starred');
     await expect.poll(() => names(again.page)).toEqual([...usual, 'Asked of me']);
-    // A view as another client saves it.
+    // Saves a view in the form that another client uses.
     const other = { fragment: 'narrow/channel/3-website/has/link', is_pinned: true, name: 'Links' };
     await mona.person.ok('POST', '/navigation_views', other);
     await views(again.page).getByText('Links').click();
@@ -277,7 +277,7 @@ const say = (person: Person, to: string, topic: string, content: string) =>
 const flag = (person: Person, op: string, id: number) =>
   person.ok('POST', '/messages/flags', { messages: [id], op, flag: 'starred' });
 
-/** Resets the views of a user to the default. */
+/** Removes all saved views of a user, so that the defaults apply. */
 async function forgetViews(person: Person): Promise<void> {
   const { navigation_views: views } = await person.ok('GET', '/navigation_views');
   for (const { fragment } of views) await forgetView(person, fragment);
@@ -303,7 +303,7 @@ const view = async (page: Page, name: string) => {
   await sidebarOf(page)
     .getByRole('link', { name: new RegExp(`^${name}`) })
     .click();
-  // Waits for a feed if the view has messages, otherwise for a region.
+  // Waits until the view is loaded. It has a feed if there are messages, and a region otherwise.
   await page.locator('main :is([role=feed], [role=region]):not([aria-busy=true])').waitFor();
 };
 
@@ -315,7 +315,7 @@ async function arrange(page: Page, choice: string): Promise<void> {
 /** Returns the texts of the found messages. */
 const found = (page: Page): Promise<string[]> => page.getByRole('article').getByRole('paragraph').allTextContents();
 
-/** Returns the highlighted texts. */
+/** Returns the texts that are highlighted as matches of the search. */
 const marked = (page: Page): Promise<string[]> =>
   page.evaluate(() => [...(CSS.highlights.get('found') ?? [])].map(String));
 

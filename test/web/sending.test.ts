@@ -3,7 +3,7 @@ import { faultsOf } from '../helpers/axe.ts';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { demoChat, message, newName, notSent, open, write } from '../helpers/web.ts';
 
-/** Rate limit, higher than the page's number of requests in a minute of these tests. */
+/** Rate limit of the service. In these tests, the page alone sends fewer requests in a minute. */
 const PER_MINUTE = 250;
 const BUSY = 'The service is unavailable. Sending is retried automatically.';
 
@@ -27,7 +27,7 @@ describe.runIf(hasChromium)(
       expect(await faultsOf(page)).toEqual([]);
       await notSent(page).filter({ hasText: regretted }).getByRole('button', { name: 'Discard' }).click();
       expect(await page.getByRole('button', { name: 'Retry' }).count()).toBe(0);
-      // The window of the rate limit is one minute.
+      // The rate limit counts the requests of one minute, so sending can take as long.
       for (const text of texts) await message(page, text).waitFor({ timeout: 75_000 });
       await expect.poll(() => notSent(page).count()).toBe(0);
       const { messages } = await chat
@@ -46,7 +46,7 @@ describe.runIf(hasChromium)(
       const tries: { content: string; key: string | undefined; at: number }[] = [];
       const busy = { __typename: 'RequestTimeoutError', code: 'REQUEST_TIMEOUT', message: 'Busy', path: null };
       const full = { message: 'Full', extensions: { code: 'STORAGE_FULL', 'retry-after': 2 } };
-      // Simulates a failover of the database, then a full disk.
+      // Responses of the service during a failover of the database, and with a full disk.
       const answers = [
         { status: 200, json: { data: { sendMessage: { ...busy, retryAfterSeconds: 1 } } } },
         { status: 507, json: { errors: [full] } },

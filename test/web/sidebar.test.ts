@@ -26,7 +26,7 @@ describe.runIf(hasChromium)(`the sidebar${CHROMIUM_NOTE}`, { timeout: 60_000 }, 
     await using gus = await chat.enter('guest');
     await sidebarOf(gus.page).getByRole('link', { name: 'Starred' }).click();
     await gus.page.getByRole('main').getByText('You have no starred messages yet.').waitFor();
-    // An unknown view redirects to the inbox.
+    // The page redirects from an unknown view to the inbox.
     await gus.page.goto(`${chat.server.url}/views/constructor`);
     await gus.page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
     expect(gus.problems).toEqual([]);
@@ -85,7 +85,7 @@ describe.runIf(hasChromium)(`the sidebar${CHROMIUM_NOTE}`, { timeout: 60_000 }, 
     await expect.poll(() => rows.count()).toBeGreaterThanOrEqual(groups.length);
     const all = await addresses(page);
     expect(new Set(all).size).toBe(all.length);
-    // A new message makes the oldest conversation the latest.
+    // The oldest conversation moves to the top when it gets a new message.
     const oldest = all.at(-1);
     const said = newName('Still so');
     await rows.last().click();

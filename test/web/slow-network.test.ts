@@ -6,13 +6,13 @@ import { HeldNetwork } from '../helpers/held-network.ts';
 import type { Person } from '../helpers/person.ts';
 import { type Chatter, channelLink, demoChat, newName, sidebarOf, write } from '../helpers/web.ts';
 
-/** A view of the page. `word` is in its content, and in no other view. */
+/** A view of the page. Its content contains `word`, which no other view contains. */
 interface View {
   readonly address: string;
-  /** Its heading, which is already shown while the view is being read. */
+  /** Matches the heading, which is already displayed while the view is loading. */
   readonly title: RegExp;
   readonly word?: string;
-  /** The name of its message field. */
+  /** The accessible name of the view's message field. */
   readonly field?: string;
 }
 
@@ -72,7 +72,7 @@ describe.runIf(hasChromium)(`the chat on a slow network${CHROMIUM_NOTE}`, { time
     network.hold();
     await link(second).click();
     await page.getByRole('heading', { level: 1, name: second }).waitFor();
-    // Whether the viewer can write in a channel is known only after it was read.
+    // The page must load the channel before it can display whether the viewer is permitted to write in it.
     if (second === 'general') await network.release();
     await expect.poll(() => field.getAttribute('aria-label')).toContain(second);
     await write(page, text);
@@ -128,7 +128,8 @@ describe.runIf(hasChromium)(`the chat on a slow network${CHROMIUM_NOTE}`, { time
       await page.reload();
       await page.getByRole('heading', { level: 1 }).waitFor();
       const network = await HeldNetwork.of(page);
-      // The views behave the same for all reasons, so all of them are tested with one reason only.
+      // The views do not depend on the reason of a refusal, so all views are tested with one reason, and only some with the
+      // others.
       for (const view of refusal === 'over the rate limit' ? views : views.slice(1, 4)) {
         const asked = new Map<string, number[]>();
         network.answer(({ query, variables }) => {
@@ -179,9 +180,9 @@ const fieldsIn = (page: Page): Promise<(string | null)[]> =>
     .evaluateAll((fields) => fields.map((field) => field.getAttribute('aria-label')));
 
 /**
- * Opens a view that is already loaded, waits until it is shown, and opens another one that has to be read.
+ * Opens a view that is already loaded, waits until it is displayed, and opens a second view that is not loaded.
  *
- * @returns The text and the message fields of the main pane once it has the heading of the second view.
+ * @returns The text and the message fields of the main pane when it first has the heading of the second view.
  */
 async function cross(page: Page, from: View, to: View): Promise<{ text: string; fields: (string | null)[] }> {
   const way = { from: from.address, word: from.word ?? '', to: to.address, title: to.title.source };
@@ -208,14 +209,17 @@ async function cross(page: Page, from: View, to: View): Promise<{ text: string; 
   }, way);
 }
 
-/** Navigates as a link of the page does. */
+/** Navigates as a link of the page does, without a reload. */
 const go = (page: Page, address: string): Promise<void> =>
   page.evaluate((to) => {
     history.pushState(null, '', to);
     dispatchEvent(new PopStateEvent('popstate'));
   }, address);
 
-/** Returns views of each kind, several of the kinds with variables. Each has content that no other view shows. */
+/**
+ * Returns views of every kind, and several views of the kinds that have variables. Each has content that no other view
+ * displays.
+ */
 async function viewsFor({ person }: Chatter, mona: Person): Promise<View[]> {
   const word = () => newName('word').replace(' ', '');
   const user = async (name: string) => {
@@ -297,7 +301,7 @@ async function viewsFor({ person }: Chatter, mona: Person): Promise<View[]> {
     { address: '/people', title: /People/, word: 'Gus Marino' },
     { address: '/settings/preferences', title: /Settings/, word: 'Mark messages as read on scroll' },
     await channelView('general', person),
-    // A user who is in no listed conversation.
+    // The viewer has no conversation with this user yet.
     { address: `/direct/${cleo.id}`, title: /Cleo Dumas|Direct messages/, field: 'Message Cleo Dumas' },
     { address: '/people/groups', title: /Groups/, word: group },
     { address: '/writing/snippets', title: /Snippets/, word: snippet },
@@ -305,7 +309,7 @@ async function viewsFor({ person }: Chatter, mona: Person): Promise<View[]> {
     { address: '/views/mentions', title: /Mentions/, word: mentioned },
     { address: '/writing/drafts', title: /Drafts/, word: draft },
     { address: '/settings/account', title: /Settings/, word: 'Old password' },
-    // Opens at the first unread message, which varies, so it has no `word`.
+    // This view has no `word`, because it opens at the first unread message, which varies.
     { address: '/views/all', title: /All messages/ },
     { address: '/channels', title: /Channels/, word: quay },
   ];

@@ -52,7 +52,7 @@ describe.runIf(hasChromium)(`topics in the chat${CHROMIUM_NOTE}`, { timeout: 60_
     await open(page, 'general', first);
     await field.fill('Half a ');
     await expect.poll(draftsAt).toEqual([[first, 'Half a ']]);
-    // Moving a single message has no effect on the view.
+    // Moving one message of several does not change the view.
     await move(id, { topic: second, propagate_mode: 'change_one' });
     await message(page, 'Still').waitFor();
     await move(id, { topic: first, propagate_mode: 'change_all' });
@@ -60,7 +60,7 @@ describe.runIf(hasChromium)(`topics in the chat${CHROMIUM_NOTE}`, { timeout: 60_
     await heading(`› ${first}`);
     await move(id, { topic: second, propagate_mode: 'change_all' });
     await heading(`› ${second}`);
-    // The field keeps the focus.
+    // The text field still has the focus.
     await page.keyboard.type('thought');
     await expect.poll(() => field.inputValue()).toBe('Half a thought');
     await expect.poll(draftsAt).toEqual([[second, 'Half a thought']]);
@@ -80,7 +80,7 @@ describe.runIf(hasChromium)(`topics in the chat${CHROMIUM_NOTE}`, { timeout: 60_
     });
     expect(new Set(messages.map(({ stream_id: at }: { stream_id: number }) => at))).toEqual(new Set([website]));
     await expect.poll(draftsAt).toEqual([]);
-    // A draft of a topic that is not open is moved as well.
+    // The draft of a topic is moved with it even if the topic is not open.
     const to = { type: 'stream', to: [website], topic: third, content: 'Half of another', timestamp: 1 };
     await person.ok('POST', '/drafts', { drafts: [to] });
     await expect.poll(() => field.inputValue()).toBe('Half of another');
@@ -129,7 +129,7 @@ describe.runIf(hasChromium)(`topics in the chat${CHROMIUM_NOTE}`, { timeout: 60_
       return drafts.flatMap((draft: { topic: string; content: string }) => (draft.content === said ? draft.topic : []));
     };
     await expect.poll(places).toEqual([first]);
-    // The tab keeps the text, under the old name of the topic.
+    // Renames the topic while the page is closed. The text stored in the tab still belongs to the old name.
     await page.goto('about:blank');
     await iris.ok('PATCH', `/messages/${id}`, { topic: second, propagate_mode: 'change_all' });
     expect(await places()).toEqual([second]);
@@ -242,7 +242,8 @@ describe.runIf(hasChromium)(`topics in the chat${CHROMIUM_NOTE}`, { timeout: 60_
     await expect
       .poll(newest)
       .toEqual(['topic 19', 'topic 18', 'topic 17'].map((text) => expect.stringContaining(text)));
-    // One read for the first unknown topic, one more if a read was in progress, and one in five seconds for all others.
+    // There is one read for the first unknown topic, one more if a read was in progress, and at most one in five seconds for
+    // all others.
     expect(readings).toBeLessThanOrEqual(4 + (Date.now() - since) / 5_000);
     expect(gus.problems).toEqual([]);
   });
@@ -330,7 +331,7 @@ async function act(page: Page, action: string): Promise<void> {
   await page.getByRole('menuitem', { name: action, exact: true }).click();
 }
 
-/** Returns a topic's link in the sidebar. @param name Name with its labels, such as the unread count. */
+/** Returns the link of a topic in the sidebar. @param name Accessible name, including the labels such as the unread count. */
 const topicLink = (page: Page, channel: string, name: string): Locator =>
   sidebarOf(page)
     .getByRole('list', { name: `Topics in ${channel}` })

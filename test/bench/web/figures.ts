@@ -12,7 +12,7 @@ export interface Figure {
   readonly note?: string;
 }
 
-/** Prints one line for each figure: median, minimum, maximum, and whether the mark is met. */
+/** Prints one line for each figure: median, minimum, maximum, and whether the median is within the mark. */
 export function printFigures(figures: readonly Figure[]): void {
   for (const { what, unit, seen, mark, note } of figures) {
     const middle = median(seen);

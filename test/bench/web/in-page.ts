@@ -1,4 +1,4 @@
-// Functions that run in the page. Each is serialized on its own, so none can use anything from outside its body.
+// Functions that run in the page. Each is serialized separately, so its body cannot use other declarations of this file.
 
 /** Result of `watchFrames`, stored in the page. */
 export interface Watch {

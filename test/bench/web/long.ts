@@ -11,12 +11,12 @@ interface Long {
 }
 
 const PER_SECOND = 20;
-/** Number of memory measurements. */
+/** Number of times at which memory is measured. */
 const LOOKS = 6;
 /** Number of messages sent while the browser sleeps. */
 const MISSED = 300;
 
-/** Measures memory during traffic with frequent channel switches, and the time a suspended browser needs to catch up. */
+/** Measures memory during traffic with frequent channel switches, and how long a suspended browser takes to catch up. */
 export async function measureLong(stage: WebStage, { minutes, asleepSeconds }: Long): Promise<Figure[]> {
   const { context, page } = await stage.enter();
   const [shown, ...others] = stage.channels;
@@ -60,7 +60,7 @@ async function heapOf(session: CDPSession): Promise<number> {
 async function measureWaking(page: Page, stage: WebStage, seconds: number): Promise<Figure> {
   const [shown] = stage.channels;
   if (shown === undefined) throw new Error('No channel');
-  // The channel has to be read completely before the browser sleeps.
+  // Reads all messages of the channel before the browser sleeps.
   await goToNewest(page);
   const draft = 'a draft before the night';
   await page.getByRole('textbox', { name: /^Message / }).fill(draft);
@@ -116,6 +116,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // The process has ended meanwhile.
+    // The process has already ended.
   }
 }

@@ -5,7 +5,7 @@ import { goToNewest, openBench, type WebStage } from './stage.ts';
 const CHANNELS = 12;
 const OLDER = 8;
 
-/** Measures first and repeated channel switches, and the scroll drift of a list when older messages are prepended. */
+/** Measures how long first and repeated channel switches take, and how far a list moves when older messages are prepended. */
 export async function measureReading(stage: WebStage): Promise<Figure[]> {
   const { context, page } = await stage.enter();
   const [shown, ...others] = stage.channels;

@@ -1,5 +1,5 @@
-// npm run bench:web [-- --quick] [--only=writing,reading] [--minutes=3] [--asleep=60]: measures the chat in a browser
-// against its marks.
+// npm run bench:web [-- --quick] [--only=writing,reading] [--minutes=3] [--asleep=60]: measures the chat in a browser and
+// compares the results with the highest accepted values.
 import { parseArgs } from 'node:util';
 import { printFigures } from './figures.ts';
 import { measureLong } from './long.ts';
@@ -12,9 +12,9 @@ const { values: options } = parseArgs({
   options: {
     /** Uses a tenth of the data, to check that the bench itself works. */
     quick: { type: 'boolean', default: false },
-    /** Runs only these parts, by the names below. */
+    /** Runs only the named parts. The names are below. */
     only: { type: 'string' },
-    /** Number of measurements of each part. */
+    /** Number of times that each part is measured. */
     rounds: { type: 'string', default: '1' },
     /** Minutes of traffic while memory is measured. */
     minutes: { type: 'string', default: '3' },
@@ -23,7 +23,7 @@ const { values: options } = parseArgs({
   },
 });
 
-/** Parts that are measured with a large organization, in this order. */
+/** Parts that are measured with a large organization, in the order in which they run. */
 const LARGE = {
   start: (stage: WebStage) => measureStart(stage, { isMarked: false }),
   writing: measureWriting,

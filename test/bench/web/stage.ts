@@ -8,13 +8,13 @@ import { Person } from '../../helpers/person.ts';
 import { AS_SERVED, ServerProcess } from '../../helpers/process.ts';
 import { watchFrames } from './in-page.ts';
 
-/** Amount of test data: more than a large organization has. */
+/** Amount of test data. The bench uses more than a large organization has. */
 export interface Size {
   readonly channels: number;
   readonly messages: number;
 }
 
-/** The displayed channel gets a tenth (1 / `PART_OF_SHOWN`) of all messages, in one topic. */
+/** Divisor of the number of messages. The displayed channel has this part of all messages, in one topic. */
 const PART_OF_SHOWN = 10;
 /** Number of concurrent requests while the organization is filled. */
 const LANES = 8;
@@ -47,8 +47,8 @@ export async function setWebStage(size: Size): Promise<WebStage> {
   own.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const env = { ...AS_SERVED, DEMO: 'on', DATABASE_URL: undefined, EVENT_HEARTBEAT_SECONDS: undefined };
   const server = own.use(await ServerProcess.start({ dataDir, env }));
-  // Frames are drawn when they are ready, not at the next tick of a 60 Hz screen: the page is measured, not the screen.
-  // NavigationPredictor requests an empty frame ten times a second, in some windows only. Without a frame-rate limit, the
+  // Frames are drawn when they are ready, not at the next tick of a 60 Hz screen, because the page is measured and not the
+  // screen. In some windows, NavigationPredictor requests an empty frame ten times a second. Without a frame-rate limit, the
   // frame after an empty one is delayed by 20 ms.
   const asReady = ['--disable-frame-rate-limit', '--disable-gpu-vsync', '--disable-features=NavigationPredictor'];
   const browser = await launchChromium(asReady);
@@ -123,7 +123,11 @@ async function fill(writer: Person, viewer: Person, { channels, messages }: Size
 export const sendTo = (writer: Person, channel: MadeChannel, content: string): Promise<unknown> =>
   writer.ok('POST', '/messages', { type: 'stream', to: [channel.id], topic: 'bench', content });
 
-/** Sends messages at a rate, alternately to the displayed channel and to others. @returns A function that stops it. */
+/**
+ * Sends `perSecond` messages a second, alternately to the displayed channel and to others.
+ *
+ * @returns A function that stops the traffic and resolves with the number of messages.
+ */
 export function traffic({ writer, channels }: WebStage, perSecond: number): () => Promise<number> {
   let sent = 0;
   const flying: Promise<unknown>[] = [];
@@ -139,7 +143,7 @@ export function traffic({ writer, channels }: WebStage, perSecond: number): () =
   };
 }
 
-/** Opens the bench's topic of a channel. */
+/** Opens a channel and waits until its first message is displayed. */
 export async function openBench(page: Page, { name }: MadeChannel): Promise<void> {
   await page
     .getByRole('navigation', { name: 'Sidebar' })
@@ -148,7 +152,7 @@ export async function openBench(page: Page, { name }: MadeChannel): Promise<void
   await page.getByRole('article').filter({ hasText: name }).first().waitFor();
 }
 
-/** Scrolls from the first unread message, where a list opens, to the newest message. */
+/** Scrolls to the newest message. A list opens at its first unread message. */
 export async function goToNewest(page: Page): Promise<void> {
   const button = page.getByRole('button', { name: 'Jump to latest' });
   while ((await button.count()) > 0) {

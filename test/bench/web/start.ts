@@ -12,7 +12,10 @@ import { openBench, readDemo, type WebStage } from './stage.ts';
 const ROOT = join(import.meta.dirname, '../../..');
 const ROUNDS = 5;
 
-/** Measures `npm start` with an empty data directory until the first message is shown: database, demo, sign-in by one click. */
+/**
+ * Measures the time from `npm start` with an empty data directory until the first message is displayed. It includes the
+ * creation of the database and of the demo, and the sign-in by one click.
+ */
 export async function measureFirstStart(): Promise<Figure> {
   const dataDir = mkdtempSync(join(tmpdir(), 'chat-bench-'));
   const browser = await launchChromium();
@@ -52,9 +55,10 @@ export async function measureFirstStart(): Promise<Figure> {
 }
 
 /**
- * Measures the time from navigation until a message and the text field are painted, and the JavaScript loaded until then.
+ * Measures the time from navigation until a message and the text field are painted, and the size of the JavaScript loaded until
+ * then.
  *
- * @param isMarked Whether the marks apply to an organization of this size.
+ * @param isMarked Whether the highest accepted values apply to an organization of this size.
  */
 export async function measureStart(stage: WebStage, { isMarked }: { readonly isMarked: boolean }): Promise<Figure[]> {
   const { context, page } = await stage.enter();

@@ -4,12 +4,12 @@ import type { Figure } from './figures.ts';
 import { timeKeys } from './in-page.ts';
 import { openBench, traffic, type WebStage } from './stage.ts';
 
-/** Interval between key strokes of a fast typist. */
+/** Interval between the key strokes of a fast typist, in milliseconds. */
 const BETWEEN_KEYS_MS = 60;
 const STROKES = 400;
 const WORDS = 'the quick brown fox jumps over the lazy dog '.repeat(10).slice(0, STROKES);
 
-/** Measures key strokes while ten messages a second arrive, half of them in the displayed list. */
+/** Measures the time from key strokes to paint while ten messages a second arrive, half of them in the displayed list. */
 export async function measureWriting(stage: WebStage): Promise<Figure[]> {
   const { context, page } = await stage.enter();
   const [shown] = stage.channels;
@@ -26,7 +26,7 @@ export async function measureWriting(stage: WebStage): Promise<Figure[]> {
   return [{ what: 'Key stroke to paint, p95', unit: 'ms', seen: [percentile(times, 95)], mark: 16, note }];
 }
 
-/** Measures the same key strokes in a page with only a text field: the share of the browser and the machine. */
+/** Measures the same key strokes in a page with only a text field, which is the share of the browser and the machine. */
 async function writeInNothing({ browser }: WebStage): Promise<number[]> {
   const page = await browser.newPage();
   await page.setContent('<textarea></textarea>');
@@ -35,7 +35,7 @@ async function writeInNothing({ browser }: WebStage): Promise<number[]> {
   return times;
 }
 
-/** @returns Duration of each key stroke until paint, in ms. */
+/** Types `WORDS` into a field. @returns Time from each key stroke to its paint, in milliseconds. */
 async function write(page: Page, field: Locator): Promise<number[]> {
   await page.evaluate(timeKeys);
   await field.pressSequentially(WORDS, { delay: BETWEEN_KEYS_MS, timeout: 120_000 });

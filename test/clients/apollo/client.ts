@@ -13,7 +13,7 @@ export function apolloClient(
 ): ApolloClient {
   const signedIn = new SetContextLink(() => ({ headers: { authorization: authorization() } }));
   return new ApolloClient({
-    // Without `possibleTypes`, Apollo silently drops fragments on interfaces such as `... on ServiceError`.
+    // Without `possibleTypes`, Apollo drops fragments on interfaces, such as `... on ServiceError`, and reports nothing.
     cache: new InMemoryCache({
       possibleTypes: Object.fromEntries(
         schema.__schema.types

@@ -2,7 +2,7 @@ import relay from 'relay-runtime';
 import type { Json } from '../../helpers/http.ts';
 import { type Place, resumingSocket } from '../socket.ts';
 
-/** Creates a Relay environment that finds channels by id, even if another query has read them. */
+/** Creates a Relay environment that finds a channel in the store by its id, no matter which query has read the channel. */
 export function relayEnvironment(url: string, authorization: () => string, place: Place) {
   const socket = resumingSocket(url, authorization, place);
   return new relay.Environment({

@@ -1,7 +1,7 @@
 import { graphql } from 'relay-runtime';
 
-// Input of relay-compiler. A bundler plugin would replace each document by its artifact. Here `artifacts.ts` loads them
-// instead, so nothing imports this file.
+// Input of relay-compiler. In an application, a bundler plugin replaces each document with its generated artifact. Here,
+// `artifacts.ts` loads the artifacts, so no module imports this file.
 
 graphql`
   fragment documentsMessage on Message {

@@ -18,7 +18,7 @@ const mutate = async (name: string, variables: Json) => {
 const { fetchApiKey } = await mutate('SignInMutation', { input: { username, password } });
 authorization = `Basic ${btoa(`${fetchApiKey.email}:${fetchApiKey.apiKey}`)}`;
 
-// Retains the data of the screen in the store.
+// Retains the displayed data, so that the store does not delete it.
 const operation = async (name: string) =>
   relay.createOperationDescriptor(relay.getRequest(await artifact(name)), { channelId });
 const screen = await operation('ScreenQuery');
@@ -35,7 +35,7 @@ relay.requestSubscription<Json>(environment, {
   },
 });
 
-/** Returns the data from the store, or null if any of it is missing. */
+/** Returns the data of an operation from the store. Null if any of it is missing. */
 const kept = (from: typeof screen): Json =>
   environment.check(from).status === 'available' ? environment.lookup(from.fragment).data : null;
 

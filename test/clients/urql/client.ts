@@ -21,7 +21,7 @@ export function urqlClient(
     exchanges: [
       cacheExchange({
         schema,
-        // A type without an id is embedded in its message. Every such type must be listed here.
+        // A type without an id is stored as a part of its message. urql requires that every such type is listed here.
         keys: { ReactionGroup: () => null },
         updates: { Subscription: { events: ({ events }, _, cache) => append(events, cache) } },
       }),

@@ -36,8 +36,9 @@ import { users } from './users.ts';
 import { videoCalls } from './video-calls.ts';
 
 /**
- * The calls of every feature, in the order in which they run. Calls that remove an object that other calls need come later: emoji
- * after reactions, messages after edits, archived channels last. Channels precede subscriptions, which end.
+ * The calls of every feature, in the order in which they run. Calls that remove an object run after all calls that need it:
+ * emoji after reactions, messages after edits, archived channels last. Calls of channels precede calls of subscriptions,
+ * because the latter end with unsubscribing.
  */
 export const ALL_CALLS: readonly FeatureCalls[] = [
   channels,

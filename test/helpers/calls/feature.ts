@@ -16,7 +16,7 @@ export interface FeatureCalls {
    * success.
    */
   readonly refusals?: Readonly<Record<string, string>>;
-  /** The number or text that identifies an object with a `node`, by its type. */
+  /** The number or text in the global id of an object, by the type of the object. */
   readonly nodes?: (names: Names) => Readonly<Record<string, number | string>>;
 }
 

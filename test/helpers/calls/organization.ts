@@ -9,7 +9,7 @@ import type { Names } from '../scene.ts';
 import type { FeatureCalls } from './feature.ts';
 import { fresh, graphqlInitial, graphqlPermissions, restInitial, restPermissions } from './shared.ts';
 
-/** Every permission of the organization, as REST parameters. */
+/** Returns every permission of the organization as REST parameters. */
 const realmPermissions = (names: Names) => {
   const [[, group] = [], [, set] = []] = restPermissions(names);
   const ofRoles = { can_access_all_users_group: names.everyoneGroupId, can_create_web_public_channel_group: group };
@@ -19,7 +19,7 @@ const realmPermissions = (names: Names) => {
   });
 };
 
-/** Every permission of the organization, as GraphQL fields. */
+/** Returns every permission of the organization as GraphQL fields. */
 const organizationPermissions = (names: Names) => {
   const [[, group] = [], [, set] = []] = graphqlPermissions(names);
   const fields = Object.keys(withEffect(REALM_GROUP_SETTINGS)).map((name) => toFieldName(name.replace(/_group$/, '')));

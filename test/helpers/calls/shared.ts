@@ -10,7 +10,7 @@ let made = 0;
 export const fresh = () => `new ${++made}`;
 export const freshAddress = () => `${fresh().replace(' ', '.')}@new.example`;
 
-/** Arguments of a page of a list in GraphQL. */
+/** GraphQL arguments for the first page of a list. */
 export const PAGE = { first: 10, last: null, after: null, before: null };
 
 /** A time in the year 2100, in the form of REST and in that of GraphQL. */
@@ -34,7 +34,10 @@ export const GRAPHQL_CREATION = {
   ...{ topicsPolicy: 'INHERIT', messageRetentionDays: null },
 };
 
-/** Every permission of a channel, alternating between the two forms of its value. */
+/**
+ * Returns every permission of a channel as REST parameters. Their values are alternately a group, and lists of members and
+ * subgroups.
+ */
 export const restPermissions = ({ groupId, userId }: Names) =>
   CHANNEL_PERMISSION_NAMES.map(
     (name, i) => [name, i % 2 === 0 ? groupId : { direct_members: [userId], direct_subgroups: [groupId] }] as const,
@@ -46,28 +49,31 @@ const PERMISSIONS = [
   ...['canSendMessage', 'canSubscribe'],
 ];
 
-/** Every permission of a channel, alternating between the two forms of its value. */
+/**
+ * Returns every permission of a channel as GraphQL fields. Their values are alternately a group, and lists of members and
+ * subgroups.
+ */
 export const graphqlPermissions = ({ groupId, userId }: Names) =>
   PERMISSIONS.map(
     (name, i) =>
       [name, i % 2 === 0 ? { groupId } : { direct: { memberIds: [userId], subgroupIds: [groupId] } }] as const,
   );
 
-/** Every setting with its initial value. */
+/** Returns the initial value of every setting, by its REST name. */
 export const restInitial = (settings: Readonly<Record<string, { readonly initial: unknown }>>) =>
   Object.fromEntries(Object.entries(settings).map(([name, { initial }]) => [name, initial]));
 
-/** Every setting that has an effect, with its initial value. */
+/** Returns the initial value of every setting that has an effect, by its GraphQL name. */
 export const graphqlInitial = (settings: Settings) =>
   Object.fromEntries(
     Object.entries(withEffect(settings)).map(([name, { initial, names, choices }]) => {
       const choice = Object.entries(choices?.values ?? {}).find(([, [value]]) => value === initial);
-      // Null stands for no object.
+      // For settings that refer to an object, null means none.
       return [settingFieldName(name), names ? null : (choice?.[0] ?? initial)];
     }),
   );
 
-/** Every narrow term that refers to an object. */
+/** Returns narrows with every term that refers to an object. */
 export const restNarrows = ({ channelId, channelName, userId, email, messageId }: Names) => [
   [{ operator: 'channel', operand: channelId }],
   [['channel', channelName]],
@@ -81,7 +87,7 @@ export const restNarrows = ({ channelId, channelName, userId, email, messageId }
   [{ operator: 'with', operand: messageId }],
 ];
 
-/** Narrows of messages that together use every field. */
+/** Returns narrows of messages that together use every field. */
 export const graphqlNarrows = ({ channelId, channelName, messageId, userId }: Names): readonly Parameters[] => {
   const channel = { id: globalId('Channel', channelId) };
   const said = {

@@ -4,13 +4,19 @@ import type { Names } from '../scene.ts';
 import type { FeatureCalls } from './feature.ts';
 import { fresh, PAGE } from './shared.ts';
 
-/** Every permission of a group, as REST parameters. */
+/**
+ * Returns every permission of a group as REST parameters. Their values are alternately a group, and lists of members and
+ * subgroups.
+ */
 const restPermissions = ({ groupId, userId }: Names) =>
   GROUP_PERMISSION_NAMES.map(
     (name, i) => [name, i % 2 === 0 ? groupId : { direct_members: [userId], direct_subgroups: [groupId] }] as const,
   );
 
-/** Every permission of a group, as GraphQL fields. */
+/**
+ * Returns every permission of a group as GraphQL fields. Their values are alternately a group, and lists of members and
+ * subgroups.
+ */
 const graphqlPermissions = ({ groupId, userId }: Names) =>
   GROUP_PERMISSION_NAMES.map((name, i) => {
     const value = i % 2 === 0 ? { groupId } : { direct: { memberIds: [userId], subgroupIds: [groupId] } };
