@@ -221,7 +221,12 @@ test('a search in a narrow finds the messages of the narrow that contain the wor
   await member.ok('POST', '/messages/flags', { messages: some, op: 'add', flag: 'starred' });
   await member.ok('POST', '/messages/flags', { messages: some.slice(0, 9), op: 'remove', flag: 'read' });
   for (const id of some.slice(0, 5)) await member.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'tada' });
-  for (const content of ['common greetings', 'frequent greetings', 'a mention @**all** common']) {
+  for (const content of [
+    'common greetings',
+    'frequent greetings',
+    'a mention @**all** common',
+    'common https://dock.example/a',
+  ]) {
     await owner.ok('POST', '/messages', { type: 'direct', to: [member.id], content });
   }
   const is = (operand: string) => ({ operator: 'is', operand });
@@ -239,7 +244,9 @@ test('a search in a narrow finds the messages of the narrow that contain the wor
     ...['dm', 'starred', 'unread', 'mentioned', 'resolved'].map((operand) => [is(operand)]),
     [channel, is('starred')],
     [is('starred'), is('unread')],
-    [{ operator: 'has', operand: 'reaction' }],
+    [{ operator: 'topic', operand: 'TOPIC' }],
+    ...['reaction', 'link', 'image', 'attachment'].map((operand) => [{ operator: 'has', operand }]),
+    [channel, { operator: 'has', operand: 'link' }],
     [{ operator: 'is', operand: 'starred', negated: true }, channel],
     [{ operator: 'search', operand: 'seldom', negated: true }, channel],
   ];

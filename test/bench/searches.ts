@@ -115,7 +115,14 @@ async function fill(
     'a direct conversation': { dm: [writer.userId] },
     'direct messages': { is: 'dm' },
     'public channels': { channels: 'public' },
-    'a topic name': { topic: 'long' },
+    'a topic in any channel': { topic: 'long' },
+    'a rare topic in any channel': { topic: 'rare' },
+    'messages with links': { has: 'link' },
+    'messages with reactions': { has: 'reaction' },
+    'resolved topics': { is: 'resolved' },
+    'starred messages': { is: 'starred' },
+    mentions: { is: 'mentioned' },
+    'unread messages': { is: 'unread' },
     'received messages': {},
   };
 }

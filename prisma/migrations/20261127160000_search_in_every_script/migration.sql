@@ -5,6 +5,7 @@ CREATE TABLE "searchable_message" (
     "recipient_id" BIGINT NOT NULL,
     "topic_hash" TEXT NOT NULL,
     "sender_id" INTEGER NOT NULL,
+    "has_mask" SMALLINT NOT NULL,
     "folded" TEXT NOT NULL,
 
     CONSTRAINT "searchable_message_pkey" PRIMARY KEY ("realm_id","message_id")
@@ -130,12 +131,13 @@ RETURN ARRAY(
   WHERE word <> '');
 
 -- Returns the index entry of a message. It contains, behind a space, its organization and bucket of 16,384 ids: alone, with the
--- recipient, with the recipient and topic, with "@dm" for a direct message, and with the sender. So the entries of a word that
--- is rare in a channel and common elsewhere are not visited. It also contains the result of "search_stems" on the folded text
+-- recipient, with the topic, with both, with "@dm" for a direct message, with the sender, and with each of "+link", "+image" and
+-- "+attachment" that the message has. So the entries of a word that is rare in a channel and common elsewhere are not visited. It also contains the result of "search_stems" on the folded text
 -- behind " =", and n-grams of that text without a space: all of three characters, and those of one and two characters that are
 -- neither Latin letters nor digits. It calls no other function, as each call would plan that one anew.
 CREATE FUNCTION "search_vector"(
-  p_realm_id integer, p_message_id bigint, p_recipient_id bigint, p_topic_hash text, p_sender_id integer, p_folded text
+  p_realm_id integer, p_message_id bigint, p_recipient_id bigint, p_topic_hash text, p_sender_id integer, p_has_mask smallint,
+  p_folded text
 ) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 RETURN array_to_tsvector(array_remove(
@@ -143,8 +145,11 @@ RETURN array_to_tsvector(array_remove(
     SELECT ' ' || p_realm_id::text || '.' || (p_message_id >> 14)::text || place
     FROM unnest(ARRAY[
       '', '@' || p_recipient_id::text, '<' || p_sender_id::text,
-      CASE WHEN p_recipient_id % 2 = 1 THEN '@dm' ELSE '@' || p_recipient_id::text || ':' || p_topic_hash END
-    ]) AS place)
+      CASE WHEN p_recipient_id % 2 = 1 THEN '@dm' ELSE ':' || p_topic_hash END,
+      CASE WHEN p_recipient_id % 2 = 0 THEN '@' || p_recipient_id::text || ':' || p_topic_hash END,
+      CASE WHEN p_has_mask & 1 > 0 THEN '+link' END, CASE WHEN p_has_mask & 2 > 0 THEN '+image' END,
+      CASE WHEN p_has_mask & 4 > 0 THEN '+attachment' END
+    ]) AS place WHERE place IS NOT NULL)
   || ARRAY(
     SELECT ' =' || stem FROM (
       SELECT DISTINCT left(given, 64) AS word FROM string_to_table(
@@ -168,7 +173,7 @@ RETURN array_to_tsvector(array_remove(
 
 -- Each step of a search reads the entries that are not sorted in yet.
 CREATE INDEX "searchable_message_vector" ON "searchable_message"
-  USING gin (search_vector("realm_id", "message_id", "recipient_id", "topic_hash", "sender_id", "folded")) WITH (gin_pending_list_limit = 512);
+  USING gin (search_vector("realm_id", "message_id", "recipient_id", "topic_hash", "sender_id", "has_mask", "folded")) WITH (gin_pending_list_limit = 512);
 
 -- Returns whether a text contains all quoted parts and all other parts, and words of all stems.
 CREATE FUNCTION "search_matches"(
@@ -229,12 +234,12 @@ BEGIN
   END IF;
 
   -- What is edited after this statement began is stale again.
-  INSERT INTO searchable_message (realm_id, message_id, recipient_id, topic_hash, sender_id, folded)
+  INSERT INTO searchable_message (realm_id, message_id, recipient_id, topic_hash, sender_id, has_mask, folded)
     SELECT m.realm_id, m.id, COALESCE(m.channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1), topic_hash(m.topic),
-           m.sender_id, search_fold(m.topic || ' ' || m.content)
+           m.sender_id, m.has_link::integer + 2 * m.has_image::integer + 4 * m.has_attachment::integer, search_fold(m.topic || ' ' || m.content)
     FROM message m WHERE m.realm_id = p_realm_id AND m.id = ANY (v_stale || v_new || v_old)
   ON CONFLICT (realm_id, message_id) DO UPDATE
-    SET recipient_id = EXCLUDED.recipient_id, topic_hash = EXCLUDED.topic_hash, folded = EXCLUDED.folded;
+    SET recipient_id = EXCLUDED.recipient_id, topic_hash = EXCLUDED.topic_hash, has_mask = EXCLUDED.has_mask, folded = EXCLUDED.folded;
 
   UPDATE search_progress p
     SET through_id = COALESCE(v_new[cardinality(v_new)], v_through),

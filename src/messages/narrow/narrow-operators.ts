@@ -36,6 +36,8 @@ export interface Meaning {
   readonly ofMessage?: Prisma.Sql;
   readonly lead?: Lead;
   readonly topic?: string;
+  /** The link, image or attachment that messages must have, by the operand of the term. */
+  readonly has?: string;
   /** Channel that the term selects, if it selects only one. */
   readonly channel?: OwnChannel;
   /** Kind of message that the term selects. No message is both a channel message and a direct message. */
@@ -118,7 +120,9 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   has: (_ctx, operand) => {
     const part = typeof operand === 'string' && Object.hasOwn(PARTS, operand) ? PARTS[operand] : undefined;
     if (part === undefined) throw new BadNarrowError(`unknown 'has' operand ${operand}`);
-    return { ofMessage: part, ...(operand === 'reaction' && { lead: { by: 'reaction' } }) };
+    return operand === 'reaction'
+      ? { ofMessage: part, lead: { by: 'reaction' } }
+      : { ofMessage: part, has: String(operand) };
   },
   in: ({ viewer }, operand) => {
     if (operand === 'all') return {};

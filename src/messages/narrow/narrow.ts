@@ -25,6 +25,8 @@ export interface CompiledNarrow {
   readonly namesChannel: boolean;
   /** Topic that the narrow names, in any spelling. Undefined if it names none. */
   readonly topic: string | undefined;
+  /** Operands of the terms that require a link, image or attachment. */
+  readonly has: readonly string[];
   /** Search of the narrow. Undefined if it has none. */
   readonly search: Search | undefined;
   /** `ofMessage` without the condition of the search. */
@@ -78,6 +80,7 @@ export async function compileNarrow(ctx: Ctx, terms: readonly NarrowTerm[]): Pro
     isDirect: kinds.has('direct'),
     namesChannel: said.some(({ term }) => term.operator === 'channel'),
     topic: said.find(({ meaning }) => meaning.topic !== undefined)?.meaning.topic,
+    has: said.flatMap(({ meaning }) => meaning.has ?? []),
     search: leads.find((lead) => lead.by === 'search')?.search,
   };
 }

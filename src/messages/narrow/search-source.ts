@@ -1,6 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import { allOf } from '../reading.ts';
 import { type CompiledNarrow, isInNarrow } from './narrow.ts';
+import type { Lead } from './narrow-operators.ts';
 import type { Search } from './narrow-search.ts';
 import { type Source, type Sources, type Stretch, way, within } from './stretch.ts';
 
@@ -44,6 +45,9 @@ const FEW = { ofPlace: 16, inOneIndex: 512, scattered: 64 };
 export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sources): Source {
   const { realmId } = narrow.rights;
   const places = placesIn(narrow);
+  // The sources of many channels and conversations may read all of their messages in a step to find the few that match. With a
+  // place, the index reads fewer entries.
+  const isCompared = others.kind !== 'scattered' || places.length === 0;
   const entries = places.length === 0 ? [sql`''`] : places.map(({ entry }) => entry);
   return (stretch) => {
     const { above, below, newestFirst, limit } = stretch;
@@ -59,8 +63,10 @@ export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sourc
       limit,
     });
     const most = sql`(${FEW[others.kind]} * pass.span)`;
-    const few = others.all.map((source) => sql`(${source(inStep(sql`(${most} + 1)`))})`);
-    const areFew = sql`(SELECT count(*) FROM few) <= ${most}`;
+    const few = isCompared
+      ? others.all.map((source) => sql`(${source(inStep(sql`(${most} + 1)`))})`)
+      : [sql`SELECT m.id FROM message m WHERE false`];
+    const areFew = isCompared ? sql`(SELECT count(*) FROM few) <= ${most}` : sql`false`;
     const without = (isOne: Prisma.Sql) => sql`
       SELECT m.id FROM message m
       WHERE m.realm_id = ${realmId} AND m.id BETWEEN ${first} AND ${last} AND ${isOne} AND ${within(sql`m.id`, rest)}`;
@@ -93,7 +99,7 @@ export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sourc
                 UNION
                 SELECT entry.id FROM (
                   SELECT s.message_id AS id FROM searchable_message s
-                  WHERE search_vector(s.realm_id, s.message_id, s.recipient_id, s.topic_hash, s.sender_id, s.folded)
+                  WHERE search_vector(s.realm_id, s.message_id, s.recipient_id, s.topic_hash, s.sender_id, s.has_mask, s.folded)
                     @@ (${search.query}::text::tsquery && ${Prisma.join(entries.map(among), ' && ')})
                   UNION ALL
                   SELECT s.message_id FROM search_stale s
@@ -127,7 +133,7 @@ export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sourc
   }
 }
 
-/** A location or sender that each message of a narrow has. */
+/** A property that each message of a narrow has: its location, its sender, or a part of its content. */
 interface Place {
   /** Condition on the row of the message `m` alone. Checked before the viewer's permissions. */
   readonly isOne: Prisma.Sql;
@@ -135,7 +141,7 @@ interface Place {
   readonly entry: Prisma.Sql;
 }
 
-function placesIn({ leads, topic, isDirect }: CompiledNarrow): Place[] {
+function placesIn({ leads, topic, isDirect, has }: CompiledNarrow): Place[] {
   const places = leads.flatMap((lead): Place[] => {
     if (lead.by === 'channel') {
       const channel = sql`'@' || (${lead.channelId}::bigint * 2)::text`;
@@ -151,10 +157,16 @@ function placesIn({ leads, topic, isDirect }: CompiledNarrow): Place[] {
     }
     return [];
   });
-  const isLocated = leads.some(({ by }) => by === 'channel' || by === 'conversation');
-  return isDirect && !isLocated
-    ? [...places, { isOne: sql`m.conversation_id IS NOT NULL`, entry: sql`'@dm'` }]
-    : places;
+  const isIn = (kind: Lead['by']) => leads.some(({ by }) => by === kind);
+  if (isDirect && !isIn('conversation')) {
+    places.push({ isOne: sql`m.conversation_id IS NOT NULL`, entry: sql`'@dm'` });
+  }
+  if (topic !== undefined && !isIn('channel')) {
+    const isOne = sql`m.channel_id IS NOT NULL AND topic_key(m.topic) = topic_key(${topic}::text)`;
+    places.push({ isOne, entry: sql`':' || topic_hash(${topic}::text)` });
+  }
+  // The narrow itself has the condition on the part.
+  return [...places, ...has.map((part) => ({ isOne: sql`true`, entry: sql`${`+${part}`}::text` }))];
 }
 
 /** Returns a bound beyond every id, at the end from which the range is read. */
