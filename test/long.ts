@@ -2,19 +2,21 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Test files that `npm test` leaves out. Most of them start processes of the service, a proxy or a browser, kill them, and
- * start them again. The others have tables of hundreds of cases that take more than 15 s.
+ * Test files that `npm test` leaves out, by their paths in `test`. Most of them start processes of the service, a proxy or a
+ * browser, kill them, and start them again. The others have tables of hundreds of cases that take more than 15 s.
  */
 export const LONG = [
   // Files that start processes.
-  ...['faults', 'replay', 'clients/chats', 'operator-mistakes', 'database-versions', 'browser', 'clients/resume'],
-  ...['log-epoch', 'session-settings', 'cut-off', 'printed', 'full-disk', 'request-log', 'database-moves'],
-  ...['connections', 'nginx', 'window-memory', 'operator', 'sends-cut', 'password-gate', 'pgbouncer'],
-  ...['resident-memory', 'data-directory', 'small-memory', 'examples', 'log-output', 'operator-output', 'nodes'],
-  ...['times-repair'],
+  ...['suites/faults', 'suites/replay', 'clients/chats', 'server/operator-mistakes', 'server/database-versions'],
+  ...['server/browser', 'clients/resume', 'events/log-epoch', 'platform/session-settings', 'suites/cut-off'],
+  ...['server/printed', 'suites/full-disk', 'server/request-log', 'suites/database-moves', 'api/connections'],
+  ...['server/nginx', 'events/window-memory', 'server/operator', 'messages/sends-cut', 'access/password-gate'],
+  ...['platform/pgbouncer', 'server/resident-memory', 'server/data-directory', 'server/small-memory'],
+  ...['suites/examples', 'server/log-output', 'server/operator-output', 'suites/nodes', 'server/times-repair'],
   // Files with tables of cases.
-  ...['own-rows', 'nested-lists', 'idempotency', 'hidden-addresses', 'attacks', 'bad-input', 'topic-identity'],
-  ...['entity-events', 'read-back', 'deactivation', 'event-queue'],
+  ...['suites/own-rows', 'suites/nested-lists', 'suites/idempotency', 'suites/hidden-addresses', 'api/attacks'],
+  ...['suites/bad-input', 'messages/topic-identity', 'suites/entity-events', 'api/read-back'],
+  ...['administration/deactivation', 'events/event-queue'],
 ].map((name) => `${name}.test.ts`);
 
 if (import.meta.main) {

@@ -8,10 +8,12 @@ const ROOT = new URL('..', import.meta.url).pathname;
  * that mostly wait and files that mostly compute alternate, to keep the processors busy.
  */
 const LONGEST = [
-  ...['attacks', 'replay', 'event-queue', 'messages', 'clients/resume', 'topics', 'graphql-ws', 'idempotency'],
-  ...['permits', 'pages', 'connections', 'edit-recipients', 'socket-places', 'scheduled-messages', 'mail'],
-  ...['message-flags', 'schema', 'deactivation', 'custom-emoji', 'persisted-documents', 'hidden-addresses'],
-  ...['migrations', 'fuzz', 'user-groups'],
+  ...['api/attacks', 'suites/replay', 'events/event-queue', 'messages/messages', 'clients/resume', 'messages/topics'],
+  ...['api/graphql-ws', 'suites/idempotency', 'platform/permits', 'server/pages', 'api/connections'],
+  ...['messages/edit-recipients', 'api/socket-places', 'messages/scheduled-messages', 'platform/mail'],
+  ...['messages/message-flags', 'api/schema', 'administration/deactivation', 'people/custom-emoji'],
+  ...['api/persisted-documents', 'suites/hidden-addresses', 'platform/migrations', 'suites/fuzz'],
+  ...['administration/user-groups'],
 ].map((name) => `${name}.test.ts`);
 
 const rank = ({ moduleId }: TestSpecification): number => {

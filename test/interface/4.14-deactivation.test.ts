@@ -85,7 +85,7 @@ describe.concurrent('4.14 DELETE /users/{user_id}', () => {
     expect(await deactivate(await somebody(), { actions })).toMatchObject(refused());
   });
 
-  // The email of the deactivation is tested in deactivation.test.ts, which has a mailbox.
+  // The email of the deactivation is tested in administration/deactivation.test.ts, which has a mailbox.
   test.for([undefined, '', 'Fair winds'])('accepts the comment %j', async (deactivation_notification_comment) => {
     expect((await deactivate(await somebody(), { deactivation_notification_comment })).body).toEqual(success());
   });

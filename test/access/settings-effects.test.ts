@@ -1,0 +1,323 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildSchema, type GraphQLEnumType, type GraphQLInputObjectType, type GraphQLObjectType } from 'graphql';
+import { parseSync } from 'vite';
+import { describe, expect, test } from 'vitest';
+import { CHANNEL_PERMISSION_NAMES } from '../../src/access/permissions/channel-permissions.ts';
+import { REALM_GROUP_SETTINGS, REALM_SETTINGS } from '../../src/access/realm-settings.ts';
+import { USER_SETTINGS } from '../../src/access/user-settings.ts';
+import { permissionFieldName } from '../../src/api/graphql/permission-fields.ts';
+import { settingFieldName } from '../../src/api/graphql/setting-fields.ts';
+import { NO_EFFECT } from '../../src/platform/setting.ts';
+import { send } from '../helpers/http.ts';
+import { organization } from '../helpers/server.ts';
+
+// Checks that every setting has an effect, or is listed as having none.
+
+/** Marks settings that clients implement. The service only stores and sends them. */
+const CLIENTS = 'enforced by clients';
+/** Marks settings that have no effect yet. */
+const LATER = 'later issue';
+
+/** The module below `src` that implements each setting, or one of the marks above. */
+type Effects = Readonly<Record<string, string>>;
+
+const ORGANIZATION: Effects = {
+  org_type: CLIENTS,
+  empty_topic_display_name: 'channels/topic-name.ts',
+  topics_policy: 'messages/sending/target.ts',
+  moderation_request_channel_id: 'messages/reports/service.ts',
+  new_stream_announcements_stream_id: LATER,
+  signup_announcements_stream_id: LATER,
+  service_update_announcements_stream_id: LATER,
+  message_edit_history_visibility_policy: 'messages/edit-history.ts',
+  allow_message_editing: 'messages/edits/edit.ts',
+  message_content_edit_limit_seconds: 'messages/edits/edit.ts',
+  message_content_delete_limit_seconds: 'messages/edits/delete.ts',
+  move_messages_within_stream_limit_seconds: 'messages/edits/move.ts',
+  move_messages_between_streams_limit_seconds: 'messages/edits/move.ts',
+  message_retention_days: 'messages/retention/expired.ts',
+  name_changes_disabled: 'administration/users/settings-update.ts',
+  email_changes_disabled: 'administration/email-changes/service.ts',
+  avatar_changes_disabled: 'people/avatars/service.ts',
+  require_unique_names: 'administration/users/new-user.ts',
+  emails_restricted_to_domains: 'administration/domains/service.ts',
+  disallow_disposable_email_addresses: LATER,
+  invite_required: LATER,
+  presence_disabled: 'people/presence/service.ts',
+  enable_read_receipts: 'messages/flags/receipts.ts',
+  enable_spectator_access: 'channels/settings.ts',
+  enable_guest_user_indicator: CLIENTS,
+  enable_guest_user_dm_warning: CLIENTS,
+  waiting_period_threshold: 'access/permissions/membership.ts',
+  default_language: CLIENTS,
+  default_code_block_language: 'messages/sending/content.ts',
+  default_avatar_source: 'people/avatars/service.ts',
+  digest_emails_enabled: LATER,
+  digest_weekday: LATER,
+  send_welcome_emails: LATER,
+  send_channel_events_messages: LATER,
+  welcome_message_custom_text: LATER,
+  message_content_allowed_in_email_notifications: LATER,
+  inline_image_preview: 'messages/sending/content.ts',
+  inline_url_embed_preview: LATER,
+  media_preview_size: CLIENTS,
+  video_chat_provider: CLIENTS,
+  require_e2ee_push_notifications: LATER,
+  owner_full_content_access: LATER,
+  want_advertise_in_communities_directory: LATER,
+  upload_quota_mib: LATER,
+};
+
+const ORGANIZATION_PERMISSIONS: Effects = {
+  // This permission has only one possible value: everyone.
+  can_access_all_users_group: CLIENTS,
+  can_add_custom_emoji_group: 'people/emoji/service.ts',
+  can_add_subscribers_group: 'channels/subscriptions/subscriptions.ts',
+  can_create_bots_group: 'administration/bots/owners.ts',
+  can_create_groups: 'administration/user-groups/service.ts',
+  can_create_private_channel_group: 'channels/settings.ts',
+  can_create_public_channel_group: 'channels/settings.ts',
+  can_create_web_public_channel_group: 'channels/settings.ts',
+  can_create_write_only_bots_group: LATER,
+  can_delete_any_message_group: 'messages/edits/delete.ts',
+  can_delete_own_message_group: 'messages/edits/delete.ts',
+  can_invite_users_group: LATER,
+  can_manage_all_groups: 'access/permissions/group-permissions.ts',
+  can_manage_billing_group: LATER,
+  can_mention_many_users_group: 'messages/sending/mentions.ts',
+  can_move_messages_between_channels_group: 'messages/edits/move.ts',
+  can_move_messages_between_topics_group: 'messages/edits/move.ts',
+  can_resolve_topics_group: 'messages/edits/move.ts',
+  can_set_delete_message_policy_group: 'channels/settings.ts',
+  can_set_topics_policy_group: 'channels/settings.ts',
+  can_summarize_topics_group: LATER,
+  create_multiuse_invite_group: LATER,
+  direct_message_initiator_group: 'messages/sending/direct.ts',
+  direct_message_permission_group: 'messages/sending/direct.ts',
+};
+
+/** Settings of channels, by column or permission. */
+const CHANNEL: Effects = {
+  inviteOnly: 'channels/access.ts',
+  isWebPublic: 'channels/access.ts',
+  historyPublicToSubscribers: 'messages/access.ts',
+  isArchived: 'messages/sending/target.ts',
+  isDefault: 'channels/subscriptions/default-channels.ts',
+  message_retention_days: 'messages/retention/expired.ts',
+  topicsPolicy: 'messages/sending/target.ts',
+  folderId: CLIENTS,
+  can_add_subscribers_group: 'access/permissions/channel-permissions.ts',
+  can_administer_channel_group: 'channels/seen-channel.ts',
+  can_create_topic_group: 'messages/sending/target.ts',
+  can_delete_any_message_group: 'messages/edits/delete.ts',
+  can_delete_own_message_group: 'messages/edits/delete.ts',
+  can_move_messages_out_of_channel_group: 'messages/edits/move.ts',
+  can_move_messages_within_channel_group: 'messages/edits/move.ts',
+  can_remove_subscribers_group: 'channels/subscriptions/subscriptions.ts',
+  can_resolve_topics_group: 'messages/edits/move.ts',
+  can_send_message_group: 'messages/sending/target.ts',
+  can_subscribe_group: 'access/permissions/channel-permissions.ts',
+};
+
+/** Settings of users that the service implements, or that have no effect. Clients implement all other settings of users. */
+const USER: Effects = {
+  timezone: CLIENTS,
+  email_address_visibility: 'access/address.ts',
+  receives_typing_notifications: 'messages/typing/queries.ts',
+  translate_emoticons: 'messages/sending/content.ts',
+  enable_drafts_synchronization: 'messages/drafts/service.ts',
+  automatically_follow_topics_policy: 'messages/topic-policies/automatic.ts',
+  automatically_unmute_topics_in_muted_streams_policy: 'messages/topic-policies/automatic.ts',
+  resolved_topic_notice_auto_read_policy: 'messages/edits/notices.ts',
+  presence_enabled: 'people/presence/service.ts',
+  send_private_typing_notifications: 'messages/typing/service.ts',
+  send_stream_typing_notifications: 'messages/typing/service.ts',
+  send_read_receipts: 'messages/flags/receipts.ts',
+  enable_stream_email_notifications: LATER,
+  enable_stream_push_notifications: LATER,
+  enable_offline_email_notifications: LATER,
+  enable_offline_push_notifications: LATER,
+  enable_online_push_notifications: LATER,
+  message_content_in_email_notifications: LATER,
+  enable_digest_emails: LATER,
+  enable_marketing_emails: LATER,
+  enable_login_emails: LATER,
+  enable_followed_topic_email_notifications: LATER,
+  enable_followed_topic_push_notifications: LATER,
+  email_notifications_batching_period_seconds: LATER,
+  realm_name_in_email_notifications_policy: LATER,
+  automatically_follow_topics_where_mentioned: LATER,
+  allow_private_data_export: LATER,
+};
+
+/** Settings of users that clients implement: display and notifications. */
+const OF_CLIENTS = [
+  ...['default_language', 'twenty_four_hour_time', 'web_mark_read_on_scroll_policy', 'web_channel_default_view'],
+  ...['starred_message_counts', 'web_suggest_update_timezone', 'display_emoji_reaction_users', 'color_scheme'],
+  ...['web_escape_navigates_to_home_view', 'web_navigate_to_sent_message', 'web_left_sidebar_unreads_count_summary'],
+  ...['web_inbox_show_channel_folders', 'web_left_sidebar_show_channel_folders', 'fluid_layout_width', 'emojiset'],
+  ...['high_contrast_mode', 'left_side_userlist', 'enter_sends', 'hide_ai_features', 'web_font_size_px'],
+  ...['web_line_height_percent', 'web_home_view', 'demote_inactive_streams', 'user_list_style'],
+  ...['web_animate_image_previews', 'web_stream_unreads_count_display_policy', 'notification_sound', 'enable_sounds'],
+  ...['enable_stream_desktop_notifications', 'enable_stream_audible_notifications', 'enable_desktop_notifications'],
+  ...['pm_content_in_desktop_notifications', 'wildcard_mentions_notify', 'desktop_icon_count_display'],
+  ...['enable_followed_topic_desktop_notifications', 'enable_followed_topic_audible_notifications'],
+  'enable_followed_topic_wildcard_mentions_notify',
+];
+
+/** Settings of subscriptions, by column. */
+const SUBSCRIPTION: Effects = {
+  color: CLIENTS,
+  isMuted: CLIENTS,
+  is_muted: 'messages/topic-policies/policies.ts',
+  pinToTop: CLIENTS,
+  desktopNotifications: CLIENTS,
+  audibleNotifications: CLIENTS,
+  wildcardMentionsNotify: CLIENTS,
+  pushNotifications: LATER,
+  emailNotifications: LATER,
+};
+
+/** Settings of the server, by configuration property. */
+const SERVER: Effects = {
+  host: 'server/serve.ts',
+  externalHost: 'platform/hosts.ts',
+  allowedOrigins: 'api/cors.ts',
+  databaseUrl: 'server/start.ts',
+  databasePoolSize: 'messages/scheduled/worker.ts',
+  redisUrl: 'events/bus.ts',
+  secretKey: 'server/secret-key.ts',
+  logLevel: 'server/start.ts',
+  smtpUrl: 'platform/mail/worker.ts',
+  mailFrom: 'platform/mail/worker.ts',
+  rateLimitPerUser: 'platform/rate-limits.ts',
+  rateLimitPerIp: 'platform/rate-limits.ts',
+  videoProvider: 'administration/organization/update.ts',
+  avatarProviderUrl: 'people/avatars/pictures.ts',
+  logRetentionMs: 'events/retention.ts',
+  logRowsPerRealm: 'events/retention.ts',
+};
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** Returns every identifier, string and template part of a module below `src`. */
+function wordsIn(file: string): Set<string> {
+  const text = readFileSync(join(ROOT, 'src', file), 'utf8');
+  const { program, errors } = parseSync(file, text);
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0]?.message}`);
+  const words = new Set<string>();
+  const add = (value: unknown) => {
+    for (const word of typeof value === 'string' ? value.split(/\W+/) : []) words.add(word);
+  };
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) {
+      for (const one of node) visit(one);
+      return;
+    }
+    if (node === null || typeof node !== 'object') return;
+    const { type, name, value, ...children } = node as Record<string, unknown>;
+    if (type === 'ImportDeclaration') return;
+    if (type === 'Identifier') add(name);
+    if (type === 'Literal') add(value);
+    if (type === 'TemplateElement') add((value as { readonly raw: string }).raw);
+    else visit(value);
+    visit(Object.values(children));
+  };
+  visit(program);
+  return words;
+}
+
+const unread = (effects: Effects): string[] =>
+  Object.entries(effects).flatMap(([name, file]) =>
+    file === CLIENTS || file === LATER || wordsIn(file).has(name) ? [] : [`${name} in ${file}`],
+  );
+
+const later = (effects: Effects): string[] =>
+  Object.entries(effects)
+    .filter(([, effect]) => effect === LATER)
+    .map(([name]) => name)
+    .sort();
+const withoutEffect = (settings: Readonly<Record<string, object>>): string[] =>
+  Object.entries(settings)
+    .filter(([, one]) => 'hasNoEffect' in one && one.hasNoEffect === true)
+    .map(([name]) => name)
+    .sort();
+
+const ALL_OF_USER: Effects = { ...USER, ...Object.fromEntries(OF_CLIENTS.map((name) => [name, CLIENTS])) };
+
+describe('every setting', () => {
+  test('of an organization, a user and a channel is listed with its implementation', () => {
+    expect(Object.keys(ORGANIZATION).sort()).toEqual(Object.keys(REALM_SETTINGS).sort());
+    expect(Object.keys(ORGANIZATION_PERMISSIONS).sort()).toEqual(Object.keys(REALM_GROUP_SETTINGS).sort());
+    expect(Object.keys(ALL_OF_USER).sort()).toEqual(Object.keys(USER_SETTINGS).sort());
+    expect(
+      Object.keys(CHANNEL)
+        .filter((name) => name.startsWith('can_'))
+        .sort(),
+    ).toEqual([...CHANNEL_PERMISSION_NAMES].sort());
+  });
+
+  test('that the service implements is read in the listed module', () => {
+    const all = [ORGANIZATION, ORGANIZATION_PERMISSIONS, CHANNEL, ALL_OF_USER, SUBSCRIPTION, SERVER];
+    expect(all.flatMap(unread)).toEqual([]);
+  });
+
+  test('without effect is marked so in the source', () => {
+    expect(withoutEffect(REALM_SETTINGS)).toEqual(later(ORGANIZATION));
+    expect(withoutEffect(REALM_GROUP_SETTINGS)).toEqual(later(ORGANIZATION_PERMISSIONS));
+    expect(withoutEffect(USER_SETTINGS)).toEqual(later(USER));
+  });
+});
+
+describe('a setting without effect', () => {
+  test('has no field, input or name in GraphQL, and every other setting has one', () => {
+    const schema = buildSchema(readFileSync(join(ROOT, 'schema.graphql'), 'utf8'));
+    const fieldsOf = (type: string) =>
+      new Set(Object.keys((schema.getType(type) as GraphQLObjectType | GraphQLInputObjectType).getFields()));
+    const named = (name: string) => settingFieldName(name).replace(/Id$/, '');
+    for (const [type, effects, nameOf] of [
+      ['Organization', ORGANIZATION, named],
+      ['OrganizationPermissions', ORGANIZATION_PERMISSIONS, permissionFieldName],
+      ['OrganizationPermissionEditsInput', ORGANIZATION_PERMISSIONS, permissionFieldName],
+      ['UserSettings', ALL_OF_USER, settingFieldName],
+      ['UpdateSettingsInput', ALL_OF_USER, settingFieldName],
+    ] as const) {
+      const fields = fieldsOf(type);
+      const shown = Object.keys(effects).filter((name) => fields.has(nameOf(name)));
+      const expected = Object.keys(effects).filter((name) => effects[name] !== LATER);
+      expect([type, shown]).toEqual([type, expected]);
+    }
+    for (const type of ['ChannelSubscription', 'SubscriptionSettingsInput']) {
+      expect([...fieldsOf(type)].filter((name) => /^(push|email)Notifications$/.test(name))).toEqual([]);
+    }
+    const names = (type: string) => (schema.getType(type) as GraphQLEnumType).getValues().map(({ value }) => value);
+    for (const type of ['OrganizationSetting', 'UserSetting', 'UserSettingsDefault', 'SubscriptionSetting']) {
+      expect(names(type)).toContain('OTHER');
+    }
+    for (const name of [...later(ORGANIZATION), ...later(USER)]) {
+      expect(names('OrganizationSetting').concat(names('UserSetting'))).not.toContain(name.toUpperCase());
+    }
+  });
+
+  test('is accepted and stored over REST, sent in its events, and documented as without effect', async () => {
+    const { owner } = await organization();
+    const heard = await owner.receiving({ event_types: ['realm', 'user_settings'] });
+    await owner.ok('PATCH', '/realm', { send_welcome_emails: false, invite_required: false, digest_weekday: 3 });
+    await owner.ok('PATCH', '/settings', { enable_digest_emails: false });
+    const [changed, own] = await heard();
+    expect(changed.data).toEqual({ send_welcome_emails: false, invite_required: false, digest_weekday: 3 });
+    expect(own).toMatchObject({ property: 'enable_digest_emails', value: false });
+    const state = await owner.register();
+    expect(state).toMatchObject({ realm_send_welcome_emails: false, realm_digest_weekday: 3 });
+    expect(state.user_settings).toMatchObject({ enable_digest_emails: false });
+    const { text: document } = await send(owner.url, {
+      method: 'GET',
+      path: '/api/v1/openapi.json',
+      headers: owner.headers,
+    });
+    expect(document.split(NO_EFFECT).length - 1).toBeGreaterThanOrEqual(
+      later(ORGANIZATION).length - 2 + later(ORGANIZATION_PERMISSIONS).length + later(USER).length,
+    );
+  });
+});

@@ -1,0 +1,100 @@
+import { isInterfaceType, lexicographicSortSchema, buildSchema as parseSchema } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { projectionOptionsOf } from '../../src/api/graphql/event-projections.ts';
+import { referredType } from '../../src/api/graphql/refs.ts';
+import { buildSchema } from '../../src/server/registries/schema.ts';
+import { count } from '../contract.ts';
+
+const schema = lexicographicSortSchema(buildSchema());
+const { findings, counted } = count(schema);
+
+describe('the schema', () => {
+  test.for([
+    ['every mutation has its typed errors', 'mutationsWithoutErrorUnion'],
+    ['nothing asked for is named by a bare number', 'integerIdsInInputs'],
+    ['nothing answered names another object by a bare number', 'integerForeignKeys'],
+    ['nothing answered names another object without showing it', 'foreignKeys'],
+    ['what is refused leaves what is asked for beside it', 'refusalsOfAll'],
+    ['every list has its nodes', 'connectionsWithoutNodes'],
+    ['every list has its total', 'connectionsWithoutTotalCount'],
+    ['what is no page says how much there may be', 'listsWithoutBound'],
+    ['all events can be selected in one document without an alias', 'unionFieldConflicts'],
+    ['what has an id is found by it', 'idsOfNoNode'],
+    ['what is one of several is one field, of which the schema wants one', 'alternatives'],
+  ] as const)('%s', ([, finding]) => {
+    expect(findings[finding]).toEqual([]);
+  });
+
+  test('has events refer to entities, except for an event for old clients', () => {
+    expect(findings.valuesOfEvents).toEqual(['MutedTopic']);
+  });
+
+  test('has an entity in every event, unless none exists or it was deleted', () => {
+    const event = schema.getType('Event');
+    const without = (isInterfaceType(event) ? schema.getPossibleTypes(event) : []).filter((type) => {
+      const fields = Object.values(type.getFields());
+      const namesWhatIsGone = fields.some((field) => referredType(field.extensions) !== undefined);
+      return !namesWhatIsGone && !fields.some((field) => projectionOptionsOf(field.extensions) !== undefined);
+    });
+    expect(without.map(({ name }) => name)).toEqual([
+      ...['AlertWordsChangedEvent', 'HeartbeatEvent', 'MutedTopicsChangedEvent', 'ServiceRestartedEvent'],
+      'VideoCallTokenChangedEvent',
+    ]);
+  });
+
+  test('is checked for ids of types that are not nodes, and for alternatives', () => {
+    const { findings: found } = count(
+      parseSchema(`
+        interface Node { id: ID! }
+        type Query { thing(thingId: ID, name: String): Thing node: Found }
+        type Thing { id: ID! }
+        type Found implements Node { id: ID! }
+        type Mutation { change(input: ChangeInput, either: OneOfChangeInput): Thing }
+        input ChangeInput { name: String channelId: ID channelName: String directTo: [ID!] folderId: ID
+          "An end."
+          place: String
+          "A thing; instead of \`place\`."
+          at: ID }
+        input OneOfChangeInput @oneOf { channelId: ID channelName: String }
+      `),
+    );
+    expect(found).toMatchObject({
+      idsOfNoNode: ['Thing'],
+      alternatives: [
+        'ChangeInput: channelId | channelName',
+        'ChangeInput: channelId | directTo',
+        'ChangeInput: channelName | directTo',
+        'ChangeInput: at | place',
+        'Query.thing: name | thingId',
+      ],
+    });
+  });
+
+  test('is complete', () => {
+    expect(counted.mutations).toBeGreaterThan(80);
+    expect(counted.eventTypes).toBeGreaterThan(60);
+    expect(counted.connectionFields).toBeGreaterThan(20);
+    expect(counted.sortedConnections).toBeGreaterThan(12);
+  });
+
+  test('declares the type of every id in an argument or input, unless any object is accepted', () => {
+    const anything: string[] = [];
+    const isId = (type: unknown) => /^\[?ID!?\]?!?$/.test(String(type));
+    for (const type of Object.values(schema.getTypeMap())) {
+      if (!('getFields' in type) || type.name.startsWith('__')) continue;
+      for (const field of Object.values(type.getFields())) {
+        if (!('args' in field)) {
+          if (isId(field.type) && referredType(field.extensions) === undefined)
+            anything.push(`${type.name}.${field.name}`);
+          continue;
+        }
+        for (const arg of field.args) {
+          if (isId(arg.type) && referredType(arg.extensions) === undefined) {
+            anything.push(`${type.name}.${field.name}(${arg.name}:)`);
+          }
+        }
+      }
+    }
+    expect(anything).toEqual(['Query.node(id:)', 'Query.nodes(ids:)']);
+  });
+});

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { globalId } from '../helpers/global-ids.ts';
+import type { Person } from '../helpers/person.ts';
+import { organization } from '../helpers/server.ts';
+
+const rename = (person: Person, full_name: string) => person.ok('PATCH', '/settings', { full_name });
+
+/** Sends a direct message to oneself. @returns The ids of the users that its HTML mentions, in order. */
+async function mentionedIn(person: Person, content: string): Promise<number[]> {
+  const { id } = await person.ok('POST', '/messages', { type: 'direct', to: [person.id], content });
+  const { message } = await person.ok('GET', `/messages/${id}`, {});
+  return [...message.content.matchAll(/data-user-id="(\d+)"/g)].map(([, found]) => Number(found));
+}
+
+const mentionName = async (person: Person, id: number): Promise<string> =>
+  (await person.query('query ($id: ID!) { user(by: { id: $id }) { mentionName } }', { id: globalId('User', id) })).user
+    .mentionName;
+
+test('a mention resolves to active accounts first, then to the exact spelling, then to the oldest account', async () => {
+  const { owner, member, moderator, guest } = await organization();
+  await rename(member, 'sam ray');
+  await rename(owner, 'Sam Ray');
+  await rename(guest, 'Zo Lind');
+  const [oldest = 0] = [owner.id, member.id].sort((a, b) => a - b);
+  const texts = '@**Sam Ray** @**sam ray** @**SAM RAY** @**Zo Lind**';
+  expect(await mentionedIn(moderator, texts)).toEqual([owner.id, member.id, oldest, guest.id]);
+
+  // If a user takes the name of another one, mentions of the name refer to the older account.
+  await rename(moderator, 'Zo Lind');
+  const [older = 0] = [guest.id, moderator.id].sort((a, b) => a - b);
+  expect(await mentionedIn(owner, '@**Zo Lind** @**zo lind**')).toEqual([older, older]);
+
+  await owner.ok('DELETE', `/users/${member.id}`);
+  expect(await mentionedIn(owner, '@**sam ray**')).toEqual([owner.id]);
+});
+
+test('the mention text of a user contains the id if another account has the same name in any case', async () => {
+  const { owner, member, guest } = await organization();
+  await rename(owner, 'Sam Ray');
+  await rename(member, 'SAM ray');
+  await rename(guest, 'Sam Rayner');
+  expect(await mentionName(guest, owner.id)).toBe(`Sam Ray|${owner.id}`);
+  expect(await mentionName(guest, member.id)).toBe(`SAM ray|${member.id}`);
+  expect(await mentionName(guest, guest.id)).toBe('Sam Rayner');
+  for (const id of [owner.id, member.id, guest.id]) {
+    expect(await mentionedIn(guest, `@**${await mentionName(guest, id)}**`)).toEqual([id]);
+  }
+  await rename(owner, 'Ada');
+  expect(await mentionName(guest, member.id)).toBe('SAM ray');
+});
+
+test('a mention can follow a quote or table mark, and its pipe does not end a cell', async () => {
+  const { owner, guest } = await organization();
+  await rename(owner, 'Sam Ray');
+  const table = `|a|\n|-|\n|@**Sam Ray**|\n|@_**Sam Ray|${owner.id}**|\n|@**Sam Ray\\|${owner.id}**|`;
+  for (const [content, count] of [
+    [table, 3],
+    ['>@**Sam Ray**', 1],
+    ['hi,@**Sam Ray**—@**Sam Ray**', 2],
+  ] as const) {
+    expect(await mentionedIn(guest, content), content).toEqual(Array(count).fill(owner.id));
+  }
+});

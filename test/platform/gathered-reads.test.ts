@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Prisma } from '../../src/generated/prisma/client.ts';
+import { GatheredReads, sharedRows } from '../../src/platform/db/gathered-reads.ts';
+import { readRows } from '../../src/platform/db/rows.ts';
+import { globalId } from '../helpers/global-ids.ts';
+import { type InProcess, startInProcess } from '../helpers/in-process.ts';
+import type { Person } from '../helpers/person.ts';
+import { organization } from '../helpers/server.ts';
+
+// Tests batched reads, where concurrent requests share one statement. Each result must be the same as without batching.
+
+let server: InProcess;
+beforeAll(async () => {
+  server = await startInProcess();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const REALM = 1;
+
+/** Returns batched reads that double numbers, and the list of their statements. A statement with the number 13 fails. */
+function reading(at = { ms: 0 }) {
+  const statements: (readonly number[])[] = [];
+  const reads = new GatheredReads<number, number>(async ({ db }, ids) => {
+    statements.push(ids);
+    const rows = await readRows<{ id: number; seen: number }>(
+      db,
+      Prisma.sql`SELECT id, 10 / (id - 13) AS seen FROM unnest(${[...ids]}::int[]) AS wanted (id)`,
+    );
+    await sleep(at.ms);
+    return rows.map(({ id }) => id * 2);
+  });
+  return { statements, of: (...ids: number[]) => reads.of({ db: server.app.db, realmId: REALM }, ids) };
+}
+
+describe('batched reads', () => {
+  test('return to each caller the requested results, in their order', async () => {
+    const { statements, of } = reading();
+    const answers = await Promise.all([of(1, 2, 3), of(), of(5), of(3, 1)]);
+    expect(answers).toEqual([[2, 4, 6], [], [10], [6, 2]]);
+    expect(statements).toEqual([[1, 2, 3, 5, 3, 1]]);
+  });
+
+  test('share one statement while another runs, and start it after all callers have called', async () => {
+    const { statements, of } = reading({ ms: 10 });
+    const first = of(1);
+    await sleep(5);
+    expect(statements).toEqual([[1]]);
+    const later = Promise.all([of(2), of(3), of(1)]);
+    // Later reads must not use the running statement, because it may have started before a change that their callers must see.
+    await first;
+    expect(await later).toEqual([[4], [6], [2]]);
+    expect(statements).toEqual([[1], [2, 3, 1]]);
+  });
+
+  test('wait a limited time for another statement, not until it ends', async () => {
+    const at = { ms: 600 };
+    const { of } = reading(at);
+    const stuck = of(1);
+    await sleep(20);
+    at.ms = 0;
+    const startedAt = performance.now();
+    expect(await of(2)).toEqual([4]);
+    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(await stuck).toEqual([2]);
+  });
+
+  test('fail only for the caller whose input cannot be read', async () => {
+    const { of } = reading();
+    const [good, bad, other] = await Promise.allSettled([of(1), of(13), of(2)]);
+    expect(good).toEqual({ status: 'fulfilled', value: [2] });
+    expect(other).toEqual({ status: 'fulfilled', value: [4] });
+    expect(bad.status).toBe('rejected');
+    expect(String(bad.status === 'rejected' && bad.reason)).toContain('division by zero');
+  });
+
+  test.for([
+    ['a connection was lost', '57P01'],
+    ['all connections are taken', '53300'],
+    ['a race was lost', '40001'],
+  ])('are not repeated separately if %s: the database is already overloaded', async ([, code]) => {
+    let statements = 0;
+    const reads = new GatheredReads<number, number>(() => {
+      statements++;
+      return Promise.reject(Object.assign(new Error('refused'), { code }));
+    });
+    const askers = Array.from({ length: 100 }, () => reads.of({ db: server.app.db, realmId: REALM }, [1]));
+    const answers = await Promise.allSettled(askers);
+    expect(answers.map((answer) => answer.status === 'rejected' && answer.reason)).toEqual(
+      Array.from({ length: 100 }, () => expect.objectContaining({ code })),
+    );
+    expect(statements).toBe(1);
+  });
+
+  test('that throw synchronously fail only for their callers', async () => {
+    const reads = new GatheredReads<number, number>(() => {
+      throw new TypeError('thrown');
+    });
+    const ask = () => reads.of({ db: server.app.db, realmId: REALM }, [1]);
+    for (let i = 0; i < 2; i++) await expect(Promise.all([ask(), ask()])).rejects.toThrow('thrown');
+  });
+
+  test('are limited to a batch size that a statement handles quickly', async () => {
+    const { statements, of } = reading();
+    const many = Array.from({ length: 1_500 }, (_, i) => i + 100);
+    const answers = await Promise.all([of(...many), of(...many), of(...many)]);
+    for (const answer of answers) expect(answer).toEqual(many.map((id) => id * 2));
+    expect(statements.map((ids) => ids.length)).toEqual([3_000, 1_500]);
+  });
+
+  test('in a transaction use that transaction', async () => {
+    const { db } = server.app;
+    const own = Prisma.sql`SELECT txid_current()::text AS of`;
+    const [inside, outside] = await db.$transaction(async (tx) => {
+      const [{ of: known = '' } = {}] = await tx.$queryRaw<{ of: string }[]>(own);
+      const [row] = await sharedRows<{ of: string }>({ db: tx, realmId: REALM }, own);
+      return [row?.of, known];
+    });
+    expect(inside).toBe(outside);
+  });
+});
+
+const MESSAGES = `query ($channelId: ID!) {
+  messages(first: 20, narrow: { channel: { id: $channelId } }) { nodes {
+    content flags viewerHasRead sender { fullName } reactions { emojiName user { fullName } } } } }`;
+const CHANNELS = `{ channels(first: 50) { nodes { name subscriberCount viewerSubscription { isMuted color }
+  folder { name } creator { fullName } messages(first: 5) { nodes { content flags sender { fullName } } } } } }`;
+
+describe('requests that ask at the same time', () => {
+  test('each return what their viewer can see, as if sent separately', async () => {
+    const { owner, administrator, moderator, member, guest, signUp } = await organization();
+    const create = async (name: string, subscribers: readonly Person[], more: object = {}) =>
+      (await owner.ok('POST', '/channels/create', { name, subscribers: subscribers.map(({ id }) => id), ...more })).id;
+    const channels = [
+      await create('for all', [owner, member, guest]),
+      await create('private', [owner, member], { invite_only: true }),
+      await create('guarded', [owner, moderator], { invite_only: true, history_public_to_subscribers: false }),
+    ];
+    for (const [i, to] of channels.entries()) {
+      const { id } = await owner.ok('POST', '/messages', { type: 'channel', to, topic: 'a', content: `first of ${i}` });
+      await owner.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'octopus' });
+      await owner.ok('POST', '/messages', { type: 'channel', to, topic: 'a', content: `@**${member.name}** of ${i}` });
+    }
+    const late = await signUp('late');
+    const guarded = [{ name: 'guarded' }];
+    await owner.ok('POST', '/users/me/subscriptions', { subscriptions: guarded, principals: [late.id] });
+    await owner.ok('POST', '/messages', { type: 'channel', to: channels[2], topic: 'a', content: 'after late came' });
+    await member.ok('POST', '/messages/flags/narrow', {
+      ...{ anchor: 'newest', num_before: 10, num_after: 0, op: 'add', flag: 'read' },
+      narrow: [['channel', 'private']],
+    });
+
+    const people = [owner, administrator, moderator, member, guest, late];
+    const asked = people.flatMap((person) => [
+      { person, query: CHANNELS, variables: {} },
+      ...channels.map((id) => ({ person, query: MESSAGES, variables: { channelId: globalId('Channel', id) } })),
+    ]);
+    const ask = ({ person, query, variables }: (typeof asked)[number]) => person.graphql(query, variables);
+    const alone: unknown[] = [];
+    for (const one of asked) alone.push(await ask(one));
+    expect(new Set(alone.map((answer) => JSON.stringify(answer))).size).toBeGreaterThan(10);
+    for (let i = 0; i < 3; i++) expect(await Promise.all(asked.map(ask))).toEqual(alone);
+  });
+});

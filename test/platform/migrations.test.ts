@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Config, readConfig } from '../../src/platform/config.ts';
+import { type Database, openDatabase } from '../../src/platform/db/client.ts';
+import { DataDirectoryInUseError } from '../../src/platform/db/lock.ts';
+import { IncompatibleDatabaseError, migrate, readMigrations } from '../../src/platform/db/migrate.ts';
+import { createDatabase } from '../helpers/database.ts';
+
+// The tests run one after another, each on the database that the previous one left.
+describe('migrating', () => {
+  let dataDir: string;
+  let config: Config;
+  let database: Database;
+
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'chat-test-'));
+    config = readConfig({ DATA_DIR: dataDir });
+    database = await openDatabase(config);
+  });
+  afterAll(async () => {
+    await database.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const names = readMigrations().map(({ name }) => name);
+
+  test('applies the missing migrations to an empty database, once', async () => {
+    expect(await migrate(config, database)).toEqual(names);
+    expect(await migrate(config, database)).toEqual([]);
+  });
+
+  test('completes a migration that ran before its process was killed', async () => {
+    await database.db.$executeRaw`UPDATE _prisma_migrations SET finished_at = NULL, applied_steps_count = 0`;
+    expect(await migrate(config, database)).toEqual([]);
+    const rows = await database.db
+      .$queryRaw`SELECT count(*)::int AS open FROM _prisma_migrations WHERE finished_at IS NULL`;
+    expect(rows).toEqual([{ open: 0 }]);
+  });
+
+  test('runs a recorded migration again if its process was killed before it ran', async () => {
+    await database.runScript(`
+    CREATE SCHEMA kept; ALTER TABLE _prisma_migrations SET SCHEMA kept;
+    DROP SCHEMA public CASCADE; CREATE SCHEMA public;
+    ALTER TABLE kept._prisma_migrations SET SCHEMA public;
+    UPDATE _prisma_migrations SET finished_at = NULL, applied_steps_count = 0`);
+    expect(await migrate(config, database)).toEqual(names);
+    expect(await database.db.realm.count()).toBe(0);
+  });
+
+  test('changes the keys of an older database to start with the organization', async () => {
+    const KEYS = '20261123230000_keys_by_organization';
+    await database.runScript(`
+    CREATE SCHEMA before; ALTER TABLE _prisma_migrations SET SCHEMA before; DROP SCHEMA public CASCADE; CREATE SCHEMA public;
+    ALTER TABLE before._prisma_migrations SET SCHEMA public; DROP SCHEMA before`);
+    for (const { name, sql } of readMigrations()) if (name < KEYS) await database.runScript(sql);
+    await database.runScript(`
+    DELETE FROM _prisma_migrations WHERE migration_name >= '${KEYS}';
+    INSERT INTO realm (subdomain, name) VALUES ('one', 'One'), ('two', 'Two');
+    INSERT INTO event_counter (realm_id) SELECT id FROM realm;
+    INSERT INTO user_account (realm_id, email, full_name) SELECT id, 'ann@example.com', 'Ann O’Neil' FROM realm;
+    INSERT INTO channel (realm_id, name) SELECT id, 'general' FROM realm;
+    INSERT INTO subscription (realm_id, user_id, channel_id, color)
+      SELECT realm_id, id, (SELECT c.id FROM channel c WHERE c.realm_id = u.realm_id), '#ffffff' FROM user_account u;
+    INSERT INTO read_mark SELECT realm_id, user_id, channel_id * 2, 7 FROM subscription;
+    INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
+      SELECT realm_id, user_id, channel_id, 'Topic', 1, now() FROM subscription`);
+    const rows = () => database.db.$queryRaw`
+      SELECT u.realm_id, u.id, s.channel_id, r.read_through, t.id AS topic, t.policy
+      FROM user_account u JOIN subscription s ON s.user_id = u.id JOIN read_mark r ON r.user_id = u.id
+      JOIN user_topic t ON t.user_id = u.id ORDER BY u.id`;
+    const before = await rows();
+    expect(before).toHaveLength(2);
+    expect(await migrate(config, database)).toEqual(names.filter((name) => name >= KEYS));
+    expect(await rows()).toEqual(before);
+    const words = await database.db
+      .$queryRaw`SELECT DISTINCT name_words AS words FROM user_account WHERE email = 'ann@example.com'`;
+    expect(words).toEqual([{ words: 'ann oneil neil' }]);
+    // Sequences continue after the highest id, and unique indexes still apply.
+    const { realmId, id } = await database.db.user.findFirstOrThrow({ orderBy: { id: 'desc' } });
+    const bob = await database.db.user.create({ data: { realmId, email: 'bob@example.com', fullName: 'Bob' } });
+    expect(bob.id).toBe(id + 1);
+    const again = database.db.user.create({ data: { realmId, email: 'ANN@example.com', fullName: 'Ann' } });
+    await expect(again).rejects.toMatchObject({ code: 'P2002' });
+    const twice = database.db.$executeRaw`
+      INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
+      SELECT realm_id, user_id, channel_id, 'TOPIC', 2, now() FROM user_topic`;
+    await expect(twice).rejects.toThrow('user_topic_lower_key');
+    // Simulates a node that was killed after it ran a migration but before it recorded that. The next node detects that it has
+    // run.
+    await database.db.$executeRaw`
+      UPDATE _prisma_migrations SET finished_at = NULL, applied_steps_count = 0 WHERE migration_name >= ${KEYS}`;
+    expect(await migrate(config, database)).toEqual([]);
+  });
+
+  test('refuses a database that is newer than the code, and changes nothing', async () => {
+    await database.db.$executeRaw`
+    INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
+    VALUES ('later', 'x', '29991231000000_from_the_future', now())`;
+    const refusal = expect(migrate(config, database)).rejects;
+    await refusal.toThrow(IncompatibleDatabaseError);
+    await expect(migrate(config, database)).rejects.toThrow('29991231000000_from_the_future');
+    await database.db.$executeRaw`DELETE FROM _prisma_migrations WHERE id = 'later'`;
+  });
+
+  test('refuses a database that was created with another version of a migration', async () => {
+    await database.db.$executeRaw`UPDATE _prisma_migrations SET checksum = 'edited'`;
+    await expect(migrate(config, database)).rejects.toThrow('a different version of migration');
+  });
+
+  test('refuses a data directory that another process has open', async () => {
+    await expect(openDatabase(config)).rejects.toThrow(DataDirectoryInUseError);
+  });
+});
+
+const { DATABASE_URL } = process.env;
+
+test.skipIf(DATABASE_URL === undefined)(
+  'a node that has migrated holds no lock, so that one of a later version can migrate meanwhile',
+  async () => {
+    await using fresh = await createDatabase(DATABASE_URL ?? '');
+    const config = readConfig({ DATABASE_URL: fresh.url, SECRET_KEY: 'migrating '.repeat(4) });
+    const database = await openDatabase(config);
+    try {
+      await migrate(config, database);
+      const held = await database.db.$queryRaw`
+        SELECT l.objid::int AS lock FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE l.locktype = 'advisory' AND d.datname = current_database()`;
+      expect(held).toEqual([]);
+    } finally {
+      await database.close();
+    }
+  },
+);

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import type { Parameters } from '../helpers/person.ts';
+import { organization } from '../helpers/server.ts';
+import { channelOf, messagesIn } from '../helpers/talk.ts';
+
+const ALWAYS = [
+  ...['result', 'msg', 'queue_id', 'last_event_id', 'idle_queue_timeout_secs'],
+  ...['service_feature_level', 'service_version', 'service_merge_base'],
+];
+
+/** Fields of each data group. `realm` and `realm_user` are left out, because they have many. */
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  alert_words: ['alert_words'],
+  channel_folders: ['channel_folders'],
+  custom_profile_fields: ['custom_profile_fields', 'custom_profile_field_types'],
+  default_streams: ['realm_default_streams'],
+  default_stream_groups: ['realm_default_stream_groups'],
+  device: ['devices'],
+  drafts: ['drafts'],
+  message: ['max_message_id'],
+  muted_topics: ['muted_topics'],
+  muted_users: ['muted_users'],
+  navigation_views: ['navigation_views'],
+  onboarding_steps: ['onboarding_steps', 'navigation_tour_video_url'],
+  presence: ['presences', 'presence_last_update_id', 'server_timestamp'],
+  realm_billing: ['realm_billing'],
+  realm_bot: ['realm_bots'],
+  realm_domains: ['realm_domains'],
+  realm_embedded_bots: ['realm_embedded_bots'],
+  realm_emoji: ['realm_emoji'],
+  realm_filters: ['realm_filters'],
+  realm_incoming_webhook_bots: ['realm_incoming_webhook_bots'],
+  realm_linkifiers: ['realm_linkifiers'],
+  realm_playgrounds: ['realm_playgrounds'],
+  realm_user_groups: ['realm_user_groups'],
+  realm_user_settings_defaults: ['realm_user_settings_defaults'],
+  recent_private_conversations: ['recent_private_conversations'],
+  reminders: ['reminders'],
+  saved_snippets: ['saved_snippets'],
+  scheduled_messages: ['scheduled_messages'],
+  starred_messages: ['starred_messages'],
+  stop_words: ['stop_words'],
+  stream: ['streams'],
+  subscription: ['subscriptions', 'unsubscribed', 'never_subscribed'],
+  user_settings: ['user_settings'],
+  user_status: ['user_status'],
+  user_topic: ['user_topics'],
+  video_calls: ['has_videoprovider_token'],
+};
+
+describe('the data groups', () => {
+  test.concurrent('contain their fields, each group separately, and no others', async () => {
+    const { member } = await organization();
+    for (const [group, fields] of Object.entries(FIELDS)) {
+      const reply = await member.register({ fetch_event_types: [group] });
+      expect(Object.keys(reply).sort(), group).toEqual([...ALWAYS, ...fields].sort());
+    }
+    const { queue_id: _, ...unread } = await member.register({
+      fetch_event_types: ['message', 'update_message_flags'],
+    });
+    expect(Object.keys(unread)).toEqual(expect.arrayContaining(['max_message_id', 'unread_msgs']));
+  });
+
+  test.concurrent('are all returned by default, otherwise those of the event types, and none for an empty list', async () => {
+    const { member } = await organization();
+    const keysFor = async (parameters: Parameters) => Object.keys(await member.register(parameters));
+    expect(await keysFor({})).toEqual(expect.arrayContaining([...ALWAYS, ...Object.values(FIELDS).flat()]));
+    expect((await keysFor({ event_types: ['drafts', 'nonsense'] })).sort()).toEqual([...ALWAYS, 'drafts'].sort());
+    expect((await keysFor({ event_types: ['drafts'], fetch_event_types: ['presence'] })).sort()).toEqual(
+      [...ALWAYS, ...(FIELDS['presence'] ?? [])].sort(),
+    );
+    expect((await keysFor({ fetch_event_types: [] })).sort()).toEqual([...ALWAYS].sort());
+  });
+});
+
+describe('the parameters', () => {
+  test.concurrent.for<[Parameters, object]>([
+    [{ idle_queue_timeout: '"mobile"' }, { idle_queue_timeout_secs: 43_200 }],
+    [{ idle_queue_timeout: 604_801 }, { idle_queue_timeout_secs: 604_800 }],
+    [{ queue_lifespan_secs: 0 }, { idle_queue_timeout_secs: 600 }],
+    [{ queue_lifespan_secs: 90 }, { idle_queue_timeout_secs: 90 }],
+    [{ client_gravatar: null, all_public_streams: null, presence_history_limit_days: null }, { result: 'success' }],
+    [{ client_capabilities: { notification_settings_null: false, of_tomorrow: true } }, { result: 'success' }],
+    [{ presence_history_limit_days: -1 }, { code: 'BAD_REQUEST' }],
+    [{ slim_presence: 1 }, { code: 'BAD_REQUEST' }],
+    [{ idle_queue_timeout: 0 }, { code: 'BAD_REQUEST' }],
+    [{ idle_queue_timeout: 'mobile' }, { code: 'BAD_REQUEST' }],
+    [{ include_subscribers: 'some' }, { code: 'BAD_REQUEST' }],
+    [{ client_capabilities: { empty_topic_name: true } }, { code: 'BAD_REQUEST' }],
+    [{ narrow: [['channel']] }, { code: 'BAD_REQUEST' }],
+    [{ narrow: [['near', '1']] }, { code: 'BAD_REQUEST' }],
+    [{ narrow: [['is', 'followed']] }, { code: 'BAD_REQUEST' }],
+    [{ event_types: 'drafts' }, { code: 'BAD_REQUEST' }],
+  ])('%j', async ([parameters, expected]) => {
+    const { member } = await organization();
+    const { body } = await member.rest('POST', '/register', { fetch_event_types: [], ...parameters });
+    expect(body).toMatchObject(expected);
+  });
+
+  test.concurrent('of a bot have the defaults that its owner set', async () => {
+    const { owner, bot } = await organization();
+    for (const name of ['boats', 'ships'])
+      await owner.ok('POST', '/channels/create', { name, subscribers: [owner.id] });
+    const send = async (channel: string) => {
+      await owner.ok('POST', '/messages', { type: 'channel', to: channel, topic: 'a', content: channel });
+    };
+    const heardWith = async (parameters: Parameters = {}) => {
+      const heard = await bot.receiving({ event_types: ['message'], ...parameters });
+      await send('boats');
+      await send('ships');
+      return (await heard()).map(({ message }) => message.display_recipient);
+    };
+    expect(await heardWith()).toEqual([]);
+    await owner.ok('PATCH', `/bots/${bot.id}`, { default_all_public_streams: true });
+    expect(await heardWith()).toEqual(['boats', 'ships']);
+    await owner.ok('PATCH', `/bots/${bot.id}`, { default_events_register_stream: 'ships' });
+    expect(await heardWith()).toEqual(['ships']);
+    expect(await heardWith({ narrow: [] })).toEqual(['boats', 'ships']);
+    expect(await heardWith({ narrow: [], all_public_streams: false })).toEqual([]);
+  });
+
+  test.concurrent('replace a lone surrogate in a narrow like topics do', async () => {
+    const { owner } = await organization();
+    const to = await channelOf(owner, 'square', [owner]);
+    const topic = 'x\ud800';
+    const narrow = [{ topic }];
+    const { queueId, position } = await owner.mutate('registerEventQueue', { narrow }, 'queueId position');
+    await owner.ok('POST', '/messages', { type: 'channel', to, topic, content: 'heard' });
+    const heard = messagesIn(await owner.poll(queueId, position, { dontBlock: true }));
+    expect(heard.map(({ message }) => message.content)).toEqual(['heard']);
+  });
+});

@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase } from '../helpers/database.ts';
+import { type Reply, send } from '../helpers/http.ts';
+import { Person } from '../helpers/person.ts';
+import type { ServerProcess } from '../helpers/process.ts';
+import { organization, startServer } from '../helpers/server.ts';
+
+const { DATABASE_URL } = process.env;
+const SELECTION = 'position ... on DraftsAddedEvent { drafts { content } }';
+
+/** Skipped on the embedded database, which only one process can open. */
+describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () => {
+  const stack = new AsyncDisposableStack();
+  let nodes: [ServerProcess, ServerProcess];
+
+  beforeAll(async () => {
+    const database = stack.use(await createDatabase(DATABASE_URL ?? ''));
+    const env = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };
+    // Both nodes start on an empty database. One of them migrates it, while the other waits.
+    nodes = await Promise.all([startServer({ env }), startServer({ env })]);
+    for (const node of nodes) stack.use(node);
+  }, 90_000);
+  afterAll(() => stack.disposeAsync());
+
+  /** Creates a user. @returns A client of the user at each node. */
+  async function somebody(): Promise<[Person, Person]> {
+    const [a, b] = nodes;
+    const { member, realm } = await organization({}, { on: a });
+    const host = `${realm.subdomain}.localhost:${b.port}`;
+    return [member, new Person({ url: b.url, host }, member)];
+  }
+  const saveDraft = (person: Person, content: string) =>
+    person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
+
+  test('deliver events of one node to clients of the other', async () => {
+    const [atA, atB] = await somebody();
+    const { queue_id, last_event_id } = await atA.register({ fetch_event_types: [] });
+    await using live = await atA.events(SELECTION);
+    const polled = atA.poll(queue_id, last_event_id);
+    await saveDraft(atB, 'from B');
+    expect((await polled)[0]).toMatchObject({ drafts: [{ content: 'from B' }] });
+    expect(await live.next()).toMatchObject({ drafts: [{ content: 'from B' }] });
+  });
+
+  test('include changes made on the other node in a registration', async () => {
+    const [atA, atB] = await somebody();
+    const people = { fetch_event_types: ['realm_user'] };
+    for (const change of [{ full_name: 'At B' }, { email_address_visibility: 5 }, { full_name: 'At B again' }]) {
+      await Promise.all([atA, atB].map((person) => person.register(people)));
+      await atB.ok('PATCH', '/settings', change);
+      const [{ members }, ...states] = await Promise.all([
+        atB.ok('GET', '/users', { include_custom_profile_fields: true }),
+        ...Array.from({ length: 10 }, () => atA.register(people)),
+      ]);
+      const users = members.map(({ is_active: _, ...user }: { is_active: boolean }) => user);
+      for (const { realm_users } of states) expect(realm_users).toEqual(users);
+    }
+  });
+
+  test('serve a queue on any node, from its position', async () => {
+    const [atA, atB] = await somebody();
+    const { queue_id, last_event_id } = await atA.register({ fetch_event_types: [] });
+    let last = last_event_id;
+    const heard: string[] = [];
+    for (const [i, person] of Array.from({ length: 20 }, (_, i) => [atA, atB][i % 2] as Person).entries()) {
+      await saveDraft([atB, atA][i % 2] as Person, `draft ${i}`);
+      for (const event of await person.poll(queue_id, last)) {
+        last = event.id;
+        if (event.type === 'drafts') heard.push(event.drafts[0].content);
+      }
+    }
+    for (const event of await atA.poll(queue_id, last, { dontBlock: true })) heard.push(event.drafts?.[0].content);
+    expect(heard).toEqual(Array.from({ length: 20 }, (_, i) => `draft ${i}`));
+  });
+
+  test('let a newer reader on one node claim the queue from a reader on the other', async () => {
+    const [atA, atB] = await somebody();
+    const { queue_id } = await atA.register({ fetch_event_types: [] });
+    await using older = await atA.events(SELECTION, { queueId: queue_id });
+    await saveDraft(atA, 'one');
+    await older.next();
+    await using newer = await atB.events(SELECTION, { queueId: queue_id, after: older.lastId });
+    await saveDraft(atA, 'two');
+    expect(await newer.next()).toMatchObject({ drafts: [{ content: 'two' }] });
+    // The stream of the older reader ends when the node next writes the positions of queues.
+    expect(await older.ended).toEqual({ how: 'complete' });
+    await saveDraft(atA, 'three');
+    expect(await newer.next()).toMatchObject({ drafts: [{ content: 'three' }] });
+  });
+});
+
+/** A browser that reaches both nodes under one host name. */
+class Browser {
+  #cookies = new Map<string, string>();
+  readonly #host: string;
+
+  constructor(host: string) {
+    this.#host = host;
+  }
+
+  async ask(
+    { url }: ServerProcess,
+    method: string,
+    path: string,
+    form?: Readonly<Record<string, string>>,
+  ): Promise<Reply> {
+    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const reply = await send(url, {
+      ...{ method, path },
+      headers: {
+        host: this.#host,
+        ...(cookie !== '' && { cookie }),
+        ...(form !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+      },
+      body: form && new URLSearchParams(form).toString(),
+    });
+    for (const line of reply.headers['set-cookie'] ?? []) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      this.#cookies.set(name, value);
+    }
+    return reply;
+  }
+}
+
+describe.skipIf(DATABASE_URL === undefined)('two nodes behind one address without TLS', () => {
+  const PASSWORD = 'correct horse battery';
+
+  test('accept the cookies that the other has set', async () => {
+    await using stack = new AsyncDisposableStack();
+    const database = stack.use(await createDatabase(DATABASE_URL ?? ''));
+    const env = {
+      ...{ DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') },
+      ...{ EXTERNAL_HOST: 'http://chat.lan:8080' },
+    };
+    const nodes = await Promise.all([startServer({ env }), startServer({ env })]);
+    for (const node of nodes) stack.use(node);
+    const [a, b] = nodes;
+    const { owner, realm } = await organization({}, { on: a, password: PASSWORD });
+    const browser = new Browser(`${realm.subdomain}.chat.lan:8080`);
+    const form = { username: owner.email, password: PASSWORD };
+    expect((await browser.ask(a, 'POST', '/api/v1/sessions', form)).status).toBe(200);
+    expect((await browser.ask(b, 'GET', '/api/v1/users/me')).status).toBe(200);
+    expect((await browser.ask(b, 'POST', '/api/v1/users/me/status', { status_text: 'at B' })).status).toBe(200);
+    expect((await browser.ask(b, 'DELETE', '/api/v1/sessions/current')).status).toBe(200);
+    expect((await browser.ask(a, 'GET', '/api/v1/users/me')).status).toBe(401);
+  });
+});

@@ -1,0 +1,311 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { copyOrganization, leaveRoomForCopies } from '../helpers/copies.ts';
+import { createDatabase } from '../helpers/database.ts';
+import { startDatabaseProxy } from '../helpers/database-proxy.ts';
+import { doEverything } from '../helpers/everything.ts';
+import { send } from '../helpers/http.ts';
+import { contentsOf, makeScene, OWNER_PASSWORD, type Scene } from '../helpers/scene.ts';
+import { startServer } from '../helpers/server.ts';
+
+// Checks the PostgreSQL plan of every statement of every call in one organization, while other organizations contain copies of
+// the same data. A plan may read only rows of its own organization.
+
+const { DATABASE_URL = '' } = process.env;
+
+/**
+ * Number of copies of the organization. Half of them are separate organizations, and half are together in one large
+ * organization.
+ */
+const COPIES = 1_200;
+/**
+ * Maximum number of rows in one loop of a scan whose condition does not contain the organization. These rows belong to a user,
+ * a channel or a group. Values that many organizations contain, such as names, words and numbers, have hundreds of rows.
+ */
+const MOST_OWN = 80;
+/** Maximum number of pages that a scan reads for each of its rows, and for each of its loops. An index has several levels. */
+const PAGES_EACH = 8;
+/** Additional pages that a scan may read, for list elements that are not found. */
+const PAGES_MORE = 30;
+
+/** Statements that concern all organizations, by their beginning, with the reason. No call waits for them. */
+const OF_ALL: Readonly<Record<string, string>> = {
+  'SELECT t.realm_id AS id FROM message_tally t':
+    'The worker that counts messages asks, now and then, which organisations have many that are not counted: one look at an ' +
+    'index for each.',
+  'SELECT p.realm_id AS id FROM search_progress p':
+    'The worker that indexes messages asks, now and then, which organizations have many without an index entry: two looks at ' +
+    'indexes for each.',
+  'SELECT r.id FROM realm r WHERE':
+    'The worker that deletes old messages asks, once a minute, which organizations or channels have a limit.',
+  'SELECT DISTINCT q.realm_id FROM event_queue q': 'At the start: who is to be told of it, in all organisations.',
+  'SELECT "public"."api_key"."realm_id", "public"."api_key"."user_id", "public"."api_key"."sealed" FROM "public"."api_key" WHERE 1=1':
+    'At the start: whether SECRET_KEY is the one that sealed the newest key.',
+  'SELECT COUNT(*) AS "_count$_all" FROM (SELECT "public"."realm"."id" FROM "public"."realm" WHERE 1=1':
+    'At the start: how many organisations there are, for the line that says so.',
+};
+
+/** Values of `plan_cache_mode`: with "auto", PostgreSQL makes a plan for the current values as long as that is worthwhile. */
+const MODES = ['auto', 'force_generic_plan'] as const;
+
+/** A node of a plan that `auto_explain` reports. */
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly 'Recheck Cond'?: string;
+  readonly Filter?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Index Recheck'?: number;
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+interface Explained {
+  /** The call that executed the statement. */
+  readonly call: string;
+  readonly text: string;
+  readonly plan: PlanNode;
+}
+
+/**
+ * Returns whether a scan belongs to a search, for which pages are not counted. The index of words contains all organizations,
+ * and its entries begin with the organization. A filter checks for each message whether the viewer can see it.
+ */
+const isSearch = (node: PlanNode) =>
+  node['Index Name'] === 'searchable_message_vector' || node.Filter?.includes('search_matches(') === true;
+
+const nodesIn = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesIn)];
+
+/** Returns whether a node scans a table or an index, other than one of the system catalog. */
+const isScan = (node: PlanNode) =>
+  !(node['Relation Name'] ?? node['Index Name'] ?? '').startsWith('pg_') &&
+  (node['Node Type'] === 'Bitmap Index Scan' ||
+    (node['Relation Name'] !== undefined && node['Node Type'].endsWith('Scan')));
+
+/** Returns the number of rows or index entries that a node reads in one loop. */
+const rowsOf = (node: PlanNode) =>
+  node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+
+const pagesWithin = (node: PlanNode) => node['Shared Hit Blocks'] + node['Shared Read Blocks'];
+
+/** Returns the number of pages that the node itself reads over all loops, without those of its inner nodes. */
+const pagesOf = (node: PlanNode) =>
+  (node.Plans ?? []).reduce((pages, inner) => pages - pagesWithin(inner), pagesWithin(node));
+
+const conditionOf = (node: PlanNode) => node['Index Cond'] ?? node['Recheck Cond'] ?? '';
+
+/** Returns whether a node must have read rows of other organizations. */
+function readsOthers(node: PlanNode): boolean {
+  const [rows, times] = [rowsOf(node), node['Actual Loops']];
+  if (rows > MOST_OWN && !conditionOf(node).includes('realm_id = ')) return true;
+  // PostgreSQL does not report index entries that it skips internally, so pages are counted as well.
+  return !isSearch(node) && pagesOf(node) > PAGES_EACH * (rows + 1) * times + PAGES_MORE;
+}
+
+const shown = (node: PlanNode) =>
+  [
+    node['Node Type'],
+    node['Relation Name'],
+    node['Index Name'],
+    conditionOf(node),
+    node.Filter && `filter ${node.Filter}`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+
+describe.skipIf(DATABASE_URL === '')('on PostgreSQL, with the plans of all statements', () => {
+  test('no plan of a call reads rows of another organization', { timeout: 120_000 }, async () => {
+    await using own = new AsyncDisposableStack();
+    const explained: Explained[] = [];
+    let call = '';
+    const database = own.use(await createDatabase(DATABASE_URL));
+    const proxy = own.use(
+      await startDatabaseProxy(database.url, (message) => {
+        if (!message.startsWith('duration: ')) return;
+        const { 'Query Text': text, Plan: plan } = JSON.parse(message.slice(message.indexOf('{')));
+        explained.push({ call, text: text.replaceAll(/\s+/g, ' ').trim(), plan });
+      }),
+    );
+    const server = own.use(
+      await startServer({
+        env: {
+          DATABASE_URL: proxy.url,
+          SECRET_KEY: randomBytes(32).toString('hex'),
+          ...(process.env['COV'] && { NODE_V8_COVERAGE: '/tmp/plans/cov' }),
+        },
+      }),
+    );
+    const client = own.adopt(new pg.Client({ connectionString: database.url }), (it) => it.end());
+    await client.connect();
+    await leaveRoomForCopies(client);
+    const original = await makeScene({ on: server });
+    await fill(original, client);
+    // The worker of the service indexes only organizations with many messages, so the test does it here.
+    await client.query('SELECT index_messages($1, 1000)', [original.realm.id]);
+    await original.owner.ok('PATCH', `/messages/${original.names.messageId}`, { content: 'hello once more' });
+    const scenes = [await makeScene({ on: server }), await makeScene({ on: server })];
+    await copyOrganization(client, original.realm, { copies: COPIES, midst: scenes.map(({ realm }) => realm) });
+    await client.query('VACUUM ANALYZE');
+    expect(await tablesWithFew(client)).toEqual([]);
+
+    for (const [i, mode] of MODES.entries()) {
+      const scene = scenes[i] as Scene;
+      const heard = await scene.owner.receiving();
+      await scene.owner.ok('POST', '/users/me/status', { status_text: 'away' });
+      await explainFromHereOn(client, mode);
+      // After the restart, nothing is cached in the memory of the server.
+      call = `the start (${mode})`;
+      await server.restart();
+      expect(await heard()).not.toEqual([]);
+      await client.query('UPDATE scheduled_message SET scheduled_at = now() WHERE realm_id = $1', [scene.realm.id]);
+      await doAll(scene, (what) => {
+        call = `${what} (${mode})`;
+      });
+    }
+    await server.stop();
+    expect(explained.length).toBeGreaterThan(10_000);
+    const unused = Object.keys(OF_ALL).filter((beginning) => !explained.some(({ text }) => text.startsWith(beginning)));
+    expect(unused).toEqual([]);
+    const scans = explained
+      .filter(({ text }) => !Object.keys(OF_ALL).some((beginning) => text.startsWith(beginning)))
+      .flatMap(({ plan, ...made }) =>
+        nodesIn(plan)
+          .filter(isScan)
+          .map((node) => ({ ...made, node })),
+      );
+    const faults = Map.groupBy(
+      scans.filter(({ node }) => readsOthers(node)),
+      ({ text, node }) => `${shown(node)}\n  of ${text.slice(0, 300)}`,
+    );
+    const told = [...faults].map(([what, times]) => {
+      const most = times.toSorted((a, b) => rowsOf(b.node) - rowsOf(a.node))[0] as (typeof times)[number];
+      return `${rowsOf(most.node)} rows and ${pagesOf(most.node)} pages by ${what}\n  in ${[...new Set(times.map((one) => one.call))].join(', ')}`;
+    });
+    expect(told.join('\n')).toBe('');
+  });
+});
+
+/** Adds data that `makeScene` does not create, so that all tables contain rows of other organizations. */
+async function fill({ realm, owner, member, guest, names }: Scene, client: pg.Client): Promise<void> {
+  const { channelId, messageId, customGroupId, idleGroupId } = names;
+  await owner.ok('PATCH', `/messages/${messageId}`, { content: 'hello again' });
+  const toChannel = { type: 'channel', to: channelId, content: `hello @**${member.name}** :heart:` };
+  for (const topic of ['greetings', 'greetings', 'a topic', 'muted'])
+    await owner.ok('POST', '/messages', { ...toChannel, topic });
+  const { id } = await owner.ok('POST', '/messages', { ...toChannel, topic: 'gone' });
+  await owner.ok('DELETE', `/messages/${id}`);
+  await owner.ok('POST', `/messages/${messageId}/reactions`, { emoji_name: 'heart' });
+  const flag = (op: string, name: string) =>
+    member.ok('POST', '/messages/flags', { messages: [messageId], op, flag: name });
+  await flag('add', 'starred');
+  await member.ok('POST', '/mark_all_as_read');
+  await flag('remove', 'read');
+  const drafts = [{ type: '', to: [], topic: '', content: 'hello' }];
+  for (const person of [owner, member, guest]) {
+    await person.ok('POST', '/users/me/presence', { status: 'active', ping_only: true });
+    await person.ok('POST', '/users/me/status', { status_text: 'here' });
+    await person.ok('POST', '/users/me/alert_words', { alert_words: ['release'] });
+    await person.ok('PATCH', '/users/me/profile_data', { data: [{ id: names.profileFieldId, value: 'me' }] });
+    await person.ok('POST', '/drafts', { drafts }, { headers: { 'idempotency-key': 'the same' } });
+  }
+  for (const role of [300, 400]) await owner.ok('PATCH', `/users/${member.id}`, { role });
+  await owner.ok('POST', `/user_groups/${customGroupId}/members`, { add: [member.id, guest.id] });
+  await owner.ok('POST', `/user_groups/${idleGroupId}/members`, { add: [member.id], add_subgroups: [customGroupId] });
+  await owner.ok('PATCH', '/settings', { email: `new.${owner.email}` });
+  // Inserts data that would require another server, many messages, or an external sign-in.
+  await client.query(
+    `WITH call AS (INSERT INTO call_token (realm_id, user_id, sealed, updated_at) VALUES (${realm.id}, ${owner.id}, 'x', now())),
+          used AS (INSERT INTO used_token (realm_id, id_hash, expires_at) VALUES (${realm.id}, 'x', now() + interval '1 day'))
+     INSERT INTO message_count (realm_id, recipient_id, key, through_id, count)
+     VALUES (${realm.id}, ${channelId}::bigint * 2, '', ${messageId}, 1)`,
+  );
+  // Makes the queues receive messages, because such queues are read at each start.
+  const types = `'{eventTypes}', '["message"]'`;
+  await client.query(`UPDATE event_queue SET options = jsonb_set(options, ${types}) WHERE realm_id = ${realm.id}`);
+  // Prunes the log, because it would otherwise contain most of the data.
+  await client.query(
+    'DELETE FROM event e USING event_counter c WHERE e.realm_id = c.realm_id AND e.id < c.last_id - 20',
+  );
+}
+
+/** Returns the tables of organizations that contain too few rows to detect that rows of other organizations were read. */
+async function tablesWithFew(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query(
+    `SELECT relname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid AND attname = 'realm_id'
+     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND reltuples < $1 ORDER BY relname`,
+    [5 * MOST_OWN],
+  );
+  return rows.map(({ relname }) => relname);
+}
+
+/** Makes PostgreSQL send each plan to the service as a notice, on connections that are opened from now on. */
+async function explainFromHereOn(client: pg.Client, mode: string): Promise<void> {
+  const settings = {
+    session_preload_libraries: 'auto_explain',
+    'auto_explain.log_min_duration': '0',
+    'auto_explain.log_analyze': 'on',
+    'auto_explain.log_buffers': 'on',
+    'auto_explain.log_timing': 'off',
+    // With this setting, statements of functions, triggers and foreign keys are included.
+    'auto_explain.log_nested_statements': 'on',
+    'auto_explain.log_format': 'json',
+    'auto_explain.log_level': 'notice',
+    // The tables are small in this test, so the planner would otherwise prefer sequential scans to indexes.
+    enable_seqscan: 'off',
+    plan_cache_mode: mode,
+  };
+  const { rows } = await client.query('SELECT current_database() AS name');
+  for (const [name, value] of Object.entries(settings)) {
+    await client.query(`ALTER DATABASE ${rows[0].name} SET ${name} = '${value}'`);
+  }
+}
+
+/** Makes changes that the calls of the features do not include, and reads the changed data in several ways. */
+async function doMore(scene: Scene): Promise<void> {
+  const { owner, member, guest, names, realm } = scene;
+  const toChannel = { type: 'channel', to: names.channelId, topic: 'talk' };
+  const words = `@**all** @*group of ${realm.subdomain}* #**${names.channelName}>talk** @**topic** release`;
+  const headers = { 'idempotency-key': 'once' };
+  for (const _ of [1, 2]) await owner.ok('POST', '/messages', { ...toChannel, content: words }, { headers });
+  const { id } = await member.ok('POST', '/messages', { ...toChannel, content: 'hello' });
+  await member.ok('PATCH', `/messages/${id}`, { content: `hello @**${owner.name}**` });
+  await owner.ok('GET', `/messages/${id}/read_receipts`);
+  await owner.ok('PATCH', `/messages/${id}`, { topic: '✔ talk', propagate_mode: 'change_all' });
+  const elsewhere = { stream_id: names.moderationChannelId, topic: 'talk', propagate_mode: 'change_one' };
+  await owner.ok('PATCH', `/messages/${id}`, elsewhere);
+  for (const person of [owner, member, guest]) {
+    const { queue_id, last_event_id } = await person.register({ include_subscribers: 'partial' });
+    await person.poll(queue_id, last_event_id, { dontBlock: true });
+    await person.ok('GET', '/messages', { anchor: 'newest', num_before: 9, narrow: [['search', 'hello']] });
+    await person.ok('GET', '/messages', { anchor: 'first_unread', num_before: 9, num_after: 9 });
+    await person.ok('GET', '/users', { include_custom_profile_fields: true });
+    await person.ok('GET', '/users/me/subscriptions', { include_subscribers: true });
+    await person.ok('POST', '/mark_all_as_read');
+    await using _ = await person.events('... on MessageSentEvent { message { id } }');
+    await owner.ok('POST', '/messages', { ...toChannel, content: 'hello' });
+  }
+  for (const path of [`/avatar/${owner.id}`, `/avatar/${member.id}`])
+    await send(owner.url, { method: 'GET', path, headers: { host: realm.host } });
+  const login = { username: names.username, password: OWNER_PASSWORD };
+  const signedIn = await owner.as(undefined).rest('POST', '/sessions', login);
+  const cookie = [signedIn.headers['set-cookie'] ?? []]
+    .flat()
+    .map((one) => one.split(';')[0])
+    .join('; ');
+  await owner.as(undefined).rest('GET', '/users/me', {}, { headers: { cookie } });
+}
+
+/** Makes all calls of the service in an organization. @param beginning Called with a description before each part. */
+async function doAll(scene: Scene, beginning: (call: string) => void): Promise<void> {
+  beginning('what is read');
+  await contentsOf(scene);
+  beginning('what is done besides');
+  await doMore(scene);
+  await doEverything(scene, { payload: true, beginning });
+}

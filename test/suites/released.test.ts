@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildSchema } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { faultsOf, withoutDescriptions } from '../released.ts';
+
+const sdl = readFileSync(join(import.meta.dirname, '../../schema.graphql'), 'utf8');
+const bare = withoutDescriptions(sdl);
+const HEAD = '# Changes\n\n## The next release\n\n| Date | What | What to do |\n|---|---|---|\n';
+
+/**
+ * Returns the faults if `from` is replaced with `to` in the current schema. @param changes The content of the page with the
+ * changes.
+ */
+function faultsWith(from: string, to: string, changes = HEAD): Promise<string[]> {
+  const now = bare.replace(from, to);
+  expect(now).not.toBe(bare);
+  return faultsOf(buildSchema(bare), buildSchema(now), changes);
+}
+
+const TOPIC = '\n  topicLinks: [TopicLink!]!';
+
+describe('the list of changes since the release', () => {
+  test('is empty if nothing changed', async () => {
+    expect(bare).not.toContain('"""');
+    expect(await faultsOf(buildSchema(bare), buildSchema(sdl), HEAD)).toEqual([]);
+  });
+
+  test.for([
+    ['a field that is gone', TOPIC, '', 'Message.topicLinks'],
+    ['a field that may be null', TOPIC, '\n  topicLinks: [TopicLink!]', 'Message.topicLinks'],
+    ['an argument that must be given', 'events(after: LongId,', 'events(after: LongId!,', 'Query.events.after'],
+    [
+      'a field of an input that must be given',
+      '\n  localId: String\n',
+      '\n  localId: String!\n',
+      'SendMessageInput.localId',
+    ],
+    ['a value of an enum that is gone', '\n  HEARTBEAT\n', '\n', 'EventType.HEARTBEAT'],
+    [
+      'a member of a union that is gone',
+      'union SendMessageResult = BadRequestError | ',
+      'union SendMessageResult = ',
+      'SendMessageResult',
+    ],
+  ] as const)('contains: %s', async ([, from, to, path]) => {
+    expect(await faultsWith(from, to)).toEqual([expect.stringMatching(`^${path}: .*, not listed$`)]);
+    expect(await faultsWith(from, to, `${HEAD}| 2026-12-01 | \`${path}\` | Ask for something else. |\n`)).toEqual([]);
+  });
+
+  test.for([
+    ['a field that is new', TOPIC, `${TOPIC}\n  also: Int`],
+    ['a value of an enum that is new', '\n  HEARTBEAT\n', '\n  HEARTBEAT\n  ALSO\n'],
+  ] as const)('need not contain a compatible change: %s', async ([, from, to]) => {
+    expect(await faultsWith(from, to)).toEqual([]);
+  });
+
+  test.for([
+    ['without a date', '| soon | `Message.topicLinks` | Look them up. |'],
+    ['without what to do', '| 2026-12-01 | `Message.topicLinks` | |'],
+    ['without a path', '| 2026-12-01 | the links of topics | Look them up. |'],
+    ['of another release', '\n## 1.0\n\n| 2026-12-01 | `Message.topicLinks` | Look them up. |'],
+  ])('is not satisfied by an entry %s', async ([, row]) => {
+    expect(await faultsWith(TOPIC, '', `${HEAD}${row}\n`)).toContainEqual(expect.stringContaining('not listed'));
+  });
+
+  test('must not contain unchanged items', async () => {
+    const row = '| 2026-12-01 | `Message.content` | Nothing. |\n';
+    expect(await faultsOf(buildSchema(bare), buildSchema(bare), HEAD + row)).toEqual([
+      'Message.content: breaks nobody',
+    ]);
+  });
+});
