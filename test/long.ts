@@ -8,14 +8,16 @@ import { spawn } from 'node:child_process';
 export const LONG = [
   // Files that start processes.
   ...['suites/faults', 'suites/replay', 'clients/chats', 'server/operator-mistakes', 'server/database-versions'],
-  ...['server/browser', 'clients/resume', 'events/log-epoch', 'platform/session-settings', 'suites/cut-off'],
-  ...['server/printed', 'suites/full-disk', 'server/request-log', 'suites/database-moves', 'api/connections'],
-  ...['server/nginx', 'events/window-memory', 'server/operator', 'messages/sends-cut', 'access/password-gate'],
+  ...['server/pages-in-browser', 'clients/resume', 'events/log-epoch', 'platform/database-session-settings'],
+  ...['suites/unreachable-database', 'server/printed-calls', 'suites/full-disk', 'server/request-log'],
+  ...['suites/database-failover', 'api/connection-limits', 'server/nginx', 'events/log-tail-memory'],
+  ...['server/operator-commands', 'messages/sends-with-lost-replies', 'access/password-hashing-limits'],
   ...['platform/pgbouncer', 'server/resident-memory', 'server/data-directory', 'server/small-memory'],
-  ...['suites/examples', 'server/log-output', 'server/operator-output', 'suites/nodes', 'server/times-repair'],
+  ...['suites/example-clients', 'server/log-output', 'server/operator-output', 'suites/multiple-nodes'],
+  ...['server/shifted-times-repair'],
   // Files with tables of cases.
-  ...['suites/own-rows', 'suites/nested-lists', 'suites/idempotency', 'suites/hidden-addresses', 'api/attacks'],
-  ...['suites/bad-input', 'messages/topic-identity', 'suites/entity-events', 'api/read-back'],
+  ...['suites/own-rows', 'suites/nested-query-counts', 'suites/idempotency', 'suites/hidden-addresses'],
+  ...['api/hostile-requests', 'suites/bad-input', 'messages/topic-identity', 'suites/entity-events', 'api/read-back'],
   ...['administration/deactivation', 'events/event-queue'],
 ].map((name) => `${name}.test.ts`);
 

@@ -8,10 +8,10 @@ const ROOT = new URL('..', import.meta.url).pathname;
  * that mostly wait and files that mostly compute alternate, to keep the processors busy.
  */
 const LONGEST = [
-  ...['api/attacks', 'suites/replay', 'events/event-queue', 'messages/messages', 'clients/resume', 'messages/topics'],
-  ...['api/graphql-ws', 'suites/idempotency', 'platform/permits', 'server/pages', 'api/connections'],
-  ...['messages/edit-recipients', 'api/socket-places', 'messages/scheduled-messages', 'platform/mail'],
-  ...['messages/message-flags', 'api/schema', 'administration/deactivation', 'people/custom-emoji'],
+  ...['api/hostile-requests', 'suites/replay', 'events/event-queue', 'messages/fetching', 'clients/resume'],
+  ...['messages/topics', 'api/graphql-ws', 'suites/idempotency', 'platform/database-permits', 'server/html-pages'],
+  ...['api/connection-limits', 'messages/edit-recipients', 'api/socket-limits', 'messages/scheduled-messages'],
+  ...['platform/mail', 'messages/message-flags', 'api/schema', 'administration/deactivation', 'people/custom-emoji'],
   ...['api/persisted-documents', 'suites/hidden-addresses', 'platform/migrations', 'suites/fuzz'],
   ...['administration/user-groups'],
 ].map((name) => `${name}.test.ts`);

@@ -6,8 +6,8 @@ import { isStatementTimeout } from './errors.ts';
  * They change the meaning of statements, the form of results, or when a statement fails.
  *
  * A statement applies them, because poolers do not pass on settings of the connection request.
- * `test/platform/session-settings.test.ts` requires that every setting of the server is here, in `CHECKED_SETTINGS`, or in the
- * test's list of those that change no result.
+ * `test/platform/database-session-settings.test.ts` requires that every setting of the server is here, in `CHECKED_SETTINGS`,
+ * or in the test's list of those that change no result.
  */
 export const SESSION_SETTINGS = {
   // Form of times: the ORM reads and writes them without their zone.
