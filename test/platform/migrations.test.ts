@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Config, readConfig } from '../../src/platform/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db/client.ts';
@@ -129,6 +131,41 @@ test.skipIf(DATABASE_URL === undefined)(
         WHERE l.locktype = 'advisory' AND d.datname = current_database()`;
       expect(held).toEqual([]);
     } finally {
+      await database.close();
+    }
+  },
+);
+
+test.skipIf(DATABASE_URL === undefined)(
+  'a migration waits for locks of other sessions, and neither it nor they fail by a deadlock',
+  async () => {
+    await using fresh = await createDatabase(DATABASE_URL ?? '');
+    const config = readConfig({ DATABASE_URL: fresh.url, SECRET_KEY: 'migrating '.repeat(4) });
+    const database = await openDatabase(config);
+    const other = new pg.Client({ connectionString: fresh.url });
+    await other.connect();
+    try {
+      await migrate(config, database);
+      const SINCE = '20261127';
+      const [old, missing] = [readMigrations(), readMigrations().filter(({ name }) => name >= SINCE)];
+      await database.runScript(`
+        CREATE SCHEMA before; ALTER TABLE _prisma_migrations SET SCHEMA before; DROP SCHEMA public CASCADE;
+        CREATE SCHEMA public; ALTER TABLE before._prisma_migrations SET SCHEMA public; DROP SCHEMA before;
+        DELETE FROM _prisma_migrations WHERE migration_name >= '${SINCE}'`);
+      for (const { name, sql } of old) if (name < SINCE) await database.runScript(sql);
+      await other.query('BEGIN; LOCK TABLE message IN ACCESS SHARE MODE');
+      let isOver = false;
+      const migrating = migrate(config, database).finally(() => {
+        isOver = true;
+      });
+      await sleep(1_500);
+      expect(isOver).toBe(false);
+      // Takes the locks in the other order than the migration.
+      await other.query('LOCK TABLE alert_word IN ACCESS SHARE MODE');
+      await other.query('COMMIT');
+      expect(await migrating).toEqual(missing.map(({ name }) => name));
+    } finally {
+      await other.end();
       await database.close();
     }
   },

@@ -59,6 +59,11 @@ export function isSerializationFailure(error: unknown): boolean {
   return codesOf(error).some((code) => LOST_RACE.has(code));
 }
 
+/** Returns whether a statement failed because another transaction held a lock: in a deadlock, or for longer than `lock_timeout`. */
+export function isLockConflict(error: unknown): boolean {
+  return codesOf(error).some((code) => code === LOCK_TIMEOUT || LOST_RACE.has(code));
+}
+
 /** Messages of the driver, without a code, for a connection that broke or could not be made. */
 const CONNECTION_LOST =
   /^(Connection terminated|Client has encountered a connection error|timeout e(xceeded when trying|xpired)|Query read timeout)/;

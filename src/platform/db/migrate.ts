@@ -11,11 +11,22 @@ import {
 import * as wasm from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import type { Config } from '../config.ts';
+import { retry } from '../retry.ts';
 import { holdingLock } from './advisory-lock.ts';
 import type { Database } from './client.ts';
+import { isLockConflict } from './errors.ts';
 
 const PRISMA_DIR = join(import.meta.dirname, '../../../prisma');
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
+
+/**
+ * Maximum time that a migration waits for one lock, in milliseconds. It is shorter than PostgreSQL's `deadlock_timeout` of one
+ * second, so that the migration ends a deadlock itself and no statement of another node fails. Statements of other nodes that
+ * wait for the migration also wait for no longer.
+ */
+const LOCK_MS = 400;
+/** Time in milliseconds after which a migration is not started again if other sessions hold locks on its tables. */
+const PATIENCE_MS = 180_000;
 
 /** A folder of `prisma/migrations`. */
 interface Migration {
@@ -115,6 +126,12 @@ function refusedBy(error: unknown): IncompatibleDatabaseError | undefined {
         'another schema by ?schema=.',
     );
   }
+  if (isLockConflict(error)) {
+    return new IncompatibleDatabaseError(
+      `Another session held a lock on a table to migrate for ${PATIENCE_MS / 1_000} s, for example a dump. Start again when it ` +
+        'has ended. Query pg_stat_activity to find it.',
+    );
+  }
   const denied = /permission denied for (\w+ \S+)/.exec(said);
   return denied === null
     ? undefined
@@ -148,12 +165,25 @@ const DUPLICATES = ['42P07', '42710', '42701', '42P06', '42723'];
 
 async function hasRun(database: Database, { sql }: Migration): Promise<boolean> {
   try {
-    await database.runScript(`BEGIN;\n${sql}\n;ROLLBACK;`);
+    await runBetweenOthers(database.runScript, `BEGIN;\n${sql}\n;ROLLBACK;`);
     return false;
   } catch (error) {
     if (DUPLICATES.includes(String(Reflect.get(error as object, 'code')))) return true;
     throw error;
   }
+}
+
+/**
+ * Runs a script while nodes of the previous version use its tables. If they hold a lock for too long, the script is rolled back
+ * and starts again after a short random pause.
+ */
+function runBetweenOthers(runScript: Database['runScript'], sql: string): Promise<void> {
+  const endsAt = performance.now() + PATIENCE_MS;
+  return retry(
+    () => runScript(`SET LOCAL lock_timeout = '${LOCK_MS}ms';\n${sql}`),
+    (error) =>
+      isLockConflict(error) && performance.now() < endsAt ? Math.round(LOCK_MS * (0.25 + Math.random())) : undefined,
+  );
 }
 
 interface EngineDriver extends AsyncDisposable {
@@ -182,7 +212,7 @@ function engineDriver({ factory, runScript }: Database): EngineDriver {
   let failure: unknown;
   const executeScript = async (sql: string) => {
     try {
-      await runScript(sql);
+      await runBetweenOthers(runScript, sql);
     } catch (error) {
       failure = error;
       throw error;
