@@ -151,7 +151,7 @@ builder.prismaObjectField(Channel, 'messages', (t) =>
       args: {
         topic: t.arg.string({
           required: false,
-          description: 'Only messages of this topic, in any spelling. Absent: all.',
+          description: 'Only messages of this topic. Case and Unicode normalization form do not matter. Absent: all.',
         }),
       },
       resolve: ({ id }, { topic, ...args }, ctx) => idsPage((page) => channelIds(ctx, id, topic, page), args, ctx),

@@ -44,7 +44,7 @@ export const postMessage = endpoint({
     read_by_sender: json(z.boolean(), {
       description:
         'Whether the message is marked as read for the sender. Absent: true if the message has other recipients and the ' +
-        'client is, by its name, a web, desktop, mobile or terminal client.',
+        "client's name (in general the start of its User-Agent) is that of a web, desktop, mobile or terminal client.",
     }).optional(),
   },
   reply: { id: z.int(), automatic_new_visibility_policy: z.literal([2, 3]).optional() },
@@ -291,7 +291,10 @@ export const postDeleteTopic = endpoint({
   permission: 'administrators',
   params: {
     stream_id: inPath(z.int(), { description: 'Channel id.' }),
-    topic_name: text(z.string(), { description: 'Name of the topic, in any spelling.', example: 'greetings' }),
+    topic_name: text(z.string(), {
+      description: 'Name of the topic. Case and Unicode normalization form do not matter.',
+      example: 'greetings',
+    }),
   },
   reply: { complete: z.boolean() },
   async handle(ctx, { stream_id, topic_name }) {

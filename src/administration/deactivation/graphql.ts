@@ -34,7 +34,7 @@ const Erasure = builder.inputType('ErasureInput', {
     profile: t.boolean({
       required: false,
       description:
-        'Whether to erase the name, address, avatar, status, profile, settings and credentials, and the drafts, ' +
+        'Whether to erase the name, email address, avatar, status, profile, settings and credentials, and the drafts, ' +
         'scheduled messages, reminders, snippets, topic policies and alert words. Default: false.',
     }),
     publicChannelMessages: t.boolean({

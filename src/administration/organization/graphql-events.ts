@@ -50,8 +50,8 @@ eventType<WireUpdate, OrganizationProjection>(
       type: Organization,
       nullable: true,
       description:
-        'The organization. The event contains the changed values. `permissions` and channels are read when the ' +
-        'event is sent.',
+        'The organization. The event contains the changed values. `permissions` and channels are fetched when ' +
+        'the event is sent.',
       ...projectedFromEvent(projectionOf, ({ facts }: EventSource<WireUpdate, OrganizationProjection>) => facts.known),
     }),
   }),

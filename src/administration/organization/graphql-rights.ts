@@ -58,16 +58,16 @@ builder.objectFields(Organization, (t) => {
     ),
     viewerCanCreateUserGroups: byPermission('Whether the viewer can create user groups.', mayCreateGroups),
     viewerCanCreatePublicChannels: byPermission(
-      'Whether the viewer can create public channels, and make channels that they administer public.',
+      'Whether the viewer can create public channels, and change channels that they administer to public.',
       (actor) => mayCreateChannels(actor, {}),
     ),
     viewerCanCreatePrivateChannels: byPermission(
-      'Whether the viewer can create private channels, and make channels that they administer private.',
+      'Whether the viewer can create private channels, and change channels that they administer to private.',
       (actor) => mayCreateChannels(actor, { inviteOnly: true }),
     ),
     viewerCanCreateWebPublicChannels: byPermission(
-      'Whether the viewer can create web-public channels, which can be read without signing in, and make channels ' +
-        'that they administer web-public.',
+      'Whether the viewer can create web-public channels, which can be read without signing in, and change ' +
+        'channels that they administer to web-public.',
       (actor) => mayCreateChannels(actor, { isWebPublic: true }),
     ),
     viewerCanAddCustomEmoji: byPermission(

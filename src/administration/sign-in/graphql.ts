@@ -17,7 +17,7 @@ publicMutation('fetchApiKey', {
   provesIdentity: true,
   description:
     'Returns an API key in exchange for a password. Requires no credentials. After 5 failed attempts for one ' +
-    'address within 30 minutes, or while too many requests wait to sign in, further attempts are refused ' +
+    'email address within 30 minutes, or while too many requests wait to sign in, further attempts are refused ' +
     'temporarily. Can be used once per operation.',
   input: (t) => ({
     username: t.string({ description: 'Email address of the account.' }),

@@ -12,8 +12,8 @@ export const fetchApiKey = endpoint({
   equivalents: ['fetchApiKey'],
   summary: 'Get an API key with a password',
   description:
-    'After 5 failed attempts for one address within 30 minutes, or while too many requests wait to sign in, further ' +
-    'attempts are refused for the time in `retry-after`.',
+    'After 5 failed attempts for one email address within 30 minutes, or while too many requests wait to sign in, ' +
+    'further attempts are refused for the time in `retry-after`.',
   params: {
     username: text(z.string(), { description: 'Email address of the account.', example: 'iris@example.com' }),
     password: text(z.string(), { description: 'Password of the account.', example: 'correct horse battery staple' }),

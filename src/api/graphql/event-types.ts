@@ -65,7 +65,8 @@ export const EventInterface = builder.interfaceRef<EventSource>('Event').impleme
     position: t.expose('id', {
       type: 'LongId',
       description:
-        'Position of the event in the log. Increases with each event, by one or more. Equal over all transports.',
+        'Position of the event in the log. Each event has a higher position than the one before, but not always by one. ' +
+        'The event has the same position on every transport.',
     }),
     type: t.field({
       type: eventTypeEnum(),

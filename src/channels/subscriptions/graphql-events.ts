@@ -20,7 +20,7 @@ eventType<unknown, KnownSubscriptions>(
     subscriptions: t.field({
       type: [ChannelSubscription],
       nullable: { list: false, items: true },
-      description: 'The new subscriptions. Other subscribers of the channels are read when the event is sent.',
+      description: 'The new subscriptions. Other subscribers of the channels are fetched when the event is sent.',
       ...projectedFromEvent(projectionOf, ({ facts }: Added) => facts.subscriptions),
     }),
   }),
@@ -100,13 +100,19 @@ interface WirePeers {
   readonly user_ids: readonly number[];
 }
 
-for (const [op, name, description] of [
+for (const [op, name, description, users] of [
   [
     'peer_add',
     'SubscribersAddedEvent',
     'Other users were subscribed to channels that the viewer can see, or their subscriptions became visible.',
+    'The users who were subscribed, each of them to all of `channels`, or whose subscriptions became visible.',
   ],
-  ['peer_remove', 'SubscribersRemovedEvent', 'Other users were unsubscribed from channels that the viewer can see.'],
+  [
+    'peer_remove',
+    'SubscribersRemovedEvent',
+    'Other users were unsubscribed from channels that the viewer can see.',
+    'The users who were unsubscribed, each of them from all of `channels`.',
+  ],
 ] as const) {
   eventType<WirePeers>(
     'subscription',
@@ -122,7 +128,7 @@ for (const [op, name, description] of [
       users: t.field({
         type: [User],
         nullable: { list: false, items: true },
-        description: 'The other users. The list applies to each of the channels.',
+        description: users,
         ...projectedFromEvent(userReference, ({ event }: EventSource<WirePeers>) => event.user_ids),
       }),
     }),

@@ -13,7 +13,7 @@ import { type Conversation, type ConversationField, countConversations, readConv
 const DirectConversation = builder.objectRef<Conversation>('DirectConversation');
 
 builder.node(DirectConversation, {
-  description: 'A direct conversation of the viewer: all direct messages among the same users.',
+  description: 'A direct conversation of the viewer: all direct messages among one set of users.',
   id: { resolve: ({ id }) => id },
   fields: (t) => ({
     participants: t.field({

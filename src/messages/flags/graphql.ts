@@ -143,7 +143,7 @@ mutation('markTopicAsRead', {
   description: 'Marks all messages of a topic as read for the viewer.',
   input: (t) => ({
     channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }),
-    topic: t.string({ description: 'Name of the topic, in any spelling.' }),
+    topic: t.string({ description: 'Name of the topic. Case and Unicode normalization form do not matter.' }),
   }),
   payload: () => ({ readCount: READ_COUNT }),
   resolve: async (ctx, { channelId, topic }) => ({ readCount: (await markTopicAsRead(ctx, channelId, topic)).length }),

@@ -110,7 +110,10 @@ export const postMarkTopicAsRead = endpoint({
   description: 'Superseded by POST /messages/flags/narrow.',
   params: {
     stream_id: json(z.int(), { description: 'Channel id.', example: '1' }),
-    topic_name: text(z.string(), { description: 'Name of the topic, in any spelling.', example: 'greetings' }),
+    topic_name: text(z.string(), {
+      description: 'Name of the topic. Case and Unicode normalization form do not matter.',
+      example: 'greetings',
+    }),
   },
   reply: {},
   async handle(ctx, { stream_id, topic_name }) {

@@ -44,7 +44,10 @@ const ChannelKind = builder.enumType('ChannelKind', {
 const narrowFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => ({
   channel: t.field({ type: ChannelRef, required: false, description: 'Channel of the message.' }),
   channels: t.field({ type: ChannelKind, required: false, description: 'Kind of the channel of the message.' }),
-  topic: t.string({ required: false, description: 'Name of the topic of the message, in any spelling.' }),
+  topic: t.string({
+    required: false,
+    description: 'Name of the topic of the message. Case and Unicode normalization form do not matter.',
+  }),
   senderId: t.id({ ...refersTo('User'), required: false, description: 'Id of the sender.' }),
   directWith: t.idList({
     ...refersTo('User'),
@@ -62,7 +65,8 @@ const narrowFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject
   search: t.string({
     required: false,
     description:
-      'Words of the message in any form, ignoring case and accents. Text in quotes must occur literally, ignoring case.',
+      'Words that the content or topic of the message must contain, also with other endings ("send", "sending"), ' +
+      'ignoring case and accents. Text in quotes must occur literally, ignoring case.',
   }),
 });
 

@@ -65,7 +65,7 @@ nodeType('Reaction', async (ctx, ids) => {
 });
 
 const ReactionGroupType = builder.objectRef<ReactionGroup>('ReactionGroup').implement({
-  description: 'The reactions to a message with the same emoji.',
+  description: 'All reactions to a message with one emoji.',
   fields: (t) => ({
     emojiName: t.exposeString('emojiName', { description: 'Name of the emoji in the first reaction, such as "tada".' }),
     emojiCode: t.exposeString('emojiCode', { description: CODE }),

@@ -130,8 +130,8 @@ mutation('scheduleMessage', {
       required: false,
       description:
         'Whether the sent message is marked as read for the viewer. ' +
-        'Absent: true if the message has other recipients and the client is, by its name, a web, desktop, mobile or ' +
-        'terminal client.',
+        "Absent: true if the message has other recipients and the client's name (in general the start of its User-Agent) " +
+        'is that of a web, desktop, mobile or terminal client.',
     }),
   }),
   payload: () => ({ scheduledMessage: { type: ScheduledMessage, description: 'The new scheduled message.' } }),

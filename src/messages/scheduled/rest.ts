@@ -50,7 +50,7 @@ export const postScheduledMessage = endpoint({
     read_by_sender: json(z.boolean(), {
       description:
         'Whether the sent message is marked as read for you. Absent: true if the message has other recipients and the ' +
-        'client is, by its name, a web, desktop, mobile or terminal client.',
+        "client's name (in general the start of its User-Agent) is that of a web, desktop, mobile or terminal client.",
     }).optional(),
   },
   reply: { scheduled_message_id: z.int() },

@@ -66,7 +66,7 @@ mutation('sendMessage', {
       required: false,
       description:
         'Whether the message is marked as read for the sender. Absent: true if the message has other recipients and the ' +
-        'client is, by its name, a web, desktop, mobile or terminal client.',
+        "client's name (in general the start of its User-Agent) is that of a web, desktop, mobile or terminal client.",
     }),
     queueId: t.string({ required: false, description: 'Id of the event queue that receives `localId`.' }),
     localId: t.string({

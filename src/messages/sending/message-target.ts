@@ -8,7 +8,9 @@ const TopicTarget = builder.inputType('TopicTargetInput', {
   fields: (t) => ({
     channel: t.field({ type: ChannelRef, description: 'Channel of the topic.' }),
     name: t.string({
-      description: 'Name of the topic, in any spelling. "" for the empty topic. Truncated to 60 characters.',
+      description:
+        'Name of the topic. Case and Unicode normalization form do not matter. "" for the empty topic. Truncated to 60 ' +
+        'characters.',
     }),
   }),
 });

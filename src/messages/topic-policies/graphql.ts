@@ -39,7 +39,7 @@ const UserTopic = builder.prismaNode('UserTopic', {
       resolve: byKey(visibleChannels, ({ channelId }) => channelId),
     }),
     topicName: t.exposeString('topic', {
-      description: `${NAME} Names that differ only in case denote the same topic.`,
+      description: `${NAME} Names that differ only in case or Unicode normalization form denote one topic.`,
     }),
     topic: t.field({
       type: Topic,
@@ -106,7 +106,9 @@ mutation('setTopicVisibility', {
   description: "Sets or removes the viewer's visibility policy for a topic. The topic need not have messages.",
   input: (t) => ({
     channelId: t.id({ ...refersTo('Channel'), description: CHANNEL }),
-    topic: t.string({ description: `${NAME} In any spelling. At most ${MAX_TOPIC_LENGTH} characters.` }),
+    topic: t.string({
+      description: `${NAME} Case and Unicode normalization form do not matter. At most ${MAX_TOPIC_LENGTH} characters.`,
+    }),
     visibility: t.field({
       type: TopicVisibility,
       description: 'The new policy. INHERIT removes the policy.',

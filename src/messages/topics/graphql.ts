@@ -58,7 +58,7 @@ builder.node(Topic, {
   id: { resolve: (topic) => topicId(topic) as never },
   fields: (t) => ({
     name: t.string({
-      description: 'Name in the spelling of the last message. Empty for the empty topic.',
+      description: 'Name of the topic, exactly as in its last message. Empty for the empty topic.',
       resolve: async (topic, _args, ctx) => (await lastIn(ctx, topic))?.name ?? topic.name,
     }),
     channel: t.field({
@@ -241,7 +241,7 @@ mutation('deleteTopic', {
   description: 'Deletes the messages of a topic, newest first. Only administrators can do this.',
   input: (t) => ({
     channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }),
-    topic: t.string({ description: 'Name of the topic, in any spelling.' }),
+    topic: t.string({ description: 'Name of the topic. Case and Unicode normalization form do not matter.' }),
   }),
   payload: () => ({
     complete: { type: 'Boolean', description: 'False if the time limit was reached. Call again to continue.' },

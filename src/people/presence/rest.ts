@@ -27,7 +27,7 @@ export const postPresence = endpoint({
   summary: 'Report your presence',
   description:
     'The response contains the presence of other users, unless `ping_only` is set. They are listed by user id if ' +
-    '`last_update_id` or `slim_presence` is given, otherwise by API address.',
+    '`last_update_id` or `slim_presence` is given, otherwise by API email address.',
   permission: 'all users except bots',
   params: {
     status: text(z.string(), { description: '"active" or "idle".', example: 'active' }),
@@ -116,7 +116,7 @@ export const getRealmPresence = endpoint({
   auth: 'basic',
   equivalents: ['presences'],
   summary: 'Get the presence of all users',
-  description: 'In the format of old clients: by API address, users who were present in the last 14 days.',
+  description: 'In the format of old clients: by API email address, users who were present in the last 14 days.',
   params: {},
   reply: {
     server_timestamp: z.number(),

@@ -47,7 +47,7 @@ mutation('completeVideoCallRegistration', {
   payload: () => ({
     hasVideoCallToken: {
       type: 'Boolean',
-      description: 'Whether the viewer has allowed video calls to be created in their name. Always true.',
+      description: 'Always true: the viewer has now allowed video calls to be created in their name.',
     },
   }),
   errors: [UserDeactivatedError, RealmDeactivatedError],

@@ -47,7 +47,7 @@ export const getVideoCallComplete = endpoint({
   description:
     'The provider redirects the browser to this endpoint. Requires no credentials, but the cookie of `register`: ' +
     'only the browser that began the registration can complete it, once, within ten minutes. If the registration ' +
-    'began at the address of another organization, the browser is redirected there.',
+    'began at the host name of another organization, the browser is redirected there.',
   redirects: 'sometimes',
   params: {
     state: text(z.string(), { description: 'The state that was sent to the provider.' }),
