@@ -1,4 +1,5 @@
-// All checks that need no tests, run one after another. If a check fails, the others still run and the exit code is 1.
+// All checks that need no tests, run one after another. If a check fails, the remaining checks still run, and the exit code is
+// 1.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 

@@ -235,12 +235,15 @@ const HOW_IT_IS_NAMED = /(Id|Name|Email|Key|Ref)$/;
 const KNOWN_BY = new Set(['name', 'email']);
 /** Match fields that refer to a channel or topic (`A_CHANNEL`), or to users (`PEOPLE`). */
 const [A_CHANNEL, PEOPLE] = [/^(channel|topic)(Id|Name)?$/, /^(direct|directTo|toUserIds|recipients|recipientIds)$/];
-/** Matches phrases in descriptions which say that a field excludes another one. The other one must belong to the same input. */
+/**
+ * Matches phrases in descriptions which say that a field excludes another one. That other field must belong to the input of the
+ * first.
+ */
 const NOT_TOGETHER = /(?:instead of|absent with|not with|without|either|unless) `(\w+)`/gi;
 
 /**
- * Returns pairs of optional fields of which only one may be given. Such a pair has two ways to refer to the same object, or two
- * kinds of recipients of a message. It is detected by names and descriptions.
+ * Returns pairs of optional fields of which only one may be given. Such a pair is two ways to refer to one object, or two kinds
+ * of recipients of a message. It is detected by names and descriptions.
  */
 function alternativesAmong(at: string, all: Given): string[] {
   const optional = all.filter(({ type }) => !isNonNullType(type));
@@ -266,8 +269,8 @@ function alternativesAmong(at: string, all: Given): string[] {
 const nameOf = ({ name }: GraphQLNamedType) => name;
 
 /**
- * Returns fields with the same name and different types, in object types that one document selects together. A document that
- * selects both must use aliases.
+ * Returns names that are used for fields of different types, in object types that one document can select together. A document
+ * that selects two such fields must use aliases.
  */
 function conflicts(types: readonly GraphQLObjectType[]): string[] {
   const typesOf = new Map<string, Map<string, string[]>>();

@@ -109,7 +109,7 @@ const entryOf = (file: string): string => file.split('/')[0] ?? '';
 const floorOf = (file: string): number => FLOORS.findIndex((floor) => floor.includes(entryOf(file)));
 
 /**
- * Checks a tree for files that are on no floor, imports from the same or a higher floor, and circular imports.
+ * Checks a tree for files that are on no floor, imports from their own or a higher floor, and circular imports.
  *
  * @returns One line for each fault.
  */

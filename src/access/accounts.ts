@@ -21,7 +21,7 @@ const loaders = new WeakMap<App, DataLoader<Uint8Array<ArrayBuffer>, Account | u
 /**
  * Returns the account whose API key has this hash, read from the database. Undefined if there is none.
  *
- * Every sign-in reads the database once. Concurrent sign-ins share one query, which makes the read cheap under load. The query
+ * Every sign-in reads the database once. Concurrent sign-ins share one query, so that this costs little under load. The query
  * is raw SQL, because the ORM takes three queries for the two joins.
  */
 export function accountByKeyHash(app: App, hash: Uint8Array<ArrayBuffer>): Promise<Account | undefined> {

@@ -2,7 +2,7 @@ import type { User } from '../generated/prisma/client.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { userSetting, VISIBLE_TO_EVERYONE } from './user-settings.ts';
 
-/** Longest whole address. @see RFC 5321 4.5.3 */
+/** Maximum length of an email address, including the domain. @see RFC 5321 4.5.3 */
 const MAX_ADDRESS_LENGTH = 254;
 const LOCAL_PART = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
 const LABEL = /^[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u;
@@ -10,7 +10,7 @@ const LABEL = /^[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u;
 /** Domain of the placeholders for hidden email addresses. "invalid" is a reserved domain: no email ever arrives there. */
 const STAND_IN_DOMAIN = 'users.invalid';
 
-/** Returns the placeholder address that the API uses for a user while the real one is hidden. */
+/** Returns the placeholder address that the API shows for a user whose real email address is hidden. */
 export const standInAddress = (userId: number): string => `user${userId}@${STAND_IN_DOMAIN}`;
 
 /** Returns the id of the user whose placeholder address this is. Undefined for any other address. */
@@ -42,17 +42,17 @@ export function requireAddress(address: string): string {
   return stripped;
 }
 
-/** The fields of a user that determine the API address. */
+/** The fields of a user that determine the API email address. */
 export type Addressed = Pick<User, 'id' | 'email' | 'botType'> & { readonly emailAddressVisibility: number };
 
 /**
- * Returns the address that a user signs in with over the API: the real address if all users can see it, otherwise the
+ * Returns the email address that a user signs in with over the API: the real address if all users can see it, otherwise the
  * placeholder.
  */
 export const apiEmail = (user: Pick<User, 'id' | 'email' | 'botType' | 'settings'>): string =>
   apiEmailOf({ ...user, emailAddressVisibility: userSetting(user, 'email_address_visibility') });
 
-/** Returns the same as `apiEmail`, for an object with only the required fields. */
+/** Like `apiEmail`, for an object with only the required fields. */
 export function apiEmailOf({ id, email, botType, emailAddressVisibility }: Addressed): string {
   if (botType !== null || emailAddressVisibility === VISIBLE_TO_EVERYONE) return email;
   return standInAddress(id);

@@ -36,7 +36,7 @@ export interface IdempotentTransaction extends RequestTransaction {
 export interface Snapshot {
   /** Id of the last event in the snapshot. */
   readonly position: number;
-  /** Defers work until the whole response is read. It then runs with the regular app. */
+  /** Defers work until all data of the response has been read from the database. It then runs with the regular app. */
   afterwards(act: (app: App) => Promise<unknown>): void;
 }
 
@@ -53,7 +53,7 @@ export interface App {
   readonly deliveries: Deliveries;
   readonly rateLimits: RateLimits;
   readonly outboundBacklog: OutboundBacklog;
-  /** Cache of parts of the state that are the same for many viewers, for clients that register. */
+  /** Cache of parts of the initial state that many viewers share, for clients that register an event queue. */
   readonly sharedState: SharedState;
   /** The limits of connections to this process. */
   readonly connections: Connections;
@@ -89,7 +89,7 @@ export interface Viewer {
 
 /**
  * Returns the account that is charged for a viewer's usage: requests, sockets, outbound backlog, and concurrent requests. A
- * bot's usage is charged to its owner, who could otherwise multiply the limits with 200 bots.
+ * bot's usage is charged to its owner. Otherwise an owner could multiply the limits with 200 bots.
  */
 export const chargedAccountOf = ({ id, user }: Pick<Viewer, 'id' | 'user'>): number => user.botOwnerId ?? id;
 

@@ -7,7 +7,9 @@ export class UnauthorizedError extends defineError(
   { status: 401 },
 ) {}
 
-/** The error for credentials that match no account. It is the same for an unknown address and for a wrong key. */
+/**
+ * The error for credentials that match no account. It does not reveal whether the email address is unknown or the key is wrong.
+ */
 export class InvalidApiKeyError extends defineError('INVALID_API_KEY', () => ({ message: 'Invalid API key' }), {
   status: 401,
 }) {}

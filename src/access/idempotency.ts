@@ -38,7 +38,8 @@ export function idempotencyKey(
   if (key.length > MAX_KEY_LENGTH || !/^[ -~]+$/.test(key)) {
     throw new BadRequestError(`The idempotency key must be 1 to ${MAX_KEY_LENGTH} printable ASCII characters`);
   }
-  // A keyed hash, because the input may contain a password, which could be guessed from a plain hash in the table.
+  // Uses a keyed hash, because the input may contain a password. From a hash without a key, a reader of the table could guess
+  // it.
   const inputHash = app.keys.fingerprint(JSON.stringify(input, hashed));
   return { realmId: viewer.realm.id, userId: viewer.id, key, inputHash };
 }
@@ -50,17 +51,17 @@ const hashed = (_name: string, value: unknown): unknown =>
 /**
  * Answers a request once: a repetition gets the response of the first request, and has no effect.
  *
- * Key, changes and response are one transaction. If several requests with the same key run at the same time, one of them acts
- * and the others wait for its response. Everything that services read before or after their changes is read inside the
- * transaction. If a node fails, either the effect and its response exist, or neither. A failed request stores nothing: the next
- * request with the key counts as the first.
+ * Key, changes and response are one transaction. If several requests with one key run concurrently, one of them makes the
+ * change, and the others wait for its response. Everything that services read before or after their changes is read inside the
+ * transaction. If a node fails, either the effect and its response exist, or neither. A failed request stores nothing, so the
+ * next request with the key is treated as the first.
  *
  * @param answer Returns the response, which must be JSON, with the services of the app that it receives. The request runs again
  * from the start after a serialization failure, or if it needs work outside the transaction. `answer` must rethrow errors for
  * which `shouldRestart` returns true.
  * @param options.repliesFirst Whether `answer` makes a single change and can register it with `app.replyFirst`. A transaction
  * of several statements is then only used if that is not possible, and for repetitions.
- * @throws BadRequestError if the key was used for another input. Any other error is from `answer`.
+ * @throws BadRequestError if the key was used for another input. Errors not listed here are from `answer`.
  * @throws ReplyNotKeptError for a repetition, if the first response was too long to store.
  * @throws TotalReachedError if the viewer has too many keys; nothing was changed.
  */
@@ -256,7 +257,10 @@ class IdempotentRequest implements IdempotentTransaction {
   }
 }
 
-/** Returns the number of the key's advisory lock. Few keys have the same number; requests with such keys wait for each other. */
+/**
+ * Returns the number of the key's advisory lock. Two keys can have one number, but rarely: their requests then wait for each
+ * other.
+ */
 const lockOf = ({ userId, key }: IdempotencyKey): number =>
   Number.parseInt(hash('sha256', `${userId} ${key}`).slice(0, 8), 16) | 0;
 

@@ -18,7 +18,10 @@ const MAX_REPLY_BYTES = 64 * 1024;
  */
 const MAX_REPLIES_BYTES = 16 * 1024 * 1024;
 
-/** Size in bytes up to which responses are not counted, as in the table's index: the limit on keys bounds them. */
+/**
+ * Size in bytes up to which a response does not count towards the total size of a user's stored responses. The limit on the
+ * number of keys bounds these. The predicate of the table's index has the same size.
+ */
 const FEW_BYTES = 1024;
 
 /** The error for a repeated request whose change was made, but whose response was too long to store. */

@@ -2,7 +2,7 @@ import type { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import { folded } from '../platform/folding.ts';
 import { MIN_PASSWORD_GUESSES } from '../platform/limits.ts';
 
-/** The account of a password. Attackers guess its address, its name and its organization first. */
+/** Data of the account of a password. Attackers try its email address, its name and its organization first. */
 export interface PasswordOwner {
   readonly email: string;
   readonly fullName: string;

@@ -13,8 +13,8 @@ export const MIN_PASSWORD_LENGTH = 8;
 export const MAX_PASSWORD_LENGTH = 100;
 
 /**
- * Cost of scrypt, one of the settings that OWASP rates as equal. With the default N of 32,768, a hash takes 32 MiB and about
- * 0.2 s of one core. Each stored hash contains its own cost.
+ * Cost of scrypt: one of the combinations of N, r and p that OWASP recommends as equally strong. With the default N of 32,768,
+ * a hash takes 32 MiB and about 0.2 s of one core. Each stored hash contains its own cost.
  */
 const COST = { r: 8, p: 3 };
 const HASH_BYTES = 32;
@@ -22,9 +22,9 @@ const HASH_BYTES = 32;
 const scryptOf = promisify<BinaryLike, BinaryLike, number, ScryptOptions, Buffer>(scrypt);
 
 /**
- * Limits of concurrent hashing. It uses two of the four threads that Node has for such work. The others serve files,
- * compression and name resolution. If the users of an office sign in from one address at nine o'clock, two dozen may wait. A
- * refused client receives the time to retry, and the last one in the queue waits for about ten seconds.
+ * Limits of concurrent hashing. Hashing uses two of the four threads of Node's thread pool. The others serve files, compression
+ * and name resolution. Per network, 24 requests can wait, because all users of an office may sign in from one IP address at
+ * nine o'clock. A refused client receives the time to retry, and the last one in the queue waits for about ten seconds.
  */
 const BOUNDS = { atOnce: 2, waitingOfNetwork: 24, places: 96 };
 const EXPECTED_MS = 250;
@@ -36,7 +36,7 @@ observeCount('password_hash_waiting', 'Number of passwords that wait to be hashe
 /**
  * Validates a new password.
  *
- * @param weak Message for a password that is too short or too weak, if both cases have the same message.
+ * @param weak Message to use for both a too short and a too weak password. Absent: each case has its own message.
  * @throws BadRequestError if the password has fewer than 8 or more than 100 characters, contains a null byte, or takes fewer
  *   than 10,000 guesses.
  */
@@ -77,7 +77,7 @@ export async function hashPassword(
  * Returns whether `password` matches the stored hash. Waits for a permit.
  *
  * @param stored Stored hash. Null if there is no account, or it has no password. The check then takes as long as for a wrong
- * password, so that the time does not reveal which addresses have an account.
+ * password, so that the time does not reveal which email addresses have an account.
  * @param caller The client that waits; undefined for the server's operator.
  * @throws RateLimitHitError if too many requests already wait.
  * @throws AbandonedError if the client disconnected meanwhile.
@@ -96,7 +96,7 @@ export async function verifyPassword(
 }
 
 function derive(caller: Caller | undefined, password: string, salt: Buffer, cost: ScryptOptions): Promise<Buffer> {
-  // Devices encode the same typed characters differently, so the text is normalized.
+  // Normalized, because one typed character can be encoded in several ways, depending on the device.
   const text = password.normalize('NFKC');
   return limiter.run(caller, async () => {
     const end = passwordHashSeconds.startTimer();

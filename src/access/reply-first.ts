@@ -49,8 +49,8 @@ export class NeedsTransaction extends Error {
 }
 
 /**
- * Smallest placeholder: greater than any id, and as long as a JSON number can be. Placeholders are random, so that no client
- * can write them into a response.
+ * Smallest placeholder for an id: greater than any id, and with as many digits as the largest number that JSON can represent
+ * exactly. Placeholders are random, so that no client can write them into a response.
  */
 const LEAST_MARK = 2 ** 52;
 const MARKS = 2 ** 47;

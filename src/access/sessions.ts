@@ -122,7 +122,10 @@ export async function endSessions(
   return ids;
 }
 
-/** Returns the condition for all sessions of the user except the viewer's own. With an API key, it matches all. */
+/**
+ * Returns the condition that matches every session except the one that authenticated this request. If an API key authenticated
+ * it, the condition matches every session.
+ */
 export const otherThan = ({ credential }: Viewer): Prisma.SessionWhereInput =>
   credential?.kind === 'session' ? { id: { not: credential.id } } : {};
 
@@ -217,7 +220,7 @@ export async function sessionByToken(app: App, token: string): Promise<SessionAc
  * several tabs sign a user out.
  *
  * @param token The token that the browser sent. Undefined if the browser cannot receive another one.
- * @returns The token that the browser must send from now on. Undefined if it stays the same.
+ * @returns The token that the browser must send from now on. Undefined if the browser keeps its token.
  */
 export async function renewSession(
   app: App,

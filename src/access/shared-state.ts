@@ -3,7 +3,7 @@ import { hasEventSince } from '../events/log-reads.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { shareOfHeap } from '../platform/memory.ts';
 
-/** A part of the state that is the same for many viewers. */
+/** A part of the initial state that many viewers share. */
 export interface SharedPart<T> {
   readonly realmId: number;
   /**
@@ -35,12 +35,16 @@ interface Kept {
 const [SHARE_OF_HEAP, MAX_BYTES] = [1 / 16, 128 * 1024 * 1024];
 /** Lifetime of an entry, in milliseconds. Changes without events, by hand or by a restore, become visible after it. */
 const MAX_AGE_MS = 5 * 60_000;
-/** Maximum number of log ids that are searched for changes. If there are more, the part is read again. */
+/**
+ * Maximum number of log ids, since the entry was cached, that are searched for changes. If there are more, the part is read
+ * again.
+ */
 const MAX_EVENTS = 20_000;
 
 /**
  * A cache of parts of the state for the next clients that register. An entry is valid as long as the log contains no change to
- * it. This is checked in the snapshot of the registering client. So the result equals a read from that snapshot, on any node.
+ * it. This is checked in the snapshot of the registering client. So the result is what a read from that snapshot would return,
+ * on any node.
  */
 export class SharedState {
   readonly #kept: LRUCache<string, Kept>;
@@ -58,7 +62,7 @@ export class SharedState {
   /** Returns the part as of a snapshot. If several callers need the part at the same time, one of them reads it. */
   async of<T>(moment: Moment, part: SharedPart<T>): Promise<T> {
     const key = `${part.realmId} ${part.name}`;
-    // The value has the type of `part`, because the same kind of part is read for each entry with this key.
+    // The cast below is safe: all entries with this key were made by parts of one type.
     const kept = this.#kept.get(key);
     if (kept !== undefined && (await isStill(kept, moment, part))) return kept.value as T;
     // If many callers find the entry outdated, one reads the part again and the others wait. If that result is too old for a

@@ -65,7 +65,7 @@ export async function findRealm({ db, config }: App, host: string | undefined): 
  * credentials, or a session that has ended: a browser continues to send its cookie, and must be able to sign in again.
  *
  * @throws UnauthorizedError if the credentials cannot be parsed, or have a scheme that is not accepted here.
- * @throws InvalidApiKeyError if no account of the host's organization has this address and key.
+ * @throws InvalidApiKeyError if no account of the host's organization has this email address and key.
  * @throws RealmDeactivatedError, UserDeactivatedError if the account exists but may not sign in.
  * @throws NonexistentSubdomainError if the host does not belong to this server.
  */
@@ -202,7 +202,8 @@ export function requireActive({ user, realm }: Account): void {
 export const normalAddress = (address: string): string => address.trim().toLowerCase();
 
 /**
- * Returns whether the username is an address of the user. True for a bearer token, which identifies the user by the key alone.
+ * Returns whether the username is an email address of the user. True for a bearer token, which identifies the user by the key
+ * alone.
  */
 function isNamed(user: User, username: string | undefined): boolean {
   if (username === undefined) return true;
@@ -224,7 +225,7 @@ function readCredentials(authorization: string, allowBearer: boolean): { usernam
   return { username: text.slice(0, colon), key: text.slice(colon + 1) };
 }
 
-/** Returns the address in an Authorization header. Undefined if the header has none, or cannot be parsed. */
+/** Returns the email address in an Authorization header. Undefined if the header has none, or cannot be parsed. */
 export function accountIn(authorization: string | undefined): string | undefined {
   try {
     return readCredentials(authorization ?? '', true).username;

@@ -7,7 +7,10 @@ import { isTimeZone } from '../platform/time-zone.ts';
 const on = (meaning: string) => flag(true, meaning);
 const off = (meaning: string) => flag(false, meaning);
 
-/** The sounds that clients include. The names differ from those in the REST documentation, which are a vendor's. */
+/**
+ * The sounds that clients include. The REST documentation lists the sounds of one vendor's client, so the names here differ
+ * from it.
+ */
 export const NOTIFICATION_SOUNDS = ['default', 'chime', 'ding'] as const;
 /** The emoji designs that clients include. "text" is a name from the REST documentation. Its other names belong to a vendor. */
 export const EMOJI_SETS = [

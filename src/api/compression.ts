@@ -200,7 +200,7 @@ class HeldAnswer {
 const NOTHING = new Uint8Array();
 
 /**
- * Returns the headers among the arguments of `writeHead`; undefined if they are an array, which can contain the same name
+ * Returns the headers among the arguments of `writeHead`; undefined if they are an array, because an array can contain a name
  * twice.
  */
 function fieldsIn(rest: readonly unknown[]): OutgoingHttpHeaders | undefined {

@@ -26,7 +26,7 @@ export interface Browser {
 
 /**
  * Returns the name of a cookie of the service. It contains the port that clients connect to, because a browser sends cookies to
- * every port of a host. If EXTERNAL_HOST is set, its port is used, so that all nodes use the same name.
+ * every port of a host. If EXTERNAL_HOST is set, its port is used, so that all nodes give the cookie one name.
  */
 export function cookieName(config: Pick<Config, 'port' | 'externalHost' | 'externalScheme'>, purpose: string): string {
   const { port } = new URL(urlOf(config, ''));

@@ -48,8 +48,8 @@ export function requireOwnSite(
 }
 
 /**
- * Refuses a sign-in from a page of another site, which could sign its visitor in as another user. The request is refused even
- * if it has no stored credentials.
+ * Refuses a sign-in from a page of another site. Otherwise that page could sign its visitor in as another user. The request is
+ * refused even if it has no stored credentials.
  *
  * @throws CsrfFailedError if the request is refused.
  */
@@ -81,9 +81,9 @@ function ambientCredentials(config: Config, headers: IncomingHttpHeaders): 'basi
 }
 
 /**
- * Whether the requesting page has the origin of the requested address or an allowed origin. `Sec-Fetch-Site` takes precedence
- * over Origin, which is less reliable: it is "null" for forms of pages that send no referrer. Behind some proxies, it also
- * names another host than the Host header.
+ * Whether the requesting page has the origin of the requested URL or an allowed origin. `Sec-Fetch-Site` takes precedence,
+ * because Origin is less reliable: Origin is "null" for forms of pages that send no referrer, and behind some proxies its host
+ * differs from the Host header.
  */
 function isOwnSite(config: Config, header: ReadHeader): boolean {
   const [origin, host, site] = [header('origin'), header('host'), header('sec-fetch-site')];

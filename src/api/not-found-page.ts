@@ -4,7 +4,7 @@ import { fileAnswer, type SharedFile, sharedFile } from './shared-file.ts';
 
 let made: SharedFile | undefined;
 
-/** Returns the 404 page for a browser. The page is the same for all addresses and is compressed once. */
+/** Returns the 404 page for a browser. The page does not depend on the URL, so it is compressed only once. */
 export function notFoundPage(asking: IncomingHttpHeaders): Promise<Response> {
   made ??= sharedFile(notFoundText());
   return fileAnswer(made, asking, pageHeaders(), 404);

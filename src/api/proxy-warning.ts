@@ -8,8 +8,9 @@ const OF_PROXIES = ['x-forwarded-for', 'forwarded', 'via'];
 const told = new WeakSet<App['config']>();
 
 /**
- * Logs a warning if a request that exceeded a rate limit has proxy headers although no proxy is trusted. If the address is the
- * operator's own proxy, all clients behind it share one limit. Any client can send such headers, so the warning is only a hint.
+ * Logs a warning if a request that exceeded a rate limit has proxy headers although no proxy is trusted. If the request came
+ * from the operator's own proxy, all clients behind the proxy share the limit of its IP address. Any client can send such
+ * headers, so the warning is only a hint.
  *
  * Logs at most once per service.
  */

@@ -27,8 +27,8 @@ interface Counting {
 }
 
 /**
- * Authenticates a request by `signIn`, and counts it on the account of the sender (for a bot, of its owner). Without an
- * account, the request counts on its address.
+ * Authenticates a request by `signIn`, and counts it towards the limit of the sender's account (for a bot, of its owner's).
+ * Without an account, it counts towards the limit of the client's IP address.
  *
  * @returns The result of `signIn`, with the caller that receives the response.
  * @throws RateLimitHitError if no budget is left or the account's outbound backlog is too large. Without an account, also if
@@ -59,9 +59,9 @@ export async function countRequest<T extends { readonly viewer: Viewer | null }>
 }
 
 /**
- * Calls `signIn` and counts each refused sign-in on the address of the client, which limits the guessing of keys. A valid key
- * is always accepted, so that one client of a network cannot lock out the other clients. A wrong key is logged with the account
- * and the address.
+ * Calls `signIn`, and counts each refused sign-in towards the limit of the client's IP address. This limits the guessing of
+ * keys. A valid key is always accepted, so that one client of a network cannot lock out the other clients. A wrong key is
+ * logged with the account and the IP address.
  *
  * @throws RateLimitHitError if `signIn` refuses and no budget is left; otherwise the error of `signIn`.
  */
@@ -87,7 +87,7 @@ export async function countRefusals<T>(
 }
 
 /**
- * Counts a request without an account on its address.
+ * Counts a request without an account towards the limit of its IP address.
  *
  * @throws RateLimitHitError if no budget is left.
  */
@@ -96,7 +96,7 @@ export function countAddress(app: App, origin: Origin, onBudget: (budget: Budget
 }
 
 /**
- * Counts a request for a file on its address. Each address has a separate, larger budget for files.
+ * Counts a request for a file. Each IP address has a separate, larger budget for files.
  *
  * @throws RateLimitHitError if no budget is left.
  */

@@ -93,7 +93,7 @@ export function signInBy(app: App, origin: Origin, { client, allowBearer = false
 }
 
 /**
- * Returns the session token in the cookie of a request, with the address of the client; undefined if there is no session
+ * Returns the session token in the cookie of a request, with the IP address of the client; undefined if there is no session
  * cookie.
  */
 export function sessionShownBy(config: CookieConfig, { headers, socket }: Origin): ShownSession | undefined {

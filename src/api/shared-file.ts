@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { COMPRESSIBLE, type Coding, codingOf, compress } from './compression.ts';
 
-/** A file that is the same for all clients, ready to be sent. */
+/** A file that does not depend on the client, ready to be sent. */
 export interface SharedFile {
   /**
    * Content, shared by all responses. A string would be encoded again for each response, including those that no client reads.
@@ -14,7 +14,7 @@ export interface SharedFile {
 }
 
 /**
- * Prepares a file that is the same for all clients, and computes its entity tag.
+ * Prepares a file that does not depend on the client, and computes its entity tag.
  *
  * @param compressedBefore Compressed versions of the content that were made before the service started, such as by a build.
  *   Other codings are compressed when a client first requests them.

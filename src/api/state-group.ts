@@ -50,9 +50,12 @@ export function toSnapshot(given: Omit<Snapshot, 'shared'>): Snapshot {
 export interface StateGroup {
   /** Name by which clients request the group in `fetch_event_types`. */
   readonly name: string;
-  /** Another name that `fetch_event_types` must contain as well, otherwise the group is not returned. */
+  /** A second name: the group is returned only if `fetch_event_types` contains both names. */
   readonly besides?: string;
-  /** A newer group with the same state. If a client requests both names, it gets only the newer one, for state and for events. */
+  /**
+   * Name of a newer group that replaces this one. If a client requests both names, it gets only the state and events of the
+   * newer one.
+   */
   readonly replacedBy?: string;
   /**
    * Returns the group's fields from the snapshot, with the names and units of the REST documentation. A field that is already

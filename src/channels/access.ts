@@ -107,7 +107,7 @@ export async function readableBy({ app, viewer }: Ctx): Promise<Prisma.ChannelWh
 export const invalidChannelId = (): BadRequestError => new BadRequestError('Invalid channel ID');
 
 /**
- * Returns the channel if the viewer can see it.
+ * Returns a channel that the viewer can see.
  *
  * @throws BadRequestError otherwise, as if the channel did not exist.
  */
@@ -116,7 +116,7 @@ export async function accessChannel(ctx: Ctx, channelId: number): Promise<Channe
 }
 
 /**
- * Returns the channel if the viewer can read its messages.
+ * Returns a channel whose messages the viewer can read.
  *
  * @throws BadRequestError otherwise, as if the channel did not exist.
  */

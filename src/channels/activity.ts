@@ -85,7 +85,7 @@ async function readEnds(
 
 /**
  * Maximum number of messages that are counted one by one in each channel. In a busier channel, the density of these newest
- * messages serves as an estimate. A full count would hardly change the two digits that are shown.
+ * messages serves as an estimate. Only two digits of the result are shown, and a full count would hardly change them.
  */
 const MAX_COUNTED = 500;
 /**
@@ -134,7 +134,7 @@ async function readTraffic(
 
 interface TrafficRow {
   readonly channel_id: number;
-  /** Number of messages that were counted, newest first. `counted_from` is the lowest id of these messages. */
+  /** Number of the newest messages that were counted. `counted_from` is the lowest id among these messages. */
   readonly count: number;
   readonly counted_from: bigint;
   /** Last message id before the period of 28 days. `newest_id` is the last message id of the organization. */

@@ -29,8 +29,8 @@ export interface ListedChannel {
 type Row = ListedChannel & Guarded & { readonly subscribers: readonly number[] };
 
 /**
- * Returns the matching channels that the viewer can see, in no order. Runs one query, which concurrent calls with the
- * same filter share. Access is then checked by `seesChannel` and `readsChannel`.
+ * Returns the matching channels that the viewer can see, in no order. Runs one query; concurrent calls with equal filters share
+ * it. Then `seesChannel` and `readsChannel` check the viewer's access to each channel.
  */
 export async function listedChannels(ctx: Ctx, filter: ChannelListFilter): Promise<ListedChannel[]> {
   const { app, viewer } = ctx;
@@ -76,7 +76,7 @@ const wordsOf = ({ isPrivate, isWebPublic, isDefault, folderId, includeArchived 
 /**
  * Reads the channels that match the filter.
  *
- * @param userIds Users whose subscriptions are read.
+ * @param userIds Users whose subscriptions are fetched.
  */
 function readList({ db, realmId }: ReadPlace, filter: OfChannel, userIds: readonly number[]): Promise<Row[]> {
   return readRows<Row>(

@@ -58,8 +58,8 @@ export interface NewChannel extends ChannelOptions {
  * @returns The channel's id.
  * @throws UnauthorizedPrincipalError if the viewer is a guest, or sets a retention without being an owner.
  * @throws ChannelAlreadyExistsError if the name is taken, also by an archived channel.
- * @throws BadRequestError if the viewer cannot create such a channel, a value is invalid, or a user or folder does not
- *   exist.
+ * @throws BadRequestError if the viewer cannot create a channel with this privacy, a value is invalid, or a user or folder does
+ *   not exist.
  * @throws TotalReachedError if there would be more than 5,000 channels.
  * @throws TotalReachedError if the viewer is not an administrator and would have created more than 1,000.
  */
@@ -127,8 +127,8 @@ export async function insertChannel(
 }
 
 /**
- * Validates a new channel and returns its row. Throws like `createChannel`, but does not check the number of channels,
- * and checks the name only for look-alikes, not for equality.
+ * Validates a new channel and returns its row. Throws the errors of `createChannel`, with two exceptions: it does not check the
+ * number of channels, and it refuses a name only if it looks like another channel's name without being equal to it.
  */
 export async function checkNewChannel(
   tx: Tx,

@@ -32,8 +32,8 @@ const identity = { idOf: (channel: ChannelSnapshot) => channel.stream_id };
 
 /**
  * Projected fields of a channel for events of previous versions, which did not contain the whole channel. Subscriber counts are
- * not projected, because they have their own events. Permissions are not projected, because their users and groups are read
- * from the database.
+ * not projected, because they have their own events. Permissions are not projected, because the users and groups that hold them
+ * must be fetched from the database.
  */
 export const knownOfChannelBefore: ProjectedFields<ChannelSnapshot> = {
   databaseId: (channel: ChannelSnapshot) => channel.stream_id,

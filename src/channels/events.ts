@@ -250,8 +250,9 @@ interface Left {
 }
 
 /**
- * Event that subscriptions end. Each recipient receives only their own subscriptions. If several users leave a channel at the
- * same time, each of them also receives a `peer_remove` event about the others, because `peersRemoved` is not sent to them.
+ * Event that subscriptions end. Each recipient receives only their own subscriptions. `peersRemoved` is not sent to users who
+ * leave. So if several users leave a channel in one change, each of them also receives a `peer_remove` event here about the
+ * other leaving users.
  */
 export const subscriptionsRemoved = defineEvent(
   'subscription',
@@ -347,7 +348,7 @@ interface Peers {
   readonly shown: 'newcomers' | 'everybody' | 'unarchived';
 }
 
-/** Event that users subscribed to a channel. Recipients: the other users who can see it. */
+/** Event that users subscribed to a channel. Recipients: all users who can see the channel, except those who subscribed. */
 export const peersAdded = defineEvent(
   'subscription',
   'peer_add',
@@ -366,7 +367,9 @@ export const peersAdded = defineEvent(
   },
 );
 
-/** Event that users unsubscribed from a channel. Recipients: the other users who can see it. */
+/**
+ * Event that users unsubscribed from a channel. Recipients: all users who can see the channel, except those who unsubscribed.
+ */
 export const peersRemoved = defineEvent(
   'subscription',
   'peer_remove',

@@ -202,7 +202,7 @@ export const channelsCost = ({ orderBy, ...page }: ChannelListArguments) => ({
 /**
  * Returns the parameters of a sorted list of channels.
  *
- * @param otherwise Order if the arguments contain none.
+ * @param otherwise Order to use if the arguments contain no order.
  */
 export const sortedChannels = (
   list: string,

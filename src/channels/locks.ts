@@ -42,8 +42,8 @@ export async function shareChannels(tx: Tx, realmId: number, channelIds: readonl
 }
 
 /**
- * Takes the locks of `holdRoles`, then those of `shareChannels`. This is one statement, because every change of a message
- * runs it. The organization's row is locked before any channel is read.
+ * Takes the locks of `holdRoles`, then those of `shareChannels`. Takes all of them in one statement, to save a round trip:
+ * every change of a message calls this function. The organization's row is locked before any channel is read.
  */
 export async function holdRolesAndShareChannels(tx: Tx, realmId: number, channelIds: readonly number[]): Promise<void> {
   await tx.$queryRaw`

@@ -37,7 +37,7 @@ export async function channelsLike({ app, viewer }: Ctx, filter: ChannelFilter):
     ...(filter.ownerSubscribed && botOwnerId !== null ? [subscribedBy(botOwnerId)] : []),
     ...(filter.readable ? [readBy(actor)] : []),
   ];
-  // Prisma ignores an empty condition within OR, so the filter `all` must omit OR.
+  // `all` cannot be an empty condition in OR: Prisma ignores it there, and would return only the channels of the other kinds.
   const ofKinds = filter.all ? {} : { OR: kinds };
   return { AND: [seenBy(actor), ofKinds, filter.archived ? {} : { isArchived: false }] };
 }

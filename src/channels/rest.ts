@@ -14,7 +14,7 @@ import { channelSubscriberIds } from './subscriptions/reads.ts';
 import { updateChannel } from './update.ts';
 import { wireChannel } from './wire.ts';
 
-/** Returns the permissions among `values` that are given, under the same names. */
+/** Returns the permissions in `values` that are not undefined. Names stay unchanged. */
 function pickPermissions<V>(
   values: Partial<Record<ChannelPermissionName, V>>,
 ): Partial<Record<ChannelPermissionName, V>> {

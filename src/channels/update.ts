@@ -69,7 +69,7 @@ const DECIDING_CONTENT: ReadonlySet<string> = new Set(['invite_only', ...CONTENT
 const NOTHING: UpdatePart = { data: {}, changes: [] };
 
 /**
- * Updates a channel. Emits one event for each property that differs.
+ * Updates a channel. Emits one event for each property that changes.
  *
  * @throws UnauthorizedPrincipalError if a retention is given and the viewer is not an owner.
  * @throws ExpectationMismatchError if a permission differs from the value that the client expects.
@@ -116,7 +116,8 @@ async function partsOf(tx: Tx, seen: SeenChannel, edit: ChannelEdit): Promise<Up
     policed(seen, edit),
     retained(ctx, channel, edit),
     defaulted(ctx, channel, edit),
-    // The name is last: all events of the update contain the name from before the change, also those of the other parts.
+    // The name comes last, because every event of the update contains the channel's name. In all of them it must be the name
+    // from before the update.
     await renamed(tx, channel, edit),
   ];
   const after = Object.assign({}, channel, ...parts.map(({ data }) => data)) as Channel;

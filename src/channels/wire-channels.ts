@@ -16,8 +16,8 @@ export interface PeopledChannels {
 }
 
 /**
- * Reads channels with their activity and subscribers, sorted by name. Runs three queries, four if partial lists are
- * requested, and more if there are hundreds of channels.
+ * Reads channels with their activity and subscribers, sorted by name. Runs three queries, or four if `include` requests partial
+ * subscriber lists. Hundreds of channels take more queries.
  *
  * @param where Condition that selects the channels that the viewer can see.
  */

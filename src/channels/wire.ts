@@ -21,7 +21,7 @@ interface Surroundings {
   readonly activity: ChannelActivity;
 }
 
-/** A channel, the same for all users who can see it. */
+/** The data of a channel that does not depend on the user who sees it. */
 export const wireChannel = z
   .object({
     stream_id: z.int(),
@@ -161,7 +161,7 @@ export function toWirePersonal(
   };
 }
 
-/** Returns the values that a user's null notification settings inherit. */
+/** Returns the user's notification settings for channels. They apply to each subscription whose own setting is null. */
 export function toInherited(user: Pick<User, 'settings'>) {
   return {
     desktop_notifications: userSetting(user, 'enable_stream_desktop_notifications'),
@@ -189,7 +189,10 @@ export function withInherited(personal: WirePersonal, inherited: Inherited): Wir
 /** The subscribers of one channel as user ids, ascending. */
 export interface SubscriberList {
   readonly subscribers: readonly number[];
-  /** The part of the list for clients that request partial lists. Null if the list is short. */
+  /**
+   * The part of the list for clients that request partial lists. Null if the list is short, because these clients then receive
+   * all of it.
+   */
   readonly partial_subscribers: readonly number[] | null;
 }
 

@@ -48,9 +48,9 @@ export async function appendAll(tx: Tx, realmId: number, steps: readonly LogStep
 }
 
 /**
- * Resolves the steps that contain a read. Every change to the data that `read` sees is logged. So its result is valid unless
- * another transaction has logged such a change in the meantime. In that case, it is read again while the counter row is locked.
- * Other changes of the organization wait meanwhile.
+ * Resolves the steps that contain a read. Every change to the data that `read` sees is logged. So the result of `read` is valid
+ * unless another transaction has logged such a change in the meantime. In that case, `read` runs again while the counter row is
+ * locked, and other changes of the organization wait.
  */
 async function foundOut(tx: Tx, realmId: number, steps: readonly LogStep[]): Promise<readonly KnownLogStep[]> {
   const readings = steps.filter((step) => 'read' in step);
@@ -129,8 +129,8 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
       id: base + (rows[i]?.offset ?? 0),
       type: event.type,
       op: event.op ?? null,
-      // Converts the payload to the form in which a row is read, so that live delivery cannot differ from replay (dates,
-      // undefined).
+      // Converts the payload as PostgreSQL would (dates become strings, undefined is omitted). Live delivery uses this object,
+      // and replay uses the stored row, so both give clients identical events.
       payload: JSON.parse(json) as unknown,
       audience,
       width: event.width,

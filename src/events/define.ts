@@ -44,7 +44,7 @@ interface Definition {
    * `render` already contains all of it.
    */
   readonly facts: ((payload: never, view: EventView) => object) | undefined;
-  /** Returns a key of the viewer. Of the viewers with the same role and options, those with the same key share a rendering. */
+  /** Returns a key of the viewer. Viewers whose role, options and key are all equal receive the event from one rendering. */
   readonly viewerClass: (payload: never, view: EventView) => number | string;
   /** Whether the event passes a queue's narrow. Undefined if narrows do not apply. */
   readonly matches: ((payload: never, narrow: QueueOptions['narrow'], userId: number) => boolean) | undefined;
@@ -65,8 +65,8 @@ interface Rules<P> {
   readonly render?: (payload: P, view: EventView) => RenderedEvent | readonly RenderedEvent[] | null;
   /**
    * Returns the source of the event projection: all that `view` may see of the payload, for events that carry entities.
-   * `render` omits the parts that the queue was not registered for. Must be a pure function of its arguments. May read the same
-   * fields of `view` as `render`, except the options.
+   * `render` omits the parts that the queue was not registered for. Must be a pure function of its arguments. May read every
+   * field of `view` that `render` reads, except the options.
    */
   readonly facts?: (payload: P, view: EventView) => object;
   /**
@@ -74,15 +74,15 @@ interface Rules<P> {
    */
   readonly width?: (payload: P) => number;
   /**
-   * The fields of `view` that `render` reads besides role and options. True: each user has their own rendering. A function:
-   * returns the class of viewers that share a rendering. Absent: no other fields.
+   * The fields of `view` that `render` reads besides role and options. True: the event is rendered for each user separately. A
+   * function: returns a key; viewers with equal keys share one rendering. Absent: `render` reads only role and options.
    */
   readonly perUser?: true | ((payload: P, view: EventView) => number | string);
   /** Whether the event passes a queue's narrow, for the types that narrows apply to. */
   readonly matches?: (payload: P, narrow: QueueOptions['narrow'], userId: number) => boolean;
   /**
-   * Returns conditions on the column `payload` that hold for every event that `matches` accepts. The database skips the other
-   * events, which no reader with this narrow receives. `matches` checks the rest. Return none in case of doubt.
+   * Returns conditions on the column `payload` that hold for every event that `matches` accepts. The database skips all other
+   * events: no reader with this narrow receives them. `matches` checks the rest. Return none in case of doubt.
    */
   readonly mayMatch?: (narrow: QueueOptions['narrow'], userId: number) => readonly Prisma.Sql[];
   /** Whether the event is useless after a minute. Replay skips such events after 60 s. */

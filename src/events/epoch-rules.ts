@@ -1,10 +1,13 @@
-/** The location of the log's tables. A field is null if it cannot be determined, and then counts as equal to any value. */
+/**
+ * The location of the log's tables. A field is null if it cannot be determined. Null matches any value of the same field of
+ * another location.
+ */
 export interface LogPlace {
   /**
    * The oids of the database and of the epoch's table. They change if the tables are created again, for example from a dump.
    */
   readonly tables: string | null;
-  /** The identifier of a PostgreSQL cluster, assigned at its creation. A copy of its files has the same. */
+  /** The identifier of a PostgreSQL cluster, assigned at its creation. A copy of the cluster's files keeps the identifier. */
   readonly cluster: string | null;
   /** Identifies the copy of the data directory. Null except for the embedded database. */
   readonly copy: string | null;
@@ -42,8 +45,8 @@ const CERTAIN = ['tables', 'cluster', 'copy'] as const;
  * Decides whether the log continues, or its database was restored from a backup. After a restore, the log assigns ids again
  * that clients have already seen.
  *
- * A promotion changes the timeline and loses nothing. A recovery to a point in time changes it as well. Only a node that has
- * read the log before can distinguish the two.
+ * A promotion changes the timeline and loses nothing. A recovery to a point in time also changes the timeline, but loses the
+ * last part of the log. Only a node that has read the log before can distinguish a promotion from a recovery.
  *
  * @param kept The location that the tables store.
  * @param found The current location.

@@ -61,8 +61,8 @@ export class EpochWatch {
   }
 
   /**
-   * Runs checks one after the other: otherwise each of two concurrent checks would attribute the epoch of the other check to
-   * another node.
+   * Runs checks one at a time. Otherwise, if one of two concurrent checks began an epoch, the second check would conclude that
+   * another node began it.
    */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#looking.then(work);
@@ -73,7 +73,7 @@ export class EpochWatch {
   }
 
   async #look(): Promise<boolean> {
-    // Copied before the counters are read: commits advance the positions meanwhile.
+    // Copied before the counters are read, because commits during the read advance `#positions`.
     const seen = new Map(this.#positions);
     const state = await this.#read();
     const { id, kept, found, upSince } = state;

@@ -73,12 +73,12 @@ export interface EpochEnd {
 }
 
 /**
- * Begins a new epoch: ends every queue, and advances every organization's log, so that no earlier position is valid in it. If
- * several nodes try at the same time, only one of them succeeds.
+ * Begins a new epoch: ends every queue, and advances every organization's log, so that no position from before is valid in the
+ * new log. If several nodes try at the same time, only one of them succeeds.
  *
  * The log continues at the current time, in milliseconds, and counts as pruned up to there. The previous end of the log is
- * unknown: more may be lost than is left, and the same backup may be restored twice. No earlier position is as high, unless the
- * log grew by more than a thousand ids per second all the time. Positions are still integers of up to 53 bits.
+ * unknown: more may be lost than is left, and one backup may be restored twice. The current time is higher than every earlier
+ * position, unless the log always grew by more than a thousand ids per second. Positions are still integers of up to 53 bits.
  *
  * @param reason Logged with the new epoch.
  * @returns Undefined if another call has already begun a new epoch.

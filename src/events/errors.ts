@@ -2,7 +2,8 @@ import { beginningOf, defineError } from '../platform/errors.ts';
 
 /**
  * The reason why a queue cannot continue. `unknown`: the viewer has no such queue. `expired`: it has ended. `pruned`,
- * `from_future`: its position is not in the log. `restored`: the database was restored, so the log is a different one.
+ * `from_future`: its position is not in the log. `restored`: the database was restored from a backup, so positions of the
+ * previous log are invalid.
  */
 export type QueueLoss = 'unknown' | 'expired' | 'pruned' | 'from_future' | 'restored';
 

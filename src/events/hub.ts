@@ -24,8 +24,8 @@ export interface HubListeners {
   /** Called for each side effect of an event, after the waiting readers of the user concerned have received the event. */
   onEffect(realmId: number, effect: UserEffect): void;
   /**
-   * Called once a second while the log cannot be read, to end the readers of this node: otherwise they would wait without any
-   * message.
+   * Called once a second while the log cannot be read, to end the readers of this node. Otherwise they would wait, and their
+   * clients would receive no error.
    */
   onCutOff(): void;
   /** Called when another epoch of the log has begun: all earlier positions and all queues are lost. */
@@ -137,7 +137,8 @@ export class EventHub {
   }
 
   async #openWindow(realmId: number): Promise<RealmWindow> {
-    // Both values are read before the counter: a commit during the read of the counter could raise `seen` above `lastId`.
+    // Both values are noted before the counter is read from the database: a commit during that read could raise `seen` above
+    // `lastId`.
     const [epoch, seen] = [this.#epochsBegun, this.#epoch.seen(realmId)];
     const { lastId } = await readCounter(this.#app.db, realmId);
     if (epoch === this.#epochsBegun && lastId < seen) await this.beginEpoch('positions');
@@ -190,8 +191,8 @@ export class EventHub {
         this.#missed = 0;
         const isApart = ({ realmId, through }: RealmWindow) => {
           const lastId = counters.get(realmId);
-          // Either the tail is behind the log, or it is ahead because the database was reset to an earlier state while in use.
-          // In both cases the table is read.
+          // The table must be read if the tail is behind the log. It must also be read if the tail is ahead, because then the
+          // database was reset to an earlier state while in use.
           return lastId !== undefined && (lastId > through || lastId < (before.get(realmId) ?? 0));
         };
         await Promise.all(windows.filter(isApart).map((window) => this.#fill(window)));

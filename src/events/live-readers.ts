@@ -27,7 +27,7 @@ const MOST_TOGETHER = 64;
 /** Number of waiting events above which deliveries get longer time slices. Otherwise the delay of readers would grow. */
 const MANY_WAITING = 64;
 
-/** A reader that has everything up to the end of the log tail, except pending batches, and waits for more. */
+/** A reader that has received everything up to the end of the log tail, except pending batches, and waits for more. */
 export interface LiveReader {
   readonly recipient: EventRecipient;
   readonly options: QueueOptions;
@@ -86,7 +86,7 @@ export class LiveReaders implements SlicedWork {
   #count = 0;
   /** Time on the clock of `performance` until which new events wait to be batched, after a delivery. */
   #restUntil = 0;
-  /** Time on the same clock at which the current delivery began. Undefined if none is in progress. */
+  /** Time on the clock of `performance` at which the current delivery began. Undefined if none is in progress. */
   #began: number | undefined;
   /** Number of deliveries whose writes are not yet known to be complete. */
   #unwritten = 0;
@@ -207,7 +207,10 @@ export class LiveReaders implements SlicedWork {
     return false;
   }
 
-  /** Once the delivered events are written, leaves as much time to other work as delivery and writing took, at most 5 ms. */
+  /**
+   * Once the delivered events are written, pauses for as long as delivery and writing took, at most 5 ms, so that other work
+   * can run.
+   */
   #rest(): void {
     const began = this.#began ?? 0;
     this.#began = undefined;

@@ -66,11 +66,11 @@ export async function readCounters(db: SqlClient, realmIds: readonly number[]): 
 }
 
 /**
- * Returns the last id of the organization's log, and its events after `after`, in order, at most `limit`. One statement, so
- * that no event up to the last id is missing.
+ * Returns the last id of the organization's log, and its events after `after`, in order, at most `limit`. Both come from one
+ * statement, so that no event up to the last id is missing.
  *
- * @param page `maxBytes`: once the events have this many bytes, no more are read.
- * @returns `isWhole`: whether these are all events up to `lastId`.
+ * @param page `maxBytes`: once the events read so far have this many bytes, the read stops.
+ * @returns `isWhole`: whether the returned events are all events up to `lastId`.
  */
 export async function readLogAfter(
   db: SqlClient,
@@ -162,14 +162,14 @@ export async function readRoleChanges(db: SqlClient, { realmId, userId }: Logged
 }
 
 /**
- * Returns events that may concern one user, after `after` and up to `through`, in order, at most `limit` rows. They are
- * addressed to roles, to channels while the user was subscribed, or to the user. This is a superset of the events that the user
- * receives: `receives` decides. Each branch reads only its own part of an index, so the log of a busy organization is never
- * scanned.
+ * Returns events that may concern one user, after `after` and up to `through`, in order, at most `limit` rows. These are events
+ * addressed to roles, to channels while the user was subscribed, or to the user: a superset of those that the user receives.
+ * The caller filters them with `receives`. Each branch reads only its own part of an index, so the log of a busy organization
+ * is never scanned.
  *
  * @param user `types`: the only types of events to return; null for all. `narrow`: events that certainly fail it are omitted.
- * @param page `maxBytes`: once the rows have this many bytes, no more are read. A thousand long rows need more memory than a
- *   small process has.
+ * @param page `maxBytes`: once the rows read so far have this many bytes, the read stops. A thousand long rows need more memory
+ *   than a small process has.
  * @returns `isWhole`: whether the read returned all events.
  */
 export async function readLogFor(

@@ -17,8 +17,8 @@ import type { ReadContext, RealmWindow } from './window.ts';
  * @param known The id up to which the client has everything. The call acknowledges it.
  * @param block If false, returns immediately, possibly without events.
  * @param signal Aborts when the client disconnects.
- * @param access Checked again after a second of waiting, because a revocation is missed while the poll is being opened. A later
- *   revocation ends the poll.
+ * @param access Checked again after a second of waiting, because a revocation during the opening of the poll is missed. Once
+ *   the poll waits, a revocation ends it.
  * @throws BadEventQueueIdError `pruned` if the log does not reach back to `known`, `expired` if the queue ends, `restored` if
  *   another epoch of the log begins.
  * @see src/events/README.md#queues

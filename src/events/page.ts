@@ -21,8 +21,8 @@ const FIRST_SPAN = 4_000;
 /** Largest number of ids that one read covers: a tenth of a second of database time if no event matches. */
 const MAX_SPAN = 128_000;
 /**
- * Intended maximum duration of one read, because other readers wait for its permit. After a longer read, the next range of ids
- * is half as long. After a read of less than half this duration that returned few rows, it is twice as long.
+ * Intended maximum duration of one read, because other readers wait for its permit. After a longer read, the next read covers
+ * half as many ids. After a read of less than half this duration that returned few rows, the next read covers twice as many.
  */
 const STEP_MS = 100;
 /**

@@ -13,8 +13,8 @@ export const MAX_REFRESH_MS = 60_000;
 
 /**
  * Writes the state of the queues that are read on this node: the position and the time of the last read. The reader epoch of a
- * queue increases whenever a node claims it. State is written in batches, and only for queues whose reader epoch is still the
- * one of this node.
+ * queue increases whenever a node claims it. State is written in batches, and only for queues that no other node has claimed,
+ * i.e. whose reader epoch is unchanged.
  */
 export class QueuePositions {
   readonly #app: LogContext;
@@ -140,8 +140,8 @@ const keysOf = (queues: readonly Queue[]): Prisma.Sql => Prisma.sql`
   unnest(${queues.map(({ realmId }) => realmId)}::int[], ${queues.map(({ id }) => id)}::uuid[]) AS of(realm_id, id)`;
 
 /**
- * Returns the reason for ending the reader of a queue that this node no longer holds. It is the same as on the node that ended
- * the queue, or `displaced` if another node has claimed the queue.
+ * Returns the reason for ending the reader of a queue that this node no longer holds. It is the reason stored by the node that
+ * ended the queue, or `displaced` if another node has claimed the queue.
  */
 function endOf(id: string, row: { readonly endReason: string | null } | undefined): ReaderEnd {
   if (row === undefined) return new BadEventQueueIdError(id, 'unknown');

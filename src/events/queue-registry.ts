@@ -42,8 +42,8 @@ export interface QueueOwner {
  * The reader epoch of a queue increases when a node claims the queue: if another node has claimed it, positions from this node
  * are not written.
  *
- * Times that the database stores or compares are read from its clock, which all nodes share. The clock of this node only
- * measures elapsed time.
+ * Times that are stored or compared in the database come from the database's clock, because all nodes share it. The clock of
+ * this node only measures elapsed time.
  */
 export class QueueRegistry {
   readonly #app: LogContext;

@@ -10,7 +10,7 @@ interface Stretch {
 
 /**
  * The roles and subscriptions of one user at every id of the log above `#knownAfter`. Read from the database once, then updated
- * by the events that pass, so that live delivery and replay use the same data.
+ * by each later event of the log. Live delivery and replay both use this object.
  */
 export class EventRecipient implements Listener {
   readonly realmId: number;
@@ -31,8 +31,9 @@ export class EventRecipient implements Listener {
   }
 
   /**
-   * Makes the data complete for every id above `after`. The log tail must hold the recipient before this is called. Side
-   * effects of events that are logged during the read are then not lost: the tail applies them, and the read merges with them.
+   * Loads the roles and subscriptions for every id above `after`. The log tail must hold the recipient before this is called,
+   * so that no event logged during the read is missed: the tail applies its effects, and the result of the read is merged with
+   * them.
    */
   know(db: Db, after: number): Promise<void> {
     this.#loading = this.#loading.catch(() => {}).then(() => this.#load(db, after));
@@ -41,8 +42,8 @@ export class EventRecipient implements Listener {
 
   async #load(db: Db, after: number): Promise<void> {
     if (after >= this.#knownAfter) return;
-    // The role is read first: a change that commits between the two reads is then in the list of changes, which takes
-    // precedence.
+    // The role is read before the list of role changes. If a change commits between the two reads, the list contains it, and
+    // the list takes precedence.
     const { role } = await db.user.findUniqueOrThrow({
       where: { realmId_id: { realmId: this.realmId, id: this.userId } },
       select: { role: true },

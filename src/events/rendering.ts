@@ -23,7 +23,7 @@ const NOTHING: readonly EventPiece[] = [];
 type Renderings = Map<number, Map<number | string, RenderingsByOptions>>;
 type RenderingsByOptions = Map<string, readonly EventPiece[]>;
 
-/** The cached renderings of an event. */
+/** The cached renderings of an event: for each kind of viewer, the events that such a viewer is sent. */
 interface Made {
   readonly definition: ReturnType<typeof definitionOf>;
   readonly renderings: Renderings;
@@ -50,8 +50,8 @@ const results = new LRUCache<EventPiece, { readonly byMaker: Map<object, Buffer>
 /**
  * Renders the event for `view`: as one event, several, or none. Renders once for each distinct view, not for each reader.
  *
- * If there are several, they use the last of the ids reserved for the event. An event whose rendering fails is a bug: it is
- * logged once and skipped, because it would block all later events forever.
+ * If the result is several events, they use the last of the ids reserved for the event. An event whose rendering fails is a
+ * bug: it is logged once and skipped, because it would block all later events forever.
  */
 export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): readonly EventPiece[] {
   let entry = made.get(stored);
@@ -94,7 +94,10 @@ function renderingsFor(renderings: Renderings, role: number, viewerClass: number
   return byOptions;
 }
 
-/** Returns the approximate bytes of renderings: their JSON text, and as much again for the objects that it was made of. */
+/**
+ * Returns the approximate bytes of renderings: twice the length of their JSON text, because the objects from which it was made
+ * take about as much memory as the text.
+ */
 const sizeOf = (pieces: readonly EventPiece[]) =>
   pieces.reduce((sum, { json }) => sum + 2 * json.length + OVERHEAD, OVERHEAD);
 
@@ -115,7 +118,10 @@ function toPieces(
 export const keptResult = (piece: EventPiece, maker: object): Buffer | undefined =>
   results.get(piece)?.byMaker.get(maker);
 
-/** Caches the result that `maker` made of a rendered event, for all readers that are sent the same, within the memory limit. */
+/**
+ * Caches the result that `maker` made of a rendered event, within the memory limit. It is used for all readers that are sent
+ * this rendering.
+ */
 export function keepResult(piece: EventPiece, maker: object, result: Buffer): void {
   const { byMaker, bytes } = results.get(piece) ?? { byMaker: new Map<object, Buffer>(), bytes: piece.json.length };
   // Copied: a slice of the pool that Node shares among short buffers would keep 64 KiB from being freed.
@@ -125,7 +131,7 @@ export function keepResult(piece: EventPiece, maker: object, result: Buffer): vo
   results.set(piece, { byMaker, bytes: bytes + result.length + OVERHEAD });
 }
 
-/** Drops the results made of an event's renderings: after live delivery, few readers need them again. */
+/** Drops the cached results that makers made of an event's renderings. After live delivery, few readers need them again. */
 export function forgetResults(stored: StoredEvent): void {
   for (const byClass of made.peek(stored)?.renderings.values() ?? []) {
     for (const byOptions of byClass.values()) {
@@ -135,8 +141,8 @@ export function forgetResults(stored: StoredEvent): void {
 }
 
 /**
- * Drops all renderings and results of an event object that no log tail holds any longer. A later read of the table returns
- * another object, which could not use them.
+ * Drops everything cached for an event object that is in no log tail. Nothing reads the object again: the caches are keyed by
+ * object, and the next read of the table creates another one.
  */
 export function forgetRenderings(stored: StoredEvent): void {
   forgetResults(stored);

@@ -20,9 +20,10 @@ export interface StreamSink {
   /** Whether the events can be sent as they are, without a read for this client. */
   isReady(pieces: readonly EventPiece[]): boolean;
   /**
-   * Reads the data that the next events need: for all of them, or for as many as fit into the limit.
+   * Loads the data that the sink needs to write the next events: for all of them, or for the first ones that fit into the
+   * limit.
    *
-   * @returns Number of prepared events, at least one. Rejects if the data cannot be read now.
+   * @returns Number of prepared events, at least one. Rejects if the data cannot be loaded now.
    */
   prepare(pieces: readonly EventPiece[]): Promise<number>;
   /** Sends at least one event, in id order. All of them are ready or prepared. Must not throw. */
@@ -104,8 +105,8 @@ export class EventStream implements LiveReader, QueueReader {
   #lastSent: number;
   #over = false;
   /**
-   * Whether access must be checked again. An attached reader is notified of a revocation. It misses revocations before it took
-   * the queue, and while no log tail is open. A tail is closed if no reader is attached to it for a while.
+   * Whether access must be checked again. An attached reader is notified of a revocation. A reader misses revocations that
+   * occur before it took the queue, or while no log tail is open. A tail is closed if no reader is attached to it for a while.
    */
   #mayBeRevoked = true;
   notifiedThrough = Number.POSITIVE_INFINITY;
@@ -171,8 +172,8 @@ export class EventStream implements LiveReader, QueueReader {
   /** Sends the events that the client has missed, then waits at the end of the log tail. */
   async #readOn(): Promise<void> {
     while (!this.#over) {
-      // The log tail is requested again for each page: clients may be slow, and a recipient without attached readers is dropped
-      // after a while.
+      // The log tail is requested again for each page: between two pages of a slow client, no reader is attached, and the tail
+      // may drop the recipient.
       this.#window = await this.#app.hub.window(this.queue.realmId);
       if (this.#mayBeRevoked) {
         if (!(await this.access.mayStay())) return this.#finish('revoked');

@@ -42,7 +42,7 @@ export interface QueueOptions extends RenderOptions {
   readonly narrow: readonly (readonly [string, string])[];
 }
 
-/** The viewer and options that an event is rendered for. A rendering depends on these and the event alone. */
+/** The viewer and options that an event is rendered for. A rendering depends only on the event and on these fields. */
 export interface EventView {
   readonly role: number;
   /** Renderings may read `userId`, `isRecipient` and `queueId` only if the event type is defined with `perUser`. */
@@ -56,8 +56,8 @@ export interface EventView {
 const keys = new WeakMap<RenderOptions, string>();
 
 /**
- * Returns a key of the options. For one role, queues with the same key get the same rendering of every event that is not
- * `perUser`.
+ * Returns a key of the options. If the keys and roles of two queues are equal, both share the rendering of every event that is
+ * not `perUser`.
  */
 export function optionsKey(options: RenderOptions): string {
   // The key is cached, because every delivery of an event needs it.

@@ -1,8 +1,8 @@
 import { shareOfHeap } from '../platform/memory.ts';
 
 /**
- * Part of the heap limit that the counted bytes of all log tails may reach. The objects take up to three times as much as the
- * JSON text that is counted, so more than half of the heap remains for requests.
+ * Part of the heap limit that the counted bytes of all log tails may reach. Only the JSON text of events is counted, and their
+ * objects take up to three times as many bytes. So more than half of the heap remains for requests.
  */
 const SHARE_OF_HEAP = 1 / 8;
 /** Approximate bytes of an event besides its payload, so that many small events are not undercounted. */
@@ -14,7 +14,7 @@ export interface EventHolder {
   giveUp(bytes: number): void;
 }
 
-/** Returns the bytes that one event counts for: those of its payload, and a fixed overhead. */
+/** Returns the bytes that one event adds to the counted size of a log tail: those of its payload, and a fixed overhead. */
 export const weightOf = ({ bytes }: { readonly bytes: number }): number => bytes + EVENT_BYTES;
 
 /**

@@ -12,7 +12,8 @@ import { type EventHolder, type WindowMemory, weightOf } from './window-memory.t
 const MAX_EVENTS = 4_096;
 const MAX_BYTES = 16 * 1024 * 1024;
 /**
- * Bounds of one read of missed events. After an outage, the logs of many organizations have grown and are read concurrently.
+ * Bounds of one read of missed events. The read is bounded because, after an outage, the logs of many organizations have grown
+ * and are read concurrently.
  */
 const READ_AT_ONCE = { limit: 2_000, maxBytes: 4 * 1024 * 1024 };
 /** Milliseconds that an event waits for its predecessor before the table is read. */
@@ -57,7 +58,8 @@ export class RealmWindow implements EventHolder {
 
   /**
    * @param start The current end of the log, the memory that all tails share, and the callbacks. `onEffect` is called for each
-   *   effect. `onWentBack` is called if the log is shorter than before; this tail is then unusable.
+   *   effect. `onWentBack` is called if the last id in the table is lower than one that was read before; this tail is then
+   *   unusable.
    */
   constructor(app: LogContext, realmId: number, { lastId, memory, onEffect, onWentBack }: WindowStart) {
     this.#app = app;
@@ -110,8 +112,8 @@ export class RealmWindow implements EventHolder {
     if (this.#isNotifying) return;
     this.#isNotifying = true;
     const tell = () => {
-      // `restMs` is read only in this callback: when the callback was scheduled, the previous batch may not have been written
-      // yet.
+      // `restMs` is read only in this callback: when the callback was scheduled, the previous batch was perhaps not written
+      // yet, so the pause after it was unknown.
       const { restMs } = this.#readers;
       if (restMs > 0) {
         setTimeout(tell, restMs);
@@ -133,14 +135,15 @@ export class RealmWindow implements EventHolder {
 
   /**
    * Adds the waiting events to the tail immediately, up to the first gap. A new reader must find every event whose change was
-   * acknowledged before.
+   * acknowledged before the reader attached.
    */
   takeIn(): void {
     if (this.#early.size === 0) return;
     try {
       this.#takeEarly();
     } catch (err) {
-      // No caller could handle the error. Readers receive these events after the next comparison with the table.
+      // Not rethrown, because no caller could handle the error. Readers receive these events after the next comparison with the
+      // table.
       this.#app.log.error({ err, realm: this.realmId }, 'event delivery failed');
     }
   }

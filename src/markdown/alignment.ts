@@ -1,7 +1,10 @@
 import { diffArrays } from 'diff';
 import type { HtmlElement, HtmlUnit } from './html-units.ts';
 
-/** A section of two aligned texts: either units that are equal in both, or units of the old text that new units replace. */
+/**
+ * A section of two aligned texts: either units that both texts contain, or units of the old text and the units of the new text
+ * that replace them.
+ */
 export interface Chunk {
   readonly same: boolean;
   readonly old: readonly HtmlUnit[];
@@ -93,8 +96,9 @@ function search(before: readonly string[], after: readonly string[], budget: Bud
 }
 
 /**
- * Merges accidental matches into the replaced sections around them. A match is accidental if it has only words and both changes
- * around it are at least as long. A text in which every fifth word is unchanged is easier to read if it is shown as replaced.
+ * Merges accidental matches into the replaced sections around them. A match is accidental if it has only words and is not
+ * longer than either of the two changes around it. A text in which every fifth word is unchanged is easier to read if it is
+ * shown as replaced.
  */
 function withoutChance(chunks: readonly Chunk[]): Chunk[] {
   const kept: { same: boolean; old: HtmlUnit[]; new: HtmlUnit[]; size: number; isText: boolean }[] = [];

@@ -1,7 +1,10 @@
 /** A span of code: index of its first back-tick, index after its last back-tick, and number of back-ticks on each side. */
 export type CodeSpan = readonly [start: number, end: number, marks: number];
 
-/** Finds the spans of code in a text, in order. A run of back-ticks ends at the next run of the same length. */
+/**
+ * Finds the spans of code in a text, in order. A span begins with a run of back-ticks, and ends at the next run with the same
+ * number of back-ticks.
+ */
 export function codeSpansIn(text: string): CodeSpan[] {
   if (!text.includes('`')) return [];
   const runs = [...text.matchAll(/`+/g)].map(({ index, 0: { length } }) => ({ start: index, length }));
@@ -17,7 +20,7 @@ export function codeSpansIn(text: string): CodeSpan[] {
   return spans;
 }
 
-/** Returns, for each element, the index of the next element with an equal length. Undefined if there is none. */
+/** Returns, for each of the lengths, the index of the next equal length. Undefined if there is none. */
 function nextOfSameLength(lengths: readonly number[]): (number | undefined)[] {
   const last = new Map<number, number>();
   const next: (number | undefined)[] = [];

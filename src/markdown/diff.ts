@@ -69,7 +69,10 @@ class Output {
     return this.#written;
   }
 
-  /** Writes the pending changes. If both end with the same white space, it is written once, outside of the spans. */
+  /**
+   * Writes the pending changes. If the deleted and the inserted content end with the same white space, it is written once,
+   * outside of the spans.
+   */
   #flush(): void {
     const [gone, rest] = splitTail(this.#deleted);
     const [come, sameRest] = splitTail(this.#inserted);
@@ -146,7 +149,7 @@ function isElement(unit: HtmlUnit | undefined): unit is ElementUnit {
 }
 
 /**
- * Returns the difference of two elements with the same start tag, as HTML.
+ * Returns the difference between two elements whose start tags are identical, as HTML.
  *
  * @returns Undefined if no difference within the element can show the change.
  */
@@ -213,7 +216,7 @@ function diffPart(a: HtmlUnit, b: HtmlUnit, budget: Budget): string | undefined 
 
 /**
  * Returns a part of a list or table marked as inserted or deleted, with the white space after it. Undefined if the unit is not
- * such a part.
+ * a list item, a cell, a row or another part of a list or table.
  */
 function markPart({ element, tail }: HtmlUnit, mark: Mark): string | undefined {
   if (!element) return undefined;

@@ -58,9 +58,9 @@ const CURATED: readonly (readonly [code: string, ...names: string[]])[] = [
 ];
 
 /**
- * Data sets with names of the other emoji, best first. If two emoji have the same name, the emoji with the name in the better
- * set gets it, else the earlier emoji. The first three sets provide canonical names, with the CLDR short names as the last
- * resort. The other sets only add names.
+ * Data sets with names of the other emoji, best first. If two emoji have one name, the emoji that has it in the better set gets
+ * it. In one set, the earlier emoji gets it. The first three sets provide canonical names, with the CLDR short names as the
+ * last resort. The other sets only add names.
  */
 const NAME_SETS = ['joypixels', 'github', 'cldr', 'iamcal', 'emojibase', 'emojibase-legacy'] as const;
 

@@ -7,7 +7,10 @@ export interface HtmlContent {
   readonly units: readonly HtmlUnit[];
 }
 
-/** A word, another single character, or an element with its content. Comparisons match equal units. */
+/**
+ * A word, a single character that belongs to no word, or an element with its content. Comparisons match units that are equal in
+ * both texts.
+ */
 export interface HtmlUnit {
   /** Source of the unit. */
   readonly html: string;

@@ -54,8 +54,8 @@ export class Inline {
   }
 
   /**
-   * Like `keep`, but for a construct whose HTML depends only on its source. Equal constructs share one placeholder, for example
-   * thousands of the same emoji.
+   * Like `keep`, but for a construct whose HTML depends only on its source. Constructs with the same source share one
+   * placeholder, for example a thousand occurrences of one emoji.
    *
    * @param html Renders the construct. Called only for its first occurrence.
    */

@@ -72,7 +72,10 @@ function wrapping(pattern: RegExp, mark: string, open: string, close: string): P
   };
 }
 
-/** Replaces spans of code by placeholders. A run of back-ticks ends at the next run of the same length. */
+/**
+ * Replaces spans of code by placeholders. A span begins with a run of back-ticks, and ends at the next run with the same number
+ * of back-ticks.
+ */
 function codeSpans(inline: Inline, text: string): string {
   let [result, end] = ['', 0];
   for (const [start, close, marks] of codeSpansIn(text)) {

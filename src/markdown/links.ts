@@ -30,10 +30,10 @@ const NO_EMAIL_ENDINGS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Maximum depth of nested brackets in a bare address. The address ends before a deeper bracket. */
+/** Maximum depth of nested brackets in a bare link. The link ends before a deeper bracket. */
 const MAX_NESTING = 6;
 
-/** Position and kind of an address in a text that is linked without any syntax. */
+/** Position and kind of a bare link: a URL, domain or email address in a text that is linked without any syntax. */
 export interface BareLink {
   readonly start: number;
   readonly end: number;
@@ -94,7 +94,7 @@ function linkHtml(inline: Inline, label: string, target: string): string | undef
  * Returns the target of a link: a URL with an allowed scheme, a path or fragment in the organization, or a website or email
  * address.
  *
- * @returns Undefined for any other scheme, and for text that is not an address.
+ * @returns Undefined for any other scheme, and for text that is none of these.
  */
 function hrefOf({ rendering: { directory } }: Inline, written: string): string | undefined {
   const url = withoutEntities(written).trim().replaceAll(' ', '%20');
@@ -106,7 +106,7 @@ function hrefOf({ rendering: { directory } }: Inline, written: string): string |
   return directory === undefined ? url : withinRealm(url, directory.realmUrl);
 }
 
-/** Makes a link to the organization relative, so that it works under each of the organization's addresses. */
+/** Makes a link to the organization relative, so that it works at each host name of the organization. */
 function withinRealm(url: string, realmUrl: string): string {
   const isOwn = url.startsWith(`${realmUrl}/#`) || url.startsWith(`${realmUrl}/user_uploads/`);
   return isOwn ? url.slice(realmUrl.length + 1) : url;
@@ -133,12 +133,11 @@ export function bareLinks(inline: Inline, text: string): string {
   return result + text.slice(end);
 }
 
-/** Characters after which a bare address can begin. It can also begin at the start of the text. */
+/** Characters after which a bare link can begin. It can also begin at the start of the text. */
 const BEFORE_LINK = `\\s'"“‘„«”»‹›(,:<\\[{|;—–…•¡¿${EMPHASIS}${UNSPACED}${EMOJI_END}`;
 const LINK_START = new RegExp(`(?<![^${BEFORE_LINK}])[\\p{L}\\p{N}_]`, 'gu');
 /**
- * Matches a protocol at which an address begins. As a protocol is unambiguous, it can also follow a construct or a closing
- * bracket.
+ * Matches a protocol at which a URL begins. As a protocol is unambiguous, it can also follow a construct or a closing bracket.
  */
 const PROTOCOL_START = new RegExp(`(?<![^${BEFORE_LINK})\\]}>\\uD800-\\uDBFF])https?://`, 'iuy');
 const PROTOCOL = /https?:\/\//giu;
@@ -147,7 +146,7 @@ const WORD = /[\p{L}\p{N}_.+-]+/uy;
 const EMAIL_HOST = /[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+/uy;
 const DOMAIN = /^(?:[\p{L}\p{N}_-]+\.)+([\p{L}\p{N}-]+)$/u;
 /**
- * Invisible characters that are never part of an address. Joiners and non-joiners are not among them, because they occur
+ * Invisible characters that are never part of a bare link. Joiners and non-joiners are not among them, because they occur
  * between letters of some scripts.
  */
 const HIDDEN = '\\u00AD\\u200B\\u200E\\u200F\\u202A-\\u202E\\u2060-\\u2064\\u2066-\\u2069\\u2800\\u3164\\uFEFF';
@@ -183,12 +182,10 @@ function hostEndIn(text: string, start: number, end: number): number {
   return other === null ? end : start + other.index + other[0].length;
 }
 
-/**
- * Matches text that may contain an address. Every address has a dot or an at-sign within a word, or the slashes of a protocol.
- */
+/** Matches text that may contain a bare link. Every bare link has a `.` or `@` within a word, or the `://` of a protocol. */
 const IN_ADDRESS = /[.@][^\s.,;:!?'")]|:\/\//;
 
-/** Finds the bare addresses in a text, in order of position. */
+/** Finds the bare links in a text, in order of position. */
 export function bareLinksIn(text: string): BareLink[] {
   if (!IN_ADDRESS.test(text)) return [];
   const scan = new LinkScan(text);
@@ -199,15 +196,15 @@ export function bareLinksIn(text: string): BareLink[] {
   return links;
 }
 
-/** Returns the indexes of all protocols at which an address can begin, ascending. */
+/** Returns the indexes of all protocols at which a URL can begin, ascending. */
 function protocolsIn(text: string): number[] {
   const places = [...text.matchAll(PROTOCOL)].map(({ index }) => index);
   return places.filter((place) => endOf(PROTOCOL_START, text, place) !== undefined);
 }
 
 /**
- * Searches for bare addresses from left to right. In a script without spaces, an address can begin at every character of a
- * word. The end of a word is computed only once for all of these positions, so the work is linear in the text.
+ * Searches for bare links from left to right. In a script without spaces, a link can begin at every character of a word. The
+ * end of a word is computed only once for all of these positions, so the work is linear in the text.
  */
 class LinkScan {
   readonly #text: string;
@@ -223,7 +220,7 @@ class LinkScan {
   }
 
   /**
-   * Returns the addresses that begin in a range of the text.
+   * Returns the bare links that begin in a range of the text.
    *
    * @param from Start of the range, at least the `to` of the previous call.
    * @param to End of the range, exclusive.
@@ -241,7 +238,7 @@ class LinkScan {
     return links;
   }
 
-  /** Returns the first index, not before `at`, at which an address can begin. Infinity if there is none. */
+  /** Returns the first index, not before `at`, at which a bare link can begin. Infinity if there is none. */
   #startFrom(at: number): number {
     while ((this.#protocols[0] ?? at) < at) this.#protocols.shift();
     if (this.#nextWord < at) {
@@ -251,7 +248,7 @@ class LinkScan {
     return Math.min(this.#nextWord, this.#protocols[0] ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Reads the address that begins at `start`. If there is none, returns the index at which to continue the search. */
+  /** Reads the bare link that begins at `start`. If there is none, returns the index at which to continue the search. */
   #linkAt(start: number): BareLink | number {
     const text = this.#text;
     const protocolEnd = endOf(PROTOCOL_START, text, start);
@@ -264,7 +261,7 @@ class LinkScan {
     const wordEnd = this.#wordEnd;
     const before = BEFORE_OTHER_SCRIPT.exec(text.slice(start, wordEnd));
     if (before !== null) return start + before[0].length;
-    // Whether an email address ends at the at-sign does not depend on the start of the word.
+    // If `@` ends the word, the text can only be an email address, wherever in the word it begins.
     return text[wordEnd] === '@' ? (emailAt(text, start, wordEnd) ?? wordEnd + 1) : domainAt(text, start, wordEnd);
   }
 }
@@ -300,8 +297,8 @@ function domainAt(text: string, start: number, wordEnd: number): BareLink | numb
 }
 
 /**
- * Returns the end of an address whose host ends at `hostEnd`. The address includes the path, but not the punctuation of the
- * surrounding text. Stars and tildes at the end are emphasis or strikethrough.
+ * Returns the end of a URL whose host ends at `hostEnd`. The URL includes the path, but not the punctuation of the surrounding
+ * text. Stars and tildes at the end are emphasis or strikethrough.
  */
 function urlEnd(text: string, hostEnd: number): number {
   let end = /[/?#]/.test(text[hostEnd] ?? '') ? pathEnd(text, hostEnd) : hostEnd;
@@ -341,8 +338,8 @@ function pathEnd(text: string, start: number): number {
 }
 
 /**
- * Matches characters that end a path: quotation marks and brackets around addresses, an ellipsis, punctuation of scripts
- * without spaces, and invisible characters.
+ * Matches characters that end a path: quotation marks and brackets around URLs, an ellipsis, punctuation of scripts without
+ * spaces, and invisible characters.
  */
 const ENDS_PATH = new RegExp(`[\\s<>"“”«»…${HIDDEN}。，、；：！？．～〜（）［］｛｝「」『』【】《》〈〉〔〕｡､｢｣]`);
 

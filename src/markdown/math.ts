@@ -6,7 +6,10 @@ import type { Rendering } from './rendering.ts';
 /** Maximum length of a formula, in characters: enough for a long derivation. The work grows faster than the length. */
 const MAX_FORMULA_LENGTH = 2_000;
 
-/** Length that is added for each cell of a matrix, in characters. An empty cell results in as much HTML. */
+/**
+ * Length that is added for each cell of a matrix, in characters. Even an empty cell results in as much HTML as this many
+ * characters.
+ */
 const CELL_LENGTH = 5;
 
 /**
@@ -59,8 +62,7 @@ export function loadTex(): Tex {
 /** Replaces formulas of the form `$$x$$` within a line by placeholders of their HTML. */
 export function mathSpans(inline: Inline, text: string): string {
   if (!text.includes('$$')) return text;
-  // The formula contains no dollar sign except `\$`, and no line break. No dollar sign, letter, digit or underscore is next to
-  // it.
+  // The formula contains no `$` except `\$`, and no line break. No `$`, letter, digit or underscore is next to it.
   return text.replace(
     /(?<![$\p{L}\p{N}_])\$\$(?![_$])((?:\\\$|[^\n$])+)\$\$(?![$\p{L}\p{N}_])/gu,
     (source: string, formula: string) => {

@@ -26,8 +26,8 @@ const MAX_HTML_LENGTH = 1_000_000;
 const RENDER_MS = 1_000;
 
 /**
- * Maximum length of a text without highlighted code that is rendered without a time limit. Rendering such a text takes linear
- * time, and less time than setting up a limit.
+ * Maximum length of a text without highlighted code that is rendered without a time limit. Rendering a text without highlighted
+ * code takes linear time. Up to this length, it takes less time than setting up a limit.
  */
 const WATCHED_LENGTH = 2_000;
 
@@ -73,7 +73,7 @@ export interface TopicLink {
 }
 
 /**
- * Returns the website addresses in the name of a topic, in order of position.
+ * Returns the URLs in the name of a topic, in order of position.
  *
  * @param topic Name of the topic, at most 60 code points.
  */

@@ -6,9 +6,12 @@ const MAX_PREVIEWS = 24;
 /** An image to which a text links. It is shown below the block with the link. */
 export interface Preview {
   readonly url: string;
-  /** Text of the link. Undefined if it is equal to the address. */
+  /** Text of the link. Undefined if the text is the URL itself. */
   readonly title: string | undefined;
-  /** Placeholder of the link in the text of the block. Undefined unless the link is a bare address. */
+  /**
+   * Placeholder of the link in the text of the block. Undefined unless the link is a bare link (a URL or email address in the
+   * text, without link syntax).
+   */
   readonly bare: string | undefined;
 }
 

@@ -59,7 +59,8 @@ export const hasProtectedHistory = (channel: Pick<Channel, 'inviteOnly' | 'histo
 /**
  * Reads a message that the viewer can read.
  *
- * @throws BadRequestError if the message does not exist or the viewer cannot read it. Both cases give the same error.
+ * @throws BadRequestError if the message does not exist or the viewer cannot read it. The error is identical in both cases, so
+ *   that it does not reveal whether the message exists.
  */
 export async function accessMessage({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>, messageId: number) {
   return accessMessageIn(app.db, viewer, messageId, app.now());
@@ -68,8 +69,8 @@ export async function accessMessage({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>
 /**
  * Reads a message that the viewer can read and whose channel is not archived. Every change of a message begins with this check.
  *
- * @throws BadRequestError if the message does not exist, cannot be read, or is in an archived channel. All cases give the same
- * error.
+ * @throws BadRequestError if the message does not exist, cannot be read, or is in an archived channel. The error is identical
+ * in all three cases, so that it does not reveal whether the message exists.
  */
 export async function accessMessageToChange(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,

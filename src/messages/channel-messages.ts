@@ -23,15 +23,16 @@ const MESSAGE = fieldsOf('m', MESSAGE_COLUMNS);
 
 /**
  * Builds the SQL that reads messages by the `id`s that the query `ids` returns, in any order. OFFSET 0 makes the planner look
- * up each message by its key. The planner cannot estimate that `ids` returns few rows, and would otherwise read all messages.
+ * up each message by its key. Without it, the planner would read all messages, because it cannot estimate that `ids` returns
+ * few rows.
  */
 export const messagesByIds = (realmId: number, ids: Prisma.Sql): Prisma.Sql => Prisma.sql`
   SELECT found.* FROM (${ids}) AS wanted CROSS JOIN LATERAL (
     SELECT ${MESSAGE} FROM message m WHERE m.realm_id = ${realmId} AND m.id = wanted.id OFFSET 0) AS found`;
 
 /**
- * Reads the same page of several channels, with the messages that the user can read. Uses at most two queries, whatever the
- * number of channels. The caller checks that the user can read the channels.
+ * Loads one page of messages of each channel, all with the same bounds and limit. A page contains the messages that the user
+ * can read. Uses at most two queries, whatever the number of channels. The caller checks that the user can read the channels.
  *
  * @returns A function from a channel id to the messages of that channel, newest first.
  */
@@ -65,7 +66,7 @@ interface OpenPage {
   readonly page: MessagePage;
 }
 
-/** Batches concurrent reads of the same page of different channels into one statement. */
+/** Batches concurrent reads of different channels into one statement, if their pages have the same bounds and limit. */
 const openPages = new GatheredReads<OpenPage, readonly Message[]>(
   async ({ db, realmId }, wanted) => {
     const [one] = wanted;

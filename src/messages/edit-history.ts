@@ -89,7 +89,7 @@ export const toWirePrevContent = ({ before, showsContent }: HistoryStep) => ({
 
 /**
  * Builds the field `edit_history` of a message, newest edit first. Null if there are no steps. The field excludes the HTML of
- * earlier versions, which can be a hundred times as long as their text. `/messages/{id}/history` returns that HTML.
+ * earlier versions, because HTML can be a hundred times as long as the Markdown. `/messages/{id}/history` returns that HTML.
  */
 export function toWireHistory(steps: readonly HistoryStep[], topics: TopicsShown): WireEdit[] | null {
   if (steps.length === 0) return null;

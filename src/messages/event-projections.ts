@@ -164,7 +164,8 @@ const identity = { idOf: ({ id }: KnownMove) => id };
 export const movedMessage = new EventProjection('Message', identity, { ...place, ...topicName, ...lastMovedAt });
 
 /**
- * Event projection of a moved message without its topic name. Used if the moved messages keep different spellings of the topic.
+ * Event projection of a moved message without its topic name. Used if the moved messages keep different spellings of the name
+ * (letter case, Unicode form), so that no name is right for all of them.
  */
 export const messageOfSpellings = new EventProjection('Message', identity, { ...place, ...lastMovedAt });
 

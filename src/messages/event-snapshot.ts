@@ -6,7 +6,7 @@ import { toSnapshot } from '../people/wire.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { channelRecipientId, conversationRecipientId, type MessageEventSnapshot } from './wire.ts';
 
-/** A message with its sender, channel and conversation. All of this data is the same for every reader. */
+/** A message with its sender, channel and conversation. None of this data depends on the reader. */
 export type WholeMessage = Message & {
   readonly sender: User;
   readonly channel: Pick<Channel, 'id' | 'name'> | null;

@@ -50,7 +50,10 @@ const knownFlags = (payload: SentPayload, { userId, isRecipient }: EventView): U
 const isLocalTo = ({ queueId, localId }: SentPayload, view: EventView) =>
   localId !== undefined && queueId === view.queueId;
 
-/** Returns a number that is equal for all viewers of one role who get the same rendering. Called for every delivery. */
+/**
+ * Returns a number that identifies the rendering: viewers of one role with the same number get the same rendering. Called for
+ * every delivery.
+ */
 function viewerClassOf(payload: SentPayload, view: EventView): number {
   const flags = knownFlags(payload, view);
   const differences = [
@@ -61,7 +64,8 @@ function viewerClassOf(payload: SentPayload, view: EventView): number {
     flags.hasAlertWord,
     flags.historical,
     isLocalTo(payload, view),
-    // Senders see their own address, hidden or not, so their avatar may be rendered differently.
+    // Senders see their own email address even if it is hidden from others, so their avatar's URL may differ from the one that
+    // others get.
     view.userId === payload.sender.id,
   ];
   let bits = 0;
@@ -71,7 +75,8 @@ function viewerClassOf(payload: SentPayload, view: EventView): number {
 
 /**
  * Event for all recipients of a new message. The sender and users with their own flags, such as mentions, get separate
- * renderings; all other users share one. Only describes the event: the SQL function `send_messages` writes the events.
+ * renderings; all other users share one. This definition is used for rendering only: the SQL function `send_messages` writes
+ * the events.
  */
 export const messageSent = defineEvent('message', undefined, (payload: SentPayload): SentPayload => payload, {
   perUser: viewerClassOf,

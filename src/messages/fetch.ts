@@ -79,7 +79,8 @@ export async function fetchByIds(
 /**
  * Reads one message for the viewer.
  *
- * @throws BadRequestError if the message does not exist or the viewer cannot read it. Both cases give the same error.
+ * @throws BadRequestError if the message does not exist or the viewer cannot read it. The error is identical in both cases, so
+ *   that it does not reveal whether the message exists.
  */
 export async function fetchMessage(ctx: Ctx, messageId: number): Promise<FetchedMessage> {
   await accessMessage(ctx, messageId);

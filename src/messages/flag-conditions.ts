@@ -123,8 +123,8 @@ export async function readFlagsOfEach(
   });
   const userIds = wanted.map(({ userId }) => userId);
   const messageIds = wanted.map(({ messageId }) => messageId);
-  // `received` is computed once per row. OFFSET 0 makes the planner look up each row of the other tables by its key. Otherwise
-  // it would read the rows of all users.
+  // `received` is computed once per row. OFFSET 0 makes the planner look up each row of the other tables by its key. Without
+  // it, the planner would read the rows of all users.
   const rows = await readRows<UserFlagsRow>(
     db,
     Prisma.sql`

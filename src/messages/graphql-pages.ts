@@ -167,8 +167,8 @@ const channelIds = (ctx: GraphQLContext, channelId: number, topic: string | null
     : topicMessages(ctx).load({ channelId, name: topic, ...page });
 
 /**
- * Returns a connection of the messages whose ids `load` returns. Lists of one operation that request the same page are loaded
- * in one batch.
+ * Returns a connection of the messages whose ids `load` returns. If several lists of one operation request pages with the same
+ * bounds, these are loaded in one batch.
  *
  * @param load Returns the ids of the messages in a page, newest first.
  */

@@ -58,8 +58,8 @@ export interface ChannelPageKey extends MessagePage {
 const pageOf = ({ channelId: _, ...page }: ChannelPageKey) => JSON.stringify(page);
 
 /**
- * Loads pages of channel messages, as ids, newest first. A page is empty if the viewer cannot read the channel. Pages with the
- * same bounds are read by the same queries, whatever the number of channels.
+ * Loads pages of channel messages, as ids, newest first. A page is empty if the viewer cannot read the channel. Pages of
+ * several channels are loaded in one batch if their bounds are equal.
  */
 export const channelMessages = perOperation(
   (ctx) =>

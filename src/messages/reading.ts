@@ -63,7 +63,7 @@ async function readOf({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>, channel: Nam
  * Returns the read permissions of the viewer as SQL conditions, in one query. Channels that only some users can read are few,
  * so the conditions contain their ids.
  *
- * @param within The only channel whose messages are read. If given, the channels are not read from the database.
+ * @param within The only channel whose messages are fetched. If given, the list of channels is not loaded from the database.
  */
 export async function readingRights({ app, viewer }: Ctx, within?: NamedChannel): Promise<ReadingRights> {
   const { id: userId, realm, role } = viewer;

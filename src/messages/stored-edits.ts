@@ -28,8 +28,8 @@ export interface StoredEdit {
 }
 
 /**
- * Reads the stored edits of messages, in any order. A history from before the limits existed can exceed them. Then its first
- * version and those of its newest versions that fit into the limits are returned.
+ * Reads the stored edits of messages, in any order. A history from before the limits existed can exceed them. In that case only
+ * its first version, and as many of its newest versions as fit into the limits, are returned.
  *
  * @param readsHtml Whether to read the HTML of earlier versions. Lists of messages do not contain that HTML.
  */

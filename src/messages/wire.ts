@@ -14,7 +14,7 @@ export interface MemberSnapshot {
   readonly fullName: string;
 }
 
-/** The parts of a message that are the same for all of its readers, as JSON. Events and responses are rendered from them. */
+/** The parts of a message that do not depend on the reader, as JSON. Events and responses are rendered from them. */
 export interface MessageEventSnapshot {
   readonly id: number;
   readonly recipientId: number;
@@ -116,7 +116,7 @@ type Since =
   | 'flags'
   | 'match_content'
   | 'match_subject';
-/** JSON form of a message as it was sent. Identical for all readers with the same client options. */
+/** JSON form of a message as it was sent. It depends only on the reader's client options. */
 export type WireSent = Omit<WireMessage, Since>;
 
 /** Converts a message to its JSON form, without flags and edit history. */

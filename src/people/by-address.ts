@@ -4,18 +4,21 @@ import type { Realm } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { type Requester, visibilitiesFor } from './wire.ts';
 
-/** The user who looks up addresses. The user's id and role decide which real addresses match. A `Viewer` can be passed. */
+/**
+ * The user who looks up email addresses. The id and role decide which real addresses the user can find. A `Viewer` can be
+ * passed.
+ */
 export interface AddressReader extends Requester {
   readonly realm: Pick<Realm, 'id'>;
 }
 
 /**
- * Returns the users of the reader's organization that have these addresses. An address matches if it is the API address. The
- * real address (ignoring case) also matches if the reader can see it. Every address that a client sends to identify a user is
- * looked up here.
+ * Returns the users of the reader's organization that have these email addresses. An address matches if it is the API address.
+ * The real address (ignoring case) also matches if the reader can see it. Every address that a client sends to identify a user
+ * is looked up here.
  *
- * A hidden address matches no user. The lookup takes as long as that of an unknown address, because the same query excludes
- * both.
+ * A hidden address matches no user. The lookup of a hidden address takes as long as that of an unknown one, because one query
+ * excludes both.
  *
  * @returns User ids by the given address. A placeholder address, which contains the user's id, is present even if no such user
  *   exists.

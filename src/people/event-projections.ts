@@ -5,8 +5,8 @@ import { type KnownSetting, withEffect } from '../platform/setting.ts';
 import { type KnownChange, propertyOf } from './events.ts';
 import { avatarUrl, toMinute, type UserSnapshot } from './wire.ts';
 
-// Event projections never contain an email address, even if the event does. Events can be read days later, and a user
-// may have hidden the address in the meantime. Addresses are read for each viewer, with the current visibility.
+// Event projections never contain an email address, even if the event does. Events can be read days later, and a user may have
+// hidden the address in the meantime. Addresses are fetched for each viewer, with the current visibility.
 
 /** A user that the event contains in full. */
 export interface KnownUser {

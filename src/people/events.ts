@@ -11,7 +11,7 @@ import type { WireProfileValue } from './profile-fields/wire.ts';
 import { avatarUrl, toMinute, toSnapshot, toWireUser, type UserSnapshot, visibleEmail, wireUser } from './wire.ts';
 
 /**
- * Viewer id for rendering `userAdded`, which no user has. The new user cannot be the viewer, because they have no queue yet.
+ * Viewer id for rendering `userAdded`. No user has this id. The new user cannot be the viewer, because they have no queue yet.
  */
 const SOMEBODY_ELSE = 0;
 
@@ -54,7 +54,7 @@ type ValueOf<T, K> = T extends unknown ? (K extends keyof T ? T[K] : never) : ne
 /** One change of a user as a viewer receives it. Only the changed properties are present. */
 export interface KnownChange {
   readonly person: { readonly [K in KeysOf<PersonChange>]?: ValueOf<PersonChange, K> } & { readonly user_id: number };
-  /** The user after the change. Set if the change differs between viewers. */
+  /** The user after the change. Set if viewers see different changes, because some of them cannot see the email address. */
   readonly after?: UserSnapshot | undefined;
 }
 
@@ -72,7 +72,7 @@ export function propertyOf(person: object): PersonProperty {
   return property;
 }
 
-/** A change that is the same for all viewers, or the user before and after a change that differs between viewers. */
+/** A change that all viewers see alike, or, if viewers see different changes, the user before and after it. */
 type Happened =
   | { readonly person: PersonChange; readonly old_role?: number | undefined }
   | {
@@ -150,8 +150,8 @@ export const userTimeZoneChanged = (user: User, timezone: string) =>
   userUpdated({ person: { user_id: user.id, email: apiEmail(user), timezone } });
 
 /**
- * Creates the events for a changed visibility of a user's address. One contains the real address, for viewers who can now see
- * it or no longer can. If the API address changed, another event contains it, for all users.
+ * Creates the events for a changed visibility of a user's email address. One contains the real address, for viewers who can now
+ * see it or no longer can. If the API address changed, another event contains it, for all users.
  */
 export function emailVisibilityChanged(before: User, after: User) {
   const facts = { before: toSnapshot(before), after: toSnapshot(after) };
@@ -163,8 +163,8 @@ export function emailVisibilityChanged(before: User, after: User) {
 }
 
 /**
- * Creates the events, for all users, that a user's address was erased. Unlike those of `emailVisibilityChanged`, they
- * do not contain the address.
+ * Creates the events, for all users, that a user's email address was erased. Unlike those of `emailVisibilityChanged`, they do
+ * not contain the address.
  */
 export const addressErased = (before: User, newEmail: string) => [
   userUpdated({ person: { user_id: before.id, delivery_email: null } }),
@@ -172,8 +172,8 @@ export const addressErased = (before: User, newEmail: string) => [
 ];
 
 /**
- * Creates the event for a viewer whose role changed, about a user who hides their address from some roles. The viewer
- * can now see the address, or no longer can.
+ * Creates the event for a viewer whose role changed, about a user who hides their email address from some roles. The viewer can
+ * now see the address, or no longer can.
  */
 export function emailHiddenOrShown(user: User, roles: RoleChange) {
   const facts = { before: toSnapshot(user), after: toSnapshot(user), viewer_role: roles };

@@ -9,7 +9,7 @@ const FORBIDDEN = /[*`\\>"@\p{Cc}\p{Cs}]/u;
 /**
  * Rejects a new name that contains invisible or misplaced characters. Existing names are not checked.
  *
- * @throws BadRequestError if `unreadableAt` finds such a character.
+ * @throws BadRequestError if `unreadableAt` finds an invisible or misplaced character.
  */
 export function requireReadableName(fullName: string): void {
   if (unreadableAt(fullName) !== undefined) throw new BadRequestError('Invalid characters in name!');

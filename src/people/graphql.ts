@@ -205,7 +205,7 @@ export function sortedUsers(list: string, { orderBy, ...args }: UserListArgument
   return { sorted, page: { ...keysetOf(sorted), field: by.field } };
 }
 
-/** Loads the users of a page that still exist, batched with those of other pages. */
+/** Loads the users of a page that still exist, in one batch with the users of other pages. */
 export const usersAt = (ctx: GraphQLContext, { places }: SortedPage) =>
   nodesOf(
     ctx,

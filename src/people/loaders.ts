@@ -17,8 +17,8 @@ export const usersById = forEverybody<number, User>(async (db, realmId, ids) => 
 });
 
 /**
- * Loads the text between the stars of a mention, by user id: the full name, followed by the id if another account has
- * the same name, ignoring case.
+ * Loads the text between the `**` of a mention, by user id: the full name, followed by the id if another account has an equal
+ * name, ignoring case.
  */
 export const mentionNames = forEverybody<number, string>(async (db, realmId, ids) => {
   const rows = await db.$queryRaw<{ id: number; name: string }[]>`

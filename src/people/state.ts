@@ -16,7 +16,7 @@ import { avatarUrl, type Requester, toWireUser, type UserRenderOptions, visibili
 const TOLD_BY = ['realm_user', 'custom_profile_fields'];
 /**
  * Viewer id for the shared lists, which match all viewers with the same rights. It is not the id of a user, because users
- * always see their own address.
+ * always see their own email address.
  */
 const NOBODY = 0;
 const BYTES_OF_PLACE = 100;
@@ -53,10 +53,7 @@ interface People {
 /** Users in a batch. Reading a batch takes a few milliseconds, and so does serializing it. */
 const USERS_AT_ONCE = 250;
 
-/**
- * Reads all users as other viewers with the same rights see them. Works in batches, and yields to the event loop in
- * between.
- */
+/** Reads all users as viewers with these rights see other users. Works in batches, and yields to the event loop in between. */
 async function readPeople({ viewer, db, options: { clientGravatar } }: Snapshot): Promise<People> {
   const requester = { id: NOBODY, role: viewer.role };
   const [active, inactive] = [new PeopleList(), new PeopleList()];
@@ -89,7 +86,10 @@ async function readPeople({ viewer, db, options: { clientGravatar } }: Snapshot)
   return { active, inactive, systemBots: new JsonBytes(Buffer.from(JSON.stringify(systemBots))) };
 }
 
-/** Returns the viewer's own entry in the lists, as JSON. It contains the viewer's address even if other users cannot see it. */
+/**
+ * Returns the viewer's own entry in the lists, as JSON. It contains the viewer's email address even if other users cannot see
+ * it.
+ */
 async function readOwn({ viewer, db, options: { clientGravatar } }: Snapshot): Promise<Buffer> {
   const { user, id, realm } = viewer;
   const profiles = user.botType === null ? await profileDataOf(db, realm.id, [id]) : undefined;

@@ -35,13 +35,13 @@ export async function accessUserByEmail(ctx: Ctx, email: string): Promise<User> 
 /** Id or email address of a user. */
 export type UserKey = { readonly id: number } | { readonly email: string };
 
-/** Returns a user by id or email address. Throws like `accessUser` and `accessUserByEmail`. */
+/** Returns a user by id or email address. Throws the errors of `accessUser` and `accessUserByEmail`. */
 export const accessUserBy = (ctx: Ctx, key: UserKey): Promise<User> =>
   'id' in key ? accessUser(ctx, key.id) : accessUserByEmail(ctx, key.email);
 
 /**
- * Finds the user with this real address, ignoring case and visibility: for signing in, when there is no viewer yet. An
- * unknown address takes two queries as well, so that the time does not reveal which addresses exist.
+ * Finds the user with this real address, ignoring case and visibility: for signing in, when there is no viewer yet. Always runs
+ * two queries, also for an unknown address, so that the time does not reveal which addresses exist.
  */
 export async function findUserByEmail(db: Db, realmId: number, email: string): Promise<User | null> {
   if (email.includes('\0')) return null;

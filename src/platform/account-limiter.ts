@@ -12,7 +12,7 @@ const AT_ONCE = 8;
 /**
  * A limiter of the concurrent requests of each account: `AT_ONCE` normally, and one while the process is overloaded. Further
  * requests of the account wait, so an account with many requests delays only itself. Between two requests of one account, the
- * requests of other accounts are read.
+ * process accepts requests of other accounts.
  */
 export class AccountLimiter {
   readonly #running = new Map<number, number>();

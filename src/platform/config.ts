@@ -168,19 +168,19 @@ export interface Config {
   readonly checksReplies: boolean;
   /** URL of the mail server. Undefined: emails stay queued. */
   readonly smtpUrl: string | undefined;
-  /** Sender of emails: "Name <address>" or an address. Undefined: an address of the server's own domain. */
+  /** Sender of emails: an email address, or "Name <email address>". Undefined: an email address of the server's own domain. */
   readonly mailFrom: string | undefined;
   /** Maximum number of requests per minute of one account. Undefined: unlimited. */
   readonly rateLimitPerUser: number | undefined;
-  /** Maximum number of requests per minute from one address, for requests without an account. Undefined: unlimited. */
+  /** Maximum number of requests per minute from one IP address, for requests without an account. Undefined: unlimited. */
   readonly rateLimitPerIp: number | undefined;
   /** Maximum number of open sockets of one account on this process. Undefined: unlimited. */
   readonly socketsPerUser: number | undefined;
-  /** Maximum number of open unauthenticated sockets of one address on this process. Undefined: unlimited. */
+  /** Maximum number of open unauthenticated sockets of one IP address on this process. Undefined: unlimited. */
   readonly socketsPerIp: number | undefined;
   /** Maximum number of open sockets of this process. */
   readonly maxSockets: number;
-  /** Maximum number of open unauthenticated connections of one address to this process. Undefined: unlimited. */
+  /** Maximum number of open unauthenticated connections of one IP address to this process. Undefined: unlimited. */
   readonly connectionsPerIp: number | undefined;
   /** Maximum number of open connections of this process, including sockets. */
   readonly maxConnections: number;
@@ -192,7 +192,7 @@ export interface Config {
   readonly persistedDocumentsOnly: boolean;
   /** Whether unauthenticated clients can introspect the GraphQL schema and get suggestions for misspelled names. */
   readonly anonymousIntrospection: boolean;
-  /** Address that serves metrics and nothing else. Undefined: metrics are at the service's own address. */
+  /** Host and port that serve metrics and nothing else. Undefined: metrics are at the service's own host and port. */
   readonly metricsAddress: { readonly host: string; readonly port: number } | undefined;
   /** Bearer token that is required to read metrics. Undefined: metrics require no token. */
   readonly metricsToken: string | undefined;
@@ -255,7 +255,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 /**
  * Returns the environment, including the variables that are read from files.
  *
- * @throws ConfigError if a file is empty or cannot be read, or if a variable is set as well as its file.
+ * @throws ConfigError if a file is empty or cannot be read, or if both a variable and its file are set.
  */
 function withFiles(env: Variables): Variables {
   const read = SECRETS.flatMap((name) => {

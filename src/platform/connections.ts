@@ -10,13 +10,13 @@ const RETRY_AFTER_SECONDS = 10;
 /** Milliseconds until a refused connection is closed. Meanwhile its client can send a request and read the error response. */
 const FAREWELL_MS = 2_000;
 /**
- * Maximum number of refused connections of one address that receive a response at a time. A client that reads its response
- * disconnects soon.
+ * Maximum number of refused connections of one IP address that can receive a response at a time. A client that reads its
+ * response disconnects soon, so normal clients stay below this.
  */
 const MAX_TOLD = 100;
 /**
- * Largest share of all connections that one network can use, equal to the share of sockets. The rest stays available to other
- * networks.
+ * Largest share of all connections that one network can use. It equals the share of sockets that one network can use. The rest
+ * stays available to other networks.
  */
 const SHARE_OF_NETWORK = 0.5;
 
@@ -42,12 +42,12 @@ interface Refused {
 }
 
 /**
- * The open connections of this process, with limits for each network. A connection counts for `connectionsPerIp` until
- * a request on it is authenticated. After that, a long poll or other slow request belongs to an account, whose requests
- * are counted.
+ * The open connections of this process, with limits for each network. A connection counts towards `connectionsPerIp` until a
+ * request on it is authenticated. After that, a long poll or other slow request belongs to an account, whose requests are
+ * counted.
  *
- * A connection over a limit is refused; open connections stay. If only `connectionsPerIp` is exceeded, a connection is
- * accepted after all when a user signs in on it: unauthenticated clients cannot keep out users with valid credentials.
+ * A connection over a limit is refused; open connections stay. If only `connectionsPerIp` is exceeded, a connection is accepted
+ * after all when a user signs in on it: unauthenticated clients cannot keep out users with valid credentials.
  *
  * Behind the operator's proxies all connections come from the proxies, so only the total is limited.
  */
@@ -130,7 +130,8 @@ export class Connections {
   }
 
   #refuse(socket: Socket, network: string, reason: string, isStranger: boolean): void {
-    // Sending a refusal keeps the connection open. If many are refused, the others are closed without a response.
+    // Sending a refusal keeps the connection open. If `MAX_TOLD` refused connections of the network are open already, this one
+    // is closed without a response.
     if (this.#refusedOf.of(network) >= MAX_TOLD) {
       socket.destroy();
       return;

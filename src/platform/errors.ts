@@ -1,6 +1,6 @@
 import type { Budget } from './budget.ts';
 
-/** All error codes, the same over REST (`code`) and GraphQL (`extensions.code`, `ErrorCode`). */
+/** All error codes. REST (`code`) and GraphQL (`extensions.code`, `ErrorCode`) both use them. */
 export const ERROR_CODES = [
   'BAD_REQUEST',
   'REQUEST_VARIABLE_MISSING',
@@ -164,7 +164,7 @@ export class UnauthorizedPrincipalError extends defineError('UNAUTHORIZED_PRINCI
   message: `Must be ${needed}`,
 })) {}
 
-/** Thrown if a client sends the value that it expects to replace, and the current value is different. */
+/** Thrown if a client sends the value that it expects to replace, and the current value is not that value. */
 export class ExpectationMismatchError extends defineError('EXPECTATION_MISMATCH', (fieldName: string) => ({
   message: `'${fieldName}' value does not match the expected value.`,
   data: { field_name: fieldName },
@@ -224,9 +224,8 @@ export class RequestTimeoutError extends defineError<
 ) {}
 
 /**
- * Thrown if the disk of the database is full. Like `RequestTimeoutError`, it permits a retry of the same request, but
- * after a longer time, and it has its own code. The status is not 503: a proxy would then try the next node, which uses
- * the same disk.
+ * Thrown if the disk of the database is full. Like after `RequestTimeoutError`, clients can retry the request, but after a
+ * longer time. It has its own code. The status is not 503: a proxy would then try the next node, which uses the same disk.
  */
 export class StorageFullError extends RequestTimeoutError {
   override readonly code = 'STORAGE_FULL';

@@ -132,7 +132,10 @@ export class FairLimiter {
     }
   }
 
-  /** Returns the waiting network with the fewest running tasks. If several are equal, returns the least recently served one. */
+  /**
+   * Returns the waiting network with the fewest running tasks. If several networks have the fewest, returns the one that was
+   * served least recently.
+   */
   #networkInTurn(): string | undefined {
     let inTurn: string | undefined;
     for (const network of this.#lines.keys()) {

@@ -13,8 +13,8 @@ interface ServerAddress {
 }
 
 /**
- * Returns the host name by which this machine reaches the server: the loopback address on which it listens, otherwise
- * 127.0.0.1.
+ * Returns the host name by which this machine reaches the server: the loopback IP address on which it listens, or 127.0.0.1 if
+ * it listens on no loopback address.
  */
 function loopbackOf(host = ''): string {
   if (host === 'localhost' || (isIPv4(host) && host.startsWith('127.'))) return host;

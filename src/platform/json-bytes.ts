@@ -84,7 +84,10 @@ const LONG = 256 * 1024;
 /** Returns whether the strings of a value are longer than `LONG` in total, so that it should be serialized in parts. */
 export const isLong = (value: unknown): boolean => spaceAfter(value, LONG) < 0;
 
-/** Returns `space` minus the length of all strings in a value, in UTF-16 units. Stops as soon as the result is negative. */
+/**
+ * Returns `space` minus the length of all strings in a value, in UTF-16 units. Stops counting as soon as the difference is
+ * negative.
+ */
 function spaceAfter(value: unknown, space: number): number {
   if (typeof value === 'string') return space - value.length;
   if (typeof value !== 'object' || value === null || value instanceof JsonBytes) return space;

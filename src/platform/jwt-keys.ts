@@ -32,7 +32,7 @@ interface Needs {
 const MIN_RSA_BITS = 2048;
 
 const ALGORITHMS: Readonly<Record<string, Needs>> = {
-  // A secret must have at least as many bytes as the hash. @see RFC 7518 3.2
+  // A secret must not be shorter than the hash (32 bytes for SHA-256). @see RFC 7518 3.2
   HS256: { kind: 'secret', least: 32 },
   HS384: { kind: 'secret', least: 48 },
   HS512: { kind: 'secret', least: 64 },

@@ -35,7 +35,7 @@ export function isSameSecret(shown: string, secret: string): boolean {
  */
 export class KeyVault {
   readonly #sealing: Uint8Array;
-  /** Imported once, because importing a key takes four times as long as an HMAC with it. */
+  /** Imported once, because the import takes four times as long as computing an HMAC with the key. */
   readonly #marking: KeyObject;
   readonly #succession: KeyObject;
   readonly #derived: (purpose: string) => Uint8Array;
@@ -71,7 +71,7 @@ export class KeyVault {
     return createHmac('sha256', this.#succession).update(token).digest('base64url');
   }
 
-  /** Returns a secret of this server for one purpose, the same at every start: 43 characters of [A-Za-z0-9_-]. */
+  /** Returns a secret of this server for one purpose. It does not change between starts: 43 characters of [A-Za-z0-9_-]. */
   token(purpose: string): string {
     return Buffer.from(this.#derived(purpose)).toString('base64url');
   }

@@ -19,12 +19,11 @@ interface Sink {
 }
 
 /**
- * Opens the service's log: JSON lines on standard error. Standard output is for people and for the output of the
- * command line.
+ * Opens the service's log: JSON lines on standard error. Standard output is for people and for the output of the command line.
  *
- * Lines below the level of warnings are written in batches, some per second: writing a single line costs as much as the
- * rest of logging it. Lines that are logged while a request is answered contain its id. An unavailable database or
- * Redis, or a full disk, is logged once a minute, with the number of omitted lines.
+ * Lines below the level of warnings are written in batches, some per second: otherwise the write would take half of the cost of
+ * logging a line. Lines that are logged while a request is answered contain its id. An unavailable database or Redis, or a full
+ * disk, is logged once a minute, with the number of omitted lines.
  */
 export function openLog(level: string, to: Sink = new LogOutput(toDescriptor(2))): Logger {
   return pino(

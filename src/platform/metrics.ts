@@ -9,7 +9,7 @@ import { ERROR_CODES } from './errors.ts';
 export const metrics = new Registry();
 
 collectDefaultMetrics({ register: metrics });
-// Removes gauges that have names of counters. Other default metrics contain the same values, separated by type.
+// Removes gauges that have names of counters. No value is lost: other default metrics contain these values, separated by type.
 for (const kind of ['handles', 'requests', 'resources']) metrics.removeSingleMetric(`nodejs_active_${kind}_total`);
 
 const requestSeconds = new Histogram({

@@ -44,7 +44,7 @@ const FORBIDDEN = new RegExp(
 /** A combining mark without a letter: at the beginning, or after a space. */
 const LOOSE_MARK = /(?<=^|\p{Z})\p{M}/u;
 
-/** Too many marks on one letter: four inherited marks, eight marks of any script, or the same mark twice in succession. */
+/** Too many marks on one letter: four inherited marks, eight marks of any script, or one mark twice in succession. */
 const TOO_MANY_MARKS = /(?:(?=\p{M})\p{Script=Inherited}){4}|\p{M}{8}|([\p{Mn}\p{Me}])\1/u;
 
 /** A text with only invisible and blank characters. */
@@ -52,7 +52,10 @@ const SHOWS_NOTHING = new RegExp(`^[\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Co
 /** A text with only invisible and blank characters and combining marks without a letter. */
 const SHOWS_NO_LETTER = new RegExp(`^[\\p{Z}\\p{Cc}\\p{Cf}\\p{M}\\p{Default_Ignorable_Code_Point}\\s${BLANKS}]*$`, 'u');
 
-/** Replaces a meaningful invisible character, so that positions stay the same. */
+/**
+ * Replaces an invisible character that is allowed because it has a meaning. The text keeps its length, so positions in it stay
+ * valid.
+ */
 const PLACEHOLDER = 'x';
 
 /**

@@ -12,8 +12,8 @@ import { redisPrefix } from './redis-names.ts';
 
 const WINDOW_SECONDS = 60;
 /**
- * Number of file requests allowed for each other request of an address: the chat loads some dozens of files per user,
- * and many users can share an address.
+ * Ratio of the limit on file requests of an IP address to its limit on other requests: the chat loads some dozens of files per
+ * user, and many users can share an address.
  */
 const FILES_PER_REQUEST = 20;
 
@@ -29,7 +29,7 @@ interface Count {
 }
 
 /**
- * Rate limits of accounts, and of addresses for requests without an account. Requests are counted in Redis for all nodes.
+ * Rate limits of accounts, and of IP addresses for requests without an account. Requests are counted in Redis for all nodes.
  * Without Redis, or while it does not respond, each node counts them in memory.
  *
  * A window begins with the caller's first request; a minute later the budget is full again. Refused requests do not reduce the
@@ -76,7 +76,7 @@ export class RateLimits {
   }
 
   /**
-   * Counts a request for a file that is the same for all its readers, such as a script, an icon or an image.
+   * Counts a request for a file whose content does not depend on the reader, such as a script, an icon or an image.
    *
    * @returns Undefined if addresses are not limited.
    * @throws RateLimitHitError if the budget is used up.
@@ -88,7 +88,7 @@ export class RateLimits {
   /**
    * Counts `requests` additional requests for a request that was counted as one before its cost could be computed.
    *
-   * @param userId Account of the request. Undefined: the requests are counted for the client's address.
+   * @param userId Account of the request. Undefined: the requests are counted for the client's IP address.
    * @param left Remaining budget when the request was counted.
    * @throws RateLimitHitError if fewer than `requests` are left. The request then stays counted as one.
    */
@@ -243,8 +243,8 @@ export function budgetOf(limit: number, { remainingPoints, msBeforeNext }: RateL
 }
 
 /**
- * Returns the address of a client. In X-Forwarded-For, only the entries of the operator's proxies are trusted. Each proxy
- * appends the address of its peer; the client can forge the entries before them.
+ * Returns the IP address of a client. In X-Forwarded-For, only the entries that the operator's proxies append are trusted. Each
+ * proxy appends the IP address from which it received the request; the client can forge all entries before those.
  *
  * @param trustedProxies Number of the operator's proxies that every request passes.
  */
@@ -257,14 +257,14 @@ export function addressOf({ headers, socket }: Origin, trustedProxies: number): 
   return plainAddress(forwarded.at(-trustedProxies) ?? '') ?? direct;
 }
 
-/** An address as some proxies write it: with a port, in brackets or in quotes. */
+/** An IP address as some proxies write it: with a port, in brackets or in quotes. */
 const WRITTEN = /^"?(?:(?<v4>[\d.]+)(?::\d{1,5})?|\[(?<bracketed>[^\]]+)\](?::\d{1,5})?|(?<v6>[^\][]+))"?$/;
 
 /**
  * Parses an IP address as proxies write it.
  *
- * @returns The address alone. IPv4 addresses mapped into IPv6 are returned as IPv4. Undefined if the text is not an
- *   address.
+ * @returns The IP address without port, brackets and quotes. IPv4 addresses mapped into IPv6 are returned as IPv4. Undefined if
+ *   the text is not an IP address.
  */
 function plainAddress(text: string): string | undefined {
   const { v4, bracketed, v6 } = WRITTEN.exec(text)?.groups ?? {};

@@ -17,8 +17,8 @@ const NOT_READY = /^(Stream isn't writeable|Redis connection is not ready)/;
 const REFUSED = new Set(['ReplyError', 'AbortError', 'MaxRetriesPerRequestError']);
 
 /**
- * Returns whether Redis does not respond or refuses commands: such errors repeat until an operator fixes the cause.
- * They have no `code`, unlike Node's own errors of the same name.
+ * Returns whether Redis does not respond or refuses commands: such errors repeat until an operator fixes the cause. Node's own
+ * errors can have these names too, but unlike errors of Redis they have a `code`.
  */
 export const isRedisFault = (error: Error): boolean =>
   !('code' in error) &&

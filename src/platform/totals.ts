@@ -45,7 +45,7 @@ export const TOTALS = {
   drafts_total_length: lengthOf(500_000, 'drafts'),
   saved_snippets: ofUser(1_000, 'saved snippets'),
   saved_snippets_total_length: lengthOf(500_000, 'saved snippets'),
-  /** Messages that were already sent do not count. */
+  /** Messages that were already sent do not count towards the limit. */
   scheduled_messages: ofUser(1_000, 'scheduled messages'),
   /** Includes the rendered HTML, because lists of scheduled messages contain it. */
   scheduled_messages_total_length: lengthOf(2_000_000, 'scheduled messages'),

@@ -3,7 +3,7 @@ import { inTimeSlices, type SlicedWork } from './time-slices.ts';
 
 /** Maximum number of connections that are flushed immediately, without the queue. */
 const FEW = 64;
-/** Number of flushes between two readings of the clock. A reading takes as long as a tenth of a flush. */
+/** Number of flushes between two readings of the clock. Reading it takes a tenth of the time of a flush. */
 const WRITES_PER_STEP = 16;
 /**
  * Bounds of the queue: number of connections, bytes, and milliseconds. If a bound is reached, the queued connections are
@@ -114,7 +114,7 @@ function settle(): void {
   written.clear();
 }
 
-/** Flushes a connection. If that fails, only this connection is closed, and the others do not wait. */
+/** Flushes a connection. If that fails, this connection is closed, and the flushes of other connections continue. */
 function letGo(connection: Writable): void {
   try {
     connection.uncork();

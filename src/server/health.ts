@@ -21,12 +21,12 @@ const HEADERS = {
 /** Response header of /healthz that identifies the deployment to which the node belongs. */
 export const DEPLOYMENT_HEADER = 'X-Deployment';
 
-/** Returns an id that is the same for all nodes with the same SECRET_KEY. It does not reveal the key. */
+/** Returns an id of the deployment. All nodes with one SECRET_KEY have one id. It does not reveal the key. */
 export const deploymentOf = (keys: KeyVault): string => keys.token('deployment').slice(0, 16);
 
 /**
  * Adds the routes for operators: /healthz (the process is running) and /readyz (it can serve requests). Also adds /metrics
- * (Prometheus) unless it has its own address or must be hidden.
+ * (Prometheus) unless METRICS_ADDRESS is set or metrics must be hidden.
  */
 export function addHealth(web: Web, app: App): void {
   const migrations = readMigrations().map(({ name }) => name);
@@ -41,8 +41,8 @@ export function addHealth(web: Web, app: App): void {
 }
 
 /**
- * Returns whether the main address serves /metrics. It does not if METRICS_ADDRESS is set. Without a token, metrics are public,
- * so they are served only by trial installations: those without EXTERNAL_HOST and DATABASE_URL.
+ * Returns whether the main host and port serve /metrics. It does not if METRICS_ADDRESS is set. Without a token, metrics are
+ * public, so they are served only by trial installations: those without EXTERNAL_HOST and DATABASE_URL.
  */
 function servesMetrics({ metricsAddress, metricsToken, externalHost, databaseUrl }: Config): boolean {
   if (metricsAddress !== undefined) return false;
@@ -61,7 +61,7 @@ function addMetrics(web: Web, app: App): void {
   });
 }
 
-/** Starts a server that serves only /metrics, at the configured metrics address. Undefined if there is no such address. */
+/** Starts a server that serves only /metrics, at METRICS_ADDRESS. Undefined if this variable is not set. */
 export async function serveMetrics(app: App): Promise<Server | undefined> {
   const { metricsAddress: address } = app.config;
   if (address === undefined) return undefined;

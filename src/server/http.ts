@@ -164,7 +164,7 @@ const asksForWebSocket = ({ headers }: IncomingMessage): boolean => /^websocket$
 
 /**
  * Removes empty segments at the start of a URL, before the path of an endpoint. They occur if a client appends a path that
- * begins with a slash to an address that ends with one. Later segments are parameters and stay unchanged.
+ * begins with a slash to a base URL that ends with one. Later segments are parameters and stay unchanged.
  */
 const withoutEmptySegments = (url: string): string =>
   url.replace(/^\/+(?:api\/+v1(?:\/+|(?=$|\?)))?/, (prefix) => prefix.replace(/\/+/g, '/'));
@@ -195,8 +195,8 @@ function isGraphql(url = ''): boolean {
 }
 
 /**
- * Returns the error for a request on a connection that was refused because its address has too many connections. Undefined if
- * the request has credentials that may be valid: `countRequest` then checks them first.
+ * Returns the error for a request on a connection that was refused because its IP address has too many connections. Undefined
+ * if the request has credentials that may be valid: `countRequest` then checks them first.
  */
 function tooManyConnections({ connections, ...app }: App, incoming: IncomingMessage): RateLimitHitError | undefined {
   const refusal = connections.refusalOf(incoming.socket);

@@ -23,7 +23,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** The error for a configured address at which the service cannot listen. The message names the variable to change. */
+/** The error for a configured host and port at which the service cannot listen. The message names the variable to change. */
 export class UnusableAddressError extends Error {
   override name = 'UnusableAddressError';
 }
@@ -35,7 +35,7 @@ export class UnusableAddressError extends Error {
 const NOT_OURS = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL', 'EAFNOSUPPORT']);
 
 /**
- * Checks that the service can listen at an address. Called before the service prepares anything else.
+ * Checks that the service can listen at a host and port. Called before the service prepares anything else.
  *
  * @param by Names of the variables that configure the port and the host.
  * @throws UnusableAddressError if the service cannot listen there.
@@ -136,7 +136,7 @@ async function bindShared(server: HttpServer, at: Readonly<{ port: number; host:
   }
   const servers: Server[] = [server];
   while (servers.length < ACCEPTORS) {
-    // The socket options are those of HTTP servers in Node.
+    // The socket options are those that HTTP servers in Node set by default.
     const acceptor = createServer({ allowHalfOpen: true, noDelay: true });
     acceptor.on('connection', (socket) => server.emit('connection', socket));
     await bind(acceptor, { ...at, reusePort: true });
@@ -151,7 +151,7 @@ interface ListenAddress {
   readonly reusePort?: boolean;
 }
 
-/** Binds a server to an address. @returns The port. */
+/** Binds a server to a host and port. @returns The port. */
 async function bind(server: Server, place: ListenAddress): Promise<number> {
   server.listen(place);
   await once(server, 'listening');

@@ -84,7 +84,7 @@ export async function serve(
       await listening.acceptWaiting();
       const closed = closeServer(server, listening, { drainMs: DRAIN_MS, graceMs: GRACE_MS });
       metrics?.close().closeAllConnections();
-      // The workers stop while requests finish, and have as much time.
+      // The workers are stopped while requests finish, so that the shutdown waits for both at the same time.
       const delivered = Promise.all([
         deliveries.stop(),
         mail.stop(),

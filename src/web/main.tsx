@@ -11,6 +11,7 @@ if (root === null) throw new Error('The page has no element with the ID "root"')
 await enterByStartAddress();
 enterByFragment();
 addEventListener('hashchange', enterByFragment);
-// In a tab that already shows the page, opening a start address changes only the fragment and loads no page.
+// In a tab that already shows the page, opening a start URL changes only the fragment and loads no page. So its token is
+// handled here.
 addEventListener('hashchange', () => void enterByStartAddress().then((isEntered) => isEntered && renewSession()));
 createRoot(root).render(<App />);

@@ -38,7 +38,7 @@ test.concurrent('a registration contains the current users, whatever has changed
   await agree('once more');
   await member.ok('PATCH', '/settings', { full_name: 'Another name, ü 👋' });
   await agree('after a name');
-  // A user with a hidden address sees it. Other users with the same role do not.
+  // A user sees their own hidden email address. Other users with that role do not.
   await member.ok('PATCH', '/settings', { email_address_visibility: 5 });
   await agree('after an address was hidden');
   const zoe = await signUp('zoe');

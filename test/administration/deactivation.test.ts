@@ -561,7 +561,7 @@ test('ends all connections of the user and their bots within seconds', async () 
   const open = [await openEverything(member), await openEverything(bot)];
   await owner.ok('DELETE', `/users/${member.id}`);
   for (const each of open) expect(await endOf(each)).toBeLessThan(SOON_MS);
-  // A slow connection can receive a heartbeat, which does not count.
+  // Ignores heartbeats: a slow connection can receive one.
   const real = ({ type }: Json) => type !== 'heartbeat';
   for (const { poll } of open) expect(((await poll).body.events ?? []).filter(real)).toEqual([]);
   for (const person of [member, bot]) expect((await person.rest('GET', '/events')).body.code).toBe('USER_DEACTIVATED');

@@ -148,7 +148,7 @@ describe("a user's own address", () => {
   test('is not confirmed if it is now in use or not allowed', async () => {
     const { member, guest, owner, anonymous } = await place();
     const [one, two] = [await asked(member, 'both@new.example'), await asked(guest, 'BOTH@new.example')].map(tokenOf);
-    // If two requests for the same address are confirmed concurrently, the unique index of the database refuses one.
+    // If two users concurrently confirm one email address, the unique index of the database refuses one of them.
     const results = await Promise.all([confirm(anonymous, one ?? ''), confirm(anonymous, two ?? '')]);
     expect(results.map(({ message }) => message)).toEqual(
       expect.arrayContaining([undefined, 'Email is already in use.']),
@@ -204,7 +204,7 @@ describe("a user's own address", () => {
     // Every new request makes the previous one of the user invalid, even if the new address is in use.
     expect(await confirm(anonymous, tokenOf(await linkTo('free@new.example', member)))).toEqual(BAD_LINK);
     expect(await refusal(ask(owner, guest.email))).toEqual([400, 'BAD_REQUEST', 'Email is already in use.']);
-    // The stored row could not give the address to the member, even if its token was guessed.
+    // The stored row could not give the email address to the member, even if its token was guessed.
     const row = await service.app.db.emailChange.findFirstOrThrow({ where: { userId: member.id } });
     expect(row.newEmail).toBe(guest.email.toUpperCase());
     expect([await emailOf(guest), await emailOf(member)]).toEqual([guest.email, member.email]);
@@ -247,7 +247,7 @@ describe("a user's own password", () => {
     const input = { oldPassword: 'a new password', newPassword: PASSWORD };
     await owner.mutate('updateSettings', input, 'user { databaseId }');
     expect(await signIn(made, PASSWORD)).toBe(200);
-    // Requests with the same API key over the same connection still succeed.
+    // Later requests with this API key over this connection still succeed.
     await owner.ok('PATCH', '/settings', { timezone: 'Europe/Kiev' });
     expect((await stream.next())['position']).toBeGreaterThan(0);
   });
@@ -262,7 +262,7 @@ describe("a user's own password", () => {
     expect(await refusal(change(member, '', 'a new password'))).toEqual(wrong);
     expect(await refusal(change(owner, PASSWORD, 'short'))).toEqual([400, 'BAD_REQUEST', 'New password is too weak!']);
     expect((await refusal(change(owner, PASSWORD, 'x'.repeat(101))))[1]).toBe('BAD_REQUEST');
-    // If the password is refused, the other fields of the request are not changed either.
+    // If the password is refused, the request changes none of its other fields either.
     const both = { old_password: 'wrong', new_password: 'a new password', timezone: 'Europe/Kiev' };
     expect((await owner.rest('PATCH', '/settings', both)).status).toBe(400);
     expect((await owner.ok('GET', '/users/me')).timezone).toBe('');

@@ -303,7 +303,7 @@ describe('after an erasure', () => {
     expect(JSON.stringify(after)).not.toContain(hal.email);
     const ids = after.map(({ id }) => id);
     expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
-    // All other events remain, with the same ids.
+    // All events that are not erased keep their ids.
     const isErased = ({ type, message }: Json) =>
       type === 'update_message' || (type === 'message' && message.id !== last);
     const kept = before.filter((event) => !isErased(event)).map(({ id }) => id);

@@ -153,7 +153,7 @@ describe('PATCH /realm', () => {
     expect(await give('can_create_bots_group', people, groups.members)).toMatchObject({
       can_create_bots_group: stored,
     });
-    // Sets the same holders in another order, which is no change. Then sets one group, and no holder.
+    // Sets the current holders in another order, which is no change. Then sets one group, and no holder.
     expect(await give('can_create_bots_group', { ...stored, direct_members: [member.id, owner.id] }, people)).toEqual({
       ...{ result: 'success', msg: '' },
     });
@@ -379,7 +379,7 @@ describe('PATCH /settings', () => {
     expect(await toAda?.()).toEqual([{ new_email: standIn }]);
     expect(await toAdministrator?.()).toEqual([{ new_email: standIn }]);
     expect(await toModerator?.()).toEqual([{ delivery_email: null }, { new_email: standIn }]);
-    // The user can sign in with both addresses.
+    // The user can sign in with the real email address and with the placeholder.
     for (const username of [standIn, ada.email]) {
       expect((await ada.as(`Basic ${btoa(`${username}:${ada.apiKey}`)}`).ok('GET', '/users/me')).email).toBe(standIn);
     }

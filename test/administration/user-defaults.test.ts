@@ -108,7 +108,7 @@ describe('a user who is created during a change', () => {
     const { app } = service;
     const { realm, owner, administrator } = await organization({}, { on: service });
     await app.db.user.updateMany({ where: { id: administrator.id }, data: { canCreateUsers: true } });
-    // The account as it is read before its password is hashed.
+    // The account as fetched before its password is hashed.
     const account = await readAccount(app.db, realm.id, administrator.id);
     const viewer = { ...account, id: administrator.id, role: account.user.role, clientName: 'test', credential: null };
     const create = (name: string) =>

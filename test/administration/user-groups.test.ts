@@ -624,7 +624,7 @@ describe('a deactivated group', () => {
         { kind: 'ORGANIZATION', permissions: ['CAN_CREATE_BOTS'] },
       ],
     });
-    // Use by a deactivated group does not count, but use by a setting of the organization does.
+    // A permission in the organization's settings also prevents deactivation.
     await owner.ok('PATCH', '/realm', { can_create_bots_group: { new: outer } });
     await expectRefusal(owner.rest('POST', `/user_groups/${outer}/deactivate`), 'CANNOT_DEACTIVATE_GROUP_IN_USE');
   });

@@ -9,7 +9,7 @@ import { type Json, type Reply, send } from '../helpers/http.ts';
 import { type Organization, organization } from '../helpers/server.ts';
 import { type Served, startService } from '../helpers/service.ts';
 
-// Tests front ends on other origins. Pages of allowed origins have the same access as the service's own pages. Pages of other
+// Tests front ends on other origins. Pages of allowed origins have the access that the service's own pages have. Pages of other
 // origins have no access.
 
 const PASSWORD = 'correct horse battery';
@@ -201,7 +201,8 @@ describe.runIf(hasChromium)(`in a browser${CHROMIUM_NOTE}`, () => {
     const { page, session } = await tryFrom(other);
     expect(session).toContain('Failed to fetch');
     const { page: ours } = await tryFrom(allowed);
-    // The cookie belongs to the host, regardless of the port, so the browser would send it from the other page, too.
+    // The cookie belongs to the host, regardless of the port, so the browser would send it from the page on the other port,
+    // too.
     await ours.goto(other);
     for (const visited of [page, ours]) {
       for (const transport of ['ws', 'sse'] as const) {

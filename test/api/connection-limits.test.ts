@@ -229,8 +229,8 @@ describe.for([
     const stranger = () => through('/api/v1/server_settings');
     expect(await stranger()).toBe(isTrusted ? 200 : 429);
     expect(await through('/developers', { authorization: String(member.authorization) })).toBe(isTrusted ? 200 : 429);
-    // Opens more connections than the server answers with a refusal at the same time. Requests that are accepted later do not
-    // count as refused.
+    // Opens more connections than the server answers with a refusal at the same time. A request that is accepted later is not
+    // counted as refused.
     for (let i = 0; i < 110; i++) {
       expect(await through('/api/v1/users/me', { authorization: String(member.authorization) })).toBe(200);
     }

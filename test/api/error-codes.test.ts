@@ -12,7 +12,7 @@ import { type Organization, organization } from '../helpers/server.ts';
 import { failure, integer } from '../helpers/shapes.ts';
 import { channelOf, say, toTopic } from '../helpers/talk.ts';
 
-// Checks each error code: its HTTP status and fields over REST, and the equal code over GraphQL.
+// Checks each error code: its HTTP status and fields over REST, and that GraphQL returns the code too.
 
 const NOBODY = 2_000_000_000;
 const LATER = { scheduled_delivery_timestamp: 4_102_444_800 };
@@ -34,7 +34,7 @@ interface Case {
   /** Fields of the REST error in addition to those of every error. */
   readonly fields?: object;
   readonly rest: (world: World) => Promise<RestReply>;
-  /** Returns the error code over GraphQL. Undefined if GraphQL cannot express such a request. */
+  /** Returns the error code over GraphQL. Undefined if no GraphQL request can cause this error. */
   readonly graphql: ((world: World) => Promise<unknown>) | undefined;
 }
 

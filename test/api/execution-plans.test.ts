@@ -30,7 +30,7 @@ const SDL = `
   input Kind { word: String!, deep: [Int!] }
 `;
 
-/** Returns a generator of pseudorandom integers from 0 to below `below`. The same seed gives the same sequence. */
+/** Returns a generator of pseudorandom integers from 0 to below `below`. The sequence depends only on the seed. */
 function seeded(seed: number): (below: number) => number {
   let state = seed * 2654435761 + 1;
   return (below) => {
@@ -43,7 +43,7 @@ interface Thing {
   readonly seed: number;
 }
 
-/** Returns or throws the outcome of a resolver. It depends only on the seed, so that both executors get the same outcome. */
+/** Returns or throws the outcome of a resolver. It depends only on the seed, so that both executors get equal outcomes. */
 function outcome(seed: number, make: () => unknown, trouble: number): unknown {
   const chance = seeded(seed);
   chance(7);
@@ -60,7 +60,7 @@ function outcome(seed: number, make: () => unknown, trouble: number): unknown {
 const hash = (seed: number, text: string): number =>
   [...text].reduce((sum, char) => (Math.imul(sum, 31) + char.charCodeAt(0)) >>> 0, seed + 17) % 1_000_003;
 
-/** Names of fields that are read in one batch for all objects of a list. */
+/** Names of fields that are loaded in one batch for all objects of a list. */
 const READ_TOGETHER = new Set(['next', 'title', 'must', 'color']);
 
 /** Returns a function that runs a resolver for each object. It returns the results, with exceptions as errors. */

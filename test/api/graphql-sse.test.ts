@@ -5,7 +5,7 @@ import { type Json, open, send } from '../helpers/http.ts';
 import type { Person, Visitor } from '../helpers/person.ts';
 import { type Organization, organization } from '../helpers/server.ts';
 
-// Tests GraphQL over SSE in distinct connections mode, with plain requests and with the graphql-sse client.
+// Tests GraphQL over SSE in distinct connections mode, with hand-written HTTP requests and with the graphql-sse client.
 
 const EVENTS = `subscription ($queueId: String!) {
   events(queueId: $queueId) { __typename ... on SavedSnippetAddedEvent { savedSnippet { title } } } }`;
@@ -41,7 +41,7 @@ async function ask(who: Visitor, operation: Operation | string, headers: Readonl
   return { ...reply, frames };
 }
 
-/** Creates a client with default settings, except the address, the credentials and fast retries. */
+/** Creates a client with default settings, except the URL, the credentials and fast retries. */
 function clientOf(who: Visitor, options: Partial<ClientOptions<boolean>> = {}): Client {
   const client = createClient({
     url: `${who.url}/graphql`,

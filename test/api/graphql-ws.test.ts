@@ -313,7 +313,7 @@ test.concurrent('closes the socket of a client that stops reading with a retryab
   expect(inOrder.slice(inOrder.indexOf('0'))).toEqual([...rounds, 'the last']);
 });
 
-/** Functions that send a message, by the kind of response. The response has about the same size as the message. */
+/** Functions that send a message, by the kind of response. The response is about as large as the message. */
 const UNREAD: Readonly<Record<string, (socket: RawSocket, size: number) => void>> = {
   'pongs of the protocol': (socket, size) => socket.send({ type: 'ping', payload: { x: 'x'.repeat(size) } }),
   'pongs of WebSocket': (socket, size) => {
@@ -331,7 +331,7 @@ test.concurrent.for(Object.keys(UNREAD))(
     const { member } = await organization({}, { on: service });
     await using socket = await RawSocket.connected(member);
     socket.stopReading();
-    // Causes several times as much data as the buffers of the service and of the network stacks hold.
+    // Causes several times more data than fits into the buffers of the service and of the network stacks.
     for (let i = 0; i < 130; i++) {
       UNREAD[what]?.(socket, 200_000);
       await socket.written();

@@ -91,7 +91,7 @@ test.for(['/docs', '/api/v1/openapi.json', '/static/generated/emoji/emoji_api.js
       expect(answer.statusCode).toBe(200);
       answer.destroy();
     }
-    // Responses to earlier requests are ignored, which the service can send in the meantime.
+    // The service can still send responses to earlier requests here. They are ignored.
     const ofThese = end.mock.calls.filter((_, i) => (end.mock.contexts[i] as ServerResponse).req.url === path);
     const [first, second] = ofThese.map(([body]) => body as unknown);
     end.mockRestore();

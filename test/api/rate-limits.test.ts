@@ -516,7 +516,7 @@ describe('the address', () => {
     ['[::ffff:203.0.113.2]:1111', '203.0.113.2'],
     ['::FFFF:cb00:7102', '203.0.113.2'],
     ['0:0:0:0:0:ffff:203.0.113.2', '203.0.113.2'],
-    // If the address is invalid, the address of the connection is used.
+    // If the IP address in the header is invalid, the IP address of the connection is used.
     ['203.0.113.2:', '10.0.0.1'],
     ['203.0.113.2:port', '10.0.0.1'],
     ['203.0.113.2:1111:2', '10.0.0.1'],

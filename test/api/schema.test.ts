@@ -27,7 +27,7 @@ const implementing = (name: string) => {
   return schema.getPossibleTypes(type);
 };
 
-/** Returns whether the objects of a type are rows, which are read with the permissions of the viewer. */
+/** Returns whether the objects of a type are rows, which are loaded with the permissions of the viewer. */
 const isEntity = (type: GraphQLNamedType) =>
   type.extensions['pothosPrismaModel'] !== undefined || implementing('Node').includes(type as GraphQLObjectType);
 

@@ -129,7 +129,8 @@ async function makeOrganization({ db, service }: Stage, channels: number) {
 
 /**
  * Updates the message counters of an organization, as a background job of the service does a few seconds later. That job can
- * hold the row that `tally_messages` skips, so the progress is read, not the result.
+ * hold the row of the organization. `tally_messages` then skips the row, and its result does not show whether messages remain.
+ * So this checks the progress in the table instead.
  */
 export async function tallyMessages(db: Stage['db'], realmId: number): Promise<void> {
   await repeatUntilDone(db, realmId, {

@@ -45,12 +45,13 @@ const DIFFERENT = SHOWN.flatMap((left) => {
   return [documentOf(fields), documentOf(fields, 'localMessageId')];
 });
 
-/** A set of subscribers that receive the same events. */
+/** A set of subscribers, all of whom receive every event. */
 interface Audience {
   readonly what: string;
   readonly sockets: number;
   /**
-   * Kinds of readers, equal in number. Two kinds differ in the fields that they request or in what they are permitted to see.
+   * Kinds of readers. Each kind has the same number of readers. Kinds differ in the fields that they request, or in their
+   * permissions.
    */
   readonly kinds: readonly { readonly query: string; readonly users: readonly BenchUser[] }[];
 }
@@ -88,7 +89,7 @@ interface Measured {
   readonly rounds: Round[];
 }
 
-/** Lowest accepted ratios of the service to a plain `ws` server, for one event (`alone`) and for a burst (`train`). */
+/** Lowest accepted ratios of the service to a server that only uses `ws`, for one event (`alone`) and for a burst (`train`). */
 interface Marks {
   readonly alone: number;
   readonly train: number;
@@ -176,7 +177,7 @@ async function makeSides(stage: Stage, { sockets, kinds }: Audience) {
       cpu: () => yardsticks.ask('cpu', undefined),
     },
   ];
-  // Nchan can only send the same message to all sockets, so it is not compared if there are several kinds of readers.
+  // Nchan can only send one message to all sockets, so it is not compared if several kinds of readers need different ones.
   const nchan = kinds.length === 1 && hasNchan() ? await Nchan.start(sockets) : undefined;
   if (nchan !== undefined) {
     await listen('Nchan', nchan.port);

@@ -63,7 +63,7 @@ async function overGraphql(client: Client): Promise<void> {
   if (body?.data?.registerEventQueue?.queueId === undefined) throw new Error(JSON.stringify(body).slice(0, 500));
 }
 
-/** Reads the same data over REST: the state with a queue, the topics of each channel, and the messages. */
+/** Loads the data of the first screen over REST: the state with a queue, the topics of each channel, and the messages. */
 async function overRest(clients: readonly Client[]): Promise<void> {
   const [first] = clients as [Client];
   const { subscriptions } = await first.ask('POST', '/register', { apply_markdown: true });

@@ -15,8 +15,8 @@ export interface Burst {
   /** Time from the first delivery to the last, in milliseconds. */
   readonly betweenMs: number;
   /**
-   * Time from the first sign that the event has happened to the last delivery, in milliseconds. If there is no sign: from the
-   * first trigger.
+   * Time in milliseconds from the first indication that the event has happened (see `watch` and `answeredFirst`) to the last
+   * delivery. Without an indication: from the first trigger.
    */
   readonly sinceSignMs: number;
   readonly deliveries: number;
@@ -82,7 +82,10 @@ class Arrivals {
 const sockets = new Map<string, RawSocket[]>();
 const waiting = new Map<string, RawHttp[]>();
 const triggers = new Map<number, RawHttp[]>();
-/** Sockets whose deliveries are the sign that an event has happened. Their deliveries are not counted. */
+/**
+ * Sockets whose deliveries indicate that an event has happened. Their deliveries are not counted as deliveries of the measured
+ * set.
+ */
 const watchers = new WeakSet<RawSocket>();
 let arrivals: Arrivals | undefined;
 /** Number that makes each request unique. */
@@ -98,8 +101,7 @@ interface Triggers {
   readonly triggers: readonly Buffer[];
   readonly inFlight: number;
   /**
-   * Whether the server answers a trigger before it sends the deliveries. The answer is then the sign that the event has
-   * happened.
+   * Whether the server answers a trigger before it sends the deliveries. The answer then indicates that the event has happened.
    */
   readonly answeredFirst?: boolean;
 }
@@ -137,7 +139,7 @@ export const tasks = {
     sockets.set(set, [...(sockets.get(set) ?? []), ...opened]);
   },
 
-  /** Opens a socket whose deliveries are not counted. They are the sign that an event has happened. */
+  /** Opens a socket whose deliveries only indicate that an event has happened, and are not counted. */
   async watch(input: { set: string; port: number; query: string; subscriber: Subscriber }): Promise<void> {
     const { port, query, subscriber } = input;
     const socket = await subscribe({ port, query, onText: hear }, subscriber);

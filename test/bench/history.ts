@@ -4,7 +4,7 @@ import { type Row, ratioOf } from './report.ts';
 import type { Stage } from './stage.ts';
 
 const CONNECTIONS = 8;
-/** Number of messages in the channel that is read, in the small and in the large organization. */
+/** Number of messages in the measured channel. It is the same in the small and in the large organization. */
 const IN_CHANNEL = 5_000;
 const SMALL = 10_000;
 const LARGE = 1_000_000;
@@ -88,8 +88,8 @@ async function makeGround(stage: Stage, size: number): Promise<Ground> {
 }
 
 /**
- * Inserts channels and messages directly into the database. The first channel gets the same number of messages in every
- * organization, distributed evenly over its whole history.
+ * Inserts channels and messages directly into the database. The first channel gets `IN_CHANNEL` messages in every organization,
+ * distributed evenly over the organization's history.
  *
  * @returns The ids of the channels.
  */

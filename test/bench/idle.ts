@@ -43,7 +43,7 @@ export async function measureMemory(stage: Stage): Promise<Row[]> {
   ];
 }
 
-/** Returns the memory per socket, in bytes, of a process that holds the same number of sockets and does nothing with them. */
+/** Returns the memory per socket, in bytes, of a process that holds `count` sockets and does nothing with them. */
 async function plainSockets({ generator, yardsticks }: Stage, count: number): Promise<number> {
   const port = await yardsticks.ask('broadcast', undefined);
   const before = await yardsticks.ask('residentBytes', undefined);

@@ -15,8 +15,8 @@ interface Wake extends Burst {
 const QUERY = 'subscription Sign($queueId: String!) { events(queueId: $queueId) { position } }';
 
 /**
- * Measures 1,000 long polls that are answered after one event, compared with a bare node:http server that answers as many
- * waiting requests. Rows "b" of the report.
+ * Measures 1,000 long polls that are answered after one event, compared with a bare node:http server that answers 1,000 waiting
+ * requests. Rows "b" of the report.
  *
  * The time starts with the first bytes that a server sends for the event. The service first notifies a WebSocket of the same
  * user, and the bare server first answers the request that triggers the event. If the time started with the first answered

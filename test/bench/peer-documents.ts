@@ -8,7 +8,7 @@ const MESSAGE = `databaseId content renderedContent topicName sentAt lastEditedA
 const TOPIC = `query ($channelId: ID!, $topic: String!) {
   messages(first: 50, narrow: { channel: { id: $channelId }, topic: $topic }) { nodes { ${MESSAGE} } } }`;
 
-/** The compared reads, as GraphQL documents for the service and for the peer server with the same schema. */
+/** The compared reads, as GraphQL documents for the service, and for the peer server that has the service's schema. */
 export const DOCUMENTS = {
   viewer: VIEWER,
   channels: `{ channels(first: 20) { nodes { databaseId name description isPrivate createdAt subscriberCount

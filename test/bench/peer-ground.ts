@@ -14,7 +14,7 @@ export const SIZES = {
 /** The organization and topic that the compared reads query, and the readers. */
 export interface PeerGround {
   readonly realmId: number;
-  /** Channels that contain the topic, one for each reader. Reads that are the same for all readers use the first channel. */
+  /** Channels that contain the topic, one for each reader. Reads that do not depend on the reader use the first channel. */
   readonly channelIds: readonly number[];
   readonly topic: string;
   readonly readers: readonly BenchUser[];

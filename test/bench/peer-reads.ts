@@ -46,7 +46,7 @@ interface Measured {
   readonly unequal: string | undefined;
 }
 
-/** Measures the reads of a chat, compared with peers: other servers that read the same tables. Rows "m" of the report. */
+/** Measures the reads of a chat, compared with peers: other servers that read the service's tables. Rows "m" of the report. */
 export async function measurePeerReads(stage: Stage): Promise<Row[]> {
   const ground = await makePeerGround(stage, CONNECTIONS);
   const workers = PEERS.map((peer) => ({ peer, worker: peerWorker(peer.module) }));
@@ -215,7 +215,7 @@ function rowsOf(name: ReadName, service: Measured, { name: peer, peer: kind }: S
       latency: both((side) => `p50 ${middle(side, 'p50')} ms, p99 ${middle(side, 'p99')} ms`),
     },
   };
-  // The values of service and peer are swapped, so that a higher ratio is better in this row as in all others.
+  // The values of service and peer are swapped here, because less CPU time is better. So a higher ratio is better in every row.
   const cpu = {
     ...common,
     what: `${what}: CPU of ${peer}, against that of the service (swapped)`,

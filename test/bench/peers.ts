@@ -22,13 +22,13 @@ export interface TopicPlace {
   readonly topic: string;
 }
 
-/** A server that reads the same tables as the service, but uses another library. */
+/** A server that reads the service's tables, but uses another library. */
 export interface Peer {
   readonly name: string;
   readonly module: string;
   /** Whether one query looks up the keys of concurrent requests, as in the service. */
   readonly together: boolean;
-  /** Lowest accepted ratio of the service's rate to the peer's rate, by read. Other reads are not compared. */
+  /** Lowest accepted ratio of the service's rate to the peer's rate, by read. Reads without a ratio are not compared. */
   readonly marks: Partial<Readonly<Record<ReadName, number>>>;
   /** Creates the database objects that the peer needs. */
   readonly prepare?: (db: pg.Client) => Promise<unknown>;
@@ -37,7 +37,7 @@ export interface Peer {
    * one for each reader.
    */
   readonly ask?: (name: ReadName, place: TopicPlace) => object | ((readerId: number) => object);
-  /** Converts the peer's data to the form of the service's data. */
+  /** Converts data from the compared server (the peer) to the form in which the service returns it. */
   readonly shown?: (name: ReadName, data: unknown) => unknown;
 }
 

@@ -33,7 +33,7 @@ interface Round {
 
 /**
  * Measures how many messages are sent per second, in one and in many organizations, compared with a loop that only inserts the
- * same rows. Rows "f" of the report.
+ * rows that the service would insert. Rows "f" of the report.
  */
 export async function measureSends(stage: Stage): Promise<Row[]> {
   const peer = hasPeers() ? peerWorker(SENDING_PEER) : undefined;

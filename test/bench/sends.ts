@@ -69,7 +69,8 @@ function sendRequests({ users, port }: Stage, { channelId }: Ground, topic: stri
 const SIZES = [10, 1_000, 10_000] as const;
 
 /**
- * Sends messages to channels of 10, 1,000 and 10,000 subscribers. The latencies should be about equal. Rows "g" of the report.
+ * Sends messages to channels of 10, 1,000 and 10,000 subscribers. The latencies of the three channels should be about equal.
+ * Rows "g" of the report.
  */
 export async function measureSubscribers(stage: Stage): Promise<Row[]> {
   const { generator, users, quick, db } = stage;

@@ -1,4 +1,4 @@
-// Hand-written authentication for the yardsticks (the compared servers), with the same queries as the service.
+// Hand-written authentication for the yardsticks (the compared servers), with the service's queries.
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type pg from 'pg';

@@ -55,7 +55,7 @@ export async function setStage(
   const generator = new Worker<typeof generatorTasks>(`${import.meta.dirname}/generator.ts`);
   const yardsticks = new Worker<typeof yardstickTasks>(`${import.meta.dirname}/yardsticks.ts`);
   const owner = personOf(people, 'owner');
-  // All event ids now have the same number of digits, so that all deliveries have the same number of bytes.
+  // From here on, all event ids have seven digits, so that deliveries do not differ in length.
   await db.query('UPDATE event_counter SET last_id = 1000000');
   return {
     ...{ service, url: server.url, port: server.port, databaseUrl, db, owner, generator, yardsticks, quick },
@@ -184,7 +184,7 @@ export class FolderTriggers {
         path: `/api/v1/channel_folders/${this.#folderId}`,
         port,
         headers: { Authorization: owner.basic, 'Content-Type': 'application/x-www-form-urlencoded' },
-        // The description has a fixed length, so that every event has the same number of bytes.
+        // The description has a fixed length, so that events do not differ in length.
         body: new URLSearchParams({
           description: `Change number ${String(++this.#count).padStart(6, '0')}`,
         }).toString(),
@@ -193,7 +193,7 @@ export class FolderTriggers {
   }
 }
 
-/** Returns requests that cause a yardstick to send the same deliveries, without a database. */
+/** Returns requests that cause a yardstick to send the deliveries that the service would send, without a database. */
 export function bareTriggers(port: number, count: number): Buffer[] {
   const trigger = requestBytes({ method: 'POST', path: '/', port, body: '' });
   return Array.from({ length: count }, () => trigger);

@@ -1,4 +1,7 @@
-/** Text of the same length that replaces the signature in the URL of an image, because signatures differ between responses. */
+/**
+ * Replaces the signature in the URL of an image, because signatures differ between the compared responses. It has the length of
+ * a signature.
+ */
 export const UNSIGNED = 'x'.repeat(22);
 
 /** Returns a response without the signatures in its image URLs. */

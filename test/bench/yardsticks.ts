@@ -1,5 +1,5 @@
-// The yardsticks: servers that the service is compared with. They are the least code that does the same work, in a separate
-// process.
+// The yardsticks: servers that the service is compared with. Each is the least code that does the measured work of the service,
+// in a separate process.
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
@@ -142,7 +142,10 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 export const tasks = {
-  /** Starts a plain broadcast server: each request sends one of `deliveries` to every socket. Resolves with the port. */
+  /**
+   * Starts a broadcast server without any further function: each request sends one of `deliveries` to every socket. Resolves
+   * with the port.
+   */
   async broadcast(): Promise<number> {
     const clients = new Set<WebSocket>();
     const { server, port } = await serve((_request, response) => {
@@ -169,7 +172,7 @@ export const tasks = {
         waiting.push(response);
         return;
       }
-      // The answer to the trigger is the sign that the event has happened.
+      // The answer to the trigger indicates that the event has happened.
       answer(response, '{}');
       for (const waiter of waiting) answer(waiter, deliveries[0] as Buffer);
       waiting = [];
@@ -196,7 +199,10 @@ export const tasks = {
     return port;
   },
 
-  /** Sends messages in a bare loop. Each message is one statement, which inserts the same rows as a send of the service. */
+  /**
+   * Sends messages in a bare loop. Each message is one statement, which inserts the rows that the service inserts for a
+   * message.
+   */
   async sends(input: BareSends): Promise<{ perSecond: number }> {
     const pool = new pg.Pool({ connectionString: input.databaseUrl, max: input.poolSize });
     const { topic, content } = input;

@@ -13,8 +13,8 @@ import { type Organization, organization, startServer } from '../helpers/server.
 import { channelOf, say } from '../helpers/talk.ts';
 import type { Chat } from './answering.ts';
 
-// Tests the published GraphQL clients that have a cache, unmodified. Each runs in a program that only configures it. The
-// displayed messages are read from the client's cache.
+// Tests the published GraphQL clients that have a cache, unmodified. Each runs in a program that only configures it. The test
+// takes the displayed messages from the client's cache.
 
 const CLIENTS = ['apollo', 'urql', 'relay'] as const;
 const KILLS = 10;

@@ -32,7 +32,10 @@ export const SEND = `mutation ($input: SendMessageInput!) {
   sendMessage(input: $input) { ... on SendMessagePayload { position } ... on ServiceError { code } }
 }`;
 
-/** Queries of two components, which read different fields of the same objects. They select the topic on different paths. */
+/**
+ * Queries of two components that show one message, but select different fields of its objects. They select the topic on
+ * different paths.
+ */
 export const COMPONENTS = [
   `query ($channelId: ID!) {
     organization { id name description }

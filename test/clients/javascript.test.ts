@@ -48,7 +48,7 @@ beforeAll(async () => {
 afterAll(() => proxy[Symbol.asyncDispose]());
 
 const success = { result: 'success', msg: '' };
-/** Response to requests that were removed from the interface. All unknown paths get the same response. */
+/** Response to requests that were removed from the interface. It is the response to any unknown path. */
 const gone = { result: 'error', msg: expect.any(String), code: 'BAD_REQUEST' };
 const OCTOPUS = { emoji_name: 'octopus', emoji_code: '1f419', reaction_type: 'unicode_emoji' };
 

@@ -13,11 +13,14 @@ const NAMES: readonly (readonly [theirs: string, ours: string])[] = [
   ['realm_zulip_update_announcements_stream_id', 'realm_service_update_announcements_stream_id'],
   ['zulip_update_announcements_stream_id', 'service_update_announcements_stream_id'],
 ];
-/** Name of the service's own emoji, in published clients and in this interface. Its code differs in the same way. */
+/**
+ * Name of the service's own emoji, in published clients and in this interface. The code of that emoji also differs between the
+ * two.
+ */
 const EMOJI = ['zulip', 'team_chat'] as const;
 const EMOJI_FIELDS = new Set(['emoji_name', 'emoji_code']);
 
-/** Translates names in one direction: names of fields, and texts that equal a name. */
+/** Translates names in one direction: names of fields, and texts that consist only of a name. */
 class Renamer {
   readonly #names: ReadonlyMap<string, string>;
   readonly #emoji: readonly [string, string];

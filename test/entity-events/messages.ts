@@ -240,7 +240,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
 
     test('is delivered with all reactions to the message, as each viewer sees them', async () => {
       const { owner, member, guest, signUp, channel } = await place();
-      // The bystander has the same role as the member who reacts.
+      // The bystander's role is that of the member who reacts.
       const bystander = await signUp('Bystander');
       await bystander.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'general' }] });
       const readers = [owner, bystander, member, guest];

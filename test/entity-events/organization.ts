@@ -15,7 +15,7 @@ import { channelOf } from '../helpers/talk.ts';
 /** Returns the types of the events of each reader. */
 const typesOf = (heard: readonly (readonly Shown[])[]) => heard.map((events) => events.map(({ type }) => type));
 
-/** Returns the same list of types for each of three readers. */
+/** Returns the expected types of three readers, if all of them receive these types. */
 const everybody = (...types: readonly string[]) => [types, types, types];
 
 /** Registers the tests of events about the organization and its settings, emoji, fields, domains and bots. */

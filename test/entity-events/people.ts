@@ -13,7 +13,7 @@ const ONLY = { event_types: ['realm_user'] };
 /** Returns the data of the last event. */
 const lastOf = (heard: readonly Shown[] | undefined) => heard?.at(-1)?.event;
 
-/** Returns the addresses of some users in the events of a queue up to now. */
+/** Returns the email addresses of some users in the events of a queue up to now. */
 async function addressesIn(reader: Person, queueId: string, people: readonly Person[]): Promise<Json[]> {
   const ids = people.map(({ id }) => globalId('User', id));
   const events = await reader.poll(queueId, -1, { dontBlock: true });
@@ -73,7 +73,7 @@ export function people(service: () => InProcess): void {
         return Promise.all(readers.map((reader, i) => addressesIn(reader, queues[i]?.queue_id, [member])));
       };
       const hidden = `user${member.id}@users.invalid`;
-      // Readers who can see the address before and after receive only the EMAIL event.
+      // Readers who can see the email address before and after the change receive only the EMAIL event.
       const [ofRole, forAll] = [['DELIVERY_EMAIL'], ['EMAIL']].map(String);
       const seen = { userProperty: forAll, user: { email: hidden, deliveryEmail: member.email } };
       const unseen = { email: hidden, deliveryEmail: null };

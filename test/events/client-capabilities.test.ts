@@ -50,7 +50,7 @@ const CASES: Readonly<Record<Capability, () => Promise<void>>> = {
   async notification_settings_null() {
     const { owner, member } = await place();
     const more = () => owner.ok('POST', '/channels/create', { name: 'ships', subscribers: [member.id] });
-    // The second client declares no capabilities at all, because the clients of the other cases declare this one as false.
+    // The second client declares no capabilities at all. In all other cases, the clients declare this capability as false.
     const heard = await Promise.all(
       [{ client_capabilities: { notification_settings_null: true } }, {}].map((how) => member.receiving(how)),
     );

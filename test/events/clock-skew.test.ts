@@ -26,7 +26,7 @@ describe.skipIf(DATABASE_URL === undefined)('nodes whose clocks differ by an hou
   }, 90_000);
   afterAll(() => stack.disposeAsync());
 
-  /** Starts a node of the same service that serves no requests, with a shifted clock. */
+  /** Starts a second node of the service, with a shifted clock. It serves no requests. */
   async function nodeBy(ms: number): Promise<Running & AsyncDisposable> {
     const config = readConfig({ ...env, DATA_DIR: newDataDir(), LOG_LEVEL: 'silent' });
     const running = await startApp(config, { now: () => new Date(Date.now() + ms) });

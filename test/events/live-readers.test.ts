@@ -147,7 +147,7 @@ test('a new reader has the event, a detached one gets no more, and a requesting 
   window.detach(gone);
   window.tellAll(asking);
   expect(asking).toMatchObject({ ids: [before + 1], position: window.through });
-  // Attaches a reader again that has already read the event of which the other readers are being notified.
+  // Attaches a reader again that has already read the event which is still being delivered to other readers.
   const back = readers.at(-3) as Reader;
   window.detach(back);
   window.attach(back);

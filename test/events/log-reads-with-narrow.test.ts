@@ -102,8 +102,8 @@ async function fillLog({ realm, owner, member, guest, bot }: Organization): Prom
   await owner.ok('PATCH', '/realm', { empty_topic_display_name: 'Talk of All' });
   const { stream_id } = await owner.ok('GET', '/get_stream_id', { stream: 'general' });
   await say(owner, stream_id, '', 'under another name');
-  // Inserts events that the current version cannot create: a topic with another spelling, and a message without a field that
-  // was added later.
+  // Inserts events that the current version cannot create: messages without fields that were added later, messages whose topic
+  // was not normalized ("(no topic)", a line break), and a message with an unknown `op`.
   const { db } = server.app;
   await db.$executeRaw`
     INSERT INTO event (realm_id, id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids, public_channel_id)

@@ -47,7 +47,7 @@ async function untilReadiness(url: string, status: number, patienceMs: number): 
 
 /**
  * Drops everything between one node and the database. The node must report that it is not ready, refuse requests, and recover
- * afterwards. Clients of the same and of other organizations at the other node must not be affected.
+ * afterwards. Clients at the other node must not be affected, whether or not their organization also uses the cut-off node.
  */
 export async function cutOffTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);

@@ -15,8 +15,8 @@ const SETTINGS = ['fsync=off', 'listen_addresses=127.0.0.1', 'unix_socket_direct
 export type Recovery = 'none' | 'point in time';
 
 /**
- * A separate PostgreSQL cluster, always at the same address, that can be backed up and restored. PostgreSQL's programs refuse
- * to run as root. In that case the user "postgres" runs them.
+ * A separate PostgreSQL cluster, whose host and port never change, and that can be backed up and restored. PostgreSQL's
+ * programs refuse to run as root. In that case the user "postgres" runs them.
  */
 export class Cluster implements AsyncDisposable {
   readonly #port: number;

@@ -32,7 +32,7 @@ const [TRAIN, TRAINS, TRAIN_MS] = [10, 3, 4_000];
 const WARM_UP = 4;
 /** Number of sockets of the other organization at the node. Each socket reads its own queue. */
 const FEW = 3;
-/** Number of clients that make the plain requests for comparison, in the organization with many sockets. */
+/** Number of clients in the organization with many sockets that make the requests for comparison (`PlainWork`). */
 const PLAIN_CLIENTS = 20;
 const PATIENCE_MS = 30_000;
 /** Number of files a process opens in addition to sockets. */
@@ -202,8 +202,8 @@ class Few implements AsyncDisposable {
 
 /**
  * Sends messages to very many open sockets, one at a time and ten concurrently. Each socket must receive each message once and
- * in order, and the sender must not wait for the deliveries. Another organization at the same node also has sockets. It must
- * not be slowed down more than by plain requests that take as much CPU time.
+ * in order, and the sender must not wait for the deliveries. Another organization also has sockets at the node. The load may
+ * slow it down only as much as simple requests (`PlainWork`) do that use the same CPU time.
  */
 export async function crowdTrial({
   databaseServer,

@@ -25,7 +25,7 @@ import { openDatabase, withDatabase } from './truth.ts';
 
 /** Number of users whose scheduled messages are due. */
 const OWNERS = 100;
-/** Number of messages of another organization that are due in the same second. */
+/** Number of messages of another organization that are due in the second of the load. */
 const NEIGHBOURS_DUE = 20;
 /** Time from the start of scheduling to the due time, in milliseconds. Scheduling takes less. */
 const LEAD_MS = 15_000;
@@ -48,7 +48,7 @@ interface Due {
 }
 
 /**
- * Inserts messages that are due in the same second. Writes directly to the database, because scheduling is not tested. Every
+ * Inserts messages that are all due in one second. Writes directly to the database, because scheduling is not tested. Every
  * fourth message is a direct message.
  */
 async function scheduleMany(
@@ -127,8 +127,8 @@ function sendsIn(
 /**
  * Makes very many messages of one organization due in the same second. Each must be sent once, not early, and not be marked as
  * failed for being late. Meanwhile, clients must be able to send to the organization. Messages of another organization that are
- * due in the same second must not wait for them. Clients of that organization must not be slowed down more than by clients
- * whose sends take as much CPU time of the node.
+ * due in the same second must not wait for them. The load may slow down clients of that organization only as much as sends of
+ * other clients do that use the same CPU time of the node.
  */
 export async function dueTrial({
   databaseServer,

@@ -14,7 +14,10 @@ export interface Broken {
 
 /** Measurements of organizations that a fault should not affect, in milliseconds. */
 export interface Fared {
-  /** 95th percentile of the duration of sends without the fault, with the same other load on the machine. */
+  /**
+   * 95th percentile of the duration of sends without the fault, while everything else on the machine runs as it does during the
+   * fault.
+   */
   readonly before: number;
   /** 95th percentile of the duration of sends during the fault. */
   readonly meanwhile: number;

@@ -205,8 +205,7 @@ class Reader {
 
 /**
  * Lets a hostile member with the default limits edit, move, react and rename for some minutes. Responses and stored versions
- * must stay within their limits, and every edit must send its event. Another organization at the same node must not be
- * affected.
+ * must stay within their limits, and every edit must send its event. Another organization at the node must not be affected.
  */
 export async function hostileTrial({ databaseServer, minutes, seed, isTimed }: HostileTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer, { ...METRICS.env, RATE_LIMIT_PER_USER: undefined });

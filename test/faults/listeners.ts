@@ -174,7 +174,9 @@ async function pollOnce({ url, person, queueId, received, signal, rest }: Connec
   }
 }
 
-/** Listens on one WebSocket until it closes. Each subscription has the same variables: the queue, without a position. */
+/**
+ * Listens on one WebSocket until it closes. After each reconnect, the variables are the same: the queue, without a position.
+ */
 async function socketOnce({ url, person, queueId, received, signal }: Connection): Promise<void> {
   const headers = hostHeader(url, person);
   const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', { headers });

@@ -136,7 +136,7 @@ async function fallBehind(
   return late;
 }
 
-/** Reads pages of messages continuously, with as many clients as there are queues, as the same users. */
+/** Reads pages of messages for `seconds`. Each queue in `late` has one client, which signs in as the owner of the queue. */
 async function readPages(url: string, late: readonly Late[], seconds: number): Promise<void> {
   const endsAt = performance.now() + seconds * 1_000;
   await Promise.all(

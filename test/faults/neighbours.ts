@@ -58,7 +58,7 @@ export class SequentialSender {
   }
 
   async edit(messageId: number): Promise<void> {
-    // `compareSent` finds the message by the beginning of its content, which stays the same.
+    // `compareSent` finds the message by the beginning of its content, which this edit keeps.
     const content = `${this.acknowledged.at(-1)} As of ${this.done}`;
     await this.#note(() => this.#client.rest('PATCH', `/messages/${messageId}`, { content }));
   }

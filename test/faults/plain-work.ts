@@ -12,8 +12,8 @@ import { hostHeader } from './requests.ts';
 /** Duration of one burst of requests, in seconds. After each burst, the amount of work done so far is checked. */
 const STRETCH_SECONDS = 0.1;
 /**
- * Longest duration of the plain work, as a multiple of the load's duration. On a busy machine, it may never reach the same
- * amount.
+ * Longest duration of the plain work, as a multiple of the load's duration. On a busy machine, it may never use as much CPU
+ * time as the load did.
  */
 const MOST_TIMES = 4;
 
@@ -25,8 +25,8 @@ export interface Taken {
 }
 
 /**
- * Measurements of the unaffected organization while its node does plain work (`before`) and while it handles a load that takes
- * as much CPU time (`meanwhile`).
+ * Measurements of the unaffected organization while its node handles a load (`meanwhile`), and while it handles simple requests
+ * that use the same CPU time (`before`).
  */
 export interface Compared {
   readonly before: Spell;
@@ -50,9 +50,9 @@ export const faredBeside = (rounds: readonly Compared[]): Fared =>
   );
 
 /**
- * Plain requests to a node, sent by the organization that causes a load. They are the baseline for the effect of a load on
- * other organizations. A node has one event loop, so each request waits for all work before it, of any kind. A load must
- * therefore not delay others more than plain requests that take as much CPU time.
+ * Simple requests to a node, sent by the organization that causes a load. They are the baseline for the effect of a load on
+ * other organizations. A node has one event loop, so each request waits for all work before it, of any kind. A load may
+ * therefore delay other organizations as much as simple requests that use the same CPU time, but not more.
  */
 export class PlainWork implements AsyncDisposable {
   readonly #generator = new Worker<typeof generatorTasks>(`${import.meta.dirname}/../bench/generator.ts`);
@@ -66,8 +66,8 @@ export class PlainWork implements AsyncDisposable {
   }
 
   /**
-   * Measures the unaffected organization during a load, then during plain work that takes as much CPU time. The plain work is
-   * done as early as possible within the same duration.
+   * Measures the unaffected organization during a load, then during simple requests that use the same CPU time. These are sent
+   * as early as possible within a period as long as the load.
    */
   async beside(neighbours: Neighbours, load: () => Promise<unknown>): Promise<Compared> {
     const { meanwhile, taken } = await this.weigh(neighbours, load);

@@ -1,4 +1,4 @@
-/** A generator of numbers from 0 to below 1. The same seed gives the same sequence. */
+/** A generator of numbers from 0 to below 1. The sequence depends only on the seed. */
 export type Random = () => number;
 
 /** Returns a Mulberry32 generator: small, and random enough to place cuts and delays. */

@@ -232,8 +232,8 @@ class Registrants implements AsyncDisposable {
 
 /**
  * Registers many clients of a large organization concurrently, in several rounds, while users are renamed. Each client must
- * receive the complete state, which must match the event position in the same response. Another organization at the same node
- * must not be slowed down more than by plain requests that take as much CPU time.
+ * receive the complete state, which must match the event position in the same response. They may slow down another organization
+ * on the same node only as much as simple requests (`PlainWork`) do that use the same CPU time.
  */
 export async function registrationsTrial({
   databaseServer,

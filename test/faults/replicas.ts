@@ -108,7 +108,9 @@ class DatabaseServer {
     return standby;
   }
 
-  /** Sends a signal to all processes of the server, first to the postmaster, because it forks the others. */
+  /**
+   * Sends a signal to all processes of the server, first to the postmaster, because the postmaster forks all other processes.
+   */
   #signal(signal: NodeJS.Signals): void {
     const children = readFileSync(`/proc/${this.#pid}/task/${this.#pid}/children`, 'utf8').trim().split(' ');
     for (const pid of [this.#pid, ...children.filter(Boolean).map(Number)]) process.kill(pid, signal);

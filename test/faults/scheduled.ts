@@ -43,8 +43,9 @@ interface TrialOptions {
 }
 
 /**
- * Makes many messages and reminders due at the same time, and kills the sending processes with kill -9 while others continue.
- * Each must be sent exactly once, not early and in its owner's order, or be marked as failed with the reason.
+ * Makes many messages and reminders due at the same time, and kills some of the sending processes with kill -9 while the
+ * remaining ones continue. Each message and reminder must be sent exactly once, not early and in its owner's order, or be
+ * marked as failed with the reason.
  */
 export async function scheduledTrial({ databaseServer, messages, kills, seed }: TrialOptions): Promise<Outcome> {
   const random = seeded(seed);

@@ -182,7 +182,10 @@ async function atPace(
   return { took, gap: Math.max(...took), since, until: performance.now() };
 }
 
-/** Creates the searchers of the large organization. Half search received messages, the others all public channels. */
+/**
+ * Creates the searchers of the large organization. One half search the messages that they received, the other half all public
+ * channels.
+ */
 async function makeSearchers(
   url: string,
   db: pg.Client,
@@ -221,7 +224,7 @@ async function makeSearchers(
   return { searchers, channelId: channelIds[0] ?? 0 };
 }
 
-/** Creates a user who runs the same searches in an organization with few messages. */
+/** Creates a user who runs the searches of the large organization in an organization with few messages. */
 async function makeModest(url: string, { realmId, owner }: OtherOrganization): Promise<Searcher> {
   const client = new Client(url, owner);
   await client.ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'few' }] });

@@ -4,17 +4,20 @@ import { organization } from '../helpers/server.ts';
 import { NamedCounters, type Outcome } from './outcome.ts';
 import { seeded } from './random.ts';
 
-/** Number of failed sign-ins for an address after which the service refuses further attempts without checking the password. */
+/**
+ * Number of failed sign-ins for an email address after which the service refuses further attempts without checking the
+ * password.
+ */
 const FAILURES = 5;
 /** Difference of two medians that is still accepted, relative to the smaller one. */
 const TOLERANCE = 0.05;
 
 /**
- * Sends failing password sign-ins of several kinds in random order, one at a time. The durations must not reveal which
+ * Sends failing password sign-ins of several kinds in random order, one at a time. The durations must not reveal which email
  * addresses have an account, nor why a sign-in failed.
  *
- * Two kinds are alike if their medians differ by at most the width of their interquartile range, or by 5 %. The width is
- * the mean of both ranges: the range of the combined times would grow with the difference itself.
+ * Two kinds take equally long if their medians differ by at most the width of their interquartile range, or by 5 %. The width
+ * is the mean of both ranges: the range of the combined times would grow with the difference itself.
  *
  * @param attempts Number of sign-ins of each kind.
  */

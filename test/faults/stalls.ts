@@ -13,7 +13,7 @@ const STALL_MS = 7_000;
 
 /**
  * Locks the data that subscriptions read for events, for a while after the events were committed. Streams end and clients
- * reconnect. Then each event must arrive complete and in order. Another organization at the same node must not be affected.
+ * reconnect. Then each event must arrive complete and in order. Another organization at the node must not be affected.
  *
  * @param isTimed Whether durations are compared with their limits. On a busy machine, the result is not conclusive.
  */

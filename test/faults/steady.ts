@@ -6,7 +6,7 @@ import { eventually, type Listener, listen } from './listeners.ts';
 import { type Outcome, some } from './outcome.ts';
 import { Client } from './requests.ts';
 
-/** Number of writing clients at a node, so that one slow answer does not delay the others. */
+/** Number of writing clients at a node, so that one slow answer delays only one of them. */
 const CLIENTS_OF_NODE = 12;
 /** Number of messages that each client has and edits in turn. */
 const OWN_MESSAGES = 5;

@@ -189,7 +189,7 @@ export async function windowsTrial({
     sending.push({ person, sender: await SequentialSender.start(url, person, MORE) });
   }
   const senders = sending.map(({ sender }) => sender);
-  // As a baseline, sends the same messages at the same rate without subscribers, so that the windows are empty.
+  // As a baseline, sends messages of this size at this rate without subscribers, so that the windows are empty.
   const unreadUntil = performance.now() + BEFORE_MS;
   const usual = await neighbours.during(sendAll(senders, () => performance.now() >= unreadUntil));
 

@@ -54,7 +54,7 @@ export async function guestTrial({ seconds }: Options): Promise<Outcome> {
   return await measure(server, { guest: at(made.guest), owner: at(made.owner), others }, { seconds, filled });
 }
 
-/** Returns the same user as a client of another port, which is also in the Host header. */
+/** Returns the user as a client of another port. Its Host header contains that port. */
 function moved(person: Person, port: number): Person {
   const place = { url: `http://127.0.0.1:${port}`, host: person.host.replace(/\d+$/, String(port)) };
   const Constructor = person.constructor as typeof Person;

@@ -214,7 +214,7 @@ class DocumentMaker {
    * Returns a random selection of an output type. Empty for scalars and enums.
    *
    * @param depth Number of further levels.
-   * @param isOfSeveral Whether selections of other types are on the same level.
+   * @param isOfSeveral Whether the selection is beside selections of other types, as in a union.
    */
   selection(schema: GraphQLSchema, output: GraphQLOutputType, depth: number, isOfSeveral = false): string {
     const dice = this.#dice;
@@ -242,7 +242,7 @@ class DocumentMaker {
     ];
     const texts = chosen.map((field) => {
       const inner = this.selection(schema, field.type, depth + 1);
-      // The alias is unique, because the same field may be selected with other arguments or on another type.
+      // The alias is unique, because the field may also be selected with other arguments or on another type.
       const alias = isOfSeveral || field.args.length > 0 ? `x${this.#aliases++}: ` : '';
       const directive = dice.chance(0.03) ? ` @${dice.pick(['skip', 'include'])}(if: ${dice.chance(0.5)})` : '';
       return `${alias}${field.name}${this.arguments(field)}${directive} ${inner}`;

@@ -14,7 +14,7 @@ export interface Outcome {
 export function comparable({ status, body }: Outcome, name: string | number): string {
   const told = (key: string, value: unknown) => {
     if (key === 'locations') return undefined;
-    // Marks a total count, because it can equal a numeric name by coincidence and must not be replaced.
+    // Marks a total count, so that it is not replaced: it can be the same number as a numeric name by coincidence.
     return key === 'totalCount' ? `n${value}` : value;
   };
   const text = JSON.stringify(body, told)
@@ -65,7 +65,7 @@ interface Compared {
 }
 
 /**
- * Checks that calls that name a hidden object have the same outcome as calls that name a nonexistent object.
+ * Checks that calls that name a hidden object have the outcome of calls that name a nonexistent object.
  *
  * @param calls Builds the calls from names.
  * @param make Sends one call.

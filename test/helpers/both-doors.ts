@@ -2,8 +2,8 @@ import { type Act, type EquivalentOrganization, expectDeclared } from './equival
 import type { Json } from './http.ts';
 import type { Method, Person } from './person.ts';
 
-// Compares the same act over REST and over GraphQL: rows, events, code and message. `test/parity/` has one test for each
-// endpoint.
+// Compares the results of an act over REST with those over GraphQL: rows, events, code and message. `test/parity/` has one test
+// for each endpoint.
 
 /** An id that no row has. */
 export const NOBODY = 2_000_000_000;

@@ -97,7 +97,7 @@ function valueIn({ table, name, type, isId, isName, isKey }: Column, from: strin
  * equally often.
  *
  * @param client Must be allowed to disable triggers.
- * @param midst Organizations of the same kind, whose rows are placed between the copies.
+ * @param midst Organizations with the same content, whose rows are placed between the copies.
  */
 export async function copyOrganization(
   client: ClientBase,

@@ -143,9 +143,9 @@ async function deciding<T>(
 }
 
 /**
- * Runs an act and checks, for each reader, that every event shows the same entities in three ways: answered from the
- * event projection with all its fields, read from the database because the document selects more, and queried as nodes.
- * Only for acts after which the entities match the last event.
+ * Runs an act and checks, for each reader, that every event shows the same entities in three ways: answered from the event
+ * projection with all its fields, loaded from the database because the document selects more, and queried as nodes. Only for
+ * acts after which the entities match the last event.
  *
  * @param register Options of the queues.
  * @returns The events of each reader, in the order of the readers.

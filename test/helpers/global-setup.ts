@@ -41,7 +41,7 @@ const ERROR = 50;
  * errors.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // All processes of the run compile the same modules.
+  // Shared by all processes of the run, because all of them compile the same modules.
   process.env[COMPILE_CACHE] ??= join(CACHE, 'compiled');
   const removeFolder = openRunFolder();
   useTemplate(await findTemplate());

@@ -123,7 +123,7 @@ export const GOLDEN: readonly Golden[] = [
   row('blocks: quote', '> x\n\n> y', '<blockquote>\n<p>x</p>\n</blockquote>\n<blockquote>\n<p>y</p>\n</blockquote>'),
   row('blocks: quote', '>', p('&gt;')),
   row('blocks: quote', '>>\n>', '<p>&gt;&gt;<br>\n&gt;</p>'),
-  // An empty quoted line separates two paragraphs of the same quote.
+  // An empty quoted line separates two paragraphs of one quote.
   row('blocks: quote', '> x\n>\n> y', '<blockquote>\n<p>x</p>\n<p>y</p>\n</blockquote>'),
   row('blocks: quote fence', '```quote\n*x*\n```\ny', '<blockquote>\n<p><em>x</em></p>\n</blockquote>\n<p>y</p>'),
   row('blocks: quote fence', '~~~ quoted\nx', '<blockquote>\n<p>x</p>\n</blockquote>'),
@@ -382,8 +382,8 @@ export const GOLDEN: readonly Golden[] = [
   ).map(([before, url, after]) =>
     row('inline: bare link in unspaced text', `${before}${url}${after}`, p(`${before}${link(url)}${after}`), LINKS),
   ),
-  // An address with an ASCII path ends before a letter of a script without spaces. An address with other letters in its path
-  // includes such a letter.
+  // If the path is ASCII, the URL ends before the first letter of a script that is written without spaces (Chinese, Thai, …).
+  // If the path already has non-ASCII letters, such a letter belongs to the URL.
   ...(
     [
       ['', 'https://u.org/a', '를 보세요'],
@@ -487,7 +487,7 @@ export const GOLDEN: readonly Golden[] = [
   row('inline: bare link', 'me@163.com', p(link('mailto:me@163.com', 'me@163.com')), LINKS),
   row('inline: bare link', 'http://u.org/a_(b_(c))/d', p(link('http://u.org/a_(b_(c))/d')), LINKS),
   row('inline: bare link', 'x/u.org', p('x/u.org')),
-  // Emphasis marks after an address are not part of the address.
+  // Emphasis marks after a URL are not part of the URL.
   row('inline: bare link', '**see http://u.org/x**', p(`<strong>see ${link('http://u.org/x')}</strong>`), LINKS),
   row('inline: entity', '&amp; &#60; &lt;b&gt; &nonsense; &', p('&amp; &#60; &lt;b&gt; &amp;nonsense; &amp;')),
   row(

@@ -15,10 +15,7 @@ const halves = (open: string, close: string) => {
   return open.repeat(count) + close.repeat(count);
 };
 
-/**
- * Texts of 10,000 characters that are slow for a parser that reads the same characters repeatedly. Keyed by their
- * content.
- */
+/** Texts of 10,000 characters that are slow for a parser that reads characters repeatedly. Keyed by their content. */
 export const PATHOLOGICAL: Readonly<Record<string, string>> = {
   'one word': of('a'),
   stars: of('*'),

@@ -46,7 +46,7 @@ export class Visitor {
     this.authorization = authorization;
   }
 
-  /** Returns a visitor of the same organization with other credentials. */
+  /** Returns a visitor of this organization with other credentials. */
   as(authorization: string | undefined): Visitor {
     return new Visitor({ url: this.url, host: this.host, authorization });
   }

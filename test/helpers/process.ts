@@ -125,7 +125,7 @@ export class ServerProcess implements AsyncDisposable {
     return this.#child.exitCode;
   }
 
-  /** Restarts the server on the same port and data. */
+  /** Restarts the server. It keeps its port and data. */
   async restart(): Promise<void> {
     await this.stop();
     this.#child = this.#spawn();

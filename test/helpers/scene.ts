@@ -5,7 +5,7 @@ import type { Json } from './http.ts';
 import { PNG } from './pictures.ts';
 import { type Organization, organization, serverOf } from './server.ts';
 
-/** The names and ids that calls can contain, one for each kind of object. Names of nonexistent objects have the same type. */
+/** The names and ids that calls can contain, one for each kind of object. Names of nonexistent objects have this type too. */
 export interface Names {
   readonly channelId: number;
   readonly channelName: string;

@@ -55,7 +55,7 @@ export function moveUnread(state: Json, ids: readonly number[], channelId: numbe
   if (moved.length === 0 || state.subscriptions[channelId] === undefined) return;
   const { streams } = state.unread_msgs;
   const there = streams[keyOf(channelId, topic)] ?? { stream_id: channelId, topic, unread_message_ids: [] };
-  // The key ignores case. The displayed spelling is that of the topic's newest message.
+  // The key ignores case. The displayed name is that of the topic's newest message.
   const name = Math.max(...moved) > Math.max(...there.unread_message_ids, 0) ? topic : there.topic;
   const all = ascending([...there.unread_message_ids, ...moved]);
   streams[keyOf(channelId, topic)] = { ...there, topic: name, unread_message_ids: all };

@@ -25,7 +25,7 @@ const NAMES: Readonly<Record<DemoRole, string>> = {
 /** A user of the chat in a separate browser context. */
 export interface Chatter extends AsyncDisposable {
   readonly page: Page;
-  /** API client of the same user, to prepare data and to act from another client. */
+  /** API client of the page's user, to prepare data and to act from another client. */
   readonly person: Person;
   /** Problems of the page so far: errors, failed requests, requests to other hosts. */
   readonly problems: string[];
@@ -69,12 +69,12 @@ export class DemoChat implements AsyncDisposable {
     return new Person({ url, host: `127.0.0.1:${port}` }, account);
   }
 
-  /** The address of the page that offers to sign in as a demo user with one click. */
+  /** The URL of the page that offers to sign in as a demo user with one click. */
   get startUrl(): string {
     return this.#file().start_url;
   }
 
-  /** Opens the start address in a new browser context and signs in as a demo user with one click. */
+  /** Opens the start URL in a new browser context and signs in as a demo user with one click. */
   async enter(role: DemoRole, options: BrowserContextOptions = {}): Promise<Chatter> {
     const context = await this.#runs.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     const page = await context.newPage();

@@ -45,7 +45,8 @@ describe.concurrent('2.1 Scheduled message', () => {
         return message.id;
       }),
     );
-    // One id can equal that of its sent message by chance, but not both ids, with a cancelled one between them.
+    // By chance, the id of one scheduled message can be that of its sent message. This is impossible for both, because a
+    // cancelled message is scheduled between them.
     expect(sent).not.toEqual([one, two]);
     expect(new Set([one, cancelled, two]).size).toBe(3);
   });

@@ -3,7 +3,7 @@ import type { Person } from '../helpers/person.ts';
 import { organization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 
-// 4.6 and 4.7 have the same rules. Each test runs with both endpoints.
+// One set of rules applies to the endpoints of 4.6 and 4.7, so each test runs with both.
 
 const house = await organization();
 const { owner, administrator, moderator, member, guest } = house;

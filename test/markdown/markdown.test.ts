@@ -195,7 +195,7 @@ describe('no source text becomes markup of its own', () => {
 });
 
 describe('hostile texts render within limits', () => {
-  // The limit is far above the usual time. A parser that reads the same characters repeatedly takes minutes.
+  // The limit is far above the usual time. A parser that reads characters repeatedly would take minutes.
   test.each(Object.entries(PATHOLOGICAL))('%s', { timeout: 20_000 }, (_, source) => {
     const options = { translateEmoticons: true, imagePreviews: true, defaultCodeLanguage: 'python' };
     const startedAt = performance.now();
@@ -204,7 +204,7 @@ describe('hostile texts render within limits', () => {
     expect(html.length).toBeLessThan(1_000_000);
   });
 
-  // For 10,000 characters, a parser that reads the same characters repeatedly takes a thousand times as long as for words.
+  // A parser that reads characters repeatedly would take a thousand times as long for these 10,000 characters as for words.
   test.each(Object.entries(REPEATED))('not much slower than words: %s', (_, texts) => {
     const options = { translateEmoticons: true, imagePreviews: true };
     const fastest = (source: string, tries: number) =>

@@ -29,7 +29,7 @@ interface Said {
 
 const KNOWN = 'position again: position newTopicVisibility';
 
-/** Functions that send a message over each API. Their results have the same form. */
+/** Functions that send a message over each API. The form of the result does not depend on the API. */
 const WAYS = {
   async REST(person: Person, { key, ...message }: Said): Promise<Json> {
     const options = key === undefined ? {} : { headers: { 'idempotency-key': key } };

@@ -26,7 +26,7 @@ const READ_AGAIN = [
 ];
 
 test('every type of event is classified as requiring edits to repeat their reads, or not', () => {
-  // Test files that ran earlier in the same worker may have defined event types.
+  // Ignores event types that test files defined which ran earlier in this worker.
   const types = [...new Set(definedEvents().map(({ type }) => type))].filter((type) => !type.startsWith('test_'));
   expect(types.sort()).toEqual([...OF_OTHER_MESSAGES, ...READ_AGAIN].sort());
 });

@@ -240,7 +240,7 @@ describe('a reply', () => {
       ...{ status: 400, body: { msg: 'The messages are too large for one reply. Request fewer.' } },
     });
     expect((await owner.ok('GET', '/messages', { message_ids: others })).messages).toHaveLength(3);
-    // A page around an anchor has the same limit. Its oldest message is missing.
+    // The limit also applies to a page around an anchor: its oldest message is omitted.
     const around = {
       anchor: ids[2],
       num_before: 2,

@@ -63,7 +63,7 @@ test('users, groups, channels and topics are found if their author can see them'
     `<a class="stream-topic" data-stream-id="${secret}" href="/#narrow/channel/${secret}-Secret/topic/new">#Secret &gt; new</a>`,
   );
 
-  // If two users have the same name, a mention refers to the active one.
+  // If an active and a deactivated user have one name, a mention refers to the active user.
   const people = await rendered(
     member,
     `@**ann** @_**Ann|${namesake.id}** @**|${ann.id}** @*Role:Administrators* @**Nobody**`,

@@ -102,7 +102,10 @@ async function upToMark(person: Person, queueId: string, from: number, first: Pr
   return events.slice(0, -1).map(({ id: _, ...event }) => event);
 }
 
-/** Returns the events that an act causes for each user. Checks that a waiting poll and a later poll return the same events. */
+/**
+ * Returns the events that an act causes for each user. Checks that a poll which waits during the act and a poll after the act
+ * return equal events.
+ */
 async function heardBy(people: readonly Person[], act: () => Promise<unknown>, client: Parameters = MODERN) {
   const parameters = { fetch_event_types: [], ...client };
   const live = await Promise.all(
@@ -306,7 +309,7 @@ describe('PATCH /messages/{message_id}', () => {
     await set(org, { move_messages_between_streams_limit_seconds: null });
     await refuse(member, young, { topic: 'b', stream_id: other, ...all }, message, code);
     await edit(member, young, { stream_id: other, ...all, ...QUIET });
-    // Each message keeps the spelling of its own topic.
+    // Each message keeps its own spelling of the topic's name.
     const topics = (await Promise.all([old, young, younger].map(row))).map(({ topic }) => topic);
     expect(topics).toEqual(['a', 'a', 'A']);
     const [[heard]] = (await heardBy([moderator], () => edit(moderator, young, { topic: 'b', ...all, ...QUIET }))) as [

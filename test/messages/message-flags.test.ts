@@ -689,7 +689,7 @@ test('GraphQL clients receive flag changes with current data', async () => {
   const unmarked = messages.map((message) => ({ ...message, flags: [] }));
   expect(await stream.take(4)).toEqual([
     { flag: 'STARRED', messages, all: false },
-    // Entities are read when an event is delivered, so their flags may be newer than the event.
+    // Entities are loaded when an event is delivered, so their flags may be newer than the event.
     { flag: 'STARRED', messages: messages.map((message) => ({ ...message, flags: expect.any(Array) })) },
     { flag: 'READ', messages: [], all: true },
     { flag: 'READ', messages: unmarked },

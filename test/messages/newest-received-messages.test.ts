@@ -28,7 +28,7 @@ beforeAll(async () => {
   await fillOrganization((sql, parameters) => service.app.db.$executeRawUnsafe(sql, ...parameters), {
     ...{ realmId: realm.id, readerId: member.id, senderId: owner.id },
   });
-  // Some channels have very many messages. All messages have the same age, so the newest ones are in many channels.
+  // Some channels have very many messages. All messages have one time, so the newest ones are in many channels.
   await service.app.db.$executeRaw`
     INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content, client_name,
                          sent_at, sent_event_id, send_token)

@@ -206,7 +206,7 @@ test.concurrent('accepts the emoji names of clients, and codes with and without 
     expect((await react(owner, id, stored)).body.code).toBe('REACTION_ALREADY_EXISTS');
     expect(await add(member, id, emoji)).toEqual({ __typename: 'AddReactionPayload' });
     expect((await unreact(owner, id, { emoji_code, reaction_type })).body).toMatchObject({ result: 'success' });
-    // A status stores the emoji with the same name, and with the code without U+FE0F.
+    // A status stores the emoji under the name that was sent, and with the code without U+FE0F.
     await member.ok('POST', '/users/me/status', { ...emoji });
     expect((await owner.ok('GET', `/users/${member.id}/status`)).status).toEqual(stored);
     const told = (await heard()).map(({ type, emoji_name, emoji_code }) => ({ type, emoji_name, emoji_code }));

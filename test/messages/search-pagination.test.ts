@@ -77,7 +77,7 @@ const expected = (word: string) =>
   messages.filter(({ content, isOpen }) => isOpen && content.split(' ').includes(word)).map(({ id }) => id);
 
 /**
- * Reads all pages of a search, from one end to the other.
+ * Fetches all pages of a search, from one end to the other.
  *
  * @returns The ids of the matches, ascending.
  */

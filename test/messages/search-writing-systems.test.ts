@@ -79,7 +79,7 @@ const FINDS: readonly (readonly [string, ...Name[]])[] = [
   ['"ab"', 'letters'],
   ['"ov"'],
   ['"zz"'],
-  // Unquoted words match words with the same stem. In scripts without spaces they match any part of a text.
+  // An unquoted word matches all words that have its stem. In scripts without spaces they match any part of a text.
   ['灯台', 'pier'],
   ['点検 浮き', 'pier'],
   ['台点'],
@@ -171,7 +171,7 @@ test('a search matches words and quoted parts in every script, with and without 
   });
   expect(await service.app.db.searchableMessage.count({ where: { realmId } })).toBeGreaterThanOrEqual(ground.ids.size);
   await expectAll(ground);
-  // The negated search matches all other messages. GraphQL finds the same messages.
+  // The negated search matches all other messages. GraphQL finds the messages that REST finds.
   expect(await find(ground, '"灯台"', true)).toEqual([...ground.ids.values()].filter((name) => name !== 'pier').sort());
   const { messages } = await ground.member.query(
     'query ($narrow: MessageNarrowInput) { messages(narrow: $narrow, first: 50) { nodes { databaseId } } }',

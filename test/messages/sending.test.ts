@@ -34,7 +34,7 @@ test.concurrent('accepts channels and users in every current and former format',
       ['private', 3, ''],
     ],
   );
-  // If the recipients are the same users, the conversation is the same, in every format of the recipients.
+  // The conversation depends only on the set of recipients, not on the format in which they are sent.
   expect(messages[7].message.recipient_id).toBe(messages[8].message.recipient_id);
 });
 
@@ -58,7 +58,7 @@ test.concurrent('many concurrent messages are each sent once, even if some can n
   ]);
   const sent = answers.filter(({ status }) => status === 200);
   // The archived channel and the change of role cause some messages to be refused, but none of the owner's messages to the
-  // other channel.
+  // channel that is not archived.
   const mustBeSent = (_: unknown, i: number) => i % 2 === 0 && i % 5 !== 0;
   for (const { content, body } of answers.filter(mustBeSent))
     expect([content, body.result]).toEqual([content, 'success']);
@@ -375,7 +375,7 @@ test.concurrent("does not count the service's own bot as a user", async () => {
   const { users } = await owner.query('{ users(first: 100) { edges { node { databaseId } } } }');
   const listed = [members.map(({ user_id }: Json) => user_id), users.edges.map(({ node }: Json) => node.databaseId)];
   for (const ids of listed) expect(ids).not.toContain(bot);
-  // Users can reply to the bot. For the permission to send direct messages, the bot does not count as one of the recipients who
+  // Users can reply to the bot. For the permission to send direct messages, the bot is not one of the recipients of whom one
   // must hold it.
   await member.ok('POST', '/messages', { type: 'direct', to: [bot], content: 'thank you' });
   await owner.ok('PATCH', '/realm', {

@@ -7,8 +7,7 @@ import { organization } from '../helpers/server.ts';
 import { aroundStatements } from '../helpers/statements.ts';
 import { channelOf, messagesIn } from '../helpers/talk.ts';
 
-// Tests the statement that concurrent messages of several organizations share. The result must be the same as with separate
-// statements.
+// Tests the statement that concurrent messages of several organizations share. Its result must be that of separate statements.
 
 const { DATABASE_URL } = process.env;
 const OF_MANY = 'send_messages_of_many';

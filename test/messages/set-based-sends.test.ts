@@ -8,7 +8,8 @@ import { organization } from '../helpers/server.ts';
 import { aroundStatements } from '../helpers/statements.ts';
 import { channelOf, toTopic } from '../helpers/talk.ts';
 
-// Tests the set-based statement that writes batched messages. It must write the same as the statement for single messages.
+// Tests the set-based statement that writes batched messages. It must write the rows that the statement for single messages
+// writes.
 
 const { DATABASE_URL } = process.env;
 
@@ -30,7 +31,7 @@ async function givenFor(work: () => Promise<unknown>, { app }: InProcess = serve
   return given;
 }
 
-/** Returns the same input with new idempotency keys and tokens, as for new messages. */
+/** Returns a copy of the input with new idempotency keys and tokens, as for new messages. */
 const anew = (given: readonly Json[]): Json[] =>
   given.map(({ kept, send_token, ...message }) => ({
     ...message,

@@ -83,7 +83,7 @@ describe('the sidebar of a chat in one request', () => {
 
   test('takes as many statements for many objects as for few', async () => {
     const { owner, member, guest, administrator, moderator } = people;
-    // Returns the shortest of three runs, because the others can include statements for messages that are still being
+    // Returns the shortest of three runs, because the two longer ones can include statements for messages that are still being
     // delivered.
     const statements = async (): Promise<string[]> => {
       const runs: string[][] = [];

@@ -17,12 +17,13 @@ import { organization } from '../helpers/server.ts';
 import { startOnDatabaseOfRun } from '../helpers/service.ts';
 import { channelOf, say, toTopic } from '../helpers/talk.ts';
 
-// Tests the identity of topics: their key, all comparisons of topics, and the migration that merges topics with the same key.
+// Tests the identity of topics: their key, all comparisons of topics, and the migration that merges topics whose keys are
+// equal.
 
 const { DATABASE_URL = '' } = process.env;
 const [ACUTE, DOT, RING] = ['\u0301', '\u0307', '\u030a'];
 
-/** Several spellings of the same topic, by what they differ in. */
+/** Several spellings of one topic, by the respect in which they differ. */
 const ONE_TOPIC: Readonly<Record<string, readonly [string, string, ...string[]]>> = {
   'letters with and without case': ['Keel', 'KEEL', 'keel'],
   'a sigma at the end of a word': ['ΠΛΟΥΣ', 'πλους', 'Πλους', 'πλουσ'],
@@ -434,7 +435,7 @@ describe('the upgrade', () => {
     const [{ total } = { total: 0 }] = await db.$queryRaw<{ total: number }[]>`
       SELECT count(*)::int AS total FROM message WHERE id > (SELECT read_through FROM read_mark)`;
     expect(counted(false)).toEqual([total - (await brute('Café'))]);
-    // Messages that are moved, deleted and counted after the migration use the same keys.
+    // Messages that are moved, deleted and counted after the migration use the keys that the migration wrote.
     await db.$executeRaw`UPDATE message SET topic = 'keel' WHERE topic = 'Πλους' AND id % 3 = 0`;
     await db.$executeRaw`DELETE FROM message WHERE topic = 'Cafe' || ${ACUTE} AND id % 2 = 0`;
     await db.$executeRaw`SELECT tally_messages(${realm}::int, 300)`;

@@ -36,7 +36,7 @@ const subscribe = (person: Person, name: string, who: Person) =>
 const unsubscribe = (person: Person, name: string, who: Person) =>
   person.ok('DELETE', '/users/me/subscriptions', { subscriptions: [name], principals: [who.id] });
 
-/** A service that only this file uses. Its clock advances by `step` whenever it is read. */
+/** A service that only this file uses. Each call of its clock advances the clock by `step`. */
 let service: InProcess;
 const start = Date.UTC(2026, 0, 1);
 const clock = { now: start, step: 0 };
@@ -599,7 +599,7 @@ describe('moveTopicPolicies', () => {
       expect(await policiesOf(person), person.name).toEqual(policies);
     }
 
-    // A change of case only is not a move: the topic is the same, with a new spelling.
+    // A change of case only is not a move: the topic keeps its identity, and its name is written differently.
     await move('other', 'OTHER', false);
     expect(await policiesOf(bob)).toEqual([[open, 'OTHER', 3]]);
 
@@ -711,8 +711,8 @@ describe('message statistics of a channel', () => {
     expect(await factsOf(moderator, silent)).toEqual([null, true, 0]);
     expect(await factsOf(moderator, busy)).toEqual([first + 2, true, 260]);
 
-    // The messages of the first week are older than the period that is counted. In the busy channel, only a part of the others
-    // is counted.
+    // The messages of the first week are older than the period that is counted. In the busy channel, only a part of the later
+    // messages is counted.
     await fill(member, realm.id, busy, [1500, 15, 27]);
     await fill(member, realm.id, quiet, [43, 27, 28]);
     await fill(member, realm.id, busy, [1500, 28, 40]);
@@ -728,7 +728,7 @@ describe('message statistics of a channel', () => {
     on(221);
     expect(await factsOf(moderator, quiet)).toEqual([first, false, 0]);
 
-    // These fields have the same values in every object of the channel.
+    // In every object of the channel, these fields have these values.
     const wanted = { first_message_id: first, is_recently_active: false, stream_weekly_traffic: 0 };
     const heard = await moderator.receiving();
     await subscribe(member, 'quiet', moderator);

@@ -158,7 +158,7 @@ async function expectCounted(of: Place): Promise<void> {
         ]),
       );
     expect(asCounted(counted.get(reader.id))).toEqual(counts);
-    // The counts of a single reader are read by another query.
+    // For a single reader, the counts are fetched by another query.
     expect(asCounted((await countUnreadOfEach(db, of.realmId, [reader.id])).get(reader.id))).toEqual(counts);
     const mentions = (mentioned.get(reader.id) ?? []).map(
       ({ channelId, conversationId, topic, count }) => [`${channelId} ${conversationId} ${topic}`, count] as const,

@@ -100,7 +100,7 @@ test.concurrent('a message is flagged for each recipient whose alert word it con
   expect((await toGuest?.())?.map(({ flags }) => flags)).toEqual([['has_alert_word']]);
   expect((await toModerator?.())?.map(({ flags }) => flags)).toEqual([[]]);
   expect((await toOwner?.())?.map(({ flags }) => flags.includes('has_alert_word'))).toEqual([true, true]);
-  // A later read of messages returns the same flags as the events.
+  // If the messages are fetched later, they have the flags that the events contained.
   const narrow = [{ operator: 'is', operand: 'alerted' }];
   const { messages } = await member.ok('GET', '/messages', { anchor: 'newest', num_before: 100, num_after: 0, narrow });
   const inHistory = Object.values(contents).filter((flag) => flag).length + 1;

@@ -366,7 +366,7 @@ describe('the address of an image', () => {
     ]) {
       expect([path, await shape(path)]).toEqual([path, neutral]);
     }
-    // For users of another organization, the response is the same as without credentials.
+    // Users of another organization get the response that clients without credentials get.
     const { bytes } = await download(elsewhere.member, `/avatar/${member.id}`, elsewhere.member.headers);
     expect(bytes.toString('base64')).toBe(neutral.bytes);
     expect((await shape(shown)).bytes).not.toBe(neutral.bytes);

@@ -361,7 +361,7 @@ describe('profile data', () => {
         users: [{ fullName: 'owner' }],
       },
     ]);
-    // Both values were set before the events are read, so each event shows the current state with both.
+    // Both values were set before the events are fetched, so each event shows the current state with both values.
     const told = { userProperty: 'PROFILE_DATA', user: { databaseId: member.id, profileData: user.profileData } };
     expect(await stream.take(2)).toEqual([told, told]);
     const emptied = await member.mutate('removeProfileData', { fieldIds: [ids.ship] }, `user { ${shown} }`);

@@ -185,7 +185,7 @@ describe('custom profile fields', () => {
     expect(await refused(owner, 'POST', FIELDS, { field_type: 4, name: ' Ship' })).toEqual(taken);
     expect(await refused(owner, 'PATCH', `${FIELDS}/${other}`, { name: 'Ship' })).toEqual(taken);
     await owner.ok('PATCH', `${FIELDS}/${other}`, { name: 'Boat', hint: 'Its own label is free' });
-    // Names that differ only in case count as equal, in both APIs.
+    // A name that differs from an existing one only in case is refused as taken, in both APIs.
     expect(await refused(owner, 'POST', FIELDS, { field_type: 4, name: 'SHIP' })).toEqual(taken);
     expect(await refused(owner, 'PATCH', `${FIELDS}/${other}`, { name: 'sHIP' })).toEqual(taken);
     const { data } = await owner.graphql(

@@ -38,7 +38,7 @@ async function registering(person: Person, browser = new SomebodysBrowser(person
   return headers.location ?? '';
 }
 
-/** Opens the address to which the provider redirects, without credentials. @returns The response of the service. */
+/** Opens the URL to which the provider redirects, without credentials. @returns The response of the service. */
 async function back(browser: SomebodysBrowser, url: string) {
   expect(new URL(url).pathname).toBe('/api/v1/calls/videoprovider/complete');
   const { status, text } = await browser.open(url);
@@ -51,7 +51,7 @@ async function connected(person: Person): Promise<Person> {
   return person;
 }
 
-/** Creates a video call. @returns The status, followed by the address of the call or the code and message of the error. */
+/** Creates a video call. @returns The status, followed by the URL of the call or the code and message of the error. */
 async function create(person: Person): Promise<readonly unknown[]> {
   const { status, body } = await person.rest('POST', CREATE);
   return status === 200 ? [status, body.url] : [status, body.code, body.msg];
@@ -172,7 +172,7 @@ describe('consent', () => {
     const replies = await Promise.all(Array.from({ length: 5 }, () => back(browser, agreed)));
     expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 400, 400, 400, 400]);
     expect(provider.asked.token).toBe(1);
-    // The state is the same bytes in another encoding.
+    // The state is written in another encoding. Decoded, its bytes do not change.
     const again = new URL(agreed);
     again.searchParams.set('state', `${again.searchParams.get('state')}=`);
     expect((await back(browser, again.href)).body.msg).toBe(BAD_STATE[2]);
@@ -320,8 +320,8 @@ describe('an expired token', () => {
     await app.db.callToken.updateMany({ where, data: { sealed: app.keys.seal(JSON.stringify(leased)) } });
     provider.asked.token = 0;
     const waiting = create(member);
-    // A timer shows that the call waits. A request of the same account could not, because it might be answered only after this
-    // one.
+    // A timer shows that the call waits. A second request of this account could not show it, because it might be answered only
+    // after the call.
     expect(await Promise.race([waiting, sleep(300, 'still waiting')])).toBe('still waiting');
     expect(provider.asked.token).toBe(0);
     clock += 15_000;

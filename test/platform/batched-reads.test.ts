@@ -8,7 +8,8 @@ import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
 import { organization } from '../helpers/server.ts';
 
-// Tests batched reads, where concurrent requests share one statement. Each result must be the same as without batching.
+// Tests batched reads, where concurrent requests share one statement. Each result must be the one that the request gets without
+// batching.
 
 let server: InProcess;
 beforeAll(async () => {

@@ -204,7 +204,7 @@ describe('a new name', () => {
         expect([first, (await create(first)).status]).toEqual([first, 200]);
         for (const name of refused) expect([name, (await create(name)).status >= 400]).toEqual([name, true]);
       }
-      // Similar letters of the same script count as different.
+      // Two letters of one script are treated as different, even if they look similar.
       for (const name of [
         'barn',
         'bam',

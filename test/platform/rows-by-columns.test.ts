@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RowReader, rowReader } from '../../src/platform/db/pg-rows.ts';
 
-// Tests that results with many rows, which are read column by column, equal those of normal reads.
+// Tests that results with many rows, which are read column by column, equal the results of reads row by row.
 
 const { DATABASE_URL } = process.env;
 

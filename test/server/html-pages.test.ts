@@ -75,7 +75,7 @@ const show = (token: string, headers: Record<string, string> = {}, url = demo.ur
 
 const cookieOf = ({ headers }: Reply) => headers['set-cookie']?.[0]?.split(';')[0] ?? '';
 
-/** Returns whether a page contains the API key of the demo's owner, plain or as an Authorization header. */
+/** Returns whether a page contains the API key of the demo's owner, as it is or encoded in an Authorization header. */
 const holdsKey = (page: Reply) => secrets.some((secret) => page.text.includes(secret));
 
 /** Returns a page without the content of its scripts, which the content security policy restricts. */

@@ -200,7 +200,7 @@ describe('a registration that selects the state', () => {
 });
 
 describe('every field of the root, within a registration', () => {
-  /** Returns the mutation that registers a queue and selects, below `query`, the same fields as the call. */
+  /** Returns the mutation that registers a queue and selects, below `query`, the fields that the call selects. */
   function within(call: GraphQLCall): string {
     const [, definitions = '', selection = ''] =
       /^query (\([^)]*\))? \{ (.*) \}$/s.exec(documentOf(schema, call)) ?? [];

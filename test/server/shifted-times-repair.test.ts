@@ -13,12 +13,12 @@ const FIRST_IN_UTC = '20261127140010_message_retention';
 const AT = 1_900_000_000;
 
 /**
- * Returns the SQL of a time as such a version stored it. It sent UTC without a zone, which the database interpreted in its own
- * zone.
+ * Returns the SQL of a time as an earlier version stored it. It sent UTC without a zone, which the database interpreted in its
+ * own zone.
  */
 const shiftedIn = (zone: string, column: string) => `${column} AT TIME ZONE 'UTC' AT TIME ZONE '${zone}'`;
 
-/** Creates a service whose database has the time zone `zone`, with an organization that such a version wrote. */
+/** Creates a service whose database has the time zone `zone`, with an organization that an earlier version wrote. */
 async function ground(zone: string) {
   const database = await createDatabase(DATABASE_URL);
   onTestFinished(() => database[Symbol.asyncDispose]());

@@ -92,7 +92,7 @@ test('connections open at shutdown can be used once more, and all are told to cl
     stack.use(new Client(service.url, { host: member.host, authorization: member.authorization ?? '' }));
   // Opens connections without a request, connections that wait for an event, and one that has sent half of a request.
   const idle = REQUESTS.map(() => client());
-  // Sends the same requests before the shutdown, because the first rendering of a page takes longer than the shutdown.
+  // Sends all requests once before the shutdown, because the first rendering of a page takes longer than the shutdown.
   for (const [i, [method, path, headers]] of REQUESTS.entries()) {
     expect((await (idle[i] as Client).ask(method, path, headers)).headers.connection).toBe('keep-alive');
   }

@@ -142,7 +142,9 @@ const hostileFiles: [what: string, files: [string, string | Buffer][]][] = [
 
 const shown = (text: string) => (text.length > 80 ? `${text.slice(0, 60)}… (${text.length})` : JSON.stringify(text));
 
-/** Kinds of parameters for which all values were tested. Their validation is the same in all endpoints. */
+/**
+ * Kinds of parameters for which all values were tested. All endpoints validate a kind by the same code, so one test is enough.
+ */
 const tried = new Set<string>();
 
 /** Returns all of `values` for the first parameter of a kind, and only every `every`-th value for later ones. */

@@ -9,7 +9,10 @@ import { makeScene, type Scene } from '../helpers/scene.ts';
 /** Matches statements that take ids from the organization's event counter. The counter is locked from then on. */
 const COUNTS = /UPDATE event_counter SET last_id|hold_log\(|send_messages?\(/;
 
-/** Statements that may run between such a statement and the commit, because they need the event's id or the lock. */
+/**
+ * Statements that may run between a statement that matches `COUNTS` and the commit, because they need the event's id or the
+ * lock.
+ */
 const NEEDS_THE_ID: readonly RegExp[] = [
   // Store the start and end of a subscription, and the start of a role.
   /INSERT INTO subscription_period/,

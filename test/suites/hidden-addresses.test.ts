@@ -10,8 +10,8 @@ import { pathOf, REST_CALLS, type RestCall } from '../helpers/rest-calls.ts';
 import { makeScene, type Names, type Scene } from '../helpers/scene.ts';
 import { ROLES, type RoleName } from '../helpers/server.ts';
 
-// Tests that clients cannot detect hidden addresses. Wherever a client can send an address, a hidden address and an unused
-// address have the same result.
+// Tests that clients cannot detect hidden email addresses. Wherever a client can send an email address, a hidden address has
+// the result of an unused address.
 
 const schema = buildSchema();
 
@@ -53,8 +53,8 @@ interface Place {
 }
 
 /**
- * Returns every string in a call that can be replaced with an address. In REST calls, also numbers, because the schema does not
- * check the type of some parameters, such as `principals`.
+ * Returns every string in a call that can be replaced with an email address. In REST calls, also numbers, because the schema
+ * does not check the type of some parameters, such as `principals`.
  */
 function placesIn({ name, make, send }: Calls, names: Names): Place[] {
   const seen = new Set<string>();

@@ -8,7 +8,8 @@ import { Person } from '../helpers/person.ts';
 import { pathOf, REST_CALLS } from '../helpers/rest-calls.ts';
 import { makeScene, type Names, nothing, type Scene } from '../helpers/scene.ts';
 
-// Tests that objects that a user cannot see have the same results as nonexistent objects, by every name and in both APIs.
+// Tests that calls about objects that a user cannot see have the results of calls about nonexistent objects, by every name and
+// in both APIs.
 
 const schema = buildSchema();
 

@@ -24,7 +24,7 @@ let own: Scene;
 let other: Scene;
 let before: Json;
 
-/** Checks that calls with names of the other organization have the same outcome as calls with names of nonexistent objects. */
+/** Checks that calls with names of the other organization have the outcome of calls with names of nonexistent objects. */
 const expectAbsent = <C>(title: string, calls: (names: Names) => readonly C[], make: (call: C) => Promise<Outcome>) => {
   const foreign = { ...other.names, channelName: channelFor(title) };
   return expectAlike({ own: own.names, foreign, kinds: KINDS }, calls, make);
@@ -60,7 +60,7 @@ describe('objects of another organization behave like objects that do not exist'
       const found = await Promise.all(
         ids.map(async (id) => (await person.query('query ($id: ID!) { node(id: $id) { id } }', { id })).node),
       );
-      // One query that loads the same objects in a batch must have the same result.
+      // A query that loads these objects in a batch must also find none of them.
       expect((await person.query('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids })).nodes).toEqual(found);
       return found;
     };

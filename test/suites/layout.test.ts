@@ -30,7 +30,7 @@ describe('the check of the layout', () => {
   test.for([
     ['platform/text.ts', 'messages/access.ts'],
     ['channels/hooks.ts', 'administration/bots/defaults.ts'],
-    // Two entries on the same floor. These must not import each other.
+    // Two entries of one floor. These must not import each other.
     ['markdown/escape.ts', 'platform/text.ts'],
   ] as const)('finds an import upward: %s of %s', ([from, to]) => {
     expect(faultsOf(planted(from, to))).toContain(`${from} imports ${to}, which does not stand below it`);

@@ -10,7 +10,7 @@ import { contentsOf, makeScene, OWNER_PASSWORD, type Scene } from '../helpers/sc
 import { startServer } from '../helpers/server.ts';
 
 // Checks the PostgreSQL plan of every statement of every call in one organization, while other organizations contain copies of
-// the same data. A plan may read only rows of its own organization.
+// its data. A plan may read only rows of its own organization.
 
 const { DATABASE_URL = '' } = process.env;
 

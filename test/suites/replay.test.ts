@@ -1048,7 +1048,7 @@ async function readUntilDraft(viewer: Person, { name: _, ...client }: Client) {
   return { queueId, startId, events: read() };
 }
 
-/** Returns a generator of pseudorandom numbers from 0 to below 1. The same seed gives the same sequence. */
+/** Returns a generator of pseudorandom numbers from 0 to below 1. The sequence depends only on the seed. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

@@ -28,7 +28,7 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
 });
 
-/** Totals whose refusal differs from that of the others. Each has tests of its own. */
+/** Totals whose refusal differs from that of all other totals. Each has tests of its own. */
 const OTHERS: readonly TotalName[] = [
   ...(['starred_messages', 'event_queues', 'sessions', 'idempotency_keys', 'holders_per_permission'] as const),
   // `messages/edit-versions.test.ts` tests these totals.

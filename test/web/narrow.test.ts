@@ -66,7 +66,7 @@ describe.runIf(hasChromium)(`the chat on a narrow screen${CHROMIUM_NOTE}`, { tim
     await close.click();
     await page.getByRole('heading', { level: 1, name: /website/ }).waitFor();
 
-    // The sidebar also closes if the same search is opened again.
+    // The sidebar also closes if the current search is opened again.
     for (let i = 0; i < 2; i += 1) {
       await back.click();
       await sidebarOf(page).getByRole('button', { name: 'Search messages' }).click();

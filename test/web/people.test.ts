@@ -134,7 +134,7 @@ describe.runIf(hasChromium)(`people in the chat${CHROMIUM_NOTE}`, { timeout: 60_
     await form.getByRole('button', { name: 'Change password' }).click();
     await page.getByText('Your password was changed.').waitFor();
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-    // Waits for the sign-in page, because the settings have fields with the same names.
+    // Waits for the sign-in page, because the settings, which are still visible until then, have fields with these names too.
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await page.getByRole('textbox', { name: 'Email' }).fill(email);
     await page.getByRole('textbox', { name: 'Password' }).fill(first);

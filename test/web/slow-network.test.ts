@@ -128,8 +128,8 @@ describe.runIf(hasChromium)(`the chat on a slow network${CHROMIUM_NOTE}`, { time
       await page.reload();
       await page.getByRole('heading', { level: 1 }).waitFor();
       const network = await HeldNetwork.of(page);
-      // The views do not depend on the reason of a refusal, so all views are tested with one reason, and only some with the
-      // others.
+      // The views do not depend on the reason of a refusal, so all views are tested with one reason, and only some views with
+      // each of the other reasons.
       for (const view of refusal === 'over the rate limit' ? views : views.slice(1, 4)) {
         const asked = new Map<string, number[]>();
         network.answer(({ query, variables }) => {

@@ -148,7 +148,7 @@ function requireAllowed(
   if (refused !== undefined) throw new BadRequestError(`'${name}' setting cannot be set to '${refused}' group.`);
 }
 
-/** Returns whether two values have the same users and groups. Both must be in the stored form. */
+/** Returns whether two values contain exactly the same users and groups. Both must be in the stored form. */
 export function isSameSetting(a: GroupSetting, b: GroupSetting): boolean {
   return a.members.join() === b.members.join() && a.groups.join() === b.groups.join();
 }

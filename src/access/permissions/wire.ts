@@ -13,7 +13,7 @@ export const groupSetting = z.union([
 /** A permission's new value, and the value that the client expects it to have. */
 export const groupSettingEdit = z.strictObject({ new: groupSetting, old: groupSetting.optional() });
 
-/** Returns an object with the same field for each of the permissions. */
+/** Returns an object that has `field` under the name of each permission. */
 export const permissionFields = <N extends string, T>(names: readonly N[], field: T) =>
   Object.fromEntries(names.map((name) => [name, field])) as Record<N, T>;
 

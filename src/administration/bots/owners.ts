@@ -21,7 +21,7 @@ import { readWireBots } from './wire.ts';
 export const administratorsOf = ({ botOwnerId }: Pick<User, 'botOwnerId'>): Audience =>
   either(roleAtMost(ADMINISTRATOR), users(botOwnerId === null ? [] : [botOwnerId]));
 
-/** Emits the event with the data of a new bot that only its owner and administrators can see. */
+/** Sends the data of a new bot to its owner and to administrators. Other users cannot see this data. */
 export async function introduceBot(tx: Tx, emit: Emit, bot: User): Promise<void> {
   for (const wire of await readWireBots(tx, bot.realmId, [bot])) emit(botAdded(wire, bot), administratorsOf(bot));
 }

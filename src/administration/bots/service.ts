@@ -24,7 +24,7 @@ import { channelNames } from './wire.ts';
 /** Properties of a new bot. */
 export interface NewBot {
   readonly fullName: string;
-  /** First part of the bot's address: "<shortName>-bot@<domain>". */
+  /** First part of the bot's email address: "<shortName>-bot@<domain>". */
   readonly shortName: string;
   /** Type of the bot. Absent: 1 (generic), the only supported type. */
   readonly type?: number | undefined;
@@ -40,7 +40,7 @@ export interface NewBot {
  *
  * @returns The bot and its API key.
  * @throws UnauthorizedPrincipalError if the viewer is a guest.
- * @throws BadRequestError if the viewer cannot create bots, or if type, name, address or a channel is invalid.
+ * @throws BadRequestError if the viewer cannot create bots, or if type, name, email address or a channel is invalid.
  * @throws BadImageError if the avatar is not a readable image.
  * @throws PasswordRequiredError and the other errors of `requireProof`.
  * @throws TotalReachedError if the viewer would own more than 200 bots, deactivated ones included.
@@ -128,7 +128,7 @@ export interface BotEdit {
 }
 
 /**
- * Updates a bot. Values that do not differ produce no event.
+ * Updates a bot. No event is sent for values that do not change.
  *
  * @returns The bot after the change.
  * @throws BadRequestError, UnauthorizedPrincipalError as in `accessBot`.

@@ -52,7 +52,8 @@ export async function reactivate(
 ): Promise<void> {
   await tx.user.update({ where: { realmId_id: { realmId, id } }, data: { isActive: true } });
   emit(userActivityChanged(id, true), everyone());
-  // Includes archived channels, although the API reference names only the others: `peer_remove` was sent for both.
+  // Includes archived channels, because `peer_remove` was sent for these too. The API reference mentions only channels that are
+  // not archived.
   const subscribed = await channelsOf(tx, { id, realmId });
   const channels = await lockChannels(
     tx,

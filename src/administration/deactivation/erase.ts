@@ -19,7 +19,9 @@ import { ERASED_NAME } from './scrub-log.ts';
 
 /** Data of a deactivated user to delete. */
 export interface Erasure {
-  /** Whether to erase name, address, image, status, profile and settings, and everything that only the user could read. */
+  /**
+   * Whether to erase name, email address, image, status, profile and settings, and everything that only the user could read.
+   */
   readonly profile?: boolean | undefined;
   readonly publicChannelMessages?: boolean | undefined;
   readonly privateChannelMessages?: boolean | undefined;
@@ -27,11 +29,11 @@ export interface Erasure {
 }
 
 /**
- * Erases a user's name, address, image, status, profile, settings and credentials. Also erases everything that only they
- * could read: drafts, scheduled messages, reminders, snippets, topic policies, alert words, views, stored responses and
- * email. The transaction must hold the lock of the organization's row.
+ * Erases a user's name, email address, image, status, profile, settings and credentials. Also erases everything that only they
+ * could read: drafts, scheduled messages, reminders, snippets, topic policies, alert words, views, stored responses and email.
+ * The transaction must hold the lock of the organization's row.
  *
- * @param formerAddresses Addresses that the user had or requested before. Email that contains them is deleted too.
+ * @param formerAddresses Email addresses that the user had or requested before. Emails that contain them are deleted too.
  */
 export async function eraseProfile(
   tx: Tx,
@@ -42,7 +44,7 @@ export async function eraseProfile(
 ): Promise<void> {
   const { realmId, id } = user;
   if (user.fullName !== ERASED_NAME) emit(userRenamed(id, ERASED_NAME), everyone());
-  // A bot has no mailbox: its address is its name in the API.
+  // A bot keeps its email address: it has no mailbox, and the API uses the address as its name.
   const email = user.botType === null ? standInAddress(id) : user.email;
   const nameless = await tx.user.update({
     where: { realmId_id: { realmId, id } },

@@ -3,11 +3,11 @@ import type { User } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { addressChanged } from '../email-changes/address-change.ts';
 
-/** Former addresses in lower case, by user id. */
+/** Former email addresses in lower case, by user id. */
 export type FormerAddresses = ReadonlyMap<number, readonly string[]>;
 
 /**
- * Returns the addresses that people had or requested, besides their current ones. Reads the event log, pending changes of
+ * Returns the email addresses that people had or requested, besides their current ones. Reads the event log, pending changes of
  * addresses, and emails about changes. Leaves out bots, and addresses that another user has now.
  */
 export async function readFormerAddresses(
@@ -31,8 +31,8 @@ export async function readFormerAddresses(
 }
 
 /**
- * Returns the user's addresses in the event log. Events about users have a `max_role`, so the index by role excludes most of
- * the log.
+ * Returns the user's email addresses in the event log. Events about users have a `max_role`, so the index by role excludes most
+ * of the log.
  */
 async function loggedAddresses(db: SqlClient, realmId: number, userId: number): Promise<string[]> {
   const rows = await db.$queryRaw<{ address: string }[]>`
@@ -52,8 +52,9 @@ async function wantedAddresses(db: SqlClient, realmId: number, userId: number): 
 }
 
 /**
- * Adds earlier addresses: those to which an email about a change to one of `addresses` was sent. Repeats this for each added
- * address. Emails are stored longer than events.
+ * Adds earlier email addresses: if a user's address was changed to one of `addresses`, an email about it was sent to the
+ * previous address. Repeats this for each added address. This finds more than the log, because emails are stored longer than
+ * events.
  */
 async function addPredecessors(db: SqlClient, realmId: number, addresses: Set<string>): Promise<void> {
   for (let added = [...addresses]; added.length > 0; ) {
@@ -66,7 +67,7 @@ async function addPredecessors(db: SqlClient, realmId: number, addresses: Set<st
   }
 }
 
-/** Returns the addresses that a user other than `userId` has. */
+/** Returns those of the email addresses that a user other than `userId` has now. */
 async function takenAddresses(
   db: SqlClient,
   realmId: number,

@@ -19,9 +19,9 @@ export interface Scrubbed extends Pick<User, 'id' | 'email' | 'botType'> {
 }
 
 /**
- * Replaces the names, addresses, time zones, status texts and profile values of users in the organization's event log, up
- * to its current end. Events about other users stay unchanged. Each batch of ids is one transaction, so that other
- * changes of the organization do not wait for all of them.
+ * Replaces the names, email addresses, time zones, status texts and profile values of users in the organization's event log, up
+ * to its current end. Events about other users stay unchanged. Each batch of ids is one transaction, so that other changes of
+ * the organization do not wait for all of them.
  *
  * @param after Id up to which the events are already scrubbed.
  * @returns Id up to which the events are scrubbed now.
@@ -95,7 +95,7 @@ const aboutAny = (users: readonly Scrubbed[]): string =>
 
 const addressesOf = ({ email, formerAddresses }: Scrubbed): string[] => [email.toLowerCase(), ...formerAddresses];
 
-/** Returns a copy of a payload without the names, addresses and other data of the users. Their ids stay. */
+/** Returns a copy of a payload without the names, email addresses and other data of the users. Their ids stay. */
 export function withoutPersons(payload: unknown, users: readonly Scrubbed[]): unknown {
   if (typeof payload === 'string') return withoutAddress(payload, users);
   if (Array.isArray(payload)) return payload.map((item) => withoutPersons(item, users));
@@ -121,8 +121,8 @@ function withoutAddress(text: string, users: readonly Scrubbed[]): string {
 type Replacement = (value: unknown, user: Scrubbed) => unknown;
 
 /**
- * Returns the API address of an erased user, in place of any earlier address. A bot's address is its name in the API, and
- * stays.
+ * Returns the API address of an erased user, in place of any earlier address. A bot's address stays, because the API uses it as
+ * the bot's name.
  */
 const replaceAddress: Replacement = (value, { id, botType }) =>
   typeof value === 'string' && botType === null ? standInAddress(id) : value;

@@ -41,8 +41,8 @@ export interface Deactivation {
 /**
  * Deactivates a user, and before them the bots they own.
  *
- * If many messages are to be deleted, this happens in earlier transactions. If the deactivation is interrupted, the same request
- * continues it.
+ * If many messages are to be deleted, this happens in earlier transactions. If the deactivation is interrupted, a repetition of
+ * the request continues it.
  *
  * @returns The user after the change.
  * @throws BadRequestError if there is no such active person, or the viewer is not an administrator.
@@ -121,7 +121,7 @@ const active = (realmId: number, role?: number) => ({
   ...(role && { role }),
 });
 
-/** Counts the other active people of the organization: all, or those with a role. */
+/** Counts the active people of the organization besides this user: all of them, or those with a role. */
 const countOthers = (tx: Tx, { id, realmId }: User, role?: number): Promise<number> =>
   tx.user.count({ where: { ...active(realmId, role), id: { not: id } } });
 
@@ -174,7 +174,8 @@ async function leaveInSteps(ctx: Ctx, erasure: Erasure, access: Access, comment:
     if (left.length === 0) return user;
     if (scrubsBefore && former === undefined) {
       const addresses = await readFormerAddresses(app.db, realmId, left);
-      // Emails are erased first: after the log is scrubbed, a repeated request no longer finds these addresses in it.
+      // Emails are erased before the log is scrubbed. Otherwise, if the request were interrupted in between, its repetition
+      // would no longer find these email addresses in the log.
       await transact(ctx, (tx) => eraseMail(tx, realmId, [...addresses.values()].flat()));
       former = addresses;
     }

@@ -18,13 +18,13 @@ const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 /** Returns the filter for the domains that the viewer can see: all of the organization. */
 export const visibleTo = ({ realmId }: Ctx): Prisma.RealmDomainWhereInput => ({ realmId });
 
-/** Returns the domains whose addresses can be used to join, in the order in which they were added. */
+/** Returns the domains whose email addresses can be used to join, in the order in which they were added. */
 export function listRealmDomains(ctx: Ctx): Promise<RealmDomain[]> {
   return ctx.app.db.realmDomain.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
 }
 
 /**
- * Allows the addresses of a domain.
+ * Allows the email addresses of a domain.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
  * @throws BadRequestError if the domain is invalid or already allowed.
@@ -67,7 +67,7 @@ function requireDomain(given: string): string {
 const noSuchDomain = (domain: string) => new BadRequestError(`No entry found for domain ${domain}.`);
 
 /**
- * Sets whether addresses of the domain's subdomains are allowed. Emits an event even if nothing differs.
+ * Sets whether email addresses of the domain's subdomains are allowed. Emits an event even if the value does not change.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
  * @throws BadRequestError if the domain is not allowed.
@@ -88,8 +88,8 @@ export async function updateRealmDomain(ctx: Ctx, domain: string, allowSubdomain
 }
 
 /**
- * Disallows the addresses of a domain. Removing the last domain ends the restriction to domains, which no address could
- * satisfy any more.
+ * Disallows the email addresses of a domain. If the last domain is removed, the restriction to domains ends, because no address
+ * could satisfy it any more.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
  * @throws BadRequestError if the domain is not allowed.

@@ -11,8 +11,8 @@ import { BadRequestError } from '../../platform/errors.ts';
 import { queueSecurityMail } from '../sign-in/security-mail.ts';
 
 /**
- * Changes a user's address and notifies the users who can see it. The transaction must hold the lock of the user's row. Cancels a
- * change of email address that the user requested themselves.
+ * Changes a user's email address, and notifies the users who can see it. The transaction must hold the lock of the user's row.
+ * Cancels a change of email address that the user requested themselves.
  *
  * @returns The user after the change.
  * @throws Error from the unique index if another user has the address.
@@ -42,7 +42,7 @@ export function requireNewEmail({ viewer }: Ctx, newEmail: string): string {
   }
 }
 
-/** Changes a user's address within a transaction, and notifies them at the previous address. Locks the user's row. */
+/** Changes a user's email address within a transaction, and notifies the user at the previous address. Locks the user's row. */
 export async function giveAddress(
   tx: Tx,
   emit: Emit,
@@ -56,18 +56,19 @@ export async function giveAddress(
   if (user.botType === null) await tellOldAddress(tx, realm, user, newEmail);
 }
 
-/** Notifies a user at their previous address, within the transaction. */
+/** Notifies a user of the change at their previous email address, within the transaction. */
 export const tellOldAddress = (tx: Tx, realm: Realm, user: User, newEmail: string): Promise<void> =>
   queueSecurityMail(tx, realm, user, {
     subject: 'Your email address',
     happened: addressChanged(newEmail),
   });
 
-/** Returns the sentence with the new address, in the email to the previous address. */
+/** Returns the sentence about the new email address, for the email to the previous address. */
 export const addressChanged = (newEmail: string): string => `your email address was changed to ${newEmail}.`;
 
 /**
- * Runs a change of a user's address. Only the unique index detects concurrent changes to the same address.
+ * Runs a change of a user's email address, and converts the error of the unique index. Only this index detects that two
+ * concurrent changes assign one address.
  *
  * @throws BadRequestError if the address is in use.
  */

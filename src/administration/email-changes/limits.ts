@@ -11,7 +11,7 @@ const LIMITS = [
 const limitersOf = new WeakMap<App['database'], readonly RateLimiterMemory[]>();
 
 /**
- * Counts an attempt of a user to change their address.
+ * Counts an attempt of a user to change their email address.
  *
  * @throws RateLimitHitError after too many attempts.
  */

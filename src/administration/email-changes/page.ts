@@ -7,8 +7,8 @@ import { expectedError } from '../../platform/db/errors.ts';
 import { CONFIRMATION_PATH, confirmEmailChange } from './service.ts';
 
 /**
- * Adds the page to which the link in a confirmation email leads. Opening the page changes nothing, because mail servers
- * open links to check them. The page's button confirms the address.
+ * Adds the page to which the link in a confirmation email leads. Opening the page changes nothing, because mail servers open
+ * links to check them. The page's button confirms the email address.
  */
 export function addEmailPages(web: Web, app: App): void {
   web.get(CONFIRMATION_PATH, ({ req }) => answer(200, question(req.query('token') ?? '')));

@@ -24,18 +24,21 @@ const LINK_MS = 86_400_000;
 /** Path of the page to which a confirmation link leads. */
 export const CONFIRMATION_PATH = '/confirm-email';
 
-/** An address that the viewer has requested, and must confirm by a link in an email to the address. */
+/** An email address that the viewer has requested, and must confirm by a link in an email that is sent to it. */
 export interface WantedAddress {
   readonly newEmail: string;
   /** Token in the link: 256 random bits as base64url. The email contains the token; the database stores only a hash. */
   readonly token: string;
-  /** Whether another user, who hides their address from the viewer, has this address. Only that user may be notified. */
+  /**
+   * Whether another user has this address and hides it from the viewer. The viewer must not learn this: only the other user is
+   * notified.
+   */
   readonly isTaken: boolean;
 }
 
 /**
- * Checks the address that the viewer requests. An address that another user hides from the viewer is treated as unused. Only
- * the email to this address says that it is in use.
+ * Checks the email address that the viewer requests. An address that another user hides from the viewer is treated as unused.
+ * Only the email to this address says that it is in use.
  *
  * @returns Undefined if the viewer already has the address.
  * @throws BadRequestError if only administrators can change addresses, or the organization does not accept the address.
@@ -48,7 +51,7 @@ export async function requireWantedAddress(ctx: Ctx, email: string): Promise<Wan
   if (newEmail === viewer.user.email) return undefined;
   requireMayChange(viewer.realm, viewer);
   await requireAllowedAddress(app.db, viewer.realm, newEmail);
-  // The attempt is counted first, because the next check reveals whether an address is in use.
+  // The attempt is counted before the next check, because that check reveals whether an email address is in use.
   await countAttempt(app, viewer.id);
   const holder = await findUserByEmail(app.db, realmId, newEmail);
   const isTaken = holder !== null && holder.id !== viewer.id;
@@ -63,8 +66,8 @@ function requireMayChange(realm: Realm, { role }: Pick<User, 'role'>): void {
 }
 
 /**
- * Sends the link to the new address, or an email without a link if another user has the address. Earlier links become invalid.
- * The transaction must hold the lock of the viewer's row.
+ * Sends an email with the confirmation link to the new address, or an email without a link if another user has the address.
+ * Earlier links become invalid. The transaction must hold the lock of the viewer's row.
  */
 export async function sendConfirmation(tx: Tx, ctx: Ctx, { newEmail, token, isTaken }: WantedAddress): Promise<void> {
   const { app, realmId, viewer } = ctx;
@@ -106,8 +109,8 @@ If you did not request this, ignore this email. The address is then not used.
 }
 
 /**
- * Changes a user's address to the one that a confirmation link was sent to. A link can be used once, while no other user has
- * the address. Notifies the user at the previous address.
+ * Changes a user's email address to the one that a confirmation link was sent to. A link can be used once, while no other user
+ * has the address. Notifies the user at the previous address.
  *
  * @param token Token in the link.
  * @returns The user after the change.

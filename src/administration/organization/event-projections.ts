@@ -9,7 +9,10 @@ export interface KnownOrganization {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Names of the values in event projections. Not all users can see permissions and channels, so these are read on delivery. */
+/**
+ * Names of the values in event projections. Not all users can see permissions and channels, so these are fetched for each
+ * viewer on delivery.
+ */
 const SHOWN = new Set<string>([
   ...['name', 'description', 'rendered_description'],
   ...Object.entries<Setting<unknown>>(withEffect(REALM_SETTINGS)).flatMap(([name, { names }]) => (names ? [] : [name])),

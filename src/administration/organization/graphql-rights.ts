@@ -10,7 +10,7 @@ import { mayCreateGroups } from '../user-groups/service.ts';
 import { mayCreateUsers } from '../users/service.ts';
 import { Organization } from './graphql.ts';
 
-// Permissions of the viewer that concern the organization or objects to be created. The rules are those of the mutations.
+// Permissions of the viewer that concern the organization or objects to be created. Each uses the rule that the mutation uses.
 // They are defined here, because features in lower layers cannot depend on the organization.
 
 const mayCreateChannels = (actor: ChannelActor, { inviteOnly = false, isWebPublic = false }): boolean =>

@@ -95,7 +95,7 @@ const permissionMeanings = Object.fromEntries(
   }),
 ) as typeof REALM_PERMISSION_MEANINGS;
 
-/** Returns the entries of `values` that are given, under the same names. */
+/** Returns the entries of `values` with these names that are not undefined. Names stay unchanged. */
 function pick<N extends string, V>(names: readonly N[], values: Partial<Record<N, V>>): Partial<Record<N, V>> {
   const given = names.map((name) => [name, values[name]] as const).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as Partial<Record<N, V>>;

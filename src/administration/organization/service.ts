@@ -32,7 +32,7 @@ export const UNFINISHED = new Date(0);
 export interface MadeRealm {
   readonly realm: Realm;
   readonly owner: MadeUser;
-  /** The users of `NewRealm.people`, in the same order. */
+  /** The users of `NewRealm.people`, in the order of that list. */
   readonly people: readonly MadeUser[];
 }
 
@@ -40,7 +40,7 @@ export interface MadeRealm {
  * Creates an organization with its role groups, its owner and other users, in one transaction.
  *
  * @throws BadRequestError if the subdomain is not a host name or is in use, or the name is blank or too long.
- * @throws BadRequestError if a user's address, name, role or password is invalid.
+ * @throws BadRequestError if a user's email address, name, role or password is invalid.
  */
 export async function createRealm(
   app: App,

@@ -68,7 +68,7 @@ const OF_CHANNELS = [
 ] as const;
 
 /**
- * Updates the organization, and sends all changes to all its users in one event. Values that do not differ are ignored.
+ * Updates the organization, and sends all changes to all its users in one event. Values that would change nothing are ignored.
  *
  * @returns The given values that changed, by name on the wire.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator, or an owner if a setting requires one.
@@ -192,7 +192,10 @@ function withHolders(
   return all;
 }
 
-/** Returns the values that differ, under registration's names without the prefix `realm_`. */
+/**
+ * Returns the values that differ between `before` and `after`. The names are those in the registration of a queue, without the
+ * prefix `realm_`.
+ */
 function changesOf(before: object, after: object): Record<string, unknown> {
   const old = new Map<string, unknown>(Object.entries(before));
   const changed = Object.entries(after).filter(([name, value]) => !isDeepStrictEqual(value, old.get(name)));

@@ -27,7 +27,7 @@ const LAST_DATE = Date.UTC(9999, 0);
  *
  * @throws NonexistentSubdomainError at the server's own domain, if it has no organization.
  * @throws BadRequestError if the organization does not accept web tokens, or the token is invalid.
- * @throws AuthenticationFailedError if no person of the organization has the address.
+ * @throws AuthenticationFailedError if no person of the organization has the email address.
  * @throws RealmDeactivatedError, UserDeactivatedError if the person cannot sign in.
  * @see RFC 8725
  */
@@ -93,8 +93,8 @@ async function verify(app: App, { key, algorithms, issuer, audience, type, once 
 const payloadText = (token: string): string => Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8');
 
 /**
- * Returns whether an object has two members of the same name. Parsers differ in which member they use, so the issuer may have
- * meant the one that is ignored here.
+ * Returns whether an object has two members with one name. Parsers differ in which of the two they use, so the issuer may have
+ * meant the member that this parser ignores.
  *
  * @param json Valid JSON.
  * @see RFC 7519 4

@@ -17,7 +17,7 @@ const FAILURES = { points: 5, duration: 1800 };
 /** Password attempts of one process. */
 interface Attempts {
   readonly failures: FailureCounter;
-  /** The last attempt for each address. Attempts for one address run one after the other. */
+  /** The last attempt for each email address. Attempts for one address run one after the other. */
   readonly last: Map<string, Promise<unknown>>;
 }
 
@@ -25,12 +25,12 @@ interface Attempts {
 const attemptsOf = new WeakMap<App['database'], Attempts>();
 
 /**
- * Returns the API key of the person with this address and password. Records the first login of an imported user.
+ * Returns the API key of the person with this email address and password. Records the first login of an imported user.
  *
  * @throws BadRequestError if the address or the password contains a null byte.
- * @throws AuthenticationFailedError if they match no account with a password. The check takes as long as for an existing
- * account.
- * @throws RealmDeactivatedError, UserDeactivatedError if they match, but the account cannot sign in.
+ * @throws AuthenticationFailedError if address and password match no account with a password. For an unknown address, the check
+ * takes as long as for an existing account.
+ * @throws RealmDeactivatedError, UserDeactivatedError if address and password match, but the account cannot sign in.
  * @throws RateLimitHitError after 5 failures for the address within 30 minutes, or if too many requests wait to sign in.
  * @throws NonexistentSubdomainError at the server's own domain, if it has no organization.
  */
@@ -46,7 +46,7 @@ export interface PasswordLogin {
 }
 
 /**
- * Returns the account with this address and password, even if the account is deactivated.
+ * Returns the account with this email address and password, even if the account is deactivated.
  *
  * @throws The errors of `fetchApiKey`, except those about the state of the account.
  */
@@ -97,12 +97,13 @@ export async function letIn(app: App, { user, realm }: Account): Promise<User> {
 }
 
 /**
- * Makes one attempt with a password. All attempts for one address count together, regardless of their purpose.
+ * Makes one attempt with a password. All attempts for one email address count towards one limit, regardless of their purpose.
  *
  * @param attempt Its `address` must be in the form of `normalAddress`.
  * @returns The user. Undefined if the address and the password match no account with a password.
  * @throws RateLimitHitError after 5 failures for the address within 30 minutes, or if too many requests wait to sign in.
- * @throws AbandonedError if the caller disconnected before the attempt started. This does not count as an attempt.
+ * @throws AbandonedError if the caller disconnected before the attempt started. Such an attempt does not count towards the
+ *   limit.
  */
 export async function tryPassword(app: App, realm: Realm, attempt: PasswordAttempt): Promise<User | undefined> {
   const { address, caller } = attempt;
@@ -125,7 +126,7 @@ interface PasswordAttempt {
 }
 
 /**
- * Returns the user with the address if the password is correct, otherwise undefined. Bots have no passwords.
+ * Returns the user with the email address if the password is correct, otherwise undefined. Bots have no passwords.
  *
  * @throws AbandonedError if the caller has disconnected.
  */
@@ -144,8 +145,8 @@ async function checkPassword(
 /**
  * Makes one attempt, unless too many attempts have failed.
  *
- * Attempts for one address run one after the other. Of a thousand concurrent wrong attempts, only five are made. A user who
- * signs in from several clients at the same time is not treated as guessing.
+ * Attempts for one email address run one after the other. So of a thousand concurrent wrong attempts, only five are made. A
+ * user who signs in from several clients at the same time does not reach the limit.
  */
 async function limited(app: App, name: string, attempt: () => Promise<User | undefined>): Promise<User | undefined> {
   const { failures, last } = attemptsFor(app);

@@ -20,10 +20,10 @@ export interface PasswordChange {
 
 /**
  * Checks a change of the viewer's password, and hashes the new one. Hashing is slow, so this must not run in a transaction.
- * Failures count together with those of signing in.
+ * Failures count towards the limit of failed sign-ins.
  *
  * @throws BadRequestError if the old password is wrong, or the new one is too weak or too long.
- * @throws RateLimitHitError after 5 failures for the viewer's address within 30 minutes, or if too many requests wait to
+ * @throws RateLimitHitError after 5 failures for the viewer's email address within 30 minutes, or if too many requests wait to
  *   sign in.
  */
 export async function requirePasswordChange(
@@ -31,7 +31,7 @@ export async function requirePasswordChange(
   { oldPassword, newPassword }: { oldPassword: string; newPassword: string },
 ): Promise<PasswordChange> {
   const address = normalAddress(viewer.user.email);
-  // A password with null bytes is wrong: scrypt would treat it like the same password without them.
+  // A password with null bytes is wrong: scrypt would treat it like the password without them.
   const tried = oldPassword.includes('\0')
     ? undefined
     : await tryPassword(app, viewer.realm, { address, password: oldPassword, caller });
@@ -41,8 +41,8 @@ export async function requirePasswordChange(
 }
 
 /**
- * Replaces a person's password, as the server's operator does if the person lost it. Signs the person out of every
- * browser and cancels a pending change of their address. The API key stays valid.
+ * Replaces a person's password, as the server's operator does if the person lost it. Signs the person out of every browser and
+ * cancels a pending change of their email address. The API key stays valid.
  *
  * @param ctx The person's own context.
  * @throws BadRequestError for a bot, or if the password is too short, too long or too weak.

@@ -24,8 +24,8 @@ export const wrongPassword = () => new BadRequestError('Wrong password!');
 
 /**
  * Checks that the user acts, and not only a browser that has their cookie. Required for changes that give access beyond the
- * session: keys, addresses, passwords, accounts. An API key is proof, and so are a sign-in within the last ten minutes and the
- * current password.
+ * session: API keys, email addresses, passwords, accounts. An API key is proof, and so are a sign-in within the last ten
+ * minutes and the current password.
  *
  * Checking a password is slow, so this must not run in a transaction. Failed checks count towards the limit of failed sign-ins.
  *

@@ -18,7 +18,7 @@ import type { Tx } from '../../platform/db/client.ts';
 /**
  * Notifies users whose groups changed of the channels that become visible or invisible to them.
  *
- * @param changed Users whose groups differ from before.
+ * @param changed Users whose groups have changed.
  */
 export async function groupChangeEffects(
   tx: Tx,

@@ -7,7 +7,9 @@ import { isRowId } from '../../platform/ids.ts';
 import { accessUserGroup, requireActiveGroup } from './access.ts';
 import { readMemberIds, readSubgroupIds } from './reads.ts';
 
-/** Whether only direct members and subgroups count, and not those of nested groups. */
+/**
+ * If true, members are only the direct ones, and subgroups only the direct ones. If false, those of nested groups are included.
+ */
 interface Depth {
   readonly direct: boolean;
 }

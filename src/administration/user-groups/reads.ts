@@ -31,7 +31,7 @@ const REACH = values(ROLE_REACH);
 /**
  * Reads the active members of groups. Runs one query, regardless of the number of groups.
  *
- * @param page The selection, the same for each group.
+ * @param page The selection of members. It applies to each group.
  * @returns A function that returns the ids of a group's members, ascending.
  */
 export async function readMemberIds(
@@ -51,7 +51,10 @@ export async function readMemberIds(
   return (groupId) => lists.get(groupId) ?? [];
 }
 
-/** Reads the same page of each group's active members with one query. Returns a function that returns the page of a group. */
+/**
+ * Loads a page of each group's active members with one query. All pages have the same bounds and order. Returns a function that
+ * returns the page of a group.
+ */
 export async function readMemberPages(
   db: SqlClient,
   realm: RealmSettingsOf,

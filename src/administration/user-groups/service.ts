@@ -113,7 +113,8 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
 }
 
 /**
- * Checks the limits on groups. Role groups do not count. The caller must hold the lock of the organization's row.
+ * Checks the limits on the number of groups. Role groups do not count towards them. The caller must hold the lock of the
+ * organization's row.
  *
  * @throws TotalReachedError if there would be too many groups.
  */
@@ -134,7 +135,7 @@ export interface UserGroupEdit {
 }
 
 /**
- * Updates a group, deactivated or not, and sends the changed fields to all users. Values that do not differ are ignored.
+ * Updates a group, deactivated or not, and sends the changed fields to all users. Values that would change nothing are ignored.
  *
  * @returns The group after the change.
  * @throws UnauthorizedPrincipalError if the viewer is a guest.

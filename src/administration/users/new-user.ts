@@ -49,7 +49,7 @@ type Home = Pick<Realm, 'id' | 'settings' | 'userDefaults'>;
  *
  * @param organization The organization that the user will belong to.
  * @param caller The caller who creates the user. Absent for the server's operator.
- * @throws BadRequestError if address, name, role or password is invalid.
+ * @throws BadRequestError if email address, name, role or password is invalid.
  * @throws RateLimitHitError if the user has a password, and too many passwords wait to be hashed.
  */
 export async function checkNewUser(
@@ -69,7 +69,7 @@ export async function checkNewUser(
 /**
  * Inserts a validated user, with an API key. People begin with the organization's default settings.
  *
- * @throws BadRequestError if the organization requires unique names and an active user has the same name.
+ * @throws BadRequestError if the organization requires unique names and an active user already has the name.
  */
 export async function insertUser(tx: Tx, app: App, realm: Home, row: NewRow): Promise<MadeUser> {
   await requireUniqueName(tx, realm, row.fullName);
@@ -136,7 +136,8 @@ export async function requireUniqueName(
 }
 
 /**
- * Runs an insert of users. Only the unique index detects concurrent inserts of the same address.
+ * Runs an insert of users, and converts the error of the unique index. Only this index detects that two concurrent inserts use
+ * one email address.
  *
  * @throws BadRequestError if an address is in use.
  */

@@ -127,7 +127,7 @@ export interface UserEdit {
 }
 
 /**
- * Updates a user's name, role, address and profile data. Values that do not differ produce no event.
+ * Updates a user's name, role, email address and profile data. No event is sent for values that do not change.
  *
  * @param who Id or email address of the user.
  * @returns The user after the change.
@@ -160,7 +160,8 @@ export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit)
         throw new BadRequestError('A bot has no profile data');
       if (fullName !== undefined && fullName !== user.fullName) await rename(tx, emit, now, user, fullName);
       if (newEmail !== undefined && isOwner(user.role) && !isOwner(now.viewer.role)) {
-        // A person with the new address could sign in as the user.
+        // Only owners can change the email address of an owner, because a person with the new address could sign in as that
+        // owner.
         throw new UnauthorizedPrincipalError('an organization owner');
       }
       if (newEmail !== undefined) await giveAddress(tx, emit, user, { realm: now.viewer.realm, newEmail });
@@ -219,7 +220,7 @@ export async function changeRole(tx: Tx, emit: Emit, { app, viewer }: Ctx, user:
   await showAddresses(tx, emit, user, { oldRole, newRole });
 }
 
-/** Notifies a user whose role changed of the addresses that become visible or invisible to them. */
+/** Notifies a user whose role changed of the email addresses that become visible or invisible to them. */
 async function showAddresses(
   tx: Tx,
   emit: Emit,

@@ -21,8 +21,8 @@ const MAX_TARGETS = 2_000;
 const { email_address_visibility: _own, ...others } = USER_SETTINGS;
 
 /**
- * Settings that administrators can change for other users. The visibility of the address is left out: users can hide it
- * from administrators too.
+ * Settings that administrators can change for other users. The visibility of the email address is left out, because users can
+ * hide it from administrators too.
  */
 export const SETTINGS_OF_OTHERS = others;
 

@@ -22,7 +22,8 @@ export interface SettingsEdit {
   /** New email address. It takes effect when the viewer follows the link in the email that is sent to it. */
   readonly email?: string | undefined;
   /**
-   * The viewer's current password. Required for a new password and, in a session without a recent sign-in, for a new address.
+   * The viewer's current password. Required for a new password and, in a session without a recent sign-in, for a new email
+   * address.
    */
   readonly oldPassword?: string | undefined;
   /** New password of 8 to 100 characters. */
@@ -35,13 +36,13 @@ export interface SettingsEdit {
 
 /**
  * Changes the viewer's own settings, name and password. Sends each changed setting to the viewer's clients, or to all users if
- * they can see it. Values that do not differ are ignored. A new address takes effect only after the viewer follows the link
- * that is sent to it.
+ * they can see it. Values that would change nothing are ignored. A new email address takes effect only after the viewer follows
+ * the link that is sent to it.
  *
  * @returns The user after the change.
  * @throws BadRequestError if the viewer is a bot, if a value is invalid, or if the old password is wrong.
  * @throws BadRequestError if the organization requires unique names and the name is in use.
- * @throws PasswordRequiredError for a new address without the password, in a session whose sign-in is not recent.
+ * @throws PasswordRequiredError for a new email address without the password, in a session whose sign-in is not recent.
  * @throws RateLimitHitError after too many wrong passwords or new addresses.
  */
 export async function updateSettings(ctx: Ctx, edit: SettingsEdit): Promise<User> {

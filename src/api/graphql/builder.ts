@@ -43,7 +43,7 @@ export type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaShape>;
  * one query per row.
  */
 export const builder = new SchemaBuilder<SchemaShape>({
-  // The errors plugin is first, because it must wrap every error that the others throw.
+  // The errors plugin is first, because it must handle the errors that the plugins after it throw.
   plugins: [ErrorsPlugin, RelayPlugin, PrismaPlugin, REFS],
   defaultFieldNullability: false,
   defaultInputFieldRequiredness: true,
@@ -84,7 +84,7 @@ export const builder = new SchemaBuilder<SchemaShape>({
     // `nodes` has the items without edges, for clients that need no cursors.
     nodesOnConnection: { complexity: { field: 1, multiplier: 1 }, description: 'Items of the page, without cursors.' },
     // A connection costs as many objects as its page can have. The lists inside it (`edges`, `nodes`) are that page, and are
-    // not counted again. If a connection is refused, it is null with an error, and the fields beside it are unaffected.
+    // not counted again. If a connection is refused, it is null with an error, and its sibling fields are unaffected.
     defaultConnectionFieldOptions: {
       nullable: true,
       complexity: (args) => ({ field: 1, multiplier: pageSize(args) }),

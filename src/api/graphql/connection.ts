@@ -47,7 +47,7 @@ interface PageOptions<Model extends keyof PrismaTypes> {
   /** The condition for rows in the list, for this viewer. */
   readonly where: PrismaTypes[Model]['Where'];
   /**
-   * Sort columns and directions, most significant first. No two rows may have the same values in all of them. Times must have
+   * Sort columns and directions, most significant first. Two rows must differ in at least one of these columns. Times must have
    * been written by the application, whose clock and cursors have a precision of milliseconds.
    */
   readonly order: Order;
@@ -123,7 +123,7 @@ function selectionOf({ ctx, info, typeName }: Selected): object {
   return include === undefined ? {} : { include };
 }
 
-/** Whether a page is read from the end of its list: with `last`, and without `first`. */
+/** Whether a page is fetched from the end of its list: with `last`, and without `first`. */
 export const isBackward = ({ first, last }: ConnectionArguments): boolean => first == null && last != null;
 
 /**
@@ -233,8 +233,8 @@ function reversed(order: Order): Record<string, Direction> {
 }
 
 /**
- * Returns the condition of a Prisma query for rows that follow the row with `values` in `order`: in the first column that
- * differs, their value comes later.
+ * Returns the condition of a Prisma query for rows that follow the row with `values` in `order`: in the first column in which
+ * they differ from that row, their value comes later in `order`.
  */
 function beyond(order: Order, values: readonly Value[]): object {
   const columns = Object.entries(order);

@@ -27,8 +27,8 @@ export interface GraphQLContext extends RequestCtx {
    */
   readonly browser?: Browser;
   /**
-   * Batches the reads of all readers to whom the same events are delivered. Undefined unless the operation is executed for an
-   * event.
+   * Batches the reads of all readers to whom one batch of events is delivered. Undefined unless the operation is executed for
+   * an event.
    */
   readonly batch?: ReaderBatch | undefined;
   /** The idempotency key that the client sent; undefined if it sent none. */
@@ -69,7 +69,7 @@ export function acrossReaders<K extends number | string, V>(
 }
 
 /**
- * Returns a function like `acrossReaders`. Its loads are also batched with those that other requests make at the same time.
+ * Returns a function like `acrossReaders`. Its loads are also batched with loads of concurrent requests.
  *
  * @param load Returns the value for each viewer and key, in order. Its cost must grow with the number of keys, not with viewers
  *   times keys.
@@ -85,7 +85,7 @@ export function acrossRequests<K extends number | string, V>(
 }
 
 /**
- * Returns a function like `acrossRequests`, for values that are the same for all users of an organization.
+ * Returns a function like `acrossRequests`, for values that do not depend on the user, only on the organization.
  *
  * @param read Reads the values of keys, which contain no duplicates, and returns a function that looks up the value of a key.
  */

@@ -61,10 +61,10 @@ const LIST_SIZE = 10;
  * Returns the cost of an operation: the number of objects that it can return. Each object is a row, or a part of a row that
  * takes a statement. The columns of a row are included.
  *
- * - An object costs 1. A list costs as much as its possible objects, plus 1 for the list itself. A connection has the objects of
- *   its page; other lists have the number in the field's `complexity`, or 10.
+ * - An object costs 1. A list costs 1, plus the cost of all objects that it can contain. A connection has the objects of its
+ *   page; other lists have the number in the field's `complexity`, or 10.
  * - `__typename` and scalars are free, except scalars that declare a `complexity`, because they take a statement. A scalar
- *   under an alias costs 1: the same long text could be selected fifty times.
+ *   under an alias costs 1, because otherwise a long text could be selected many times for free.
  * - An interface or union costs as much as its most expensive type.
  * - `edges`, `node`, `nodes` and `pageInfo` are parts of the connection.
  *

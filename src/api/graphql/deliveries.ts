@@ -14,8 +14,8 @@ const NO_COST = { requested: 0, limit: 0, charged: 0 };
 const MAX_HELD_BYTES = 1024 * 1024;
 
 /**
- * Provides the execution results that one reader receives for events. If the event projections cover the selection, the result
- * is the same for all readers. Otherwise it is computed for this reader.
+ * Provides the execution results that one reader receives for events. If the event projections contain all selected fields, all
+ * readers share one result. Otherwise the result is computed for this reader.
  */
 export class Deliveries {
   readonly #operation: EventOperation;

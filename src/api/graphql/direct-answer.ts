@@ -10,7 +10,7 @@ interface Parts extends DocumentSources {
 
 /**
  * Responds to an operation that was sent by POST and succeeds, without Yoga. It avoids the Request and Response objects of the
- * web platform, which took three times as long as all other work for a small operation.
+ * web platform, because for a small operation these took three times as long as all other work.
  *
  * If anything fails, from the authentication to a single field, nothing is sent. Yoga must then respond; it continues with the
  * stored outcomes of `operation`.

@@ -221,7 +221,8 @@ function depthOf(document: DocumentNode): number {
   const measure = (set: SelectionSetNode): number => {
     const known = measured.get(set);
     if (known !== undefined) return known;
-    // The depth of a fragment that contains itself ends here. Validation refuses such a fragment later.
+    // If the fragment contains itself, the inner occurrence counts as depth 0, so that the recursion ends. Validation refuses
+    // the document later.
     measured.set(set, 0);
     let deepest = 0;
     for (const selection of set.selections) {

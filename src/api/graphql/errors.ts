@@ -174,7 +174,8 @@ export function presentError(error: unknown, log: Logger): GraphQLError {
   }
   if (error instanceof GraphQLError && isAboutDocument(error)) {
     error.extensions['code'] ??= 'BAD_REQUEST';
-    // The error is counted without marking it as counted: a cached document has the same error objects for each request.
+    // The error object is not marked as counted: it belongs to a cached document, and must be counted again for the next
+    // request.
     if (!isRefusalObserved(error)) observeRefusal('graphql', error.extensions['code']);
     return error;
   }

@@ -30,8 +30,8 @@ export interface Run {
 }
 
 /**
- * The operation that a subscription executes for each event. Subscriptions with equal documents and variables share one
- * instance, even if their queues and positions differ.
+ * The operation that a subscription executes for each event. Subscriptions share one instance if their documents are equal, and
+ * so are their variables except queue and position.
  *
  * If an event projection (the data in the event itself) covers the whole selection, the operation is executed and serialized
  * once, and all readers with the same rendering of the event receive these bytes. Otherwise it is executed for each reader.

@@ -29,10 +29,10 @@ interface Identity<V> {
 
 /**
  * An event projection: the fields of an object that can be computed from the event alone. Every recipient of the event must be
- * allowed to see all of them. Values that differ between viewers must already be in the event.
+ * allowed to see all of them. Values that depend on the viewer must be in the event as rendered for that viewer.
  *
  * If a document selects no other fields of the object, it is answered without the database, once for all recipients. Otherwise
- * the object is read from the database, with the rights of each reader.
+ * the object is loaded from the database for each reader, with that reader's rights.
  */
 // biome-ignore lint/suspicious/noExplicitAny: each projection receives only values of its own type.
 export class EventProjection<V = any> {
@@ -180,7 +180,7 @@ export const projectionOptionsOf = (extensions: object | null | undefined): Proj
 /**
  * Returns the options of an event field that shows an entity, or a list of entities.
  *
- * If the projection covers the selection, the field is answered from the event. Otherwise the current entity is read for the
+ * If the projection covers the selection, the field is answered from the event. Otherwise the current entity is loaded for the
  * reader. It is null if it was deleted or the reader cannot see it.
  *
  * @param facts The event projection of the entity, or a function that returns it for an event.

@@ -78,7 +78,7 @@ export const EventInterface = builder.interfaceRef<EventSource>('Event').impleme
 });
 
 /**
- * Adds the GraphQL type of a kind of event. Called next to `defineEvent` for the same kind.
+ * Adds the GraphQL type of a kind of event. Each kind has one call of `defineEvent` and one of this function.
  *
  * All fields, and everything reachable from them, must resolve synchronously from the event alone, without context or
  * authorization scopes. One execution serves all readers with the same rendering of the event, so data of one viewer would

@@ -30,8 +30,9 @@ export function noteInputPath(error: unknown, args: readonly GraphQLArgument[]):
 type Fields = readonly { readonly name: string; readonly type: GraphQLInputType }[];
 
 /**
- * Returns the path of a parameter in the arguments of a mutation: first the path to the field with its name that is nearest to
- * the root, then the steps inside this field as far as they exist. An index of a list is written as digits.
+ * Returns the path of a parameter in the arguments of a mutation. It leads to the field with the parameter's name that is
+ * nearest to the root, and from there on into the field, as far as the parameter's steps exist. An index of a list is written
+ * as digits.
  *
  * @param parameter Name in the error of the service: `topic_name`, `drafts[0]["content"]`.
  * @returns Undefined if no field, or more than one at the same depth, has this name.

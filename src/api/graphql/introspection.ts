@@ -219,8 +219,8 @@ interface Introspected {
 }
 
 /**
- * Limit of the total number of fields in cached results. A field takes 64 bytes on average (measured), because equal parts of a
- * result are one object.
+ * Limit of the total number of fields in cached results. A field takes only 64 bytes on average (measured), because parts of a
+ * result that are equal share one object.
  */
 const KEPT_FIELDS = shareOfHeap(1 / 32, 32 * 1024 * 1024) / 64;
 
@@ -307,7 +307,7 @@ async function answerOf(
 
 /** An introspection field with coerced arguments and expanded fragments. */
 interface FieldPlan {
-  /** The field, its arguments and its selection as text. Fields with equal text have equal results. */
+  /** The field, its arguments and its selection as text. Two fields with the same text have the same result. */
   readonly key: string;
   readonly name: string;
   readonly resolve: NonNullable<GraphQLField<unknown, unknown>['resolve']>;
@@ -319,7 +319,7 @@ interface FieldPlan {
 
 interface ObjectPlan {
   readonly fields: readonly FieldPlan[];
-  /** Results by object. They are computed once, because the same type occurs in many places. */
+  /** Results by object. Each is computed once, although a type occurs in many places of a result. */
   readonly known: Map<unknown, Introspected>;
 }
 

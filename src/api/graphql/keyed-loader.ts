@@ -57,7 +57,8 @@ interface Place<K, V> {
  * batch, even if different viewers request them. The values depend on one time and on the rights of these viewers, so an
  * instance must not outlive its operation or delivery.
  *
- * A list of keys takes one promise. DataLoader takes one promise per key, which is most of the cost of a list of three hundred.
+ * A list of keys takes one promise. DataLoader takes one promise per key; for a list of three hundred, these promises are most
+ * of the cost.
  */
 export class BatchedLoads<K, V> {
   readonly #load: LoadEach<K, V>;

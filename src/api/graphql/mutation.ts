@@ -173,8 +173,8 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
         const { position } = outcome;
         // If the payload contains its own position, it replaces that of the change.
         if ('value' in outcome) return { position, ...outcome.value };
-        // The change was committed, but its payload could not be read. The position alone is returned, except by a sign-in: its
-        // client needs the key in the payload.
+        // The change was committed, but its payload could not be read. So only the position is returned. A sign-in throws
+        // instead, because its client needs the key in the payload.
         if (outcome.isMade && provesIdentity !== true && isOutOfReach(outcome.error)) {
           noteUnread(ctx, [path.key]);
           return { position };
@@ -220,7 +220,7 @@ const stateField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, object>) => (
       'Root of all queries, at `position`: the state includes all events up to that position, and none after it. All of it ' +
       'is read from one database snapshot. The mutation must then be the only field of its operation. `events` is refused ' +
       'here.',
-    // `query` itself costs nothing. The fields below it cost the same as at the root of an operation.
+    // `query` itself costs nothing. The fields below it have the cost that they have at the root of an operation.
     complexity: 0,
     resolve: (_payload, _args, { app }) => {
       if (app.snapshot === undefined) throw new Error('The operation is executed outside of a snapshot');
@@ -258,7 +258,7 @@ export const answersWithState = ({ extensions }: GraphQLField<unknown, unknown>)
 export const provesIdentity = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['provesIdentity'] === true;
 
-/** Returns the fields that are neither undefined nor null. Used for inputs in which null means the same as an absent field. */
+/** Returns the fields that are neither undefined nor null. Used for inputs in which a null field is treated as absent. */
 export function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
     [K in keyof T]?: NonNullable<T[K]>;

@@ -30,7 +30,7 @@ const loaders = new Map<string, ReturnType<typeof acrossReaders<number, Row | nu
  * loaded by id.
  *
  * @param load Returns those of the objects that exist and that the viewer can see, in any order. If it refuses the request, all
- *   of them count as absent.
+ *   objects are treated as absent.
  */
 export function nodeType(typename: string, load: Load): void {
   nodeTypeForEach(typename, async (wanted) => {

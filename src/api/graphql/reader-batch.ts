@@ -2,14 +2,14 @@ import type { App } from '../../access/context.ts';
 import type { Db } from '../../platform/db/client.ts';
 
 /**
- * Shares database reads among the readers of one organization to whom events are delivered in the same turn of the event loop.
- * Reads that do not depend on the reader run once for all. Other reads are batched if the feature uses `acrossReaders`.
+ * Shares database reads among the readers of one organization to whom events are delivered in one turn of the event loop. Reads
+ * that do not depend on the reader run once for all. Other reads are batched if the feature uses `acrossReaders`.
  *
  * All reads run after the events were committed. Nothing is cached for the next turn.
  */
 export class ReaderBatch {
   static readonly #current = new WeakMap<App, Map<number, ReaderBatch>>();
-  /** The app of the service, with a database client that runs equal reads once. */
+  /** The app of the service, with a database client that runs identical reads only once. */
   readonly app: App;
   readonly #loaders = new Map<object, unknown>();
 
@@ -40,7 +40,7 @@ export class ReaderBatch {
   }
 }
 
-/** Returns a database client that runs each read once. Equal reads, even later ones, get the same result. */
+/** Returns a database client that runs each read once. Later reads with the same arguments get the first result. */
 function readingOnce(db: Db): Db {
   const answers = new Map<string, Promise<unknown>>();
   const extended = db.$extends({

@@ -78,7 +78,7 @@ export function createGraphQL(app: App, { schema, eventStream, page }: Parts): G
       if (objection !== undefined) refuseBody(response, 415, objection);
       else if (isForEventStream(method, form)) void streamEvents(request, response);
       else if (form === 'text/html' && method === 'GET') void page(request, response);
-      // The size of an upload is checked while it is read, against a higher limit.
+      // Uploads have a higher limit. It is checked while the body is read.
       else if (!upload && Number(length) > MAX_BODY_BYTES) {
         refuseBody(response, 413, `The body is larger than ${MAX_BODY_BYTES} bytes`);
       } else void answer(request, response);

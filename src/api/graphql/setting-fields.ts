@@ -157,7 +157,7 @@ export function settingsGiven<N extends string>(
   return Object.fromEntries(given) as Partial<Record<N, unknown>>;
 }
 
-/** Returns the meaning of each setting that has an effect: a sentence, by wire name. */
+/** Returns a sentence that describes each setting. The keys are wire names. Settings that have no effect yet are omitted. */
 export const meaningsOf = (settings: Settings): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(withEffect(settings)).map(([name, { meaning }]) => [name, `${meaning}.`]));
 
@@ -166,7 +166,7 @@ const OTHER = { value: 'other', description: 'A setting that has no effect yet. 
 
 /**
  * Returns the values of an enum of setting names, for events. REST clients can also change settings that have no effect yet.
- * These share the value `OTHER`.
+ * All settings without an effect have the value `OTHER`.
  *
  * @param meanings The meaning of each setting that has an effect, by wire name.
  */

@@ -9,8 +9,8 @@ import { addressOf, networkOf } from '../../platform/rate-limits.ts';
 /** Seconds after which a refused client can try again. Sockets on which no client authenticates are closed within this time. */
 const RETRY_AFTER_SECONDS = 10;
 /**
- * Share of `maxSockets` that one address can use. An address can be a whole office, or a proxy that is not trusted. The rest
- * remains for other addresses.
+ * Share of `maxSockets` that one IP address can use. Behind an address can be a whole office, or a proxy that is not trusted.
+ * The rest remains for other addresses.
  */
 const SHARE_OF_NETWORK = 0.5;
 
@@ -27,8 +27,8 @@ interface SocketPlace {
 }
 
 /**
- * Limits the number of open sockets of this process, per address and per account. The limit of unauthenticated sockets per
- * address applies until a user authenticates; then the socket counts on that account. Sockets over a limit are refused.
+ * Limits the number of open sockets of this process, per IP address and per account. A socket counts towards the limit of its
+ * address until a user authenticates, and then towards the limit of the account. Sockets over a limit are refused.
  */
 export class SocketPlaces {
   readonly #limits: Limits;
@@ -50,7 +50,7 @@ export class SocketPlaces {
   /**
    * Acquires a permit for a connection that is upgraded to a WebSocket. The permit is released when the connection closes.
    *
-   * @throws RateLimitHitError if the address of the client has too many sockets.
+   * @throws RateLimitHitError if the IP address of the client has too many sockets.
    * @throws RequestTimeoutError if this process has too many sockets.
    */
   take(request: IncomingMessage, connection: Duplex): void {

@@ -41,7 +41,7 @@ interface Limits {
   /** Limit of the outbound backlog of a socket. Above it, the socket is closed, and its client reconnects. */
   readonly maxUnreadBytes: number;
   /**
-   * Interval between pings, in milliseconds. A connection whose peer has not answered the last ping when the next one is due is
+   * Interval between pings, in milliseconds. If the client has not answered a ping when the next one is due, the connection is
    * terminated.
    */
   readonly keepAliveMs: number;

@@ -114,7 +114,7 @@ interface PageOptions<Model extends keyof PrismaTypes> extends RowsOptions<Model
 
 /**
  * Reads one page of a Relay connection whose order the database cannot provide: names as people sort them, or a value that is
- * not a column. The keys of the whole list are sorted in memory, and then the rows of the page are read.
+ * not a column. The sort keys of the whole list are sorted in memory, and then the rows of the page are loaded.
  *
  * @throws BadRequestError if the page size is not within 0 to `max`, or a cursor belongs to another list or sort field.
  */
@@ -140,7 +140,7 @@ export async function readPage<Model extends keyof PrismaTypes & string>(
 interface ReadOptions<Row> extends Sorted {
   /** Sort keys and ids of all rows of the list. */
   readonly places: readonly Place[];
-  /** Reads the rows with these ids that still exist, in any order. */
+  /** Loads the rows with these ids that still exist, in any order. */
   readonly read: (ids: readonly number[]) => Promise<readonly Row[]>;
   readonly idOf: (row: Row) => number;
 }

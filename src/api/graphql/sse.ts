@@ -129,7 +129,7 @@ async function serve(
   await stream.start();
 }
 
-/** Whether an error is temporary, so that the same request can succeed later. */
+/** Whether an error is temporary, so that the request can succeed if it is sent again later. */
 function isPassing(error: unknown): boolean {
   if (error instanceof GraphQLError) return false;
   const expected = expectedError(error);

@@ -73,7 +73,7 @@ export function prepareSubscription(
 }
 
 /**
- * Returns the operation that all subscriptions with this document and equal variables share. Two kinds of variables are ignored
+ * Returns the operation that all subscriptions with this document and these variables share. Two kinds of variables are ignored
  * in the comparison: undeclared ones, and those that name the queue and position of the reader. The operation is executed with
  * empty values for queue and position, because no field below the root can read them.
  */

@@ -40,7 +40,8 @@ const MAX_POSITIONS = 1_000;
 const CONFIRM_MS = 1_000;
 /**
  * Number of open sockets above which the delay of pings grows in proportion to the number of sockets, at most to
- * `MOST_CONFIRM_MS`. A ping and its pong cost as much as several deliveries.
+ * `MOST_CONFIRM_MS`. Without the increase, pings would take more time than deliveries: one ping and its pong cost as much as
+ * several deliveries.
  */
 const SOCKETS_ASKED = 1_250;
 const MOST_CONFIRM_MS = 20_000;
@@ -195,7 +196,7 @@ async function prepare(
 
 /**
  * Returns the positions that a client sent in `connection_init`, by queue id. Clients create a new `connection_init` for each
- * connection, so these are newer than positions in the variables of operations.
+ * connection, but repeat the variables of operations. So these positions are newer than those in variables.
  *
  * @throws BadRequestError if the value is not an object of event ids, or has too many entries. The message is short enough for
  *   a close frame.

@@ -20,7 +20,7 @@ export class RawJson {
   }
 }
 
-/** A redirect of a browser to another address. */
+/** A redirect of a browser to another URL. */
 export class Redirect {
   readonly url: string;
 

@@ -31,9 +31,9 @@ export interface Param<T = unknown, P extends Presence = Presence> extends Detai
   readonly presence: P;
   /** Value of an absent parameter if `presence` is `defaulted`. */
   readonly fallback: T | undefined;
-  /** Returns the same parameter as optional: if it is not sent, it is absent from the values. */
+  /** Returns this parameter as optional: if it is not sent, it is absent from the values. */
   optional(): Param<T, 'optional'>;
-  /** Returns the same parameter with a default value. */
+  /** Returns this parameter with a default value. */
   default(value: T): Param<T, 'defaulted'>;
 }
 

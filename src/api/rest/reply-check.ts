@@ -21,7 +21,7 @@ export function replyCheckOf({ reply, replyIsOpen, redirects }: Endpoint): Reply
     const sent = asSent(answer);
     const parsed = declared.safeParse(sent);
     if (!parsed.success) throw new Error(`the reply does not match its declaration: ${z.prettifyError(parsed.error)}`);
-    // Parsing removes undeclared fields at any depth, so a difference means that there are some.
+    // Parsing removes undeclared fields at any depth, so if the result differs from the response, the response has such fields.
     if (!isDeepStrictEqual(parsed.data, sent)) {
       throw new Error(
         `the reply has undeclared fields: ${JSON.stringify(sent)} instead of ${JSON.stringify(parsed.data)}`,

@@ -168,7 +168,8 @@ async function serve(app: App, resource: Resource, c: WebContext): Promise<Respo
 }
 
 /**
- * Counts a request whose body cannot be read on the same account or address as any other request, and throws the error.
+ * Counts a request whose body cannot be read towards the limit of its account or IP address, like any other request. Then
+ * throws the error.
  *
  * @throws RateLimitHitError if no budget is left; an error of `identify` if the credentials are invalid; otherwise `error`.
  */
@@ -242,7 +243,7 @@ async function run(
 
 /**
  * Calls the handler. If the request has an idempotency key that the endpoint accepts, the handler runs only for the first
- * request with that key. Later requests get the same result.
+ * request with that key. Later requests get the result of the first.
  *
  * @param input Returns everything that the handler's effect depends on, except the viewer.
  * @see src/events/README.md#idempotency-keys

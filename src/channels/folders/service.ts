@@ -92,7 +92,8 @@ export async function createChannelFolder(
 }
 
 /**
- * Updates the given fields of a folder, or archives or restores it. If nothing differs, nothing is written or emitted.
+ * Updates the given fields of a folder, or archives or restores it. If the folder already has these values, nothing is written
+ * or emitted.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws BadRequestError if the folder does not exist, or a value is invalid as in `createChannelFolder`.
@@ -108,7 +109,7 @@ export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: Fold
   };
   return refusingTakenNames(() =>
     transact(ctx, async (tx, emit) => {
-      // As for a new folder, because names are compared with those of all folders.
+      // Locks the organization, as the creation of a folder does, because the name is compared with those of all folders.
       if (wanted.name !== undefined) await lockRealm(tx, ctx.realmId);
       await lockFolder(tx, ctx.realmId, folderId);
       const folder = await tx.channelFolder.findUniqueOrThrow({
@@ -177,8 +178,8 @@ function differing(folder: ChannelFolder, wanted: Partial<Stored>): Partial<Stor
 }
 
 /**
- * Checks that no other folder, archived or not, has the name or a look-alike. If two folders that are not archived get the same
- * name concurrently, the unique index refuses one of them.
+ * Checks that no other folder, archived or not, has the name or one that looks like it. If two requests concurrently give the
+ * name to two folders that are not archived, the unique index refuses one of the requests.
  *
  * @throws BadRequestError if the name is taken or not readable.
  */

@@ -119,7 +119,8 @@ builder.prismaObjectFields(Channel, (t) => ({
 }));
 
 /**
- * Returns a page of a channel's subscribers. The same pages of the other selected channels are read in the same batch.
+ * Returns a page of a channel's subscribers. If an operation selects several channels, their pages with the same arguments are
+ * loaded in one batch.
  */
 async function subscribersPage(channelId: number, args: UserListArguments, ctx: GraphQLContext) {
   const { sorted, page } = sortedUsers('subscribers', args);
@@ -148,7 +149,10 @@ builder.prismaObjectField(User, 'channels', (t) =>
   ),
 );
 
-/** Returns a page of a user's channels. The channels of all selected users are read in one batch. */
+/**
+ * Returns a page of a user's channels. If an operation selects several users, the channels of all of them are loaded in one
+ * batch.
+ */
 async function channelsPage(userId: number, args: ChannelListArguments, ctx: GraphQLContext) {
   const sorted = sortedChannels('channels of a user', args, OLDEST_FIRST);
   const places = await channelPlaces(ctx, sorted.orderBy.field, await channelsOfUsers(ctx).load(userId));

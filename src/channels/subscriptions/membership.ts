@@ -43,11 +43,11 @@ export interface Joining {
 export type Moved = ReadonlyMap<number, readonly number[]>;
 
 /**
- * Subscribes users to channels. Emits events for the new subscribers and for the other users who can see the channels. New
+ * Subscribes users to channels. Emits events for the new subscribers, and for all other users who can see the channels. New
  * subscribers who could not see a channel before also receive the channel. Existing subscriptions stay unchanged. Users who
  * return get their former settings.
  *
- * @param announced True if all subjects have already received the channel.
+ * @param announced True if the users to subscribe have already received the channels in an earlier event.
  * @returns The users whose subscription began.
  */
 export async function join(
@@ -188,9 +188,9 @@ export interface Leaving {
 }
 
 /**
- * Unsubscribes users from channels. Emits events for them and for the other users who can see the channels. Users who can no
- * longer see a channel also receive its deletion. Settings are kept in case a user returns. Unread messages of the channel
- * count as read.
+ * Unsubscribes users from channels. Emits events for them, and for all other users who can see the channels. Users who can no
+ * longer see a channel also receive its deletion. Settings are kept in case a user returns. Unread messages of the channels are
+ * then treated as read.
  *
  * @returns The users who were subscribed.
  */

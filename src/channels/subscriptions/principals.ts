@@ -19,11 +19,12 @@ export type Principals = readonly (number | string)[];
  * @throws BadRequestError if a user does not exist or is deactivated.
  */
 export function accessPrincipals(tx: Tx, ctx: Ctx, principals: Principals | undefined): Promise<Subject[]> {
-  // The viewer is read again: their role may have changed since the request began, and events depend on it.
+  // The viewer is fetched again, because the events depend on the viewer's role, and it may have changed since the request
+  // began.
   return accessUsers(tx, ctx, principals === undefined || principals.length === 0 ? [ctx.viewer.id] : principals);
 }
 
-/** Returns the users with these ids or email addresses, ascending by id. Throws like `accessPrincipals`. */
+/** Returns the users with these ids or email addresses, ascending by id. Throws the errors of `accessPrincipals`. */
 export async function accessUsers(tx: Tx, { realmId, viewer }: Ctx, principals: Principals): Promise<Subject[]> {
   const addresses = principals.filter((principal) => typeof principal === 'string');
   const ids = new Set([

@@ -151,7 +151,7 @@ export const postSubscriptionProperties = endpoint({
   },
 });
 
-/** A string that contains the JSON of a boolean or a string, or the plain string itself. */
+/** A boolean or string, sent as JSON (`true`, `"text"`) or, for a string, also without the quotes (`text`). */
 const looseValue = z.string().transform((raw): boolean | string => {
   if (raw === 'true' || raw === 'false') return raw === 'true';
   return /^"[^"\\]*"$/.test(raw) ? raw.slice(1, -1) : raw;

@@ -26,7 +26,8 @@ export async function countSubscribers(db: SqlClient, channelIds: readonly numbe
 export const NOBODY: SubscriberList = { subscribers: [], partial_subscribers: null };
 
 /**
- * Reads the subscribers of each channel, without deactivated users. Long lists come with their partial lists.
+ * Reads the subscribers of each channel, without deactivated users. For a long list, `partial_subscribers` contains the part of
+ * it for clients that request partial lists.
  *
  * Runs two queries, regardless of the number of channels.
  *
@@ -49,7 +50,7 @@ export async function readSubscribers(
 }
 
 /**
- * Reads the subscribers of each channel, without deactivated users and without partial lists.
+ * Reads the complete subscriber list of each channel, without deactivated users. `partial_subscribers` is always null.
  *
  * Runs one query, regardless of the number of channels.
  *
@@ -64,7 +65,7 @@ export async function readWholeSubscribers(
 }
 
 async function readWholeLists(db: SqlClient, channelIds: readonly number[]): Promise<Map<number, number[]>> {
-  // Aggregated as JSON, because the driver takes ten times as long to parse a PostgreSQL array.
+  // Aggregated as JSON, because the driver parses JSON ten times faster than a PostgreSQL array.
   const rows = await readRows<{ channel_id: number; user_ids: number[] }>(
     db,
     Prisma.sql`
@@ -76,8 +77,8 @@ async function readWholeLists(db: SqlClient, channelIds: readonly number[]): Pro
 }
 
 /**
- * Reads the same page of the subscribers of each channel in one query. Returns a function that returns the page by channel id,
- * in the sort order of the page.
+ * Loads a page of the subscribers of each channel in one query. All pages have the same bounds and order. Returns a function
+ * that returns the page by channel id, in the sort order of the page.
  */
 export async function readSubscriberPages(
   db: SqlClient,

@@ -62,7 +62,7 @@ export interface SubscribeOutcome {
  * Users who return get the settings of their former subscription.
  *
  * @throws BadRequestError if a name, color or user is invalid.
- * @throws BadRequestError if the viewer is not allowed to subscribe to a channel, add the others to it, or create it.
+ * @throws BadRequestError if the viewer is not allowed to subscribe to a channel, add other users to it, or create it.
  * @throws UnauthorizedPrincipalError if a guest names a channel that does not exist.
  */
 export function subscribe(
@@ -80,8 +80,8 @@ export function subscribe(
 }
 
 /**
- * Runs the change again, once, if another request has created a channel of the same name at the same time. The second run finds
- * that channel.
+ * Runs the change. If it fails because a concurrent request created a channel with the same name, runs it once more. The second
+ * run finds that channel.
  */
 async function againWhenTaken<T>(change: () => Promise<T>): Promise<T> {
   try {
@@ -243,7 +243,7 @@ function outcomes(channels: readonly Channel[], subjects: readonly Subject[], mo
  * All users can unsubscribe themselves and their own bots.
  *
  * @throws BadRequestError if a channel or user does not exist or is not visible to the viewer.
- * @throws BadRequestError if the viewer is not allowed to remove the others.
+ * @throws BadRequestError if the viewer is not allowed to remove other users.
  */
 export function unsubscribe(
   ctx: Ctx,

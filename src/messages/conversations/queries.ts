@@ -3,7 +3,7 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { inOrder, isWithin, type Keyset } from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
 
-/** A direct conversation of the user whose list is read. */
+/** A direct conversation, as listed for one of its members. */
 export interface Conversation {
   readonly id: number;
   /** Ids of all members, including the user, ascending. */
@@ -34,7 +34,7 @@ const KEYS: Readonly<Record<ConversationField, Prisma.Sql>> = {
   id: Prisma.sql`v.id::bigint`,
 };
 
-/** Ids of the user whose conversations are read, and of their organization. */
+/** Ids of the user whose conversations are listed, and of their organization. */
 export interface Participant {
   readonly realmId: number;
   readonly userId: number;

@@ -12,7 +12,7 @@ export interface RecipientGroup {
   readonly ids: readonly number[];
 }
 
-/** Messages in the same channel or in the same conversation. */
+/** Messages of one channel or of one conversation. */
 export interface LocatedMessages extends Pick<PlacedMessage, 'channel' | 'conversation'> {
   /** Ids of the messages, ascending. */
   readonly ids: readonly number[];
@@ -135,7 +135,8 @@ async function guardedMove(
 
 const NONE: readonly number[] = [];
 
-// The first lines of these functions avoid work: most users received all of the messages, and share one array, or none of them.
+// The first lines of the functions below are shortcuts: most users received either none of the messages, or all of them. Those
+// who received all share one array.
 
 function among(some: readonly number[], others: readonly number[]): readonly number[] {
   if (some === others || some.length === 0) return some;
@@ -150,7 +151,7 @@ function without(some: readonly number[], others: readonly number[]): readonly n
   return some.filter((id) => !known.has(id));
 }
 
-/** Groups users whose lists of messages are equal. Users with an empty list are omitted. */
+/** Groups users whose lists contain exactly the same message ids. Users with an empty list are omitted. */
 function byIds(idsOf: ReadonlyMap<number, readonly number[]>): RecipientGroup[] {
   const keys = new Map([...new Set(idsOf.values())].map((ids) => [ids, ids.join()]));
   const alike = Map.groupBy(idsOf, ([, ids]) => keys.get(ids));
@@ -223,8 +224,8 @@ async function readReceipts(
     WHERE realm_id = ${realmId} AND channel_id = ANY(${[...sentIn.keys()]}) AND user_id = ANY(${[...userIds]})
     ORDER BY channel_id, began_event_id`;
   const periodsOf = Map.groupBy(periods, ({ user_id }) => user_id);
-  // Lists of received messages, by the ranges of which they consist. Few users differ in their lists, so each list is built
-  // once.
+  // Lists of received messages, by the ranges of which they consist. Most users have the same ranges, so each list is built
+  // once and shared.
   const made = new Map<string, readonly number[]>();
   return new Map(
     userIds.map((userId) => {
@@ -238,7 +239,10 @@ async function readReceipts(
   );
 }
 
-/** Returns the messages of a subscription period, and a name that is the same for all periods with these messages. */
+/**
+ * Returns the messages that were sent during a subscription period, and a key. All periods that contain the same messages get
+ * the same key.
+ */
 function stretchOf(sentIn: ReadonlyMap<number, readonly number[]>, { channel_id, began, ended }: Period) {
   const sent = sentIn.get(channel_id) ?? NONE;
   const [from, to] = [
@@ -263,7 +267,7 @@ function countThrough(ids: readonly number[], id: number): number {
   return low;
 }
 
-/** Returns the union of the lists, ascending. If it has as many ids as `ids`, returns the array `ids` itself. */
+/** Returns the union of the lists, ascending. If the union contains all of `ids`, returns the array `ids` itself. */
 function gather(ids: readonly number[], lists: readonly (readonly number[])[]): readonly number[] {
   const all = new Set(lists.flat());
   return all.size === ids.length ? ids : [...all].sort((a, b) => a - b);

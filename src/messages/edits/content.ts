@@ -64,7 +64,10 @@ function flaggedIn(tx: Tx, { realmId, id }: PlacedMessage): Promise<Flagged[]> {
   });
 }
 
-/** Restricts the users to those who received the message. They can differ from the users who would receive a message today. */
+/**
+ * Restricts the users to those who received the message. Subscriptions may have changed since, so these need not be the users
+ * who would receive a new message.
+ */
 async function amongReceivers(
   tx: Tx,
   { realmId, id }: PlacedMessage,

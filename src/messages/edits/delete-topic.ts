@@ -20,7 +20,7 @@ const BATCH = 100;
  * Deletes all messages of a topic that the viewer can read, newest first, in batches of one transaction each. When the topic
  * has no messages left, all users' policies for it are deleted.
  *
- * @param topicName Name of the topic in any spelling, at most 60 code points.
+ * @param topicName Name of the topic, at most 60 code points. Letter case and Unicode form do not matter.
  * @returns True if all messages are deleted. False if the time is used up and another call must continue.
  * @throws UnauthorizedPrincipalError if the viewer is not an administrator.
  * @throws BadRequestError if the channel does not exist, is archived or cannot be read by the viewer, or if the name is too

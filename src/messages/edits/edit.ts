@@ -23,7 +23,10 @@ import { isTooLate } from './time-limits.ts';
 export interface MessageEdit {
   /** New content as flavored Markdown, truncated to 10,000 code points. White space alone becomes "(deleted)". */
   readonly content?: string | undefined;
-  /** Hexadecimal SHA-256 of the Markdown that the client edited. If it differs from the current one, the edit is refused. */
+  /**
+   * Hexadecimal SHA-256 of the Markdown that the client edited. If it differs from the hash of the current content, the edit is
+   * refused.
+   */
   readonly prevContentSha256?: string | undefined;
   /** Name of the new topic. Truncated to 60 code points. */
   readonly topic?: string | undefined;
@@ -45,7 +48,7 @@ export interface MessageEdit {
  * @throws BadRequestError if nothing changes, or if the changes cannot be combined.
  * @throws ExpectationMismatchError if the content differs from the content that the client edited.
  * @throws MoveMessagesTimeLimitExceededError if some messages of the topic are too old to be moved.
- * @throws TopicPolicyError, WildcardMentionNotAllowedError under the same conditions as for sending.
+ * @throws TopicPolicyError, WildcardMentionNotAllowedError under the same conditions as for sending a message.
  */
 export async function updateMessage(ctx: Ctx, messageId: number, edit: MessageEdit): Promise<void> {
   const { propagateMode: mode, channelId } = edit;
@@ -83,7 +86,7 @@ async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, 
   publishEdit(emit, place, { message, move, content, editor: viewer, mode: edit.propagateMode });
   // Drafts are moved after the event of the move was emitted: on that event, clients move the draft that the user is writing.
   if (move?.isWhole) await moveTopicDrafts(tx, emit, place, move);
-  // No notices are sent if only the spelling of the topic changes.
+  // No notices are sent if only the spelling of the topic changes (letter case, Unicode form).
   if (move === null || move.isSameTopic) return;
   const { notifiesOldTopic, notifiesNewTopic } = edit;
   const tells = { oldTopic: notifiesOldTopic, newTopic: notifiesNewTopic, resolution: taken === undefined };
@@ -92,7 +95,7 @@ async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, 
 
 /**
  * Checks the parts of an edit that do not depend on the target. The checks have the order of the API specification. Returns the
- * edit without values that equal the current ones.
+ * edit without the values that would change nothing.
  *
  * @throws BadRequestError, ExpectationMismatchError if a check fails.
  */

@@ -22,8 +22,8 @@ export type EditedSnapshot = Omit<MessageEventSnapshot, 'content' | 'renderedCon
 
 /**
  * Maximum length of the previous HTML in the event of an edit, in characters. Longer HTML is omitted, but the edit history has
- * it. HTML can be a hundred times as long as its text. With both versions, the event would be twice as long as the event of a
- * new message.
+ * it. HTML can be a hundred times as long as its Markdown. With the HTML of both versions, the event would be twice as long as
+ * the event of a new message.
  */
 export const MAX_ORIG_HTML = 65_536;
 
@@ -49,7 +49,10 @@ export interface UpdatedPayload {
     readonly topicLinks: readonly TopicLink[];
     /** Id of the new channel. Null if the channel does not change. */
     readonly channelId: number | null;
-    /** Whether all moved messages spell their topic alike after the move. Absent in events logged by previous versions. */
+    /**
+     * Whether all moved messages have exactly the same topic name after the move, also in letter case and Unicode form. Absent
+     * in events logged by previous versions.
+     */
     readonly isOneSpelling?: boolean | undefined;
   } | null;
   /** Content of the message `id` before and after the edit. Null if the content does not change. */
@@ -77,8 +80,8 @@ export const messageUpdated = defineEvent(
   undefined,
   (payload: UpdatedPayload): UpdatedPayload => payload,
   {
-    // The rendering also depends on whether the recipient is the editor: users see their own address even if other users do
-    // not.
+    // The rendering also depends on whether the recipient is the editor: users see their own email address even if it is hidden
+    // from other users.
     perUser: ({ flags, editorId, reactions = [] }, { userId }) =>
       `${toWireFlags(flagsOf(flags, userId)).join()} ${editorId === userId} ${classOfReactor(reactions, userId)}`,
     render: renderUpdate,

@@ -39,7 +39,7 @@ function factsOfMoved({ move }: KnownUpdate): EventProjection {
   return isResolution ? messageOfResolved : movedMessage;
 }
 
-/** Returns the event projection of the messages in the event's list. It is the same for all messages of a move. */
+/** Returns the event projection for the messages in the event's list. One projection applies to all messages of a move. */
 const factsOfEach = (source: UpdateSource): EventProjection =>
   source.facts.move === null ? factsOfUpdated(source) : factsOfMoved(source.facts);
 

@@ -9,8 +9,9 @@ import { bytesOfEdits, readEdits, type StoredEdit } from '../stored-edits.ts';
 import type { Snapshot } from './history.ts';
 
 /**
- * Maximum number of bytes of text and HTML of edits that are read for one response. The longest history of one message fits. A
- * client can request each text four times, which is as much as a page of messages can have.
+ * Maximum number of bytes of Markdown and HTML of edits that are loaded for one response. The longest history of one message
+ * fits. A query can select each text up to four times, so a response contains at most four times this size, which is about that
+ * of the largest page of messages.
  */
 const MAX_BYTES = TOTALS.versions_per_message_total_bytes.max;
 /**

@@ -231,7 +231,7 @@ async function surroundingsOf({ tx, viewer, from, to, message }: MoveAttempt, to
   return { isWhole: !row.stays, isSameTopic, merges, isNewTopic };
 }
 
-/** Returns the ids of those of the messages whose topic is not spelled exactly like `not`, ascending. */
+/** Returns the ids of those messages whose topic name is not exactly `not`, also in letter case and Unicode form. Ascending. */
 async function named(tx: Tx, realmId: number, ids: readonly number[], { not }: { readonly not: string }) {
   const rows = await tx.$queryRaw<{ id: bigint }[]>`
     SELECT id FROM message WHERE realm_id = ${realmId} AND id = ANY(${[...ids]}::bigint[]) AND topic <> ${not} ORDER BY id`;

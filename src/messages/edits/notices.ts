@@ -9,7 +9,9 @@ import { FOLLOWED, literal } from '../topic-policies/policies.ts';
 import { type DeletionPlace, deleteMessages } from './delete.ts';
 import type { MessageMove } from './plan.ts';
 
-/** Time in seconds within which undoing a topic's resolution deletes the notice of the resolution. */
+/**
+ * If a topic is resolved and unresolved (or the reverse) within this many seconds, the notice of the first change is deleted.
+ */
 const UNDO_SECONDS = 60;
 
 const RESOLUTIONS = {
@@ -77,8 +79,8 @@ export async function sendNotices(
 }
 
 /**
- * Sends the notice of a resolution. Users' settings determine for whom it is read from the start. By default, it is read from
- * the start except for users who follow the topic.
+ * Sends the notice of a resolution. Users' settings determine for whom the notice is marked as read when it is sent. By
+ * default, it is marked as read for all users except those who follow the topic.
  */
 async function tellResolution(
   tx: Tx,

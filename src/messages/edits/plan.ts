@@ -1,5 +1,5 @@
 import type { Channel } from '../../generated/prisma/client.ts';
-/** A requested edit. Values that equal the current ones are undefined. */
+/** A requested edit. A value is undefined if it would change nothing. */
 export interface RequestedEdit {
   readonly content: string | undefined;
   readonly topic: string | undefined;
@@ -11,9 +11,12 @@ export interface MessageMove {
   readonly from: Channel;
   readonly to: Channel;
   readonly oldTopic: string;
-  /** Name of the new topic. If it equals `oldTopic`, the topic does not change and each message keeps its spelling. */
+  /**
+   * Name of the new topic. If it equals `oldTopic`, the topic does not change, and each message keeps its own spelling of the
+   * topic (letter case, Unicode form).
+   */
   readonly topic: string;
-  /** Whether all moved messages spell the topic alike after the move. */
+  /** Whether all moved messages have exactly the same topic name after the move, also in letter case and Unicode form. */
   readonly isOneSpelling: boolean;
   /** Ids of the messages whose location changes, ascending. */
   readonly ids: readonly number[];
@@ -21,8 +24,11 @@ export interface MessageMove {
   readonly resolution: 'resolved' | 'unresolved' | null;
   /** Whether the move leaves no message in the old topic that the viewer can read. */
   readonly isWhole: boolean;
-  /** Whether the move only changes the spelling of the topic: the old and the new name denote the same topic. */
+  /**
+   * Whether the move only changes letter case or Unicode form of the topic's name, so that the old and the new name denote one
+   * topic.
+   */
   readonly isSameTopic: boolean;
-  /** Whether the target topic is a different topic that already has messages. */
+  /** Whether the target is another topic that already has messages. */
   readonly merges: boolean;
 }

@@ -35,7 +35,7 @@ const MAX_MOVED_BYTES = 1_048_576;
 
 /**
  * Writes a message's new content, and one history entry for each changed message, with its state before the change. Uses a
- * single statement, so that it reads each message as it was before the change.
+ * single statement, because a later statement would no longer see the state before the change.
  *
  * An edit of only the content adds no entry if it follows an edit by the same user within a minute. The stored entry then has
  * the text before the first of these edits. The messages must be locked.

@@ -16,14 +16,14 @@ export interface ReadChannel {
 const READER = Prisma.sql`reader.id`;
 
 /**
- * Moves users' read marks in channels and deletes the exceptions that are then needless. Messages count as part of their
- * current channel, but a read mark applies to messages that were sent to its channel. So messages that were moved away get an
- * exception and remain unread. Messages that were moved to the channel are marked as read one by one.
+ * Moves users' read marks in channels, and deletes the read exceptions that the new marks make unnecessary. Messages count as
+ * part of their current channel, but a read mark applies to messages that were sent to its channel. So messages that were moved
+ * away get an exception and remain unread. Messages that were moved to the channel are marked as read one by one.
  *
  * `OFFSET 0` makes the planner start with the users, and read their marks and exceptions before messages. The redundant
- * condition on the user of the exceptions has the same purpose.
+ * condition on the exceptions' user also serves to make it do so.
  *
- * @param through Id of the last message that is read.
+ * @param through Id of the last message to be marked as read.
  */
 export async function readChannels(
   tx: Tx,

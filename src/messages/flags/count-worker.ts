@@ -25,8 +25,8 @@ export async function countMessages({ db }: Pick<App, 'db'>, isOver: () => boole
 }
 
 /**
- * Creates the worker that keeps the counts of messages, so that requests need not count unread messages one by one. Any number
- * of nodes can run it on one database.
+ * Creates the worker that keeps the counts of messages, so that requests can add up stored counts instead of counting unread
+ * messages one by one. Any number of nodes can run it on one database.
  *
  * @see src/messages/README.md
  */

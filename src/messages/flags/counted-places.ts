@@ -96,11 +96,12 @@ export function countedAbove(realmId: number, { key, stands }: CountScope): Pris
 }
 
 /**
- * Builds SQL for the corrections to `countedAbove`. Each row is a message with `n` and `is_unread`. `n` is 1 if the message is
- * unread but not counted, -1 if it is counted but not unread, and 0 if it is both.
+ * Builds SQL for the corrections to `countedAbove`. Each row is a message with `n` and `is_unread`. `n` is to be added to the
+ * count: 1 if the message is unread but `countedAbove` omits it, -1 if `countedAbove` includes it although it is read, and 0 if
+ * it is unread and included.
  *
- * @param base Table with the rows of `place` and the column `n`, the result of `countedAbove`. The user's own messages are
- * subtracted only in rows with `n` above 0.
+ * @param base Table with the rows of `place` and the column `n`, the result of `countedAbove`. For rows whose `n` is 0, the
+ * user's own messages are not subtracted, because nothing was counted.
  */
 export function countedOtherwise({ realmId, userId }: AnyHolder, base: Prisma.Sql): Prisma.Sql {
   const columns = Prisma.sql`m.id, m.channel_id, m.conversation_id, m.topic`;
@@ -141,7 +142,7 @@ export function countedOtherwise({ realmId, userId }: AnyHolder, base: Prisma.Sq
       ) AS excepted
       JOIN place p ON p.recipient_id = COALESCE(excepted.channel_id::bigint * 2, excepted.conversation_id::bigint * 2 + 1)
       WHERE x.realm_id = ${realmId} AND x.user_id = ${userId}`,
-    // Messages that are read because the user sent them.
+    // Subtracts messages that count as read because the user sent them.
     Prisma.sql`
       SELECT own.*, -1, false FROM ${base} p CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m

@@ -10,8 +10,8 @@ export const MESSAGE_FLAGS = ['read', 'starred', 'collapsed'] as const;
 export type MessageFlag = (typeof MESSAGE_FLAGS)[number];
 
 /**
- * Maximum number of messages in one event. If more messages change, there are several events. This bounds pages of events, and
- * the number of messages that are read for each event.
+ * Maximum number of messages in one event. If more messages change, there are several events. This bounds the size of pages of
+ * events, and the number of messages that are loaded for each event.
  */
 export const MAX_PER_EVENT = 500;
 

@@ -254,7 +254,10 @@ builder.prismaObjectField(Message, 'readReceipts', (t) =>
   ),
 );
 
-/** Reads a page of the users who have read a message. The same pages of several messages are read in one batch. */
+/**
+ * Loads a page of the users who have read a message. Pages of several messages with the same bounds and order are loaded in one
+ * query.
+ */
 async function receiptsPage(messageId: number, args: UserListArguments, ctx: GraphQLContext) {
   const { sorted, page } = sortedUsers('readers', args);
   if (!showsReceipts(signedIn(ctx))) return pageOfList([], {});

@@ -11,7 +11,7 @@ import { countReceipts, readReceiptPages } from './receipts.ts';
 const STARRED = [{ operator: 'is', operand: 'starred', negated: false }];
 
 /**
- * Loads pages of the messages that the viewer has starred and can read, as ids, newest first. Each page is read once per
+ * Loads pages of the messages that the viewer has starred and can read, as ids, newest first. Each page is loaded once per
  * operation.
  */
 export const ownStarred = perOperation(

@@ -24,7 +24,7 @@ function announceRead(emit: Emit, { viewer }: Ctx, messageIds: readonly number[]
 /**
  * Marks all messages of a topic as read for the viewer and notifies the viewer's clients.
  *
- * @param topic Name of the topic in any spelling. Also accepts every name of the empty topic.
+ * @param topic Name of the topic. Letter case and Unicode form do not matter. Also accepts every name of the empty topic.
  * @returns Ids of the messages that were unread.
  * @throws BadRequestError if the viewer cannot read the channel, or if they received no message in the topic, unless it is the
  * empty topic.

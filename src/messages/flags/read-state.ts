@@ -103,9 +103,9 @@ export async function compact(tx: Tx, { realmId, userId }: Holder, recipientId: 
       WHERE m.realm_id = ${realmId} AND ${place} AND m.id > mark.id AND m.id <= last.id AND ${receivedBy(userId)}
       ORDER BY m.id LIMIT ${MAX_SPAN})`,
   );
-  // `dearer` is the number of additional exceptions if the mark is moved to a message. Each unread message up to it adds one
-  // exception, and each message with an exception that is read removes one. Messages that are read because the user sent them
-  // do not count.
+  // `dearer` is the number by which exceptions increase if the mark is moved to a message. Each unread message up to that
+  // message needs a new exception. Each message that was marked as read by an exception no longer needs it. Messages that count
+  // as read because the user sent them need no exception in either case.
   await tx.$executeRaw`
     WITH mark AS (
       SELECT COALESCE(max(read_through), 0) AS id FROM read_mark

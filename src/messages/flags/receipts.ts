@@ -57,8 +57,8 @@ const READERS = Prisma.sql`(
       OR EXISTS (SELECT FROM subscription s WHERE s.realm_id = m.realm_id AND s.user_id = u.id AND s.channel_id = m.channel_id AND s.active))`;
 
 /**
- * Reads the same page of users who have read a message, for each of the messages, with one query. Returns a function from a
- * message id to its page.
+ * Loads a page of the users who have read each of the messages, with one query. All pages have the same bounds and order.
+ * Returns a function from a message id to its page.
  */
 export async function readReceiptPages(
   db: SqlClient,

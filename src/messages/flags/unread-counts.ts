@@ -94,7 +94,9 @@ export interface WantedPlace {
   readonly userId: number;
   readonly channelId: number | null;
   readonly conversationId: number | null;
-  /** Name of the topic in any spelling. Empty for a conversation. */
+  /**
+   * Name of the topic, as in any of its messages (they can differ in letter case and Unicode form). Empty for a conversation.
+   */
   readonly topic: string;
 }
 

@@ -15,7 +15,10 @@ import { type UnreadMentions, unreadMentionsOfEach } from './unread-mentions.ts'
 /** Key of the loaders. They have one value per viewer, so the key is constant. */
 const ALL = 0;
 
-/** Creates a loader of rows of the viewer. Rows of several viewers are read in one query, once per operation or delivery. */
+/**
+ * Creates a loader of rows that belong to the viewer. Rows of several viewers are loaded in one query, once per operation or
+ * delivery.
+ */
 function ofViewers<Row>(read: (db: Db, realmId: number, userIds: readonly number[]) => Promise<Map<number, Row[]>>) {
   const load = acrossReaders<typeof ALL, readonly Row[]>(async (wanted) => {
     const [first] = wanted;
@@ -52,7 +55,7 @@ function sumsBy<Row extends { readonly count: number }, K>(
   return sums;
 }
 
-/** Creates a loader of the sum of counts in a channel or a conversation. The rows are read once per operation. */
+/** Creates a loader of the sum of counts in a channel or a conversation. The rows are loaded once per operation. */
 const sumsIn = (read: (ctx: GraphQLContext) => Promise<readonly UnreadCountRow[]>) =>
   perOperation(async (ctx) => {
     const rows = await read(ctx);

@@ -13,7 +13,8 @@ import { ofEach } from './unread-counts.ts';
 export const MAX_MENTIONS = 1_000;
 
 /**
- * Number of unread messages of one topic or conversation that mention the user. Wildcard mentions do not count in muted topics.
+ * Number of unread messages of one topic or conversation that mention the user. In muted topics, messages with only a wildcard
+ * mention are not counted.
  */
 export interface UnreadMentions {
   /** Id of the channel. Null for a conversation. */

@@ -12,7 +12,7 @@ export const MAX_UNREAD = 50_000;
 export interface UnreadGroup {
   /** Id of the channel. Null for a direct conversation. */
   readonly channelId: number | null;
-  /** Name of the topic as the newest of the messages spells it. "" for a conversation. */
+  /** Name of the topic, exactly as in the newest of the messages. "" for a conversation. */
   readonly topic: string;
   /** Ids of the members of the conversation, ascending. Null for a topic. */
   readonly memberIds: readonly number[] | null;
@@ -27,7 +27,7 @@ export interface UnreadGroup {
   readonly mentions: readonly number[];
 }
 
-/** A channel or topic whose unread messages are read. The user need not be subscribed to it. */
+/** A channel or topic whose unread messages are fetched. The user need not be subscribed to it. */
 export interface UnreadPlace {
   readonly channelId: number;
   readonly topic?: string | undefined;
@@ -124,8 +124,7 @@ interface UnreadGroupRow {
 }
 
 /**
- * Reads at most `limit` of the unread messages, grouped by topic and conversation. If there are more, it is not defined which
- * are read.
+ * Fetches at most `limit` unread messages, grouped by topic and conversation. If there are more, any of them can be missing.
  */
 async function readGroups(
   db: SqlClient,
@@ -221,7 +220,7 @@ async function readNewest(db: SqlClient, holder: Holder, max: number): Promise<U
 const keyOf = ({ channelId, topic, memberIds }: UnreadGroup) => `${channelId} ${memberIds?.join()} ${topicKey(topic)}`;
 
 /**
- * Merges the groups of the same topic or conversation. Drops messages with ids below `oldest`.
+ * Merges groups that belong to one topic or conversation. Drops messages with ids below `oldest`.
  *
  * @param parts Groups. Groups with newer messages come first.
  */

@@ -234,10 +234,10 @@ async function requireMessages(
 }
 
 /**
- * Reads those of the messages that still exist.
+ * Fetches those of the messages that still exist.
  *
  * @param places Locked channels. If given, the messages are also locked, so that they cannot be moved.
- * @throws A serialization failure (40001) if a message is in a channel that is not among the locked ones.
+ * @throws A serialization failure (40001) if a message is in a channel that is not in `places`.
  */
 async function readMessages(
   tx: Tx,

@@ -48,7 +48,10 @@ function mayHaveTopic(operand: string): Prisma.Sql {
   return sql`(${isNamedOrEmpty} AND ${isNamed} AND ${isOfChannel})`;
 }
 
-/** Builds the condition for a sender. It accepts both addresses of the sender, regardless of which one the API shows. */
+/**
+ * Builds the condition for a sender. It accepts both email addresses of the sender (the real one, and the one that is shown if
+ * the real one is hidden).
+ */
 function mayBeSentBy(operand: string): Prisma.Sql {
   const id = userOfStandIn(operand);
   const hasAddress = sql`payload->'sender'->>'email' ~ ${whole(operand)}`;

@@ -175,7 +175,10 @@ const STATES: Readonly<Record<string, (userId: number) => Meaning>> = {
   muted: (userId) => ({ ofMessage: isMutedFor(userId) }),
 };
 
-/** Condition on a user's mentions. It must equal the predicate of their index, so that the planner can use the index. */
+/**
+ * Condition on a user's mentions. It must be identical to the predicate of the partial index on mentions, so that the planner
+ * can use that index.
+ */
 export const MENTIONED = sql`(um.mentioned OR um.topic_wildcard_mentioned)`;
 
 /**

@@ -116,10 +116,11 @@ export const WORD = `[[${IN_WORDS}]--[${SPACELESS}]]+`;
 /** Returns the texts of the token that a message must contain literally, in addition to words with the token's stems. */
 function partsOf({ text, stems }: Token): string[] {
   const pieces = text.match(PIECE) ?? [];
-  // The token is a symbol, such as an emoji, a currency sign or an arrow. ASCII punctuation is ignored.
+  // The token consists of symbols, such as an emoji, `€` or an arrow. ASCII punctuation is ignored.
   if (pieces.length === 0)
     return text.match(/[^\p{ASCII}]*\p{S}[^\p{ASCII}]*/gu)?.filter((part) => !isAscii(part)) ?? [];
-  // The token consists of several words that are too common to have a stem, such as "to-do". It is searched literally.
+  // The token consists of several words that are too common to have a stem, such as "to-do". Therefore the whole token is
+  // searched literally.
   if (pieces.length > 1 && stems.length === 0 && !IS_SPACELESS.test(text)) {
     return [
       text.slice(text.indexOf(pieces[0] ?? ''), text.lastIndexOf(pieces.at(-1) ?? '') + (pieces.at(-1) ?? '').length),
@@ -130,7 +131,10 @@ function partsOf({ text, stems }: Token): string[] {
 
 const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text);
 
-/** Maximum number of n-grams that are looked up for one text. If a text has more, they are taken at equal distances. */
+/**
+ * Maximum number of n-grams that are looked up for one text. If a text has more, a sample at regular intervals in the text is
+ * used.
+ */
 const MAX_GRAMS = 24;
 
 /**

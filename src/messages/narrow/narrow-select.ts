@@ -11,7 +11,7 @@ import { fromIds, sourcesOf, unreadSourcesOf } from './narrow-sources.ts';
 import { type Sources, type Stretch, way } from './stretch.ts';
 
 /**
- * The message around which a page is read: a message id, the newest or oldest end, the first unread message, or the first
+ * The message around which a page is fetched: a message id, the newest or oldest end, the first unread message, or the first
  * message sent at or after a time.
  */
 export type Anchor = number | 'newest' | 'oldest' | 'first_unread' | Date;
@@ -137,7 +137,7 @@ const certain = (narrow: CompiledNarrow, ids: readonly number[]): Sources => ({
   kind: 'inOneIndex',
 });
 
-/** A range of message ids that is read in one direction, up to a limit of messages. */
+/** A range of message ids from which messages are fetched in one direction, up to a limit. */
 type LimitedStretch = Stretch & { readonly limit: number };
 
 const whole = (limit: number): LimitedStretch => ({ above: undefined, below: undefined, newestFirst: false, limit });
@@ -151,9 +151,9 @@ const [SPAN, WIDENING] = [4, 8];
 /**
  * Builds the query of the first messages in a range of ids, from all sources. Its columns are `part` and `id`.
  *
- * Each source alone can return as many messages as are requested in total, so reading the whole range from every channel and
- * conversation would be expensive. Therefore the query reads a short window of the range, and then longer windows until it has
- * enough messages.
+ * Each channel and conversation alone may contain all the messages that are requested, so reading the whole range from each of
+ * them would be expensive. Therefore the query reads a short window of the range, and then longer windows until it has enough
+ * messages.
  */
 function firstIn(
   { rights }: CompiledNarrow,

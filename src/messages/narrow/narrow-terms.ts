@@ -26,7 +26,7 @@ export const operatorNamed = (name: string): string => (Object.hasOwn(ALIASES, n
 
 /** Maximum number of terms in a narrow. It bounds the size of the compiled query. */
 const MAX_TERMS = 100;
-/** Maximum number of ids in an operand. A conversation cannot have as many members. */
+/** Maximum number of ids in an operand. No conversation has so many members. */
 const MAX_IDS = 1000;
 
 const FORMS = {

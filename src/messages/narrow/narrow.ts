@@ -23,7 +23,7 @@ export interface CompiledNarrow {
   /** Whether only direct messages can match. */
   readonly isDirect: boolean;
   readonly namesChannel: boolean;
-  /** Topic that the narrow names, in any spelling. Undefined if it names none. */
+  /** Topic that the narrow names. Letter case and Unicode form do not matter. Undefined if it names none. */
   readonly topic: string | undefined;
   /** Operands of the terms that require a link, image or attachment. */
   readonly has: readonly string[];
@@ -101,8 +101,8 @@ const conditionOf = (meant: readonly Meant[]): Prisma.Sql =>
   );
 
 /**
- * Maximum length of an operand, in characters. The addresses of all members of a conversation fit, and so does the content of a
- * message.
+ * Maximum length of an operand, in characters. The email addresses of all members of a conversation fit, and so does the
+ * content of a message.
  */
 const MAX_LENGTH = 10_000;
 

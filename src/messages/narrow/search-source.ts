@@ -26,17 +26,17 @@ const FEW = { ofPlace: 16, inOneIndex: 512, scattered: 64 };
 
 /**
  * Builds the source of the messages that match a search. The source reads the index bucket by bucket, from the end of the id
- * range where the page begins, until the page is full or the organization has no more messages. So a common word costs no more
- * than the page, and messages of other organizations are not read. The first step is one bucket, and each step is twice as long
- * as the one before it, so that at most about twice the needed messages are found. A step begins at an existing message, so gaps
- * are not read.
+ * range where the page begins, until the page is full or the organization has no more messages. So the cost of a common word
+ * depends only on the size of the page, and messages of other organizations are not read. The first step is one bucket, and
+ * each step is twice as long as the one before it, so that at most about twice the needed messages are found. A step begins at
+ * an existing message, so gaps are not read.
  *
- * If the narrow has few messages in a step, they are compared with the search and the index is not read. If it names a channel, a
- * topic of it, a conversation or a sender, only index entries with that place are visited. So a word that is rare in the narrow
- * and common elsewhere costs the messages of the narrow.
+ * If the narrow has few messages in a step, they are compared with the search and the index is not read. If it names a channel,
+ * a topic of it, a conversation or a sender, only index entries with that place are visited. So for a word that is rare in the
+ * narrow and common elsewhere, the cost depends only on the number of messages in the narrow.
  *
- * Messages without an index entry or with a stale entry are candidates as well. For each candidate, the viewer's permissions are
- * checked first. Then the candidate is compared with the search.
+ * Messages without an index entry or with a stale entry are candidates as well. For each candidate, the viewer's permissions
+ * are checked first. Then the candidate is compared with the search.
  *
  * `OFFSET 0` prevents the planner from inlining the search, which would run it twice, because its result is used twice.
  *
@@ -169,5 +169,5 @@ function placesIn({ leads, topic, isDirect, has }: CompiledNarrow): Place[] {
   return [...places, ...has.map((part) => ({ isOne: sql`true`, entry: sql`${`+${part}`}::text` }))];
 }
 
-/** Returns a bound beyond every id, at the end from which the range is read. */
+/** Returns a bound that no id reaches, on the side from which the range is searched. */
 const endOf = ({ newestFirst }: Stretch) => (newestFirst ? sql`9223372036854775807::bigint` : sql`0::bigint`);

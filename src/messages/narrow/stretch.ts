@@ -12,8 +12,8 @@ export interface Stretch {
 }
 
 /**
- * A source of a narrow's messages: builds the query of the ids of its first messages in a range. Several sources can return the
- * same message.
+ * A source of a narrow's messages: builds the query of the ids of its first messages in a range. More than one source can
+ * return a message.
  */
 export type Source = (stretch: Stretch) => Prisma.Sql;
 
@@ -22,7 +22,8 @@ export interface Sources {
   readonly all: readonly Source[];
   /**
    * `ofPlace`: the messages of one channel, topic, conversation or sender. `inOneIndex`: other messages that one index returns.
-   * `scattered`: many channels and conversations are read, each of which can contain as many messages as are requested in total.
+   * `scattered`: messages of many channels and conversations. Each of these alone may contain all the messages that are
+   * requested.
    */
   readonly kind: 'ofPlace' | 'inOneIndex' | 'scattered';
 }
@@ -34,7 +35,7 @@ export const within = (id: Prisma.Sql, { above, below }: Stretch) =>
     ...(below === undefined ? [] : [Prisma.sql`${id} < ${below}`]),
   ]);
 
-/** Returns the direction in which the range is read. */
+/** Returns the direction in which the range is searched, for ORDER BY. */
 export const way = ({ newestFirst }: Stretch): Prisma.Sql => (newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`);
 
 /** Builds the ORDER BY and LIMIT clauses of a query of the range. */

@@ -77,8 +77,8 @@ const ReactionGroupType = builder.objectRef<ReactionGroup>('ReactionGroup').impl
     users: t.field({
       type: [User],
       description: `The first ${MAX_GROUP_USERS} users, in the order of their reactions. \`reactions\` has all of them.`,
-      // Estimates the usual number of users of the reactions to a message. The users of a whole page of messages are read in
-      // one batch.
+      // Estimates the usual number of users of the reactions to a message. The users who reacted to any message of a page are
+      // loaded in one batch.
       complexity: { field: 1, multiplier: 3 },
       resolve: ({ userIds }, _args, ctx) => nodesOf(ctx, 'User', userIds),
     }),

@@ -62,10 +62,7 @@ export interface KnownReactions {
   readonly all: readonly KnownReaction[];
 }
 
-/**
- * Returns a key that is equal for users who reacted with the same emoji. An event is rendered only once for all users with an
- * equal key.
- */
+/** Returns a key of the emoji that the user reacted with. An event is rendered only once for all users with the same key. */
 export const classOfReactor = (told: readonly EventEmoji[], userId: number): string =>
   told.map(({ user_ids }) => Number(user_ids.includes(userId))).join('');
 

@@ -8,14 +8,16 @@ import type { SqlClient, Tx } from '../../platform/db/client.ts';
  */
 export const BATCH = 100;
 /**
- * Number of oldest messages that one read compares with their limit, per channel and for all direct messages. Ids ascend with
- * time, except for clock skew.
+ * Number of oldest messages that one query compares with their limit: of each channel, and of all direct messages. "Oldest" are
+ * those with the lowest ids. Their order is that of their times, except for clock skew.
  */
 const WINDOW = { channel: 100, direct: 1_000 };
 /**
- * Number of oldest messages of a channel that decide whether more of its messages are read. It is more than one, because a node
- * with a wrong clock may have sent a message. For 5,000 channels of 180 messages, reading five messages of each takes 80 ms, as
- * long as reading one. Reading `WINDOW.channel` messages of each takes 1,300 ms.
+ * Number of the oldest messages of a channel that are checked first. If none exceeds the limit, the channel is skipped. One is
+ * not enough: if a node with a fast clock sent it, its time is too late, and older messages behind it would be missed.
+ *
+ * For 5,000 channels of 180 messages, the first check takes 80 ms, with five messages each as with one. Fetching
+ * `WINDOW.channel` messages of each channel would take 1,300 ms.
  */
 const PROBE = 5;
 
@@ -52,8 +54,8 @@ const cutoff = (now: Date, days: Prisma.Sql): Prisma.Sql =>
  * Reads the oldest messages of an organization that exceed their retention limit, at most `BATCH`, ascending by id. The limit
  * of a message is that of its channel. Without one, and for direct messages, it is the limit of the organization.
  *
- * In most channels only a few messages are read: if none of the oldest messages exceeds the limit, the rest of the channel is
- * skipped.
+ * In most channels only a few messages are fetched: if none of the oldest messages exceeds the limit, the rest of the channel
+ * is skipped.
  */
 export async function expiredMessages(
   db: Pick<Tx, '$queryRaw'>,

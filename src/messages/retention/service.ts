@@ -67,7 +67,7 @@ export async function deleteExpired(
  * Deletes one batch of messages, of copies of messages deleted earlier, and of stored responses. If another node is deleting in
  * this organization, deletes nothing.
  *
- * The limits are read under the locks that changes of limits take. So no message is deleted after its limit was lifted.
+ * The limits are read under the locks that changes of limits take. So no message is deleted after its limit was removed.
  */
 async function deleteBatch(app: RetentionContext, realmId: number): Promise<Batch> {
   const now = await databaseNow(app);

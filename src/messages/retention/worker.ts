@@ -53,8 +53,8 @@ export class RetentionWorker {
   }
 
   /**
-   * Pauses for as long as the batch took, at most `MAX_PAUSE_MS`. So deletions use about half of one connection's time. Returns
-   * false if the worker was stopped.
+   * Pauses for as long as the batch took, at most `MAX_PAUSE_MS`. So deletions keep one connection busy for about half of the
+   * time. Returns false if the worker was stopped.
    */
   async #pause(batchMs: number): Promise<boolean> {
     const { signal } = this.#stop;

@@ -43,8 +43,9 @@ function dueBy({ now, database }: Pick<App, 'now' | 'database'>): Prisma.Sql {
 
 /**
  * Reads due messages in the order of their delivery. In each organization, the owner with the oldest message comes first, with
- * as many messages as one transaction delivers. The other owners follow; further messages of the same owners come last. So an
- * owner with many messages does not delay other owners, and messages are still delivered in batches.
+ * at most the number of messages that one transaction delivers. Then each other owner follows with at most that number. The
+ * remaining messages of all owners come last. So an owner with many messages does not delay other owners, and messages are
+ * still delivered in batches.
  *
  * @param passedOver Ids of messages to skip.
  */

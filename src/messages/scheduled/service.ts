@@ -36,8 +36,8 @@ export interface NewScheduledMessage {
   /** Time of the delivery, in UNIX seconds. Fractions are allowed. */
   readonly timestamp: number;
   /**
-   * Whether the sent message is read for its owner. Absent: true if the client is interactive and the message is not a note to
-   * self.
+   * Whether the sent message is marked as read for its owner. Absent: true if the client is interactive and the message is not
+   * a note to self.
    */
   readonly readBySender?: boolean | undefined;
 }

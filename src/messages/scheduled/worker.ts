@@ -16,8 +16,8 @@ const AGAIN_MS = 250;
 const TROUBLE_MS = 1_000;
 /**
  * Number of owners whose messages are delivered in parallel. Messages of one owner are never delivered in parallel. Deliveries
- * in one organization wait for each other anyway. With twice as many, its senders and other organizations waited 1.5 times as
- * long.
+ * in one organization wait for each other anyway. With a value of 4, senders in that organization and in others waited 1.5
+ * times as long.
  */
 const MAX_LANES = 2;
 /** Time after the timeout of a batch during which messages are delivered one by one, in milliseconds. */
@@ -189,11 +189,12 @@ export class DeliveryWorker {
     } catch (error) {
       const [first, ...others] = some;
       const isTimeout = error instanceof RequestTimeoutError;
-      // Ends the pass, because the database may be unavailable. Each of the other messages would cause another timeout.
+      // Ends the pass, because the database may be unavailable. Otherwise each of the remaining messages would cause another
+      // timeout.
       if (isTimeout) pass.isOver = true;
       if (others.length > 0) {
-        // One message of the batch failed. Each message is delivered separately, so that the failing one does not block the
-        // other ones.
+        // One message of the batch failed. Each message is delivered separately, so that the failing message does not block the
+        // rest of the batch.
         if (!isTimeout) return this.#deliverEach(some, pass);
         this.#singlyUntil = this.#app.now().getTime() + SINGLY_MS;
         return 0;
@@ -218,7 +219,7 @@ export class DeliveryWorker {
   async #recover(due: Due, error: unknown): Promise<void> {
     const { log } = this.#app;
     const { failures: before = 0 } = this.#setAside.get(due.id) ?? {};
-    // The database was unavailable, which does not count as a failure of the message.
+    // The database was unavailable. This is not counted as a failed attempt of the message.
     if (error instanceof RequestTimeoutError) return this.#wait(due.id, SET_ASIDE_MS, before);
     log.error({ err: error, scheduledMessage: due.id }, 'scheduled message failed unexpectedly');
     const failures = before + 1;

@@ -2,7 +2,8 @@ import type { App } from '../../access/context.ts';
 import { type MessageToWrite, type Outcome, writeMessagesOfMany } from './write.ts';
 
 /**
- * Maximum number of messages in a statement. A larger statement would take as long as the separate statements that it replaces.
+ * Maximum number of messages in a statement. A statement for more messages would take no less time than several smaller
+ * statements.
  */
 const MAX_BATCH_SIZE = 64;
 /** Maximum number of organizations that share a statement. If the statement fails, it fails for all of them. */

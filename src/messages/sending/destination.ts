@@ -11,7 +11,7 @@ export const isChannelType = (type: MessageType): boolean => type === 'channel' 
 
 /**
  * Parses the REST parameter `to` in all its forms. For a channel: its name, its name as JSON, its id, or an array with one name
- * or id. For users: an id, an array of ids or of addresses, or a comma-separated list of addresses.
+ * or id. For users: an id, an array of ids or of email addresses, or a comma-separated list of email addresses.
  *
  * @throws BadRequestError if the value has none of these forms, names several channels, or mixes ids and addresses.
  */

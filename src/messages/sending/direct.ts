@@ -50,7 +50,7 @@ export function accessNamed(db: NameReader, sender: Namer, recipients: Recipient
   return 'userIds' in recipients ? byIds(db, sender, recipients.userIds) : byEmails(db, sender, recipients.emails);
 }
 
-/** The user who names other users. Their role determines by which addresses they can name users. */
+/** The user who names other users. Their role determines whether they can name users by hidden email addresses. */
 type Namer = Pick<MessageSender, 'realm' | 'id' | 'role'>;
 type NameReader = Pick<DirectMessageDb, 'user' | '$queryRaw'>;
 

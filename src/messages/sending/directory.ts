@@ -101,8 +101,9 @@ async function loadUsers(db: DirectoryDb, { realm }: Author, { userNames, userId
           FROM user_account u
           WHERE u.realm_id = ${realm.id} AND u.id = ANY(${[...userIds]}::int[]) AND NOT u.is_system`;
   const isExact = ({ asked, fullName }: UserRow) => Number(asked === fullName);
-  // If several users match a name, the last row is used. Rows are sorted so that active accounts win, then exact spellings,
-  // then older accounts. So a new account cannot take over the mentions of an older account by choosing its name.
+  // If several users match a name, the last row is used. Rows are sorted so that active accounts win, then accounts whose name
+  // matches in upper and lower case, then older accounts. So a new account cannot take over the mentions of an older account by
+  // choosing its name.
   const best = rows.toSorted(
     (a, b) => Number(a.isActive) - Number(b.isActive) || isExact(a) - isExact(b) || b.id - a.id,
   );

@@ -1,7 +1,8 @@
 import { ChatError } from '../../platform/errors.ts';
 
 /**
- * Error for a wildcard mention, such as @everyone, by a sender who is not permitted to use it in such a large channel or topic.
+ * Error for a wildcard mention, such as @everyone, by a sender who is not permitted to use it in this channel or topic, because
+ * it has many users.
  */
 export class WildcardMentionNotAllowedError extends ChatError {
   override name = 'WildcardMentionNotAllowedError';

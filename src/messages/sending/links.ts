@@ -23,7 +23,7 @@ export function directAddress(memberIds: readonly number[], messageId: number): 
 
 /**
  * Returns a Markdown link to a topic, or to one of its messages: `#**general>hello@17**`. If a name has characters that are not
- * allowed in this syntax, returns a link of the form `[text](address)`.
+ * allowed in this syntax, returns a link of the form `[text](URL)`.
  */
 export function topicLink(channel: Pick<Channel, 'id' | 'name'>, topic: string, messageId?: number): string {
   const isPlain = !UNLINKABLE.test(channel.name) && !UNLINKABLE.test(topic);

@@ -14,12 +14,12 @@ const CLIENT_NAME = 'Internal';
 export type NoticeTo = { readonly channelId: number; readonly topic: string } | { readonly userIds: readonly number[] };
 
 /**
- * Sends a message of the notification bot as part of a change. Its event is ordered among the other events of the change. The
- * bot can write to all channels that are not archived.
+ * Sends a message of the notification bot as part of a change. Its event is logged at this position among the events of the
+ * change. The bot can write to all channels that are not archived.
  *
  * @param content Flavored Markdown. Names in it must be mentions with ids, because names alone are ambiguous.
  * @param onSent Called with the message's id, inside the transaction.
- * @param readBy Ids of recipients for whom the message is read from the start. Only for channel messages.
+ * @param readBy Ids of recipients for whom the message is marked as read when it is sent. Only for channel messages.
  */
 export async function notify(
   tx: Tx,

@@ -87,9 +87,9 @@ class OrganizationQueue implements BatchSource {
   }
 
   /**
-   * Removes the messages of the next batch from the queue and returns them. The batch ends before a second message of the same
-   * sender that sets a policy for the same topic. The second message then fails the check of the sender's policy, is prepared
-   * again, and sets no policy.
+   * Removes the messages of the next batch from the queue and returns them. Within a batch, a sender can set a policy for a
+   * topic only once: the batch ends before a second message that would set it again. That message then fails the check of the
+   * sender's policy, is prepared again, and sets no policy.
    */
   take(most: number): readonly WaitingMessage[] {
     const begun = new Set<string>();

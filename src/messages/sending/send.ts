@@ -34,8 +34,8 @@ export interface NewMessage {
   /** Flavored Markdown. Truncated to 10,000 code points. */
   readonly content: string;
   /**
-   * Whether the message is read for the sender. Absent: true if an interactive client sends it (see `isInteractive`), unless it
-   * is a note to self.
+   * Whether the message is marked as read for the sender. Absent: true if an interactive client sends it (see `isInteractive`),
+   * unless it is a note to self.
    */
   readonly readBySender?: boolean | undefined;
   /** Id of the sender's event queue that receives `localId` with the message. */
@@ -190,7 +190,7 @@ async function confirm(app: App, realmId: number, message: MessageToWrite): Prom
 }
 
 /**
- * Sends a prepared message as part of a change. Its event is ordered among the other events of the change.
+ * Sends a prepared message as part of a change. Its event is logged at this position among the events of the change.
  *
  * @param onSent Called with the message's id, inside the transaction.
  */

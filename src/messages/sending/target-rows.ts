@@ -63,7 +63,7 @@ async function load(db: SqlClient, loaders: typeof byId, wanted: TargetRequest):
     loader = new DataLoader(read, {
       cache: false,
       maxBatchSize: MOST_TOGETHER,
-      // Uses the same scheduling as the batches of sign-ins, whose requests then send at the same time.
+      // Batches of sign-ins are scheduled in the same way, so requests that signed in together also send together.
       batchScheduleFn: (run) => void setImmediate(run),
     });
     loaders.set(db, loader);

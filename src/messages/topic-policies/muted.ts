@@ -25,7 +25,8 @@ interface MutedRow {
 }
 
 /**
- * Reads the topics that each of these users has muted, by user id, in the order of their first policy. One query.
+ * Reads the topics that each of these users has muted, by user id, with one query. The topics of a user are in the order in
+ * which the user first set a policy for them.
  *
  * Excludes archived channels, and channels that the user can no longer read. The list contains names of channels, and users who
  * cannot see a channel must not learn its current name.

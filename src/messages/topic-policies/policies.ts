@@ -1,6 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 
-// Visibility policies of users for topics. The REST API and the database use the same numbers.
+// Visibility policies of users for topics. The numbers are those of the REST API and of the database.
 
 /** The topic is as visible as its channel. This value is never stored. */
 export const INHERITED = 0;

@@ -2,13 +2,13 @@ import type { SqlClient, Tx } from '../../platform/db/client.ts';
 import { INHERITED, literal, type TopicPolicy } from './policies.ts';
 import type { TopicPolicySnapshot } from './wire.ts';
 
-/** Channel and name of a topic. The name can have any spelling. */
+/** Channel and name of a topic. Letter case and Unicode form of the name do not matter. */
 export interface TopicKey {
   readonly channelId: number;
   readonly topic: string;
 }
 
-/** A topic, and a user whose policy for the topic is read or changed. */
+/** A topic, and a user whose policy for the topic is loaded or changed. */
 interface TopicOfUser extends TopicKey {
   readonly realmId: number;
   readonly userId: number;
@@ -103,8 +103,8 @@ export interface HeldPolicy {
 }
 
 /**
- * Locks and returns all users' policies for two topics. If both are spellings of one topic, each policy is returned once, with
- * `isSource` and `isTarget`.
+ * Locks and returns all users' policies for two topics. If the two names differ only in letter case or Unicode form, they
+ * denote one topic. Each policy is then returned once, with both `isSource` and `isTarget`.
  */
 export function lockPoliciesOfBoth(
   tx: Tx,
@@ -129,7 +129,7 @@ export function lockPolicies(tx: Tx, realmId: number, { channelId, topic }: Topi
     ORDER BY user_id FOR UPDATE`;
 }
 
-/** Stores the same policy for a topic for several users. Replaces existing policies. */
+/** Sets the policies of several users for one topic to one value. Replaces existing policies. */
 export async function savePolicies(
   tx: Tx,
   realmId: number,

@@ -33,7 +33,7 @@ export interface PolicyPlace {
   readonly now: Date;
 }
 
-/** A topic, in any spelling, and a user's policy for it. */
+/** A topic, and a user's policy for it. */
 export interface TopicVisibility extends TopicKey {
   readonly policy: TopicPolicy;
 }
@@ -168,7 +168,8 @@ export async function moveTopicPolicies(
   const arriving = new Set(await readersOf(tx, { realm, now }, toChannelId, leaving));
   const wanted = [...Map.groupBy(rows, (row) => row.userId)].flatMap(([userId, held]) => {
     const source = arriving.has(userId) ? held.find((row) => row.isSource)?.policy : undefined;
-    // If only the spelling changes, a row is both source and target. The deletion of the source above has deleted it.
+    // If only the spelling of the name changes (letter case, Unicode form), one row is both source and target. The deletion of
+    // the source above has deleted that row.
     const target = held.find((row) => row.isTarget && !row.isSource)?.policy ?? INHERITED;
     const policy = merging ? mostVisible(source ?? INHERITED, target) : (source ?? target);
     return policy === target ? [] : [{ userId, policy }];
@@ -197,7 +198,7 @@ async function readersOf(
   return userIdsReading(tx, realm, channel, userIds, now);
 }
 
-/** A topic, and the users whose policies for it get the same value. */
+/** A topic, and the users whose policies for it are set to one value. */
 interface TopicHolders extends TopicKey {
   readonly userIds: readonly number[];
 }

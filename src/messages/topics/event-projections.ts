@@ -21,7 +21,7 @@ export const namedTopic = new EventProjection<NamedTopic>(
 );
 
 /**
- * Event projection of a topic, for events whose message need not be its last. The name is unknown, because the last message may
- * spell it differently.
+ * Event projection of a topic, for events whose message need not be its last. The name is omitted: the topic has the name of
+ * its last message, and this message may have the name in another letter case or Unicode form.
  */
 export const topicReference = new EventProjection<NamedTopic>('Topic', { idOf: topicId }, {});

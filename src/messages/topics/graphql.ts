@@ -105,8 +105,8 @@ export const lastMessageOf = async (ctx: GraphQLContext, topic: TopicSource) =>
   nodeOf(ctx, 'Message', (await lastIn(ctx, topic))?.maxId ?? null);
 
 /**
- * Loads the id of the topic's last message that the viewer can read, and the topic's name as that message spells it. Null if
- * there is no such message.
+ * Loads the id of the topic's last message that the viewer can read, and the topic's name in that message (messages of a topic
+ * can differ in letter case and Unicode form of its name). Null if there is no such message.
  */
 async function lastIn(ctx: GraphQLContext, { channelId, name, maxId }: TopicSource): Promise<ReadTopic | null> {
   return maxId === undefined ? topicNamed(ctx, { channelId, name }) : { name, maxId };
@@ -227,7 +227,7 @@ builder.prismaObjectFields(ChannelSubscription, (t) => ({
   }),
 }));
 
-/** Reads a page of a channel's topics. The same pages of several channels are read in one batch. */
+/** Loads a page of a channel's topics. Pages of several channels with the same bounds and order are loaded in one batch. */
 async function topicsPage(channelId: number, { orderBy: by, ...args }: TopicListArguments, ctx: GraphQLContext) {
   const orderBy = by ?? LAST_WRITTEN_FIRST;
   const keyType = orderBy.field === 'name' ? 'string' : 'number';

@@ -20,8 +20,8 @@ export const topicPage = (ctx: GraphQLContext, { channelId, ...page }: TopicPage
   topicPages(ctx).load(`${channelId} ${JSON.stringify(page)}`);
 
 /**
- * Loads pages of topics. The number of queries does not grow with the number of channels, if the pages have the same bounds and
- * order.
+ * Loads pages of topics. If the pages of several channels have the same bounds and order, the number of queries does not grow
+ * with the number of channels.
  */
 const topicPages = acrossReaders<string, readonly PlacedTopic[]>(async (wanted) => {
   const keys = wanted.map(({ ctx, key }) => ({
@@ -57,7 +57,8 @@ const topicsByText = acrossReaders<string, Topic | null>(async (wanted) => {
     const channel = channels[place];
     return channel == null ? [] : [{ ...key, place, channel }];
   });
-  // If the history is not protected, the result is the same for all users who can read the channel, so it is read only once.
+  // If the history is not protected, the result does not depend on which of the channel's readers requests it, so it is loaded
+  // only once.
   const alike = Map.groupBy(places, ({ ctx, channel, text }) =>
     hasProtectedHistory(channel) ? `${ctx.viewer.id} ${text}` : text,
   );

@@ -4,9 +4,12 @@ import { inOrder, isWithin, type Keyset, type Place } from '../../platform/db/ke
 import { readRows } from '../../platform/db/rows.ts';
 import { hasProtectedHistory } from '../access.ts';
 
-/** A topic of a channel, derived from its messages. Only its name and its last message are read. */
+/** A topic of a channel, derived from its messages. Contains only its name and its last message. */
 export interface Topic {
-  /** Name of the topic, in the spelling of its last message. Empty for the empty topic. */
+  /**
+   * Name of the topic, exactly as in its last message (messages can differ in letter case and Unicode form). Empty for the
+   * empty topic.
+   */
   readonly name: string;
   /** Id of the topic's last message that the viewer can read. */
   readonly maxId: number;
@@ -41,9 +44,9 @@ export interface ReadChannel {
 }
 
 /**
- * Reads the same page of topics for each channel and user. A page contains topics with messages that the user can read. The
- * caller checks that the users can read the channels. Uses at most two queries, whose cost grows with the number of topics and
- * not of messages.
+ * Loads a page of topics for each pair of channel and user. All pages have the same bounds and order. A page contains topics
+ * with messages that the user can read. The caller checks that the users can read the channels. Uses at most two queries, whose
+ * cost grows with the number of topics and not of messages.
  *
  * @returns A function that returns the page for a user id and a channel id.
  */
@@ -78,7 +81,10 @@ interface TopicRow {
   readonly max_id: bigint;
 }
 
-/** Reads pages of channels without protected history. Each page is the same for all users who can read the channel. */
+/**
+ * Reads pages of channels without protected history. A page of such a channel does not depend on the user, so it is loaded once
+ * for all of them.
+ */
 const readOpen = (db: SqlClient, open: readonly ReadChannel[], page: TopicPage) => {
   const ids = [...new Set(open.map(({ channel }) => channel.id))];
   return readRows<TopicRow>(db, pagesOf(Prisma.sql`SELECT id FROM unnest(${ids}::int[]) AS c(id)`, LAST_OF_ALL, page));

@@ -18,7 +18,7 @@ export async function listTopics(ctx: Ctx, channelId: number): Promise<readonly 
   return readAll(ctx, channel, NEWEST_FIRST);
 }
 
-/** Reads the first `limit` topics of the list that `listTopics` returns. Throws the same errors. */
+/** Reads the first `limit` topics of the list that `listTopics` returns. Throws the errors that `listTopics` throws. */
 export async function newestTopics(ctx: Ctx, channelId: number, limit: number): Promise<readonly Topic[]> {
   const channel = await accessChannelContent(ctx, channelId);
   return readAll(ctx, channel, { ...NEWEST_FIRST, limit });
@@ -31,7 +31,7 @@ async function readAll({ app, viewer }: Ctx, channel: Channel, page: TopicPage):
 /** Channel and name of a topic. */
 export interface TopicKey {
   readonly channelId: number;
-  /** Name of the topic, in any spelling. */
+  /** Name of the topic. Letter case and Unicode form do not matter. */
   readonly name: string;
 }
 
@@ -45,8 +45,8 @@ export async function findTopics(ctx: Ctx, keys: readonly TopicKey[]): Promise<(
 }
 
 /**
- * Reads the same page of messages for each topic, in the order of `keys`. Returns the ids of the messages that the viewer can
- * read, newest first. The number of queries does not grow with the number of topics.
+ * Loads a page of messages for each topic, in the order of `keys`. All pages have the same bounds and limit. Returns the ids of
+ * the messages that the viewer can read, newest first. The number of queries does not grow with the number of topics.
  */
 export async function messagesInTopics(
   ctx: Ctx,
@@ -57,7 +57,7 @@ export async function messagesInTopics(
   return found.map((messages) => messages.map(({ id }) => id).sort((a, b) => b - a));
 }
 
-/** Id of a message, and the name of its topic as the message spells it. */
+/** Id of a message, and the name of its topic in that message. */
 interface Named {
   readonly id: number;
   readonly name: string;
@@ -106,7 +106,7 @@ interface WantedTopic {
   readonly place: number;
   readonly name: string;
   readonly channel: Channel;
-  /** Id of the user for whom the topic is read. */
+  /** Id of the user for whom the topic is loaded. */
   readonly userId: number;
 }
 

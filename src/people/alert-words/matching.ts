@@ -14,8 +14,8 @@ const AFTER = " \n)?:.,';]!*`";
 const SEPARATORS = /[ \n()"'?:.,;[\]!*`>]/;
 
 /**
- * Returns the part of an alert word before its first separator, in lower case. Messages are split at the same
- * separators: if a message contains the word, one of its parts equals the head.
+ * Returns the part of an alert word before its first separator, in lower case. Messages are split at these separators too. So
+ * if a message contains the alert word, one part of the message is equal to the word's first part.
  */
 export const headOf = (word: string): string => word.toLowerCase().split(SEPARATORS, 1)[0] ?? '';
 

@@ -14,8 +14,8 @@ import { imageAnswer } from './image-reply.ts';
 const PRIVATE = 'private, no-store';
 
 /**
- * Adds the images of users at addresses that contain their email address, for clients without the user's id. Redirects
- * a signed-in client to the image of a user whose email address it can see. Without credentials, and for any other
+ * Adds routes for the images of users whose path contains the user's email address, for clients that do not have the user's id.
+ * Redirects a signed-in client to the image of a user whose email address it can see. Without credentials, and for any other
  * email address, the response is the neutral image.
  */
 export function addAvatarsByAddress(web: Web, app: App): void {

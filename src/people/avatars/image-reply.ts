@@ -3,16 +3,16 @@ import { findRealm } from '../../access/sign-in.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { NonexistentSubdomainError } from '../../platform/errors.ts';
 
-/** Cache control of an address whose content never changes. */
+/** Cache-Control of a URL whose content never changes. */
 export const FOR_EVER = 'public, max-age=31536000, immutable';
-/** Cache control of an address whose image can change: five minutes. */
+/** Cache-Control of a URL whose image can change: five minutes. */
 export const FOR_NOW = 'public, max-age=300';
 
 /** Headers that keep an uploaded file from running scripts or loading resources if a browser opens it as a page. */
 const SAFE = {
   'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
   'X-Content-Type-Options': 'nosniff',
-  // Front ends on other origins display these images.
+  // Without this header, web clients on other origins could not display the images.
   'Cross-Origin-Resource-Policy': 'cross-origin',
 } as const;
 

@@ -14,12 +14,12 @@ import { hostedImage } from './provider.ts';
 import { type ImageVersion, isSigned, SIGNATURE } from './signature.ts';
 
 /**
- * Adds the images of users and organizations. The routes need no credentials, because image tags send none. Instead,
- * the addresses are signed, and only users of the organization receive them.
+ * Adds routes for the images of users and organizations. They need no credentials, because image tags send none. Instead, the
+ * URLs are signed, and only users of the organization receive them.
  *
- * A signed address contains the version of the image and is never reused for another one. Addresses that anyone could
- * guess redirect signed-in users to the signed address. Without credentials, they return the same neutral image,
- * whether or not the user exists.
+ * A signed URL contains the version of the image, and is never reused for another version. URLs that anyone could guess
+ * redirect signed-in users to the signed URL. Without credentials, these URLs return a neutral image, which does not reveal
+ * whether the user exists.
  */
 export function addAvatars(web: Web, app: App): void {
   web.get('/avatar/organization', async ({ req }) => {
@@ -105,8 +105,8 @@ async function imageOf({ config }: App, realm: Realm, user: Pictured, size: Size
 }
 
 /**
- * Returns the avatar provider's image of a user. Undefined for users without one, and for users who hide their address
- * from some viewers: an image that is known from elsewhere would reveal the address.
+ * Returns the avatar provider's image of a user. Undefined for users without one, and for users who hide their email address
+ * from some viewers: viewers who know the image from elsewhere could infer the address.
  */
 async function hostedFor(provider: string | undefined, user: Pictured, pixels: number) {
   const isKnown = user.botType !== null || userSetting(user, 'email_address_visibility') === VISIBLE_TO_EVERYONE;

@@ -26,11 +26,11 @@ const kept = new LRUCache<string, { readonly image: HostedImage | undefined }>({
 const underWay = new Map<string, Promise<HostedImage | undefined>>();
 
 /**
- * Fetches a user's image from the avatar provider, so that clients never receive the hash of an address. Cached for an
+ * Fetches a user's image from the avatar provider, so that clients never receive the hash of an email address. Cached for an
  * hour.
  *
- * @param provider URL as configured. The SHA-256 of the address is appended to its path.
- * @param pixels Requested size, sent as the query parameter `s` that such providers support.
+ * @param provider URL as configured. The SHA-256 of the email address is appended to its path.
+ * @param pixels Requested size, sent as the query parameter `s` (as in Gravatar's interface).
  * @returns Undefined if the provider has no image, sends anything but an image of at most 1 MiB, or takes over 5 s.
  */
 export async function hostedImage(provider: string, email: string, pixels: number): Promise<HostedImage | undefined> {

@@ -99,8 +99,8 @@ export function removeAvatar(tx: Tx, emit: Emit, user: UserKey): Promise<User> {
 }
 
 /**
- * Replaces a user's avatar with a neutral image, within a transaction, and notifies all users. The organization's default may
- * be derived from the user's email address, so it is not used.
+ * Replaces a user's avatar with a neutral image, within a transaction, and notifies all users. The organization's default
+ * avatar is not used, because it may be derived from the user's email address.
  *
  * @returns The user after the change.
  */

@@ -15,19 +15,18 @@ const LENGTH = 22;
 export const SIGNATURE = `[A-Za-z0-9_-]{${LENGTH}}`;
 
 let secret = randomBytes(32).toString('base64url');
-/** Cached signatures: addresses are generated for each sender of a page of messages. */
+/** Cached signatures. An image URL is generated for each sender of a page of messages, so signatures are needed often. */
 const kept = new LRUCache<string, string>({ max: 10_000 });
 
 /**
- * Sets the secret that signs the addresses of images in this process. Nodes with the same SECRET_KEY produce the same
- * signatures.
+ * Sets the secret that signs the URLs of images in this process. Nodes with the same SECRET_KEY produce the same signatures.
  */
 export function signAvatarsWith(keys: Pick<KeyVault, 'token'>): void {
   secret = keys.token('avatar addresses');
   kept.clear();
 }
 
-/** Returns the signature of a version of an image. It makes the image's address unguessable. */
+/** Returns the signature of a version of an image. It makes the image's URL unguessable. */
 export function signatureOf({ id, avatarVersion }: ImageVersion): string {
   const name = `${id} ${avatarVersion}`;
   const signature = kept.get(name) ?? createHmac('sha256', secret).update(name).digest('base64url').slice(0, LENGTH);

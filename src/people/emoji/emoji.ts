@@ -53,7 +53,7 @@ export async function completeEmoji(db: EmojiDb, realmId: number, reference: Emo
   return { ...whole, code: normalCode(whole.code, whole.type) };
 }
 
-/** Returns an emoji's code as it is stored. Unicode sequences with and without U+FE0F have the same code. */
+/** Returns an emoji's code as it is stored. A Unicode sequence has one code, whether or not it contains U+FE0F. */
 export const normalCode = (code: string, type: string): string =>
   type === 'unicode_emoji' ? normalEmojiCode(code) : code;
 

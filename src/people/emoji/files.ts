@@ -8,13 +8,13 @@ const TABLE_PATH = '/static/generated/emoji/emoji_api.json';
 
 let made: SharedFile | undefined;
 
-/** Returns the table of Unicode emoji. Built on first use, and identical in all processes of the same version. */
+/** Returns the table of Unicode emoji. Built on first use. All processes of one version build identical tables. */
 function tableFile(): SharedFile {
   made ??= sharedFile(JSON.stringify(emojiTable()));
   return made;
 }
 
-/** Returns the address of the table. It changes with the table's content. */
+/** Returns the URL path of the table. It changes with the table's content. */
 export const emojiDataUrl = (): string => `${TABLE_PATH}?v=${tableFile().tag.slice(1, -1)}`;
 
 /** Adds the public routes of the Unicode emoji table and of the image of the service's own emoji. */

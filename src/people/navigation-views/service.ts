@@ -14,7 +14,7 @@ import {
   navigationViewUpdated,
 } from './events.ts';
 
-/** Fragments of the built-in views. Clients provide these views with their names. */
+/** Fragments of the built-in views. These views have no name here: clients name them. */
 const BUILT_IN: ReadonlySet<string> = new Set([
   ...['inbox', 'recent', 'feed', 'drafts', 'scheduled', 'reminders'],
   ...['narrow/has/reaction/sender/me', 'narrow/is/mentioned', 'narrow/is/starred'],
@@ -36,7 +36,7 @@ export function listNavigationViews(ctx: Ctx): Promise<NavigationView[]> {
 }
 
 export interface NewNavigationView {
-  /** Part of the view's address after the #. Unique among the viewer's views. */
+  /** Part of the view's URL after the `#`. Unique among the viewer's views. */
   readonly fragment: string;
   readonly isPinned: boolean;
   /** Name of a custom view. Absent for a built-in view. */
@@ -96,7 +96,7 @@ export interface NavigationViewEdit {
 }
 
 /**
- * Changes one of the viewer's views. If nothing differs, no event is published.
+ * Changes one of the viewer's views. If the view already has these values, no event is published.
  *
  * @throws NotFoundError if the viewer has no view with this fragment.
  * @throws BadRequestError if a built-in view is given a name, or another view has the name.

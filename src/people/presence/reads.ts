@@ -12,7 +12,10 @@ const DEFAULT_HISTORY_DAYS = 14;
 
 /** Presence that a client requests. */
 export interface PresenceQuery {
-  /** Value of `lastUpdateId` in an earlier response. If positive, only later changes are returned, otherwise all presence. */
+  /**
+   * Value of `lastUpdateId` in an earlier response. If positive, only changes after that response are returned. Otherwise the
+   * presence of all users is returned.
+   */
   readonly newerThan?: number | undefined;
   /**
    * If all presence is requested, excludes users who were not seen for this many days. Default: 14. With 0, no presence is
@@ -103,7 +106,7 @@ export async function readPresences(
   return { presences, lastUpdateId: presences.at(-1)?.updateId ?? newerThan };
 }
 
-/** Returns the presence of these users of the viewer's organization. Users without presence are absent. */
+/** Returns the presence of these users of the viewer's organization. Users whose presence is not stored are absent. */
 export async function presencesOf(
   { app: { db }, viewer: { realm } }: Pick<Ctx, 'app' | 'viewer'>,
   userIds: readonly number[],

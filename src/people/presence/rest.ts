@@ -57,7 +57,7 @@ export const postPresence = endpoint({
     return {
       presence_last_update_id: answer.lastUpdateId,
       server_timestamp: now.getTime() / 1000,
-      // Clients that send neither parameter predate both, and identify users by their addresses.
+      // A client that sends neither parameter is older than both. It identifies users by email address.
       presences:
         slim_presence || newerThan !== undefined ? presencesById(answer.presences) : presencesByEmail(answer.presences),
     };

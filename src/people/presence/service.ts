@@ -18,14 +18,14 @@ import { PRESENCE_PINGS, type PresencePing } from './wire.ts';
 const MAX_USERS_TOLD = 100;
 
 /**
- * A user who was seen within this many seconds is not recorded again, so that several clients of a user cost as much as
- * one. Less than the interval of pings, so that each ping of a single client counts.
+ * A user who was seen within this many seconds is not recorded again, so that several clients of a user cause no more writes
+ * than one. It is less than the interval of pings, so that each ping of a single client is recorded.
  */
 const FRESH_SECONDS = 55;
 
 const secondsBefore = (now: Date, seconds: number) => new Date(now.getTime() - seconds * 1000);
 
-/** Returns the time since which a user must have been seen to be online. */
+/** Returns the start of the period in which a user must have been seen, in order to count as online. */
 const onlineSince = (now: Date) => secondsBefore(now, PRESENCE_SECONDS.offlineThreshold);
 
 /**

@@ -8,7 +8,7 @@ const AT_ONCE = 1_000;
 /** Value that is lower than the id of any change. */
 const BEFORE_ALL = -1;
 
-/** Presence by user id, or for old clients by address. */
+/** Presence by user id, or for old clients by email address. */
 export const presenceState: StateGroup = {
   name: 'presence',
   async read({ app, viewer, db, options, presenceHistoryDays: historyDays }) {

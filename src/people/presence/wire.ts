@@ -66,7 +66,7 @@ export function statusAt(presence: WirePresence, now: Date): PresencePing | 'off
 export const presencesById = (presences: readonly Presence[]): Record<string, WirePresence> =>
   Object.fromEntries(presences.map((presence) => [presence.user.id, toWirePresence(presence)]));
 
-/** Returns presences by the API address of users, for old clients. */
+/** Returns presences by the API email address of users, for old clients. */
 export const presencesByEmail = (presences: readonly Presence[]) =>
   Object.fromEntries(
     presences.map((presence) => {

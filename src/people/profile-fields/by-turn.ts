@@ -8,10 +8,7 @@ type Owner = Pick<User, 'id' | 'realmId'>;
 
 const loaders = new WeakMap<App, DataLoader<Owner, WireProfileData>>();
 
-/**
- * Loads a user's profile. Requests for any users that arrive in the same iteration of the event loop share one query for each
- * organization.
- */
+/** Loads a user's profile. All calls in one iteration of the event loop share one query per organization, whatever the user. */
 export function profileDataByTurn(app: App, owner: Owner): Promise<WireProfileData> {
   let loader = loaders.get(app);
   if (loader === undefined) {

@@ -27,11 +27,11 @@ const CUSTOM = 'custom';
 /**
  * Validates the data of a field and returns it as it is stored.
  *
- * @param data For a list of options `{<key>: {text, order}}`, where `order` is a number as text. For an external
- *   account `{subtype: "custom", url_pattern}`, where the pattern contains `%(username)s` once.
+ * @param data For a list of options `{<key>: {text, order}}`, where `order` is a number as text. For an external account
+ *   `{subtype: "custom", url_pattern}`, where the pattern contains `%(username)s` once.
  * @returns JSON text. "" for a type that has no data.
- * @throws BadRequestError if there is no option, two are the same or there are too many; if the account's subtype is
- *   unknown or its pattern is not a URL; or if data is given for a type that has none.
+ * @throws BadRequestError if there is no option, two options are equal, or there are too many options; if the account's subtype
+ *   is unknown or its pattern is not a URL; or if data is given for a type that has none.
  */
 export function requireFieldData(type: number, data: FieldData): string {
   if (type === FIELD_TYPES.DROPDOWN.id) return JSON.stringify(requireChoices(data));

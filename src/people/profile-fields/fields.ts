@@ -98,11 +98,11 @@ export async function createProfileField(ctx: Ctx, type: number, input: FieldEdi
 }
 
 /**
- * Changes the given properties of a field that differ. If none differs, there is no effect. Values that selected a
+ * Changes the given properties of a field. If the field already has all the values, there is no effect. Values that selected a
  * removed option are deleted, and all users are notified.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError if there is no such field, and as `createProfileField`.
+ * @throws BadRequestError if there is no such field, and in the cases in which `createProfileField` throws it.
  */
 export async function updateProfileField(ctx: Ctx, fieldId: number, edit: FieldEdit): Promise<ProfileField> {
   requireAdministrator(ctx);

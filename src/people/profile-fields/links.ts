@@ -1,4 +1,4 @@
-/** Longest link, in UTF-16 code units: longer than addresses that users type or paste. */
+/** Longest link, in UTF-16 code units: longer than URLs that users type or paste. */
 const MAX_LENGTH = 2_048;
 const ABSOLUTE = /^(?:https?|ftps?):\/\/[^\s\p{Cc}]+$/iu;
 

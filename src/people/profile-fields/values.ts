@@ -67,9 +67,9 @@ export function removeOwnValues(ctx: Ctx, fieldIds: readonly number[]): Promise<
 }
 
 /**
- * Changes a person's profile, within a transaction that locked the organization's row. The lock keeps fields, and users
- * that values name, unchanged until the end of the transaction. All entries are validated before the first write. If
- * two entries are for the same field, the last one counts.
+ * Changes a person's profile, within a transaction that locked the organization's row. The lock keeps fields, and users that
+ * values name, unchanged until the end of the transaction. All entries are validated before the first write. If two entries are
+ * for one field, the last one is stored.
  *
  * A required field can be emptied, because the REST documentation has no error for it. Clients enforce it.
  *

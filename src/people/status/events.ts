@@ -11,7 +11,10 @@ export interface StatusChange {
   readonly reaction_type?: string;
 }
 
-/** Event that parts of a user's status were set, even to the same values. Recipients: all users who can see the user. */
+/**
+ * Event that parts of a user's status were set, even if their values did not change. Recipients: all users who can see the
+ * user.
+ */
 export const userStatusSet = defineEvent('user_status', undefined, (userId: number, change: StatusChange) => ({
   user_id: userId,
   ...change,

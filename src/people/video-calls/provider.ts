@@ -3,7 +3,7 @@ import type { VideoProvider } from '../../platform/config.ts';
 
 /** Timeout of a request to the provider. Providers respond within seconds, and clients wait longer than this. */
 export const PROVIDER_TIMEOUT_MS = 10_000;
-/** Largest response of the provider. Tokens and addresses take one or two kilobytes. */
+/** Largest response of the provider. Tokens and URLs of calls take one or two kilobytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /** The provider could not be reached, or its response is invalid. The state of the token is unknown. */
@@ -86,10 +86,7 @@ interface Sent {
   readonly content: string;
 }
 
-/**
- * Sends a POST request. A redirect is an error, because it would forward the secrets to an address that is not
- * configured.
- */
+/** Sends a POST request. A redirect is an error, because it would forward the secrets to a URL that is not configured. */
 async function post(url: string, { authorization, type, content }: Sent): Promise<{ status: number; body: unknown }> {
   try {
     const response = await fetch(url, {

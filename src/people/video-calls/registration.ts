@@ -112,8 +112,8 @@ export interface Consent {
  * Returns the URL at which a registration must be completed, if its host name differs from that of this request. The browser
  * that began the registration has the cookie only at the host name of its organization.
  *
- * @returns Undefined if no redirect is needed: the host names are equal, no browser began the registration, or the request is
- *   at the address of an organization.
+ * @returns Undefined if no redirect is needed: the two host names are equal, no browser began the registration, or the request
+ *   is at the host name of an organization.
  */
 export function homeOfRegistration({ app, realm }: RequestCtx, consent: Consent, browser: Browser): string | undefined {
   requireProvider(app);

@@ -6,7 +6,7 @@ export type ColumnTexts = Readonly<Record<string, string | null>>;
 /** A statement that returns the result of another statement by columns: one JSON array for each column. */
 export interface ByColumns {
   readonly text: string;
-  /** Returns the rows that the other statement would have returned. */
+  /** Returns the rows that the original statement would have returned. */
   readonly rowsOf: (columns: ColumnTexts) => Record<string, unknown>[];
 }
 
@@ -14,7 +14,7 @@ export interface ByColumns {
 interface Form {
   /** Returns the SQL expression that is written to the JSON array. Absent: the column itself. */
   readonly sql?: (column: string) => string;
-  /** Converts a value from JSON to the value that the driver returns. Absent: both are equal. */
+  /** Converts a value from JSON to the value that the driver returns. Absent: the driver returns the JSON value. */
   readonly decode?: (value: never) => unknown;
 }
 
@@ -57,12 +57,12 @@ const READS = /^\s*(SELECT|WITH)\b/i;
 
 /**
  * Returns a statement that lists each column of another statement as JSON. The driver makes a string of every single value. For
- * 300 rows of 13 columns that takes twice as long as 13 lists that PostgreSQL writes and V8 parses. PostgreSQL needs slightly
- * more time for it.
+ * 300 rows of 13 columns, that takes twice as long as if PostgreSQL writes 13 lists and V8 parses them. PostgreSQL itself needs
+ * slightly more time for the lists.
  *
- * @param fields Columns of the other statement.
- * @returns Undefined if the statement may change rows, if it has no columns or two of the same name, or if a column has a type
- * without a `Form`.
+ * @param fields Columns of the original statement.
+ * @returns Undefined if the statement may change rows, if it has no columns or two columns with one name, or if a column has a
+ * type without a `Form`.
  */
 export function byColumnsOf(text: string, fields: readonly pg.FieldDef[]): ByColumns | undefined {
   const names = fields.map(({ name }) => name);

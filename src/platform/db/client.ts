@@ -41,7 +41,7 @@ export type Tx = Prisma.TransactionClient;
 /** A client that runs SQL: the client itself, or the transaction of a change. */
 export type SqlClient = Pick<Tx, '$queryRaw'>;
 
-/** An open database, embedded or PostgreSQL. Both have the same SQL dialect and one migration history. */
+/** An open database, embedded or PostgreSQL. The service uses one SQL dialect and one migration history for both. */
 export interface Database {
   readonly kind: 'embedded' | 'postgresql';
   /**
@@ -102,8 +102,8 @@ const MAX_PREPARED = 500;
 const statementNames = new Map<string, string>();
 
 /**
- * Returns the name of a prepared statement, which PostgreSQL plans once per connection. Beyond `MAX_PREPARED` it is '',
- * so that statements that differ only in length do not accumulate.
+ * Returns the name of a prepared statement, which PostgreSQL plans once per connection. After `MAX_PREPARED` names it is '',
+ * and the statement is not prepared. Otherwise statements with lists of different lengths would accumulate.
  */
 function statementName(sql: string): string {
   const known = statementNames.get(sql);
@@ -297,8 +297,8 @@ const tellingReader =
 /**
  * Makes queries on the client itself fail while a change runs. On the embedded database (one connection) such a query waits for
  * the change's transaction forever; on PostgreSQL it does not see the change's uncommitted rows. For tests only: the client
- * batches look-ups of one iteration of the event loop in the context of the first look-up. Under load this can report a query
- * of another request.
+ * batches look-ups of one iteration of the event loop in the context of the first look-up. Under load, such a batch can contain
+ * a look-up of another request, which then fails.
  */
 const guarded = (factory: SqlMigrationAwareDriverAdapterFactory) =>
   adapting(factory, (adapter) =>

@@ -108,8 +108,8 @@ function damaged(dataDir: string, why: string, cause?: unknown): DamagedDatabase
 }
 
 /**
- * Returns the identity of a database copy in a folder: inode number and creation time of its oldest file. Each alone
- * can be equal for another copy: numbers are reused, and not every file system stores creation times.
+ * Returns the identity of a database copy in a folder: inode number and creation time of its oldest file. Neither alone would
+ * distinguish two copies: inode numbers are reused, and not every file system stores creation times.
  */
 export function copyOf(dataDir: string): string {
   const { ino, birthtimeNs } = statSync(join(dataDir, 'PG_VERSION'), { bigint: true });
@@ -142,8 +142,9 @@ export function requireRoomFor(dataDir: string): void {
 /**
  * The embedded database, with prepared statements: each statement is parsed and planned only once.
  *
- * The inherited `query` would parse, plan and describe each statement again, in six calls. For most statements of the service
- * that is more work than executing them. With prepared statements a registration takes half the time.
+ * The inherited `query` would parse, plan and describe each statement again, in six calls. For most statements of the service,
+ * these six calls are more work than the execution. With prepared statements, the registration of an event queue takes half the
+ * time.
  *
  * Prepared statements exist while the database is open, so the columns of their results must not change: tables are migrated
  * before the first of these statements is sent.
@@ -151,7 +152,8 @@ export function requireRoomFor(dataDir: string): void {
 export class EmbeddedDatabase extends PGlite {
   readonly #prepared = new Map<string, Prepared>();
   /**
-   * Cache of PGlite's parsers merged with those of a caller, by the caller's object. Callers pass the same object each time.
+   * PGlite's parsers merged with those of a caller. The key is the object that the caller passes, which is the same one in each
+   * call.
    */
   readonly #parsers = new WeakMap<object, Parsers>();
   #lookedAt = 0;

@@ -192,8 +192,8 @@ export function saidByDatabase(error: Error): string | undefined {
 }
 
 /**
- * Returns the client's error for a thrown value, the same for every API. Undefined for a bug. If the database could not
- * process a statement in time, or could not store a text, that is always an expected error.
+ * Returns the error to send to the client for a thrown value, over every API. Undefined if the value indicates a bug. If the
+ * database could not process a statement in time, or could not store a text, that is always an expected error.
  */
 export function expectedError(thrown: unknown): ChatError | undefined {
   if (thrown instanceof ChatError) return thrown;

@@ -14,7 +14,7 @@ const MAX_WEIGHT = 2_000;
 /** Longest time that a batch waits for the statement in progress, in milliseconds. Most statements take a fraction of it. */
 const PATIENCE_MS = 20;
 
-/** A batch: the requests that wait for the same statement. */
+/** A batch: the requests that wait for one statement. */
 interface Gathering<T, V> {
   readonly items: T[];
   readonly read: Promise<readonly V[]>;
@@ -30,12 +30,12 @@ interface Lane<T, V> {
   reading: number;
 }
 
-/** Key of a read. Only requests with equal values share a statement. */
+/** Key of a read. Two requests share a statement only if all fields are equal. */
 export interface ReadPlace {
   /** The client, or the client of a transaction. */
   readonly db: SqlClient;
   readonly realmId: number;
-  /** Identifies the statement, if different requests need different statements. */
+  /** Identifies the statement, if the requests of a `GatheredReads` need different statements. */
   readonly statement?: string;
 }
 
@@ -121,8 +121,8 @@ export class GatheredReads<T, V> {
 }
 
 /**
- * Reads the rows of a statement once for all concurrent requests with the same statement and values. Callers share the
- * rows and must not change them.
+ * Reads the rows of a statement. Concurrent calls with equal statements and values share one query. Callers share the rows and
+ * must not change them.
  *
  * @param statement Made by `Prisma.sql`, as for `readRows`.
  */

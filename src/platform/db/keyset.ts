@@ -3,7 +3,7 @@ import { Prisma } from '../../generated/prisma/client.ts';
 /** Value by which a row is sorted. */
 export type SortKey = string | number;
 
-/** Position of a row in a sorted list. The id distinguishes rows with the same sort key. */
+/** Position of a row in a sorted list. The id distinguishes rows whose sort keys are equal. */
 export interface Place {
   readonly key: SortKey;
   readonly id: number;
@@ -11,9 +11,9 @@ export interface Place {
 
 /** Part of a sorted list that a query reads, and its order. */
 export interface Keyset {
-  /** Lower bound: only rows above this position are read. Undefined: no bound. */
+  /** Lower bound: only rows above this position are fetched. Undefined: no bound. */
   readonly above: Place | undefined;
-  /** Upper bound: only rows below this position are read. Undefined: no bound. */
+  /** Upper bound: only rows below this position are fetched. Undefined: no bound. */
   readonly below: Place | undefined;
   readonly limit: number;
   /** Whether the highest row comes first. */

@@ -24,9 +24,9 @@ function findUppers(): ReadonlyMap<string, string> {
 }
 
 /**
- * Returns a PostgreSQL regular expression, without anchors, for texts whose `toLowerCase` equals that of `text`. The
- * database's own `lower` depends on its locale and maps other letters. The expression matches all of these texts, and
- * hardly any others: only those with a sigma in the wrong place.
+ * Returns a PostgreSQL regular expression, without anchors, for texts whose `toLowerCase` equals that of `text`. The database's
+ * own `lower` depends on its locale and maps other letters. The expression matches all of these texts. It also matches texts
+ * with the wrong form of a sigma (σ, ς), but no other texts.
  */
 export function sameInLowerCase(text: string): string {
   uppers ??= findUppers();

@@ -17,7 +17,7 @@ const SQLITE_BUSY = 5;
 /**
  * Locks the data directory for this process, until `release` is called or the process ends, even by a crash.
  *
- * The embedded database does not prevent a second process from opening the same files and destroying the rows of the first. The
+ * The embedded database does not prevent a second process from opening its files and destroying the first process's rows. The
  * lock is a file lock of the kernel, held by an exclusive SQLite transaction. It needs no clean-up after a crash, and works on
  * every platform of Node.
  *

@@ -60,7 +60,7 @@ export function readMigrations(): Migration[] {
  *
  * @returns Names of the applied migrations, oldest first.
  * @throws IncompatibleDatabaseError if the database is newer than this version, has other migrations of the same name, or
- * contains tables of another program. Also thrown if the database role cannot create tables.
+ * contains tables of another program, or if the database role cannot create tables.
  */
 export async function migrate(config: Config, database: Database): Promise<string[]> {
   const migrations = readMigrations();
@@ -88,7 +88,7 @@ export async function migrate(config: Config, database: Database): Promise<strin
 /**
  * Compares the migrations of the database with those of this version, and changes nothing.
  *
- * @returns The number of migrations that both have.
+ * @returns The number of migrations that the database and this version have in common.
  * @throws OutdatedDatabaseError if the database lacks migrations of this version, or has some that are not complete.
  * @throws IncompatibleDatabaseError if the database has migrations that this version does not have, or has in another form.
  */

@@ -4,7 +4,7 @@ import type { Prisma } from '../../generated/prisma/client.ts';
  * Returns whether another transaction holds a lock on the organization's event counter or its own row. All changes of the
  * organization need these locks sooner or later. A separate query is needed, because a lock timeout does not name the row.
  *
- * The holder can be a change that is about to end: the result is then outdated. If the query fails, the result is true.
+ * If the lock is released right after the query, the result is outdated. If the query fails, the result is true.
  */
 export async function isOrganizationHeld(
   db: Pick<Prisma.TransactionClient, '$queryRaw'>,

@@ -39,8 +39,8 @@ export interface PermitLimits {
 }
 
 /**
- * Returns the permits for changes. The rest of the pool is for reads: sign-in, the log, health checks. The embedded
- * database has a single connection, for which changes with a permit wait.
+ * Returns the permits for changes. The rest of the pool is for reads: sign-in, the log, health checks. The embedded database
+ * has a single connection: there, changes with a permit still wait for it.
  */
 export function permitsOf(poolSize: number): PermitLimits {
   const total = Math.max(1, poolSize - 2);
@@ -56,7 +56,10 @@ export function readerPermitsOf(poolSize: number): PermitLimits {
   return { total, each: Math.min(2, total), spare: total > 1 ? 1 : 0 };
 }
 
-/** Returns the permits for snapshots: as many as for readers, but one per organization, because two would occupy two cores. */
+/**
+ * Returns the permits for snapshots. Their total is that of readers, but an organization has only one, because two snapshots of
+ * it would occupy two cores.
+ */
 export const snapshotPermitsOf = (poolSize: number): PermitLimits => ({ ...readerPermitsOf(poolSize), each: 1 });
 
 /** A single permit for all organizations, for the embedded database, which has only one connection. */
@@ -81,9 +84,9 @@ interface OrganizationQueue {
 const newQueue = (): OrganizationQueue => ({ inside: 0, isStuck: false, waiting: new Set() });
 
 /**
- * A fair limiter for changes: each organization has a bounded share of the connections. Changes of one organization
- * wait for each other's locks, and could otherwise occupy all connections. The limiter also serves other work that
- * holds a connection for several statements.
+ * A fair limiter for changes: each organization has a bounded share of the connections. Otherwise changes of one organization,
+ * which wait for each other's locks, could occupy all connections. The limiter also serves other work that holds a connection
+ * for several statements.
  *
  * Organizations take turns. Within an organization, changes run in the order of arrival.
  */

@@ -23,7 +23,7 @@ const refuse: Parse = () => {
   throw new Error('A statement must cast numeric columns to another type, and return times with a time zone');
 };
 
-/** Parsers by type id, for types whose values differ between the ORM and the driver. */
+/** Parsers by type id, for types whose values the ORM and the driver return in different forms. */
 const PARSERS: ReadonlyMap<number, Parse> = new Map<number, Parse>([
   [builtins.INT8, BigInt],
   [builtins.OID, BigInt],
@@ -39,17 +39,20 @@ const TYPES = { getTypeParser: ((oid: number) => PARSERS.get(oid) ?? parserOf(oi
 
 /** Properties of a statement that was read before. */
 interface StatementProperties {
-  /** Statement that reads the same rows by columns. Undefined if that is not possible. */
+  /** Statement that returns the rows as lists of column values (`by-columns.ts`). Undefined if that is not possible. */
   readonly byColumns: ByColumns | undefined;
   /** Whether its last result had many rows, which is expected of the next one too. */
   isLong: boolean;
 }
 
-/** Number of rows from which a statement is read by columns, and number below which it no longer is. From measurements. */
+/**
+ * A statement that returned at least `LEAST` rows is run by columns from then on, until it returns fewer than `LEAST_STILL`.
+ * Both were measured.
+ */
 const [LEAST, LEAST_STILL] = [64, 32];
 /**
- * Maximum number of rows that are read by columns: decoding them blocks the event loop for about 4 ms. The driver decodes
- * larger results as they arrive, which takes longer in total, but yields to the event loop.
+ * Maximum number of rows of a statement that is run by columns: decoding them blocks the event loop for about 4 ms. The driver
+ * decodes larger results as they arrive, which takes longer in total, but yields to the event loop.
  */
 const MOST = 4_000;
 
@@ -59,7 +62,7 @@ const AS_TEXT = { getTypeParser: (() => (text: string) => text) as typeof pg.typ
 
 /**
  * Returns a reader that uses the pool directly: the ORM's adapter processes every value three times. If a statement returned
- * many rows, it is read by columns the next time (`by-columns.ts`).
+ * many rows, it is run by columns the next time (`by-columns.ts`).
  *
  * @param nameOf Returns the name of a prepared statement. '' if the statement is not prepared.
  */

@@ -6,11 +6,11 @@ export class UnusableDatabaseError extends Error {
 }
 
 /**
- * Checks the properties that a session cannot set: the encoding, the case mapping of the locale, and whether triggers
- * run. Names of channels, topics, groups and users are compared by the database's `lower`.
+ * Checks the properties that a session cannot set: the encoding, the case mapping of the locale, and whether triggers run.
+ * Names of channels, topics, groups and users are compared by the database's `lower`.
  *
- * @throws UnusableDatabaseError if the encoding cannot store every script, if `lower` maps Latin letters otherwise than
- *   in English (Turkish, Azeri, Lithuanian), or if triggers do not run.
+ * @throws UnusableDatabaseError if the encoding cannot store every script, if `lower` maps Latin letters by other rules than
+ *   those of English (Turkish, Azeri, Lithuanian), or if triggers do not run.
  */
 export async function requireUsableSettings({ db }: Pick<Database, 'db'>): Promise<void> {
   const [found] = await db.$queryRaw<{ encoding: string; locale: string; replication: string }[]>`

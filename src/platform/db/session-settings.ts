@@ -56,8 +56,9 @@ export const SESSION_SETTINGS = {
  * Time limits of the pool's sessions, in milliseconds.
  *
  * If a node dies without closing its connections, its transactions keep their locks until they end, after 5 s without a
- * statement. No transaction of the service is idle for so long. A statement that waits for a lock fails before the 5 s
- * of its own transaction are over. Otherwise transactions of the same node would wait one after another, 5 s each.
+ * statement. No transaction of the service is idle for so long. A statement that waits for a lock fails before the 5 s of its
+ * own transaction are over. Otherwise transactions of the service that wait for that lock would wait one after another, 5 s
+ * each.
  */
 export const POOL_SETTINGS = { lock_timeout: '4000', idle_in_transaction_session_timeout: '5000' } as const;
 

@@ -40,8 +40,8 @@ interface ParameterStatus {
  * A connection to a PostgreSQL server that accepts changes. A standby is not even read: it may lack acknowledged changes.
  *
  * If the database moves to another server, the client may not be notified: statements sent to the old server get no reply, and
- * the network reports that only after a quarter of an hour. So if a statement is silent for `SILENCE_MS`, the server at the
- * address is queried for the connection by its name. If the server does not list the connection, the connection is closed.
+ * the network reports that only after a quarter of an hour. So if a statement is silent for `SILENCE_MS`, this class checks
+ * whether the server that now has the configured address lists a connection with this name. If not, the connection is closed.
  */
 export class Session extends pg.Client {
   readonly #name = `chat-${randomBytes(12).toString('hex')}`;
@@ -93,7 +93,7 @@ export class Session extends pg.Client {
   }
 }
 
-/** Returns whether the server at the address has a connection of this name. */
+/** Returns whether the server that now has the configured address has a connection of this name. */
 async function knows({ connectionString }: pg.ClientConfig, name: string): Promise<boolean> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: SILENCE_MS, query_timeout: SILENCE_MS });
   client.on('error', () => {});

@@ -1,7 +1,10 @@
 import type { PGlite } from '@electric-sql/pglite';
 import type { Logger } from 'pino';
 
-/** Interval of the checks, in milliseconds. After an organization is created, plans match its rows within minutes. */
+/**
+ * Interval, in milliseconds, at which tables are checked for VACUUM and ANALYZE. It is short, so that the planner's statistics
+ * soon include the rows of a new organization.
+ */
 const LOOK_MS = 30_000;
 
 /**

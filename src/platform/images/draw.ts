@@ -3,8 +3,8 @@ import { sharp } from './formats.ts';
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Draws an SVG image as PNG, outside the event loop. Images are drawn one at a time, because password hashing uses the same
- * threads.
+ * Draws an SVG image as PNG, outside the event loop. Images are drawn one at a time, because password hashing shares the
+ * threads that draw images.
  *
  * @param svg Made by the service itself, never by a user.
  */

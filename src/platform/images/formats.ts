@@ -13,7 +13,7 @@ const SIGNATURE_BYTES = 12;
 // All other loaders of the library stay blocked. The SVG loader draws only images that the service itself makes.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: [...Object.keys(UPLOADS), 'Svg'].map((format) => `VipsForeignLoad${format}Buffer`) });
-// Uploads differ each time, and callers cache the drawn images.
+// A cache in the library would not help: each upload is a new image, and callers cache the images that are drawn.
 sharp.cache(false);
 
 /**

@@ -8,7 +8,7 @@ import { isUploadFormat, sharp } from './formats.ts';
 export interface PreparedImage {
   readonly mediaType: 'image/webp';
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** A second version in the same format: a smaller avatar, or the first frame of an animated emoji. Null if there is none. */
+  /** A second version, also in WebP: a smaller avatar, or the first frame of an animated emoji. Null if there is none. */
   readonly reduced: Uint8Array<ArrayBuffer> | null;
 }
 
@@ -30,7 +30,7 @@ const EMOJI = 64;
  * during decoding.
  */
 const MAX_PIXELS = 25_000_000;
-/** Maximum number of frames of an animation: ten seconds of film. The stored emoji has as many as the uploaded file. */
+/** Maximum number of frames of an animation: ten seconds of film. The stored emoji has all frames of the uploaded file. */
 const MAX_FRAMES = 250;
 /** Longest decoding time in seconds: a hundred times that of a photograph. */
 const MAX_SECONDS = 10;

@@ -17,7 +17,7 @@ export interface MailContext {
 /** A plain-text email to one person. */
 export interface Mail {
   readonly realmId: number;
-  /** The address alone, in a form that `requireAddress` accepts. */
+  /** The email address without a name, in a form that `requireAddress` accepts. */
   readonly to: string;
   readonly subject: string;
   readonly body: string;
@@ -38,7 +38,7 @@ export interface ClaimedMail {
 /** Maximum length of a stored error message of a mail server, in UTF-16 code units. */
 const MAX_ERROR_LENGTH = 10_000;
 
-/** Characters that would end a header and begin another, or turn one address into two. */
+/** Characters that would end a mail header and begin another, or turn one email address into two. */
 const UNSAFE_IN_ADDRESS = /[\p{Cc}\s<>,;:()[\]\\"]/u;
 
 /**
@@ -49,7 +49,7 @@ export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Z
 /**
  * Queues an email in the transaction of a change: it is sent only if the change is committed.
  *
- * @throws Error if `to` is not an address, which callers have to check.
+ * @throws Error if `to` is not an email address. Callers must check this before.
  */
 export async function queueMail(tx: Tx, { realmId, to, subject, body }: Mail): Promise<void> {
   if (UNSAFE_IN_ADDRESS.test(to) || !to.includes('@')) throw new Error('An email must have exactly one valid address');
@@ -127,7 +127,7 @@ export async function purgeMail({ db, now }: MailContext): Promise<void> {
     DELETE FROM outgoing_mail WHERE next_attempt_at IS NULL AND COALESCE(sent_at, created_at) < ${limit}`;
 }
 
-/** Deletes emails, sent or not, that are addressed to one of the addresses or mention it. */
+/** Deletes emails, sent or not, whose recipient is one of the email addresses or whose text mentions one. */
 export async function eraseMail(tx: Tx, realmId: number, addresses: readonly string[]): Promise<void> {
   const needles = addresses.map((address) => address.toLowerCase());
   const found = await tx.$queryRaw<{ id: bigint; recipient: string; subject: string; body: string }[]>`
@@ -139,11 +139,16 @@ export async function eraseMail(tx: Tx, realmId: number, addresses: readonly str
   await tx.outgoingMail.deleteMany({ where: { realmId, id: { in: ids } } });
 }
 
-/** Characters with which an address can continue, before and after the compared part. */
+/**
+ * Characters that can belong to an email address. If one precedes or follows a match, the match is only a part of a longer
+ * address.
+ */
 const BEFORE = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]$/u;
 const AFTER = /^(?:[\p{L}\p{N}-]|\.[\p{L}\p{N}])/u;
 
-/** Returns whether a text contains the whole address, not only as a part of a longer one. @param address In lower case. */
+/**
+ * Returns whether a text contains the whole email address, not only as a part of a longer one. @param address In lower case.
+ */
 export function mentions(text: string, address: string): boolean {
   const lower = text.toLowerCase();
   for (let at = lower.indexOf(address); at >= 0; at = lower.indexOf(address, at + 1)) {

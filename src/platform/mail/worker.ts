@@ -103,7 +103,8 @@ export class MailWorker {
     const facts = { mail: String(mail.id), reason: message, attempts: mail.attempts };
     if (next === null) this.#app.log.error(facts, 'email delivery failed permanently');
     else this.#app.log.warn(facts, 'email delivery failed, retrying');
-    // If the mail server is unreachable, the other emails have to wait too.
+    // If the mail server refused this email, the next one can still be sent. If the server is unreachable, all emails must
+    // wait.
     return isRefusal;
   }
 
@@ -122,7 +123,8 @@ export class MailWorker {
     const domain = domainOf(config, '');
     return {
       from: config.mailFrom ?? { name: 'Team chat', address: `noreply@${domain}` },
-      // An object is not parsed: it stays one address, whatever characters it contains.
+      // Passed as an object, because the library would parse a string: with some characters, it could become several
+      // recipients.
       to: { name: '', address: recipient },
       subject,
       text: body,

@@ -24,25 +24,25 @@ export function hidesDemoKey({ externalHost, databaseUrl }: Config): 'EXTERNAL_H
 }
 
 /**
- * Returns the start address, which signs a browser in to the pages as the demo owner. Null if no page may show the API key of
- * the owner. The address contains a token in its fragment, which browsers never send, so no log, proxy or Referer header
- * contains it.
+ * Returns the start URL. It signs a browser in to the pages as the demo owner. Null if no page may show the API key of the
+ * owner. The URL contains a token in its fragment. Browsers never send fragments, so no log, proxy or Referer header contains
+ * the token.
  */
 export function startUrlOf({ config, keys }: Pick<App, 'config' | 'keys'>): string | null {
   return hidesDemoKey(config) === undefined ? `${urlOf(config, '')}/#start=${keys.token(START)}` : null;
 }
 
 /**
- * Purposes of tokens that are derived from SECRET_KEY: of the start address, and of the cookie. Both therefore stay valid after
- * a restart.
+ * Purposes of tokens that are derived from SECRET_KEY: for the start URL, and for the cookie. Both tokens therefore stay valid
+ * after a restart.
  */
 const START = 'demo start';
 const LET_IN = 'demo browser';
 
 /**
  * Grants browsers access to the pages that contain the API key of the demo owner. A browser must send the token of the start
- * address, and then gets a cookie. The network address of the client proves nothing: behind a proxy on this machine, every
- * visitor seems local.
+ * URL, and then gets a cookie. The IP address of the client proves nothing: behind a proxy on this machine, every visitor seems
+ * local.
  */
 export class DemoAccess {
   readonly owner: DemoOwner;
@@ -59,7 +59,7 @@ export class DemoAccess {
   }
 
   /**
-   * Checks a token of the start address.
+   * Checks a token of the start URL.
    *
    * @returns The Set-Cookie header that grants the browser access. Undefined if the token is wrong.
    */

@@ -13,7 +13,7 @@ import { shownUser } from '../operator/commands.ts';
 import type { DemoAccess } from './demo-access.ts';
 
 /**
- * Path of the list of demo users as whom a browser can sign in. The browser must have opened the start address that the server
+ * Path of the list of demo users as whom a browser can sign in. The browser must have opened the start URL that the server
  * prints.
  */
 export const DEMO_PEOPLE_PATH = '/start/people';
@@ -32,8 +32,8 @@ interface DemoPerson {
 const HEADERS = { 'Cache-Control': 'private, no-store' };
 
 /**
- * Adds the routes that sign a browser in as one of the demo users, without a password. Only browsers that opened the start
- * address can use them. The session is like any other.
+ * Adds the routes that sign a browser in as one of the demo users, without a password. Only browsers that opened the start URL
+ * can use them. The session is an ordinary session.
  */
 export function addDemoSessions(web: Web, app: App, demo: DemoAccess): void {
   web.get(DEMO_PEOPLE_PATH, async ({ env }) => {
@@ -58,7 +58,7 @@ function shownPerson(user: User): DemoPerson {
 /**
  * Begins a session as the requested demo user, and sets its cookie.
  *
- * @throws CsrfFailedError if the browser did not open the start address, or a page of another site sent the request.
+ * @throws CsrfFailedError if the browser did not open the start URL, or a page of another site sent the request.
  * @throws BadRequestError if no active person of the demo has the id.
  */
 async function begin(

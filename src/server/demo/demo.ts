@@ -19,10 +19,10 @@ import { type DemoOwner, startUrlOf } from './demo-access.ts';
 import { makeMessages } from './demo-messages.ts';
 import { makePeople } from './demo-people.ts';
 
-/** Content of DATA_DIR/demo.json: the addresses of the demo, and the credentials of each demo user. */
+/** Content of DATA_DIR/demo.json: the URLs of the demo, and the credentials of each demo user. */
 interface DemoFile {
   readonly url: string;
-  /** Address that signs a browser in to the pages as the demo owner. Null if no page can show the API key of the owner. */
+  /** URL that signs a browser in to the pages as the demo owner. Null if no page can show the API key of the owner. */
   readonly start_url: string | null;
   readonly realm: string;
   readonly users: readonly ShownUser[];
@@ -43,7 +43,7 @@ const PEOPLE = [
 
 /**
  * Creates the demo organization if the database is empty, and writes the API keys of its users to DATA_DIR/demo.json. Later
- * starts update the file with the current address and keys.
+ * starts update the file with the current URLs and keys.
  *
  * The organization stays deactivated until it is complete and the file is written. If a start finds it deactivated, an earlier
  * start crashed. The start then deletes all data, which is only this organization, and creates the demo again.

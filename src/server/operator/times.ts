@@ -29,8 +29,8 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
 const UTC = new Set(['utc', 'etc/utc', 'gmt', 'etc/gmt', 'uct', 'etc/uct', 'zulu', 'etc/zulu', 'universal']);
 
 /**
- * The time zone by whose offset times were shifted. If `since` is null, all values are repaired, otherwise only those from that
- * time on.
+ * The time zone by whose offset times were shifted. If `since` is null, all values are repaired, otherwise only values from
+ * that time on.
  */
 interface Shift {
   /** Name of the time zone, as the database spells it. */
@@ -52,7 +52,7 @@ const stored = (value: Prisma.Sql, { zone }: Shift) => Prisma.sql`(${value} AT T
 
 /**
  * Returns an SQL condition: an earlier version can have stored the value, and the value has only one possible meaning. When
- * clocks go forward, two different times are stored as the same value for an hour, so these values are excluded.
+ * clocks go forward, a value in one particular hour can come from two different times, so values in that hour are excluded.
  */
 function isShifted(column: Prisma.Sql, shift: Shift): Prisma.Sql {
   const value = meant(column, shift);

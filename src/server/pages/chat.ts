@@ -9,8 +9,8 @@ import { fileAnswer, type SharedFile, sharedFile } from '../../api/shared-file.t
 const BUILT = join(import.meta.dirname, '../../generated/web');
 
 /**
- * First segments of the paths of the chat. All of them, and all paths below, serve the same page, which selects the view
- * (`src/web/routing/routes.ts`).
+ * First segments of the paths of the chat. All of them, and all paths below them, serve one page. The page selects the view by
+ * the path (`src/web/routing/routes.ts`).
  */
 const CHAT_PATHS = [
   'sign-in',
@@ -25,7 +25,7 @@ const CHAT_PATHS = [
   'people',
 ] as const;
 
-/** Returns whether a path is one of the chat, all of which serve the same page. */
+/** Returns whether a path is one of the chat's. All of these serve one page. */
 export const isChatPath = (path: string): boolean =>
   path === '/' || CHAT_PATHS.some((name) => path === `/${name}` || path.startsWith(`/${name}/`));
 

@@ -2,7 +2,8 @@ import { shellWord } from '../../api/html.ts';
 import { takeOne } from './calls/call.ts';
 
 /**
- * Returns the example calls of the developers' page. Each runs without changes and without the others, in bash, zsh and sh.
+ * Returns the example calls of the developers' page. Each call runs unchanged in bash, zsh and sh, and does not depend on
+ * earlier calls.
  *
  * @param credentials API email and key, separated by a colon.
  */

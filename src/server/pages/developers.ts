@@ -5,7 +5,7 @@ import type { ExampleClient } from './example-clients.ts';
 import { LIVE_FORM, LIVE_SCRIPT, TRANSPORTS } from './live-script.ts';
 import { START_SCRIPT } from './start.ts';
 
-/** The script of the page. It sends the token of the start address, and shows live events. */
+/** The script of the page. It sends the token of the start URL, and shows live events. */
 export const DEVELOPERS_SCRIPT = START_SCRIPT + LIVE_SCRIPT;
 
 interface Options {
@@ -17,7 +17,7 @@ interface Options {
 /**
  * Returns the developers' page: an overview, example calls to copy, and events that are shown as they arrive.
  *
- * @param origin Address at which the visitor reached the service, such as `http://127.0.0.1:4000`.
+ * @param origin Origin at which the visitor reached the service, such as `http://127.0.0.1:4000`.
  * @param owner Demo owner whose credentials the calls contain. Null: the calls contain placeholders.
  */
 export function developersPage(

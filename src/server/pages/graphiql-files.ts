@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { fileAnswer, type SharedFile, sharedFile } from '../../api/shared-file.ts';
 
-/** A file that browsers can cache forever, because its address contains a hash of its content. */
+/** A file that browsers can cache forever, because its URL contains a hash of its content. */
 interface GraphiQLFile {
   readonly type: string;
   /** Part of the hash of the content, in hexadecimal. */
@@ -10,7 +10,7 @@ interface GraphiQLFile {
   readonly file: SharedFile;
 }
 
-/** The files of GraphiQL, nine megabytes in total. They are the same for all users. */
+/** The files of GraphiQL, nine megabytes in total. They do not depend on the user. */
 export interface GraphiQLFiles {
   readonly script: GraphiQLFile;
   readonly style: GraphiQLFile;

@@ -27,9 +27,9 @@ interface Demo {
 /**
  * Returns the handler for the page at /graphql: GraphiQL, without resources from other hosts.
  *
- * In a browser that opened the start address, the page is signed in as the demo owner, and its tabs run without changes.
- * GraphiQL then stores nothing in the browser, because keys and queues of an earlier start would not work. In other browsers,
- * the page has the same tabs without a key.
+ * In a browser that opened the start URL, the page is signed in as the demo owner, and its tabs run without changes. GraphiQL
+ * then stores nothing in the browser, because keys and queues of an earlier start would not work. In other browsers, the tabs
+ * of the page contain no key.
  *
  * @param demo Undefined: the page is never signed in.
  */

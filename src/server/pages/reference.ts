@@ -12,7 +12,7 @@ import { typeName } from './type-name.ts';
 
 /**
  * Returns a function that returns the REST reference in three parts to be sent in sequence. The first and last part are shared
- * by all responses; the middle part contains the address and the credentials. A client that does not read its response
+ * by all responses; the middle part contains the service's origin and the credentials. A client that does not read its response
  * therefore holds no copy of the page, whatever host name it requested.
  */
 export function referenceOf(features: readonly Feature[]): (origin: string, owner: DemoOwner | null) => Buffer[] {

@@ -106,8 +106,8 @@ async function requireSignedIn(app: App, incoming: IncomingMessage): Promise<voi
 }
 
 /**
- * Responds to a browser that sends a token of the start address. If the token is valid, the response sets the cookie that
- * grants access.
+ * Responds to a browser that sends a token of the start URL. If the token is valid, the response sets the cookie that grants
+ * access.
  */
 async function letIn(demo: DemoAccess, incoming: IncomingMessage): Promise<Response> {
   const { fields } = await readForm(incoming, false);
@@ -150,8 +150,8 @@ function file(type: string, text: string): (incoming: IncomingMessage) => Promis
 }
 
 /**
- * Returns the address at which the visitor reached the service. If the Host header is not a valid host name, the configured one
- * is used, because visitors paste the example calls of the pages into a shell.
+ * Returns the origin (scheme, host name, port) at which the visitor reached the service. If the Host header is not a valid host
+ * name, the configured one is used, because visitors paste the example calls of the pages into a shell.
  */
 function originOf({ config }: App, { headers }: IncomingMessage): string {
   const host = headers.host ?? '';

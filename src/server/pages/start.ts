@@ -1,9 +1,9 @@
-/** Path to which the page sends the token in the start address. */
+/** Path to which the page sends the token in the start URL. */
 export const START_PATH = '/start';
 
 /**
- * Script that sends the token in the start address to the server, then reloads the page. It removes the token from the address
- * first, so that no history, bookmark or screen contains it.
+ * Script that sends the token in the start URL to the server, then reloads the page. It removes the token from the URL first,
+ * so that no history, bookmark or screen contains it.
  */
 export const START_SCRIPT = `
 const enter = async () => {

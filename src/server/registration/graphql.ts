@@ -250,7 +250,7 @@ builder.subscriptionField('events', (t) =>
       }),
     },
     // The executor of graphql-js never runs subscriptions. The transports run them, and share one execution among all readers
-    // with the same rendering of an event.
+    // that are sent the same rendering of an event.
     subscribe: () => {
       throw new Error('Subscriptions require WebSocket or server-sent events');
     },

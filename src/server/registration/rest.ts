@@ -169,7 +169,7 @@ export const getEventsEndpoint = endpoint({
     const pieces = await getEvents(ctx, queueId, {
       ...{ lastEventId: last_event_id, block: !dont_block, signal, budget },
     });
-    // `json` is serialized once for all queues with the same rendering of the event.
+    // `json` is serialized once, and shared by all queues that are sent this rendering of the event.
     const events = pieces.map((piece) => piece.json).join(',');
     return new RawJson(`{"result":"success","msg":"","events":[${events}],"queue_id":"${queueId}"}`);
   },

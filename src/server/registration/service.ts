@@ -31,8 +31,9 @@ const MAX_IDLE_SECONDS = 604_800;
 const NARROW_OPERATORS = ['channel', 'stream', 'topic', 'sender', 'is'];
 
 /**
- * Limits of the options of a queue, which are stored and compared with every event. No name, topic or address is as long as
- * `MAX_TEXT_LENGTH`, there are fewer event types, and a useful narrow has fewer terms.
+ * Limits of the options of a queue, which are stored and compared with every event. They restrict no useful queue: every name,
+ * topic and email address is shorter than `MAX_TEXT_LENGTH`, there are fewer than `MAX_EVENT_TYPES` types, and a useful narrow
+ * has fewer than `MAX_TERMS` terms.
  */
 const [MAX_EVENT_TYPES, MAX_TERMS, MAX_TEXT_LENGTH] = [200, 20, 300];
 /** Limit of the size of all options as JSON: several times the size of a list of all event types. */
@@ -93,7 +94,7 @@ export async function registerQueue(
   return { queueId: id, lastEventId, idleTimeoutSecs: idle, state, notice: await noticeFor(ctx, heard) };
 }
 
-/** Returns the names without those of outdated state groups whose replacement is also named. */
+/** Returns the names. Omits a state group if the names also contain the newer group that replaces it. */
 function withoutReplaced(names: readonly string[] | null): readonly string[] | null {
   const replaced = STATE_GROUPS.filter(({ replacedBy }) => replacedBy !== undefined && names?.includes(replacedBy));
   return names?.filter((name) => !replaced.some((group) => group.name === name)) ?? null;

@@ -23,7 +23,7 @@ const Suggestion = builder.unionType('Suggestion', {
   types: [User, Channel, UserGroup, Topic],
 });
 
-/** Default number of suggestions of each kind: as many as fit below an input field. */
+/** Default number of suggestions of each kind: this many fit below an input field. */
 const DEFAULT_OF_EACH = 5;
 
 const sizeOf = ({ first, kinds }: { first?: number | null | undefined; kinds?: readonly Kind[] | null | undefined }) =>

@@ -115,14 +115,17 @@ interface NameSearch {
   readonly limit: number;
 }
 
-/** Maximum number of matching names of a kind that are read. If more names match, the text is too short for a useful choice. */
+/**
+ * Maximum number of matching names of a kind that are fetched. If more names match, the text is too short for a useful choice.
+ */
 const MAX_FITTING = 10_000;
 
 /**
  * Finds rows by name, at most `limit`. Names that begin with the words come first, then names in which each of the words begins
  * a word. The search uses an index.
  *
- * @param find Reads the rows with these ids that the viewer can see, so that no other row counts towards the limit.
+ * @param find Reads the rows with these ids that the viewer can see, so that rows that the viewer cannot see do not count
+ *   towards the limit.
  */
 async function named<Row>(
   { db, realmId, rows, words, limit }: NameSearch,

@@ -5,8 +5,8 @@ import type { Placed } from './narrow.ts';
 import { createStore } from './store.ts';
 
 // Unread counts in the cache. Each new message increments them. When messages are read, moved or deleted, the event contains
-// the counts at its delivery. These may already include a message whose own event arrives later and increments them again.
-// The page therefore reads the counts again after a quiet period.
+// the counts at its delivery. These may already include a message whose own event arrives later and increments them again. The
+// page therefore fetches the counts again after a quiet period.
 
 /** Incremented by each change after which the unread counts must be read again. `live/settle.ts` watches this number. */
 export const unsettled = createStore(0);
@@ -69,12 +69,13 @@ export function countNew(cache: Cache, { topic, flags }: CountedMessage, placed:
     conversations: conversations + (isDirect ? 1 : 0),
     mentions: mentions + (isMention ? 1 : 0),
   }));
-  // A wildcard mention counts only in channels and topics that are not muted, so the counts are read again.
+  // A wildcard mention counts only in channels and topics that are not muted. This is not checked here: the counts are fetched
+  // again instead.
   if (isMention && !flags.includes('MENTIONED')) unsettle();
   if (placed.channelId === null) {
     const conversation = noteConversation(cache, placed);
-    // `noteConversation` has invalidated the list of conversations. Its next version may or may not count this message, so
-    // the counts are read again as well.
+    // `noteConversation` has invalidated the list of conversations. When it is fetched next, its counts may or may not include
+    // this message, so the counts are fetched again too.
     if (conversation === undefined) unsettle();
     else countUnread(cache, 'DirectConversation', conversation, isMention);
     return;

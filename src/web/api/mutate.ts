@@ -7,8 +7,8 @@ export const HEADERS = { 'GraphQL-Require-Preflight': '1' };
 const unsure = new Map<string, string>();
 
 /**
- * Runs a mutation under an idempotency key. If no response arrives, the next call with the same variables reuses the key.
- * Once another mutation gets a response, the keys are dropped: that mutation may have undone the earlier one.
+ * Runs a mutation under an idempotency key. If no response arrives, the next call of the mutation with equal variables reuses
+ * the key. Once another mutation gets a response, the keys are dropped: that mutation may have undone the earlier one.
  */
 export async function mutate<D, V extends AnyVariables>(
   client: Client,

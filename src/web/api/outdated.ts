@@ -4,7 +4,10 @@ import { createStore } from './store.ts';
 /** Whether the service rejects the page's GraphQL documents, because it was upgraded and now serves a newer page. */
 export const isOutdated = createStore(false);
 
-/** Sets `isOutdated` after a validation error. The version that served the page accepts all documents of the page. */
+/**
+ * Sets `isOutdated` after a validation error. Such an error means that the service was upgraded, because the version that
+ * served the page accepts all of its documents.
+ */
 export const outdatedExchange = mapExchange({
   onError({ graphQLErrors }) {
     if (graphQLErrors.some(({ extensions }) => extensions['code'] === 'GRAPHQL_VALIDATION_FAILED'))

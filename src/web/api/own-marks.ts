@@ -10,7 +10,7 @@ import type {
 import { ownId } from './own-id.ts';
 
 // Reactions and stars of the viewer are shown immediately, before the service responds. They are reverted if the service
-// refuses them. If it accepts them, the event that follows writes the same values again.
+// refuses them. If it accepts them, the event that follows writes these values again, and nothing changes on the screen.
 
 /** A reaction group as the cache stores it, with type names. */
 type Group = Omit<MessageRowFragment['reactionGroups'][number], 'users'> & {

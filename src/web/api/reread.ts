@@ -1,7 +1,8 @@
 import { type AnyVariables, type Exchange, makeOperation, mapExchange, type Operation, stringifyDocument } from 'urql';
 
-// Components read invalidated fields again. If a query for such a field is already in flight, the client sends no second
-// one, although the response may predate the invalidation. Such queries are therefore sent again after their response.
+// Components fetch invalidated fields again. If a query for one of these fields is already in flight, the client sends no
+// second one, although the response may be from before the invalidation. Such queries are therefore sent again after their
+// response.
 
 /** A query in flight. */
 interface Reading {

@@ -9,7 +9,7 @@ const SHORT_MS = 1_000;
 /** Longest random addition to a pause that the service requests, so that queries are not all sent at the same time. */
 const SPREAD_MS = 300;
 
-/** Codes of errors after which the same query can succeed later. */
+/** Codes of temporary errors: the query can succeed if it is sent again later. */
 const FOR_NOW: ReadonlySet<unknown> = new Set(['RATE_LIMIT_HIT', 'REQUEST_TIMEOUT', 'STORAGE_FULL']);
 
 /** Messages to the user about failed queries that are being retried, by operation key. */

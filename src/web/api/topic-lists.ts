@@ -34,13 +34,13 @@ export function forgetTopics(cache: Cache, channelId: string | undefined): void 
   if (channelId !== undefined) forgetOf(cache, 'Channel', channelId, ['topics']);
 }
 
-/** Fields of a topic, besides its name, that the sidebar shows. Other lists show those of `SHOWN_IN_PAGES`. */
+/** Fields of a topic, besides its name, that the sidebar shows. Other lists show the fields in `SHOWN_IN_PAGES`. */
 const SHOWN = ['isResolved', 'unreadCount', 'unreadMentionCount', 'viewerVisibility'];
 const SHOWN_IN_PAGES = [...SHOWN, 'viewerCanResolve'];
 
 /**
- * Puts a topic with a new message into the first page of each cached list of its channel. If the cache lacks a field that
- * these lists show, the lists are read again.
+ * Puts a topic with a new message into the first page of each cached list of its channel. If the cache lacks a field that these
+ * lists show, the lists are fetched again.
  */
 export function listTopic(cache: Cache, channelId: string, topic: string): void {
   const lists = listsOf(cache, channelId).filter(({ field }) => (field.arguments?.['after'] ?? null) === null);
@@ -62,7 +62,7 @@ export function listTopic(cache: Cache, channelId: string, topic: string): void 
 
 const isOfSidebar = ({ arguments: args }: FieldInfo): boolean => args?.['first'] === SIDEBAR_LIST;
 
-/** Returns the topics with the newest messages, as many as the list in the sidebar holds. */
+/** Returns the topics with the newest messages. At most the number that the list in the sidebar holds. */
 function newestOf(cache: Cache, topics: readonly string[]): string[] {
   const newest = (topic: string) => {
     const message = cache.resolve(topic, 'lastMessage');

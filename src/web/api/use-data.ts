@@ -31,7 +31,7 @@ export type Data<D> = Loading | Failed | Ready<D>;
 
 interface Options {
   readonly requestPolicy?: RequestPolicy;
-  /** If true, nothing is read: the result stays `loading`. */
+  /** If true, nothing is fetched: the result stays `loading`. */
   readonly pause?: boolean;
 }
 
@@ -46,7 +46,7 @@ export function useData<D, V extends AnyVariables>(
   variables: V,
   { requestPolicy = 'cache-first', pause = false }: Options = {},
 ): Data<D> {
-  // The key is the same for equal documents and variables.
+  // The key depends only on the document and the values of the variables.
   const { key } = createRequest(query, variables);
   const [result, execute] = useQuery<D, AnyVariables>({ query, variables, requestPolicy, pause });
   const trouble = useStore(troubles, (all) => all.get(key));

@@ -20,7 +20,7 @@ interface Props {
   readonly field: RefObject<HTMLTextAreaElement | null>;
   /** Whether the field cannot be edited at present. */
   readonly isIdle?: boolean;
-  /** Further tools. Must be the same array in each render, or each keystroke renders the bar. */
+  /** Further tools. Must be the same array object in each render. Otherwise each keystroke renders the bar. */
   readonly more?: readonly Tool[];
 }
 

@@ -96,9 +96,10 @@ function marked({ value, start, end }: Selected, mark: string): Change {
 }
 
 /**
- * Returns whether the signs around a text include a mark. Two stars on each side mean bold and not italic, three mean both.
+ * Returns whether the characters around a text include a mark (`*`, `**` or `~~`). Two stars on each side mean bold and not
+ * italic, three mean both.
  *
- * @param run Number of equal signs on each side of the text.
+ * @param run Number of characters of the mark on each side of the text.
  */
 const isMarked = (run: number, mark: string): boolean => (mark === '*' ? run % 2 === 1 : run >= mark.length);
 
@@ -120,7 +121,7 @@ function linked({ value, start, end }: Selected): Change {
   const text = value.slice(start, end);
   if (/^https?:\/\/\S+$/.test(text)) return { start, end, text: `[](${text})`, selection: [1, 1] };
   const from = text.length + 3;
-  // Selects the next part to type: first the label of the link, then its address.
+  // Selects the next part to type: first the label of the link, then its URL.
   const selection = text === '' ? ([1, 1] as const) : ([from, from + ADDRESS.length] as const);
   return { start, end, text: `[${text}](${ADDRESS})`, selection };
 }

@@ -30,7 +30,7 @@ export interface Pending {
   /** `narrowKey` of the message's destination. */
   readonly place: string;
   readonly input: SendMessageInput;
-  /** ID of the sender: the same tab may have messages of another user. */
+  /** ID of the sender: a tab can also have unsent messages of a user who was signed in before. */
   readonly by: string;
   readonly state: PendingState;
   readonly reason?: string;
@@ -57,8 +57,8 @@ export const outbox = createStore<readonly Pending[]>(restored());
 
 function restored(): readonly Pending[] {
   const kept = JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Pending[];
-  // Messages whose events have not arrived are sent again. Under the same idempotency key, the service does not create a
-  // second message.
+  // Messages whose events have not arrived are sent again. Their idempotency keys stay unchanged, so the service does not
+  // create a second message.
   return kept.map((one) =>
     one.state === 'sending' || one.state === 'sent' ? { ...one, state: 'waiting', isUnsure: true } : one,
   );

@@ -5,8 +5,8 @@ import type { SendMessageMutation } from '../generated/graphql.ts';
 export interface Refusal {
   readonly message: string;
   /**
-   * Whether the service may accept the same message later, because the service is unavailable, lacks disk space, limits the
-   * rate, or was upgraded.
+   * Whether the service may accept the message if it is sent again later, because the service is unavailable, lacks disk space,
+   * limits the rate, or was upgraded.
    */
   readonly isForNow: boolean;
   /** Pause that the service requests, in milliseconds; 0 if it names none. */
@@ -14,8 +14,8 @@ export interface Refusal {
 }
 
 /**
- * Codes of errors that have no effect and after which the service can accept the same message later. After a validation
- * error, the outdated page must be reloaded first.
+ * Codes of errors that have no effect and after which the service can accept the message if it is sent again. After a
+ * validation error, the outdated page must be reloaded first.
  */
 const FOR_NOW: ReadonlySet<unknown> = new Set([
   'REQUEST_TIMEOUT',

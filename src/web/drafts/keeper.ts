@@ -167,7 +167,10 @@ export class DraftKeeper {
     }
   }
 
-  /** Creates, updates or deletes the draft, so that it equals the text. @returns False if the attempt must be retried. */
+  /**
+   * Creates, updates or deletes the draft, so that the stored draft has the text in the composer. @returns False if the attempt
+   * must be retried.
+   */
   async #put(client: Client, written: Written): Promise<boolean> {
     const { draftId, text, topic } = written;
     const place = this.#place;
@@ -199,7 +202,8 @@ export class DraftKeeper {
     const { data, error } = await client.mutation(CreateDraftDocument, { input }, withKey(creation.key)).toPromise();
     const result = data?.createDrafts;
     if (result === undefined && error?.networkError === undefined) {
-      // The service responded with an error. A retry under the same key would get the same response.
+      // The service responded with an error. A retry with this idempotency key would get this response again, so the next
+      // attempt uses a new key.
       this.#patch({ creation: null });
       return false;
     }

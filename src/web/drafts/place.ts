@@ -13,7 +13,7 @@ export interface TopicPlace {
   readonly topic: string;
 }
 
-/** Returns a string that identifies a destination. It is the same for equal destinations. */
+/** Returns a string that identifies a destination. Two equal destinations have equal strings. */
 export const placeKey = (place: Place): string =>
   'channelId' in place
     ? JSON.stringify([place.channelId, place.topic === undefined ? null : topicKey(place.topic)])
@@ -39,7 +39,7 @@ export function placeOf({ type, channel, topicName, recipients }: Draft): Place 
 /**
  * Returns the route to a destination.
  *
- * @param viewerId The viewer is left out of a conversation's address, unless they are alone.
+ * @param viewerId The viewer is left out of the URL of a conversation, except of the conversation with themselves.
  */
 export function routeTo(place: Place, viewerId: string): Route {
   if ('channelId' in place) {

@@ -62,10 +62,10 @@ export async function goToNextUnread(client: Client): Promise<void> {
 /** Keys (`placeIn`) of topics and conversations that the user has left with the shortcut. Cleared when no other is unread. */
 const passed = new Set<string>();
 
-/** Returns the same string for routes to the same topic or conversation. */
+/** Returns a string that identifies the topic or conversation of a route, also if the routes to it differ. */
 const placeIn = (route: Route): string => topicKey(narrowKey(narrowOf(route)));
 
-/** A channel with unread messages, or the address of a conversation. */
+/** A channel with unread messages, or the path of a conversation. */
 type Place = { readonly channelId: string; readonly name: string } | string;
 
 function placesOf({ subscriptions, directConversations, viewer }: SidebarQuery): Place[] {
@@ -99,10 +99,10 @@ function openChannel(): { readonly channelId?: string; readonly topic?: string }
 }
 
 /**
- * Returns the address of the topic with the oldest unread message in a channel. Skips the open topic, muted topics, and
- * topics in `passed`.
+ * Returns the path of the topic with the oldest unread message in a channel. Skips the open topic, muted topics, and topics in
+ * `passed`.
  *
- * @returns Undefined if there is no such topic; the error if the topics could not be read.
+ * @returns Undefined if there is no such topic; the error if the topics could not be fetched.
  */
 async function unreadTopicIn(
   client: Client,

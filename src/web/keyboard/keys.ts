@@ -57,7 +57,8 @@ function isOne(key: string, { key: pressed, altKey, ctrlKey, metaKey, shiftKey }
   const parts = key.split(/(?<=.)\+/);
   const name = parts.at(-1) ?? '';
   if (altKey !== parts.includes('Alt') || (ctrlKey || metaKey) !== parts.includes('Mod')) return false;
-  // For signs, the Shift key is ignored, because keyboards differ in which signs need it.
+  // For characters that are not letters, such as `?`, the Shift key is ignored, because some keyboards need it for them and
+  // others do not.
   const isSign = name.length === 1 && !/\p{L}/u.test(name);
   if (!isSign && shiftKey !== parts.includes('Shift')) return false;
   return name.length === 1 ? pressed.toLowerCase() === name.toLowerCase() : pressed === name;

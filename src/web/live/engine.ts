@@ -31,9 +31,9 @@ export function onEvent(listener: (event: LiveEvent) => void): () => void {
 }
 
 /**
- * Keeps the page up to date. One request registers an event queue and reads the first screen. A subscription then delivers
+ * Keeps the page up to date. One request registers an event queue and fetches the first screen. A subscription then delivers
  * the later events. After a disconnect, it resumes where it stopped. If the service no longer has the queue, another one is
- * registered, and all data on the screen is read again.
+ * registered, and all data on the screen is fetched again.
  *
  * @returns A function that stops the updates.
  */

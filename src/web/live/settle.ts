@@ -5,7 +5,7 @@ import { dueLists } from '../api/topic-lists.ts';
 import { ChannelTopicsDocument, CountsDocument, TopicsOfChannelDocument } from '../generated/graphql.ts';
 import { cachedPosition, liveStatus } from './status.ts';
 
-/** Time without changes to `unsettled` after which the unread counts are read again. */
+/** Time without changes to `unsettled` after which the unread counts are fetched again. */
 const QUIET_MS = 1_500;
 
 /** Reads the topic lists of a channel again when `dueLists` names the channel. @returns A function that ends the watch. */

@@ -68,7 +68,7 @@ export async function markUnread(client: Client, messageId: string): Promise<voi
     notify('All messages from here on are unread.');
 }
 
-/** Copies the address of a message to the clipboard. The address stays valid if the message is moved. */
+/** Copies the URL of a message to the clipboard. The URL stays valid if the message is moved. */
 export async function copyLink(messageId: string): Promise<void> {
   const link = location.origin + addressOf({ name: 'message', messageId });
   const isCopied = await navigator.clipboard?.writeText(link).then(

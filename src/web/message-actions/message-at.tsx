@@ -10,12 +10,12 @@ import { placeAddress } from './place-address.ts';
 interface Props {
   readonly messageId: string;
   readonly by?: 'near' | 'with' | undefined;
-  /** The address to show if the viewer cannot read the message. */
+  /** Path to navigate to if the viewer cannot read the message. */
   readonly otherwise?: string | undefined;
   readonly menu: ReactNode;
 }
 
-/** Redirects to the current topic or conversation of a message, so that its address stays valid after a move. */
+/** Redirects to the current topic or conversation of a message, so that a message's URL stays valid after a move. */
 export function MessageAt({ messageId, by, otherwise, menu }: Props) {
   const { viewerId } = useViewer();
   const read = useData(MessageActionsDocument, { messageId });

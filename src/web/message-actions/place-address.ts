@@ -8,9 +8,9 @@ interface Standing {
 }
 
 /**
- * Returns the address of a message within its topic or conversation.
+ * Returns the path of a message within its topic or conversation.
  *
- * @param isNear If false, returns the address of the topic or conversation itself.
+ * @param isNear If false, returns the path of the topic or conversation itself.
  */
 export function placeAddress(
   { id, channel, topicName, participants }: Standing,

@@ -38,7 +38,7 @@ function dressAnew(html: string): string {
   for (const emoji of content.querySelectorAll<HTMLElement>('span.emoji')) showEmoji(emoji);
   for (const spoiler of content.querySelectorAll<HTMLElement>('.spoiler-block')) foldSpoiler(spoiler);
   for (const time of content.querySelectorAll('time')) showTime(time);
-  // Roles mark the insertions and deletions in an edit history, which otherwise differ in color only.
+  // Sets ARIA roles on the insertions and deletions in an edit history. Without roles, only their color distinguishes them.
   for (const [name, role] of CHANGES) for (const part of content.querySelectorAll(name)) part.role = role;
   for (const block of content.querySelectorAll<HTMLElement>(BLOCKS)) block.dir = 'auto';
   for (const code of content.querySelectorAll<HTMLElement>('pre, code')) code.dir = 'ltr';

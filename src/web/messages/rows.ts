@@ -24,8 +24,8 @@ interface Kept {
 }
 
 /**
- * Returns a function that creates the rows of a list. An unchanged row is the same object as before, so that React renders
- * only the changed rows.
+ * Returns a function that creates the rows of a list. For an unchanged row, it returns the object of the previous call, so that
+ * React renders only the changed rows.
  */
 export function rowMaker(): (messages: readonly Message[], firstUnreadId: string | undefined) => Row[] {
   let kept = new Map<string, Kept>();

@@ -99,7 +99,10 @@ export function useTimeline(
 
 const NO_SPAN: Span = {};
 
-/** Returns whether a time is within a span. Times are parsed, because the service and the page write different precisions. */
+/**
+ * Returns whether a time is within a span. Times are parsed and not compared as text, because the service and the page write
+ * them with different precisions.
+ */
 const isWithin = (sentAt: string | undefined, { after, before }: Span): boolean =>
   sentAt === undefined ||
   ((after === undefined || Date.parse(sentAt) >= Date.parse(after)) &&

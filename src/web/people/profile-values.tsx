@@ -45,7 +45,7 @@ function Shown({ field, value, renderedValue, users }: Value) {
   }
 }
 
-/** A link to an address that another user wrote. If it is not an HTTP address, it is shown as text. */
+/** A link to a URL that another user wrote. If its scheme is not HTTP or HTTPS, it is shown as text. */
 function Out({ to, children }: { readonly to: string; readonly children: string }) {
   if (!/^https?:\/\//i.test(to)) return children;
   return (

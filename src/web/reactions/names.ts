@@ -3,7 +3,7 @@ import { type Client, useClient } from 'urql';
 import { createStore, useStore } from '../api/store.ts';
 import { NamesDocument } from '../generated/graphql.ts';
 
-/** Names of users who reacted, by ID. The names for all messages on the screen are read in batches. */
+/** Names of users who reacted, by ID. The names for all messages on the screen are fetched in batches. */
 const names = createStore<ReadonlyMap<string, string>>(new Map());
 
 const wanted = new Set<string>();

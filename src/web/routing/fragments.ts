@@ -15,9 +15,9 @@ const BUILT_IN: Readonly<Record<string, Route>> = {
 };
 
 /**
- * Returns the address in this page that a link leads to.
+ * Returns the path in the chat that a link leads to.
  *
- * @param href Target of the link as a message contains it: `/#narrow/…` or an address of this page, with or without its origin.
+ * @param href Target of the link as a message contains it: `/#narrow/…` or a path of the chat, with or without the origin.
  * @returns Undefined for all other links.
  */
 export function addressOfLink(href: string): string | undefined {
@@ -29,8 +29,8 @@ export function addressOfLink(href: string): string | undefined {
 }
 
 /**
- * Returns the address in this page that a fragment names: `narrow/channel/9-general/topic/hello/near/17`, as the service and
- * other clients write it.
+ * Returns the path in the chat that a fragment names: `narrow/channel/9-general/topic/hello/near/17`, as the service and other
+ * clients write it.
  *
  * @returns Undefined if the fragment is unknown.
  */
@@ -63,12 +63,12 @@ function termsOf(parts: readonly string[]): readonly Term[] {
   return terms;
 }
 
-/** Decodes an operand, which has dots in place of percent signs. */
+/** Decodes an operand. It is percent-encoded, with `.` in place of `%`. */
 const operandOf = (part: string): string => decoded(part, part.replaceAll('.', '%'));
 
 const PLACE_TERMS: ReadonlySet<string> = new Set(['channel', 'topic', 'dm', 'near', 'with', 'id']);
 
-/** Returns the address of a channel, topic, direct conversation or message. Undefined if the terms name none of these. */
+/** Returns the path of a channel, topic, direct conversation or message. Undefined if the terms name none of these. */
 function placeAddress(terms: readonly Term[]): string | undefined {
   const of = new Map(terms);
   if (of.size !== terms.length || terms.some(([operator]) => !PLACE_TERMS.has(operator))) return undefined;
@@ -101,7 +101,7 @@ function placeOf(terms: ReadonlyMap<string, string>): string | undefined {
 /** Returns the number before a name: 9 of `9-general`. */
 const numberIn = (operand: string | undefined): string | undefined => /^(\d+)(?:-|$)/.exec(operand ?? '')?.[1];
 
-/** Returns the address of a search for terms, in the syntax that users type. Undefined if an operator is not supported. */
+/** Returns the path of a search for the terms, in the syntax that users type. Undefined if an operator is not supported. */
 function searchAddress(terms: readonly Term[]): string | undefined {
   const written: string[] = [];
   for (const [term, operand] of terms) {

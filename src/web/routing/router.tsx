@@ -4,12 +4,12 @@ import { addressOfFragment } from './fragments.ts';
 import { isChatAddress, type Route, routeOf } from './routes.ts';
 
 const pathname = createStore(location.pathname);
-/** Number of navigations, including those to the current address. */
+/** Number of navigations, including those to the current path. */
 const visits = createStore(0);
 addEventListener('popstate', arrive);
 addEventListener('click', followLink);
 
-/** Navigates to an address of the chat, without loading the page again. */
+/** Navigates to a path of the chat, without loading the page again. */
 export function navigate(address: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   if (address !== location.pathname) history[replace ? 'replaceState' : 'pushState'](null, '', address);
   arrive();
@@ -24,11 +24,13 @@ function followLink(event: globalThis.MouseEvent): void {
   navigate(link.pathname);
 }
 
-/** Returns whether a click opens the link in the same tab. */
+/** Returns whether a click opens the link in the current tab. */
 const isPlainClick = (event: Pick<globalThis.MouseEvent, 'button' | 'metaKey' | 'ctrlKey' | 'shiftKey' | 'altKey'>) =>
   event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
 
-/** Navigates to the view that the fragment of the address names. Links in emails and of other clients have such fragments. */
+/**
+ * Navigates to the view that the fragment of the page's URL names. Links in emails and of other clients have such fragments.
+ */
 export function enterByFragment(): void {
   const address = addressOfFragment(location.hash.slice(1));
   if (address !== undefined) navigate(address, { replace: true });
@@ -41,7 +43,7 @@ function arrive(): void {
 
 let known: { readonly of: string; readonly route: Route } | undefined;
 
-/** Returns the current route, as the same object for the same address. */
+/** Returns the current route. As long as the path does not change, it is the same object. */
 export function currentRoute(): Route {
   const of = pathname.get();
   if (known?.of !== of) known = { of, route: routeOf(of) };
@@ -57,7 +59,7 @@ export const useVisits = (): number => useStore(visits);
 
 interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
   readonly to: string;
-  /** Prefix of other addresses at which the link counts as current, such as `/settings/` for all sections of the settings. */
+  /** Prefix of other paths at which the link is shown as current, such as `/settings/` for all sections of the settings. */
   readonly within?: string | undefined;
 }
 

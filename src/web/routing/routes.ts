@@ -1,6 +1,6 @@
 import type { MessageNarrowInput } from '../generated/graphql.ts';
 
-/** A view of the chat. Each has its own address, at which the service serves the page. */
+/** A view of the chat. Each has its own path, and the service serves the page at all of these paths. */
 export type Route =
   | { readonly name: 'inbox' }
   /** @property near ID of the message of the topic at which the view opens; requires `topic`. */
@@ -13,7 +13,7 @@ export type Route =
    * The current topic or conversation of a message.
    *
    * @property by "with" opens it without scrolling to the message.
-   * @property otherwise The address to show if the viewer cannot read the message.
+   * @property otherwise Path to navigate to if the viewer cannot read the message.
    */
   | {
       readonly name: 'message';
@@ -55,7 +55,7 @@ export const VIEWS: Readonly<Record<ViewName, View>> = {
 
 const words = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
 
-/** Returns the address of a route. @param channelName Makes the address readable; only the ID identifies the channel. */
+/** Returns the path of a route. @param channelName Makes the path readable; only the ID identifies the channel. */
 export function addressOf(route: Route, channelName = '-'): string {
   switch (route.name) {
     case 'inbox':
@@ -93,22 +93,22 @@ export function addressOf(route: Route, channelName = '-'): string {
 }
 
 /**
- * Returns a topic as a segment of an address, with a prefix. Without the prefix, the topic "topics" would equal the list of
- * topics, and browsers would remove the topics "." and "..".
+ * Returns a topic as a segment of a path, with a prefix. Without the prefix, the path of the topic "topics" would be that of
+ * the list of topics, and browsers would remove the topics "." and "..".
  */
 const topicPart = (topic: string): string => (topic === '' || topic === '.' ? `:${topic}` : `.${topic}`);
 
 const slugOf = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '-') || '-';
 
-/** First segments of the addresses of the chat. */
+/** First segments of the paths of the chat. */
 const FIRST_PARTS: ReadonlySet<string> = new Set([
   ...['inbox', 'channels', 'direct', 'messages', 'views', 'search', 'writing', 'settings', 'people'],
 ]);
 
-/** Returns whether an address belongs to the chat, and not to another page of the service. */
+/** Returns whether a path belongs to the chat, and not to another page of the service. */
 export const isChatAddress = (pathname: string): boolean => FIRST_PARTS.has(pathname.split('/')[1] ?? '');
 
-/** Returns the route of an address; the inbox for unknown addresses. */
+/** Returns the route of a path. For an unknown path, returns the inbox. */
 export function routeOf(pathname: string): Route {
   const [first = '', second = '', third, topic, near] = pathname
     .split('/')
@@ -140,9 +140,9 @@ export function routeOf(pathname: string): Route {
 }
 
 /**
- * Decodes a segment of an address.
+ * Decodes a segment of a path.
  *
- * @param escaped The same segment with percent signs, if it has other characters in place of them.
+ * @param escaped The segment in percent-encoding, if `part` has another character in place of `%`.
  * @returns The segment itself if it cannot be decoded.
  */
 export function decoded(part: string, escaped = part): string {

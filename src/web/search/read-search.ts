@@ -19,7 +19,7 @@ export async function readSearch(client: Client, text: string): Promise<Search> 
 
 /**
  * Returns the ID of the user with a name. If no user has the name, returns the ID of the only user whose name contains it at
- * the start of a word. A suffix of `|` and a user number distinguishes users with the same name.
+ * the start of a word. If several users have one name, a suffix of `|` and the user's number selects one of them.
  *
  * @throws SearchProblem if no user matches, or several.
  */

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { renewSession } from './session.ts';
 
-/** A user of the demo. Browsers that have opened the start address can sign in as one. */
+/** A user of the demo. Browsers that have opened the start URL can sign in as one. */
 interface DemoPerson {
   readonly user_id: number;
   readonly full_name: string;
@@ -11,7 +11,7 @@ interface DemoPerson {
 const PEOPLE_PATH = '/start/people';
 const SESSION_PATH = '/start/session';
 
-/** List of the demo's users. A click on a user signs in as that user. Empty if the browser has not opened the start address. */
+/** List of the demo's users. A click on a user signs in as that user. Empty if the browser has not opened the start URL. */
 export function DemoPeople() {
   const [people, setPeople] = useState<readonly DemoPerson[]>([]);
   useEffect(() => {

@@ -1,14 +1,14 @@
 import { createStore } from '../api/store.ts';
 
-/** Endpoint that exchanges the token of the start address for a cookie that gives access to the demo. */
+/** Endpoint that exchanges the token of the start URL for a cookie that gives access to the demo. */
 const START_PATH = '/start';
 
-/** Whether the page was opened with a start address that this server does not accept, or no longer accepts. */
+/** Whether the page was opened with a start URL that this server does not accept, or no longer accepts. */
 export const isStartRefused = createStore(false);
 
 /**
- * Exchanges the token of the start address for a cookie. First removes the token from the address, so that neither the
- * history nor the screen shows it.
+ * Exchanges the token of the start URL for a cookie. First removes the token from the page's URL, so that neither the history
+ * nor the screen shows it.
  *
  * @returns Whether there was a token.
  */

@@ -21,7 +21,7 @@ interface Props {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** List of the pinned views. A button shows the other views. */
+/** List of the pinned views. A button shows the views that are not pinned. */
 export function ViewRows({ setUp, counts }: Props) {
   const client = useClient();
   const [showsAll, setShowsAll] = useState(false);
@@ -89,7 +89,7 @@ const pin = (client: Client, { fragment, isSetUp }: View, isPinned: boolean): Pr
 
 interface ViewRowProps {
   readonly to: string;
-  /** Prefix of other addresses at which the view counts as open. */
+  /** Prefix of other paths at which the view is shown as open. */
   readonly within?: string | undefined;
   readonly icon: IconName;
   readonly name: string;

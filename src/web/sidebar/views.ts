@@ -17,7 +17,7 @@ export interface View {
   readonly title: string;
   readonly icon: IconName;
   readonly address: string;
-  /** Prefix of other addresses at which the view counts as open. */
+  /** Prefix of other paths at which the view is shown as open. */
   readonly within?: string;
   /** Whether the view is always shown in the sidebar. Otherwise it is behind "More views". */
   readonly isPinned: boolean;
@@ -77,8 +77,8 @@ export function viewsOf(setUp: readonly SetUp[]): readonly View[] {
 }
 
 /**
- * Returns the address of a view that the viewer created. Its fragment is an address of this page without the first slash, or
- * a narrow of another client. Undefined if this page does not support the fragment.
+ * Returns the path of a view that the viewer created. Its fragment is a path of the chat without the first slash, or a narrow
+ * that another client wrote. Undefined if this page does not support the fragment.
  */
 function addressBehind(fragment: string): string | undefined {
   if (fragment.startsWith('narrow/')) return addressOfFragment(fragment);

@@ -62,8 +62,8 @@ async function follow(client: Client, from: TopicPlace, to: TopicPlace): Promise
 const composerKeys = new Map<string, string>();
 
 /**
- * Returns the React key for the composer of a topic or conversation. When the topic is renamed or moved, the key stays the
- * same, so that the user can keep typing.
+ * Returns the React key for the composer of a topic or conversation. When the topic is renamed or moved, the key does not
+ * change, so that the composer keeps its text and focus.
  */
 export function composerKey(narrow: MessageNarrowInput): string {
   const place = narrowKey(narrow);

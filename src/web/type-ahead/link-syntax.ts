@@ -7,7 +7,7 @@ interface LinkedChannel {
   readonly name: string;
 }
 
-/** Returns the text that links a channel: `#**name**`, or a Markdown link with an address if the name matches `SPECIAL`. */
+/** Returns the text that links a channel: `#**name**`, or a Markdown link with a URL if the name matches `SPECIAL`. */
 export function channelLink({ databaseId, name }: LinkedChannel): string {
   if (!SPECIAL.test(name)) return `#**${name}**`;
   return `[#${withEntities(name)}](${channelAddress({ databaseId, name })})`;
@@ -27,7 +27,7 @@ const channelAddress = ({ databaseId, name }: LinkedChannel): string =>
 const withEntities = (text: string): string =>
   text.replace(/[`>*&[\]<$:~@#]/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** Encodes a name for the fragment of an address in the same way as the service. */
+/** Encodes a name for the fragment of a URL, exactly as the service does. */
 const encodeFragment = (text: string): string =>
   encodeURIComponent(text.toWellFormed()).replace(/[.()%]/g, (found) => FRAGMENT[found] ?? found);
 

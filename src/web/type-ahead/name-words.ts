@@ -23,7 +23,9 @@ const BEGINNINGS = new RegExp(
   'gu',
 );
 
-/** Returns the text without case and accents, with one space between words and the same character for each apostrophe. */
+/**
+ * Returns the text without case and accents, with one space between words, and with one character for all kinds of apostrophe.
+ */
 export const plainText = (text: string): string =>
   text
     .normalize('NFKD')

@@ -11,9 +11,9 @@ export interface Option {
   readonly key: string;
   readonly label: string;
   readonly detail?: string;
-  /** Text that replaces the typed name. In the jump dialog, the address to open. */
+  /** Text that replaces the typed name. In the jump dialog, the path to open. */
   readonly insert: string;
-  /** Picture of the suggestion: `glyph` is a character, `imageUrl` the address of an image, `icon` an icon. */
+  /** Picture of the suggestion: `glyph` is a character, `imageUrl` the URL of an image, `icon` an icon. */
   readonly glyph?: string;
   readonly imageUrl?: string;
   readonly icon?: IconName;

@@ -1,9 +1,9 @@
-/** A name that is being typed, from its sign (`@`, `#`, `>` or `:`) to the caret. */
+/** A name that is being typed before the caret: after `@`, `#` or `:`, or a topic after `#**channel>`. */
 export interface Token {
   readonly kind: 'person' | 'channel' | 'topic' | 'emoji';
-  /** Offset of the sign in the text. */
+  /** Offset in the text of the character that begins the token: `@`, `#` or `:`. For topics too, it is that of the `#`. */
   readonly start: number;
-  /** The name as typed so far. */
+  /** The name as typed so far, without that character. For topics, it begins after the `>`. */
   readonly text: string;
   /** For users: whether the mention is silent, and sends no notification. */
   readonly isSilent?: boolean;
@@ -14,8 +14,8 @@ export interface Token {
 /** Longest distance between the caret and the beginning of a name, in characters. */
 const REACH = 160;
 
-// A name has at most three words. Otherwise every sentence after an "@" would be a name. A sign within a word does not
-// count.
+// A name has at most three words. Otherwise every sentence after an "@" would be a name. An `@`, `#` or `:` within a word
+// begins no token.
 const PERSON = /(?<![\p{L}\p{N}@*_`])@(_?)(?:\*\*?)?((?:[^\s@*#:`]+(?: [^\s@*#:`]*){0,2})?)$/u;
 const CHANNEL = /(?<![\p{L}\p{N}#*`/&])#(?:\*\*)?((?:[^\s#*>`]+(?: [^\s#*>`]*){0,2})?)$/u;
 const TOPIC = /#\*\*([^*>\n]+)>([^*\n]*)$/u;

@@ -34,7 +34,7 @@ export function useOptions(
     const timer = setTimeout(async () => {
       const options = await ask(client);
       if (!isWanted) return;
-      // If the suggestions are the same, the array stays the same too, so that the marked suggestion stays marked.
+      // If the new suggestions equal the current ones, the current array is kept, so that the marked suggestion stays marked.
       setFound((before) => (isSame(before, options) ? before : options));
       if (options.length > 0) announce(`${options.length} ${options.length === 1 ? 'suggestion' : 'suggestions'}`);
     }, QUIET_MS);

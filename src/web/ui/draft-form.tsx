@@ -15,12 +15,15 @@ export interface DraftProps<D extends Described> {
   readonly isFixed?: boolean;
   readonly isBusy: boolean;
   readonly refusal: string | undefined;
-  /** @param begun The values when the form was opened. The user has changed only the values that differ from these. */
+  /**
+   * @param begun The values when the form was opened. The user has changed only the values in which `draft` differs from
+   *   `begun`.
+   */
   readonly save: (draft: D, begun: D) => void;
   readonly children?: ReactNode;
 }
 
-/** Returns the values of a draft that differ from the initial ones. */
+/** Returns the values in which a draft differs from its initial state. */
 export const changesIn = <D extends object>(draft: D, begun: D): Partial<D> =>
   Object.fromEntries(Object.entries(draft).filter(([key, value]) => value !== begun[key as keyof D])) as Partial<D>;
 

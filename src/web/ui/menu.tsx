@@ -3,7 +3,7 @@ import { Icon, type IconName } from './icons.tsx';
 import { closePopup } from './popup.tsx';
 
 export interface MenuItem {
-  /** Required if several items have the same label. */
+  /** Required if another item of the menu has the same label. */
   readonly id?: string;
   readonly label: string;
   readonly icon: IconName;

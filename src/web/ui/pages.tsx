@@ -16,7 +16,7 @@ interface PagesProps {
   readonly children: (place: Place) => ReactNode;
 }
 
-/** A list of any length. Each further page is read when the user asks for it. */
+/** A list of any length. Each further page is fetched when the user asks for it. */
 export function Pages({ of, children }: PagesProps) {
   const [shown, setShown] = useState<{ readonly of: string; readonly cursors: readonly string[] }>({ of, cursors: [] });
   const cursors = shown.of === of ? shown.cursors : [];

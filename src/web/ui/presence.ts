@@ -3,7 +3,7 @@ import type { PersonBadgeFragment } from '../generated/graphql.ts';
 
 export type Presence = 'active' | 'idle' | 'offline' | 'bot';
 
-/** Time after which a user who was not seen is offline. The service uses the same value. */
+/** Time after which a user who was not seen is offline. Must be the value that the service uses. */
 const OFFLINE_AFTER_MS = 200_000;
 const TICK_MS = 20_000;
 

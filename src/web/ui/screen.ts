@@ -8,5 +8,5 @@ function watch(listener: () => void): () => void {
   return () => narrow.removeEventListener('change', listener);
 }
 
-/** Returns whether the screen is narrow. Only for differences that styles cannot make. */
+/** Returns whether the screen is narrow. Use it only if CSS cannot express the difference between narrow and wide screens. */
 export const useIsNarrow = (): boolean => useSyncExternalStore(watch, () => narrow.matches);

@@ -26,7 +26,10 @@ export async function measureWriting(stage: WebStage): Promise<Figure[]> {
   return [{ what: 'Key stroke to paint, p95', unit: 'ms', seen: [percentile(times, 95)], mark: 16, note }];
 }
 
-/** Measures the same key strokes in a page with only a text field, which is the share of the browser and the machine. */
+/**
+ * Measures the key strokes in a page that has only a text field. This is the share of the latency that browser and machine
+ * cause.
+ */
 async function writeInNothing({ browser }: WebStage): Promise<number[]> {
   const page = await browser.newPage();
   await page.setContent('<textarea></textarea>');

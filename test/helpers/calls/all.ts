@@ -78,7 +78,7 @@ export const ALL_CALLS: readonly FeatureCalls[] = [
   channelArchive,
 ];
 
-/** Merges the tables of all features into one. @throws {Error} If two features define the same call. */
+/** Merges the tables of all features into one. @throws {Error} If two features define a call of one name. */
 export function gather<T>(tables: readonly (Readonly<Record<string, T>> | undefined)[]): Readonly<Record<string, T>> {
   const entries = tables.flatMap((table = {}) => Object.entries(table));
   const gathered = Object.fromEntries(entries);

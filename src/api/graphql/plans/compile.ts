@@ -24,7 +24,7 @@ import type { ForAll, Together } from '../together.ts';
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** The part of a plan for all objects of one type: the fields that are read of each of them. */
+/** The part of a plan for all objects of one type: the fields that are resolved for each of them. */
 export interface ObjectPlan {
   readonly type: GraphQLObjectType;
   readonly fields: readonly FieldPlan[];
@@ -80,10 +80,10 @@ interface Source {
 export const MAX_PLANNED = 5_000;
 
 /**
- * Compiles the parts of a query that are the same in every execution: its fields by type, with their resolvers, arguments and
+ * Compiles the parts of a query that do not change between executions: its fields by type, with their resolvers, arguments and
  * shapes.
  *
- * @param variables Coerced values. The plan is valid for other variables only if those in `@skip` and `@include` are equal.
+ * @param variables Coerced values. The plan can be reused with other values, except for variables in `@skip` and `@include`.
  * @returns Undefined if no plan is possible: for interfaces, unions, introspection and more than `MAX_PLANNED` fields. The
  *   general executor must then execute the operation.
  */

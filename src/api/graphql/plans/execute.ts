@@ -13,7 +13,7 @@ export interface Execution {
   /** Coerced values. */
   readonly variables: Variables;
   readonly root: unknown;
-  /** The parts of `info` that are the same for all resolvers of the execution. */
+  /** The parts of `info` that all resolvers of the execution share. */
   readonly operation: Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'operation'>;
 }
 
