@@ -27,6 +27,11 @@ export const FLOORS: readonly (readonly string[])[] = [
   ['web'],
 ];
 
+/** Folders whose subfolders have an order, from bottom to top. A file imports only from its own subfolder and those below it. */
+export const ORDERED: Readonly<Record<string, readonly string[]>> = {
+  'api/graphql': ['loading', 'schema', 'documents', 'execution', 'transports'],
+};
+
 /**
  * Entry with the code that runs in browsers. It shares only the modules of `contract` with the service, and the service does
  * not import it.
@@ -121,13 +126,25 @@ export function faultsOf({ files, imports }: Tree): string[] {
       ({ from, to }) => floorOf(to) > floorOf(from) || (floorOf(to) === floorOf(from) && entryOf(to) !== entryOf(from)),
     )
     .map(({ from, to }) => `${from} imports ${to}, which does not stand below it`);
+  const disordered = Object.entries(ORDERED).flatMap(([folder, order]) => {
+    const placeOf = (file: string) => order.indexOf(file.slice(folder.length + 1).split('/')[0] ?? '');
+    const isInside = (file: string) => file.startsWith(`${folder}/`);
+    return [
+      ...files
+        .filter((file) => isInside(file) && placeOf(file) === -1)
+        .map((file) => `${file} is in no listed subfolder`),
+      ...imports
+        .filter(({ from, to }) => isInside(from) && isInside(to) && placeOf(to) > placeOf(from))
+        .map(({ from, to }) => `${from} imports ${to}, which is in a higher subfolder`),
+    ];
+  });
   const across = imports
     .filter(({ from, to }) => entryOf(to) !== SHARED && (entryOf(from) === APART) !== (entryOf(to) === APART))
     .map(({ from, to }) => `${from} imports ${to}: ${APART} stands apart`);
   const circles = circlesOf(imports.filter(({ isLate }) => isLate !== true)).map(
     (circle) => `a circle of ${circle.length} files: ${circle.join(' → ')}`,
   );
-  return [...few, ...homeless, ...upward, ...across, ...circles];
+  return [...few, ...homeless, ...upward, ...disordered, ...across, ...circles];
 }
 
 /** Returns the cycles of imports: the strongly connected components with more than one file, found with Tarjan's algorithm. */

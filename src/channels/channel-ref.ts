@@ -1,5 +1,5 @@
-import { builder } from '../api/graphql/builder.ts';
-import { refersTo } from '../api/graphql/refs.ts';
+import { builder } from '../api/graphql/schema/builder.ts';
+import { refersTo } from '../api/graphql/schema/refs.ts';
 
 /** A channel by id or name. Resolvers receive it as a `ChannelKey`. */
 export const ChannelRef = builder.inputType('ChannelRef', {

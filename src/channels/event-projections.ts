@@ -3,7 +3,7 @@ import {
   EventProjection,
   type ProjectedFields,
   referenceProjection,
-} from '../api/graphql/event-projections.ts';
+} from '../api/graphql/schema/event-projections.ts';
 import { userReference } from '../people/event-projections.ts';
 import type { ChannelChange, KnownChannels, KnownUpdate } from './events.ts';
 import { folderReference } from './folders/event-projections.ts';

@@ -1,9 +1,9 @@
 import { CHANNEL_PERMISSION_NAMES } from '../access/permissions/channel-permissions.ts';
 import { CHANNEL_PERMISSION_MEANINGS } from '../access/permissions/meanings.ts';
-import { builder } from '../api/graphql/builder.ts';
-import { projectedFromEvent } from '../api/graphql/event-projections.ts';
-import { type EventSource, eventType } from '../api/graphql/event-types.ts';
-import { refersTo } from '../api/graphql/refs.ts';
+import { builder } from '../api/graphql/schema/builder.ts';
+import { projectedFromEvent } from '../api/graphql/schema/event-projections.ts';
+import { type EventSource, eventType } from '../api/graphql/schema/event-types.ts';
+import { refersTo } from '../api/graphql/schema/refs.ts';
 import { changedChannel, defaultChannel, projectionOf } from './event-projections.ts';
 import type { KnownChannels, KnownUpdate } from './events.ts';
 import { Channel, TOPICS } from './graphql.ts';

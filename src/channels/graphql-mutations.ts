@@ -1,15 +1,15 @@
 import { CHANNEL_PERMISSION_NAMES } from '../access/permissions/channel-permissions.ts';
 import { CHANNEL_PERMISSION_MEANINGS } from '../access/permissions/meanings.ts';
-import { builder, type Types } from '../api/graphql/builder.ts';
-import { given, mutation } from '../api/graphql/mutation.ts';
+import { builder, type Types } from '../api/graphql/schema/builder.ts';
+import { given, mutation } from '../api/graphql/schema/mutation.ts';
 import {
   permissionEditsGiven,
   permissionEditsInput,
   permissionsGiven,
   permissionsInput,
   toWireSetting,
-} from '../api/graphql/permission-fields.ts';
-import { refersTo } from '../api/graphql/refs.ts';
+} from '../api/graphql/schema/permission-fields.ts';
+import { refersTo } from '../api/graphql/schema/refs.ts';
 import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../platform/errors.ts';
 import { archiveChannel, unarchiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';

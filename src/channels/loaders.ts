@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
 import { signedIn, type Viewer } from '../access/context.ts';
 import { channelActor } from '../access/permissions/require.ts';
-import { acrossReaders, forEverybody, type GraphQLContext, perOperation } from '../api/graphql/context.ts';
-import type { Loads, RequestedKey } from '../api/graphql/keyed-loader.ts';
+import { acrossReaders, forEverybody, type GraphQLContext, perOperation } from '../api/graphql/loading/context.ts';
+import type { Loads, RequestedKey } from '../api/graphql/loading/keyed-loader.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import { CHANNEL_COLUMNS, fieldsOf } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';

@@ -1,4 +1,4 @@
-import { EventProjection, referenceProjection } from '../api/graphql/event-projections.ts';
+import { EventProjection, referenceProjection } from '../api/graphql/schema/event-projections.ts';
 import { channelReference, namedChannel } from '../channels/event-projections.ts';
 import { isMeMessage, topicLinks } from '../markdown/render.ts';
 import { namedUser, userProjection, userReference } from '../people/event-projections.ts';

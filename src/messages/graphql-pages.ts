@@ -1,10 +1,10 @@
 import { type Ctx, signedIn } from '../access/context.ts';
-import { builder } from '../api/graphql/builder.ts';
-import { type ConnectionArguments, idInCursor, pageByIds } from '../api/graphql/connection.ts';
-import type { GraphQLContext } from '../api/graphql/context.ts';
-import { nodeOf } from '../api/graphql/node.ts';
-import { DEFAULT_PAGE_SIZE, pageSize } from '../api/graphql/page-size.ts';
-import { refersTo } from '../api/graphql/refs.ts';
+import type { GraphQLContext } from '../api/graphql/loading/context.ts';
+import { builder } from '../api/graphql/schema/builder.ts';
+import { type ConnectionArguments, idInCursor, pageByIds } from '../api/graphql/schema/connection.ts';
+import { nodeOf } from '../api/graphql/schema/node.ts';
+import { DEFAULT_PAGE_SIZE, pageSize } from '../api/graphql/schema/page-size.ts';
+import { refersTo } from '../api/graphql/schema/refs.ts';
 import { Channel } from '../channels/graphql.ts';
 import { channelActivities } from '../channels/loaders.ts';
 import { BadRequestError } from '../platform/errors.ts';

@@ -1,8 +1,8 @@
 import { type Ctx, signedIn } from '../access/context.ts';
-import { builder } from '../api/graphql/builder.ts';
-import { nodeTypeForEach, unlessAbsent } from '../api/graphql/node.ts';
-import { refersTo } from '../api/graphql/refs.ts';
-import { byKey, byKeyIfAny, madeByKey } from '../api/graphql/together.ts';
+import { byKey, byKeyIfAny, madeByKey } from '../api/graphql/loading/together.ts';
+import { builder } from '../api/graphql/schema/builder.ts';
+import { nodeTypeForEach, unlessAbsent } from '../api/graphql/schema/node.ts';
+import { refersTo } from '../api/graphql/schema/refs.ts';
 import { Channel } from '../channels/graphql.ts';
 import { visibleChannels } from '../channels/loaders.ts';
 import type { Message as MessageRow } from '../generated/prisma/client.ts';

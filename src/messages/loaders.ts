@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../access/context.ts';
-import { acrossRequests, forEverybody, type GraphQLContext, perOperation } from '../api/graphql/context.ts';
-import { present, type RequestedKey } from '../api/graphql/keyed-loader.ts';
+import { acrossRequests, forEverybody, type GraphQLContext, perOperation } from '../api/graphql/loading/context.ts';
+import { present, type RequestedKey } from '../api/graphql/loading/keyed-loader.ts';
 import { readableChannels } from '../channels/loaders.ts';
 import { type Message, Prisma } from '../generated/prisma/client.ts';
 import { fieldsOf, MESSAGE_COLUMNS } from '../platform/db/columns.ts';

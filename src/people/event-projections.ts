@@ -1,6 +1,6 @@
 import { USER_SETTINGS } from '../access/user-settings.ts';
-import { changeProjections, EventProjection, referenceProjection } from '../api/graphql/event-projections.ts';
-import { settingProjections } from '../api/graphql/setting-fields.ts';
+import { changeProjections, EventProjection, referenceProjection } from '../api/graphql/schema/event-projections.ts';
+import { settingProjections } from '../api/graphql/schema/setting-fields.ts';
 import { type KnownSetting, withEffect } from '../platform/setting.ts';
 import { type KnownChange, propertyOf } from './events.ts';
 import { avatarUrl, toMinute, type UserSnapshot } from './wire.ts';

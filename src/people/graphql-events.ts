@@ -1,8 +1,8 @@
 import { USER_SETTINGS } from '../access/user-settings.ts';
-import { builder } from '../api/graphql/builder.ts';
-import { projectedFromEvent } from '../api/graphql/event-projections.ts';
-import { type EventSource, eventType } from '../api/graphql/event-types.ts';
-import { meaningsOf, settingEnum, settingEnumValue } from '../api/graphql/setting-fields.ts';
+import { builder } from '../api/graphql/schema/builder.ts';
+import { projectedFromEvent } from '../api/graphql/schema/event-projections.ts';
+import { type EventSource, eventType } from '../api/graphql/schema/event-types.ts';
+import { meaningsOf, settingEnum, settingEnumValue } from '../api/graphql/schema/setting-fields.ts';
 import type { KnownSetting } from '../platform/setting.ts';
 import { changedSetting, changedUser, newUser } from './event-projections.ts';
 import { type KnownChange, type PersonChange, type PersonProperty, propertyOf } from './events.ts';

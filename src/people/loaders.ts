@@ -1,4 +1,4 @@
-import { forEverybody } from '../api/graphql/context.ts';
+import { forEverybody } from '../api/graphql/loading/context.ts';
 import { Prisma, type User } from '../generated/prisma/client.ts';
 import { fieldsOf, USER_COLUMNS } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';

@@ -54,7 +54,7 @@ type ErrorData = Readonly<Record<string, string | number | boolean | readonly ob
  *
  * Services throw subclasses, one per code, made by `defineError` and declared beside their feature. Only the API layer contains
  * HTTP and GraphQL shapes. `api/rest/router.ts` renders an error as `{result: "error", msg, code, ...data}` with `status`;
- * `api/graphql/errors.ts` as a typed error of a mutation, or `{message, extensions: {code, ...data}}`. Any other thrown value is
+ * `api/graphql/schema/errors.ts` as a typed error of a mutation, or `{message, extensions: {code, ...data}}`. Any other thrown value is
  * a bug: both APIs log it and respond without details.
  */
 export abstract class ChatError extends Error {

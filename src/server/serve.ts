@@ -1,9 +1,9 @@
 import { type App, signedIn } from '../access/context.ts';
 import { signIn } from '../access/sign-in.ts';
 import { announceRestart } from '../administration/organization/restart.ts';
-import { createGraphQL } from '../api/graphql/server.ts';
-import { createEventStreamTransport } from '../api/graphql/sse.ts';
-import { createWebSocketTransport } from '../api/graphql/websocket.ts';
+import { createGraphQL } from '../api/graphql/transports/server.ts';
+import { createEventStreamTransport } from '../api/graphql/transports/sse.ts';
+import { createWebSocketTransport } from '../api/graphql/transports/websocket.ts';
 import { NO_CAPABILITIES } from '../events/view.ts';
 import { hostOf } from '../platform/hosts.ts';
 import type { DemoAccess, DemoOwner } from './demo/demo-access.ts';

@@ -1,7 +1,7 @@
 import { isInterfaceType, lexicographicSortSchema, buildSchema as parseSchema } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { projectionOptionsOf } from '../../src/api/graphql/event-projections.ts';
-import { referredType } from '../../src/api/graphql/refs.ts';
+import { projectionOptionsOf } from '../../src/api/graphql/schema/event-projections.ts';
+import { referredType } from '../../src/api/graphql/schema/refs.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
 import { count } from '../contract.ts';
 

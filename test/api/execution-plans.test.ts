@@ -14,9 +14,9 @@ import {
   validate,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { compilePlan, MAX_PLANNED } from '../../src/api/graphql/plans/compile.ts';
-import { executeDocument, keptPlans, MAX_KEPT_FIELDS } from '../../src/api/graphql/plans/queries.ts';
-import { together } from '../../src/api/graphql/together.ts';
+import { compilePlan, MAX_PLANNED } from '../../src/api/graphql/execution/plans/compile.ts';
+import { executeDocument, keptPlans, MAX_KEPT_FIELDS } from '../../src/api/graphql/execution/plans/queries.ts';
+import { together } from '../../src/api/graphql/loading/together.ts';
 import { heldBytes } from '../helpers/heap.ts';
 
 const SDL = `

@@ -1,8 +1,8 @@
 import { getIntrospectionQuery } from 'graphql';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { createDocuments, DOCUMENT_LIMITS } from '../../src/api/graphql/documents.ts';
-import { prepareSubscription } from '../../src/api/graphql/subscriptions.ts';
+import { createDocuments, DOCUMENT_LIMITS } from '../../src/api/graphql/documents/documents.ts';
+import { prepareSubscription } from '../../src/api/graphql/transports/subscriptions.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
 import { documentOf } from '../helpers/documents.ts';
 import { heldBytes } from '../helpers/heap.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { buildClientSchema, getIntrospectionQuery, lexicographicSortSchema, printSchema } from 'graphql';
 import { serverAudits } from 'graphql-http';
 import { describe, expect, test } from 'vitest';
-import { DOCUMENT_LIMITS } from '../../src/api/graphql/documents.ts';
+import { DOCUMENT_LIMITS } from '../../src/api/graphql/documents/documents.ts';
 import { documentOf, type Limit, nested } from '../helpers/documents.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { type Json, type Sent, send } from '../helpers/http.ts';

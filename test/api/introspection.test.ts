@@ -8,9 +8,13 @@ import {
   validate,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { createDocuments } from '../../src/api/graphql/documents.ts';
-import { introspect, introspectionSize, MAX_INTROSPECTED_FIELDS } from '../../src/api/graphql/introspection.ts';
-import { executeDocument } from '../../src/api/graphql/plans/queries.ts';
+import { createDocuments } from '../../src/api/graphql/documents/documents.ts';
+import {
+  introspect,
+  introspectionSize,
+  MAX_INTROSPECTED_FIELDS,
+} from '../../src/api/graphql/documents/introspection.ts';
+import { executeDocument } from '../../src/api/graphql/execution/plans/queries.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
 
 const schema = buildSchema();

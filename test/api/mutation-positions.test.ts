@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ignoresIdempotencyKey } from '../../src/api/graphql/mutation.ts';
+import { ignoresIdempotencyKey } from '../../src/api/graphql/schema/mutation.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
 import { fieldOf, GRAPHQL_CALLS, type GraphQLCall, REFUSALS } from '../helpers/graphql-calls.ts';
 import { type Json, send } from '../helpers/http.ts';

@@ -11,8 +11,8 @@ import {
   isUnionType,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { projectionOptionsOf } from '../../src/api/graphql/event-projections.ts';
-import { registeredEventTypes } from '../../src/api/graphql/event-types.ts';
+import { projectionOptionsOf } from '../../src/api/graphql/schema/event-projections.ts';
+import { registeredEventTypes } from '../../src/api/graphql/schema/event-types.ts';
 import { definedEvents } from '../../src/events/define.ts';
 import { ERROR_CODES } from '../../src/platform/errors.ts';
 import { routes } from '../../src/server/registries/endpoints.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { Deliveries } from '../../src/api/graphql/deliveries.ts';
+import { Deliveries } from '../../src/api/graphql/transports/deliveries.ts';
 import type { Prisma } from '../../src/generated/prisma/client.ts';
 import { knowDriver } from '../../src/platform/db/rows.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';

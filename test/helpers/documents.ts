@@ -1,4 +1,4 @@
-import { DOCUMENT_LIMITS } from '../../src/api/graphql/documents.ts';
+import { DOCUMENT_LIMITS } from '../../src/api/graphql/documents/documents.ts';
 
 export type Limit = keyof typeof DOCUMENT_LIMITS;
 

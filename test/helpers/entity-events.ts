@@ -8,9 +8,9 @@ import {
   isUnionType,
 } from 'graphql';
 import { expect, vi } from 'vitest';
-import { EventOperation } from '../../src/api/graphql/event-operation.ts';
-import { EventProjection, projectionOptionsOf } from '../../src/api/graphql/event-projections.ts';
-import { eventTypeName } from '../../src/api/graphql/event-types.ts';
+import { EventOperation } from '../../src/api/graphql/execution/event-operation.ts';
+import { EventProjection, projectionOptionsOf } from '../../src/api/graphql/schema/event-projections.ts';
+import { eventTypeName } from '../../src/api/graphql/schema/event-types.ts';
 import { users } from '../../src/events/audience.ts';
 import { transact } from '../../src/events/log.ts';
 import type { EventPiece } from '../../src/events/rendering.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DefaultTreeAdapterTypes, parse } from 'parse5';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { registeredEventTypes } from '../../src/api/graphql/event-types.ts';
+import { registeredEventTypes } from '../../src/api/graphql/schema/event-types.ts';
 import type { Endpoint } from '../../src/api/rest/endpoint.ts';
 import { replyCheckOf } from '../../src/api/rest/reply-check.ts';
 import { definedEvents } from '../../src/events/define.ts';

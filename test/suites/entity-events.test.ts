@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { Deliveries } from '../../src/api/graphql/deliveries.ts';
-import { EventProjection } from '../../src/api/graphql/event-projections.ts';
+import { EventProjection } from '../../src/api/graphql/schema/event-projections.ts';
+import { Deliveries } from '../../src/api/graphql/transports/deliveries.ts';
 import { channelReference } from '../../src/channels/event-projections.ts';
 import { messageReference } from '../../src/messages/event-projections.ts';
 import { channels } from '../entity-events/channels.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { signedIn } from '../../src/access/context.ts';
 import { idempotencyKey, withIdempotencyKey } from '../../src/access/idempotency.ts';
 import { signIn } from '../../src/access/sign-in.ts';
-import { ignoresIdempotencyKey } from '../../src/api/graphql/mutation.ts';
+import { ignoresIdempotencyKey } from '../../src/api/graphql/schema/mutation.ts';
 import { type Endpoint, takesIdempotencyKey } from '../../src/api/rest/endpoint.ts';
 import { sendMessage } from '../../src/messages/sending/send.ts';
 import { routes } from '../../src/server/registries/endpoints.ts';

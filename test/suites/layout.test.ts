@@ -43,6 +43,13 @@ describe('the check of the layout', () => {
     expect(faultsOf(planted(from, to))).toContain(`${from} imports ${to}: web stands apart`);
   });
 
+  test('finds an import of a higher subfolder, and a file in no subfolder that is listed', () => {
+    const [from, to] = ['api/graphql/loading/context.ts', 'api/graphql/schema/builder.ts'];
+    expect(faultsOf(planted(from, to))).toContain(`${from} imports ${to}, which is in a higher subfolder`);
+    const file = 'api/graphql/helpers.ts';
+    expect(faultsOf({ files: [...files, file], imports })).toEqual([`${file} is in no listed subfolder`]);
+  });
+
   test('finds circular imports, also of types only', () => {
     const [{ from = '', to = '' } = {}] = imports.filter(
       (one) => one.from.startsWith('messages/') && one.to.startsWith('messages/'),

@@ -137,7 +137,6 @@ describe.skipIf(DATABASE_URL === '')('on PostgreSQL, with the plans of all state
         env: {
           DATABASE_URL: proxy.url,
           SECRET_KEY: randomBytes(32).toString('hex'),
-          ...(process.env['COV'] && { NODE_V8_COVERAGE: '/tmp/plans/cov' }),
         },
       }),
     );

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { builder } from '../../src/api/graphql/builder.ts';
-import { DOCUMENT_LIMITS } from '../../src/api/graphql/documents.ts';
+import { DOCUMENT_LIMITS } from '../../src/api/graphql/documents/documents.ts';
+import { builder } from '../../src/api/graphql/schema/builder.ts';
 import { documentOf, type Limit } from '../helpers/documents.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { nodeIds } from '../helpers/graphql-calls.ts';

@@ -1,10 +1,10 @@
 import { signedIn } from '../../access/context.ts';
 import { UserDeactivatedError } from '../../access/errors.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import { perOperation } from '../../api/graphql/context.ts';
-import { errorType } from '../../api/graphql/errors.ts';
-import { mutation } from '../../api/graphql/mutation.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
+import { perOperation } from '../../api/graphql/loading/context.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { errorType } from '../../api/graphql/schema/errors.ts';
+import { mutation } from '../../api/graphql/schema/mutation.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { User } from '../../people/graphql.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isOwner } from '../../platform/roles.ts';

@@ -1,10 +1,10 @@
 import { signedIn } from '../../access/context.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
-import { mutation } from '../../api/graphql/mutation.ts';
-import { byNumber, nodeModel } from '../../api/graphql/node.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
+import { mutation } from '../../api/graphql/schema/mutation.ts';
+import { byNumber, nodeModel } from '../../api/graphql/schema/node.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { domainProjection } from './event-projections.ts';
 import type { KnownDomain } from './events.ts';

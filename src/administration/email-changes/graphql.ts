@@ -1,5 +1,5 @@
 import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
-import { publicMutation } from '../../api/graphql/mutation.ts';
+import { publicMutation } from '../../api/graphql/schema/mutation.ts';
 import { NonexistentSubdomainError } from '../../platform/errors.ts';
 import { confirmEmailChange } from './service.ts';
 

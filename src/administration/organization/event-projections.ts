@@ -1,6 +1,6 @@
 import { REALM_SETTINGS } from '../../access/realm-settings.ts';
-import { EventProjection, type ProjectedFields } from '../../api/graphql/event-projections.ts';
-import { settingFieldName } from '../../api/graphql/setting-fields.ts';
+import { EventProjection, type ProjectedFields } from '../../api/graphql/schema/event-projections.ts';
+import { settingFieldName } from '../../api/graphql/schema/setting-fields.ts';
 import { type Setting, withEffect } from '../../platform/setting.ts';
 
 /** Changed values of an organization, by the names of registration's fields without `realm_`. */

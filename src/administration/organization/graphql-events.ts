@@ -1,8 +1,8 @@
 import { REALM_SETTINGS } from '../../access/realm-settings.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
-import { meaningsOf, settingEnum, settingEnumValue } from '../../api/graphql/setting-fields.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
+import { meaningsOf, settingEnum, settingEnumValue } from '../../api/graphql/schema/setting-fields.ts';
 import { type KnownOrganization, projectionOf } from './event-projections.ts';
 import { Organization, PERMISSIONS_WITH_EFFECT } from './graphql.ts';
 

@@ -1,7 +1,7 @@
 import { type Ctx, signedIn } from '../../access/context.ts';
 import type { ChannelActor } from '../../access/permissions/require.ts';
 import { administersOrganization, ownsOrganization } from '../../access/roles.ts';
-import { builder } from '../../api/graphql/builder.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
 import { viewerAsActor } from '../../channels/loaders.ts';
 import { mayChooseDefaultChannels, objectionToPrivacy } from '../../channels/settings.ts';
 import { mayAddEmoji } from '../../people/emoji/service.ts';

@@ -12,11 +12,15 @@ import {
   realmGroupSetting,
   realmSetting,
 } from '../../access/realm-settings.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import { given, mutation } from '../../api/graphql/mutation.ts';
-import { nodeType } from '../../api/graphql/node.ts';
-import { permissionEditsGiven, permissionEditsInput, permissionsType } from '../../api/graphql/permission-fields.ts';
-import { settingFields, settingInputs, settingsGiven } from '../../api/graphql/setting-fields.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { given, mutation } from '../../api/graphql/schema/mutation.ts';
+import { nodeType } from '../../api/graphql/schema/node.ts';
+import {
+  permissionEditsGiven,
+  permissionEditsInput,
+  permissionsType,
+} from '../../api/graphql/schema/permission-fields.ts';
+import { settingFields, settingInputs, settingsGiven } from '../../api/graphql/schema/setting-fields.ts';
 import { Channel } from '../../channels/graphql.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';

@@ -1,6 +1,6 @@
 import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
-import { errorType } from '../../api/graphql/errors.ts';
-import { publicMutation } from '../../api/graphql/mutation.ts';
+import { errorType } from '../../api/graphql/schema/errors.ts';
+import { publicMutation } from '../../api/graphql/schema/mutation.ts';
 import { NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
 import { AuthenticationFailedError, PasswordRequiredError } from './errors.ts';
 import { fetchApiKeyByJwt } from './jwt.ts';

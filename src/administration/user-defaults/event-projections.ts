@@ -1,5 +1,5 @@
-import type { EventProjection } from '../../api/graphql/event-projections.ts';
-import { settingProjections } from '../../api/graphql/setting-fields.ts';
+import type { EventProjection } from '../../api/graphql/schema/event-projections.ts';
+import { settingProjections } from '../../api/graphql/schema/setting-fields.ts';
 import { type KnownSetting, withEffect } from '../../platform/setting.ts';
 import { EDITABLE_USER_DEFAULTS } from './settings.ts';
 

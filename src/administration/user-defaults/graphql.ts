@@ -1,9 +1,9 @@
 import { signedIn } from '../../access/context.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
-import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeType } from '../../api/graphql/node.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
+import { mutation } from '../../api/graphql/schema/mutation.ts';
+import { nodeType } from '../../api/graphql/schema/node.ts';
 import {
   meaningsOf,
   settingEnum,
@@ -11,7 +11,7 @@ import {
   settingFields,
   settingInputs,
   settingsGiven,
-} from '../../api/graphql/setting-fields.ts';
+} from '../../api/graphql/schema/setting-fields.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import type { KnownSetting } from '../../platform/setting.ts';

@@ -1,4 +1,4 @@
-import { EventProjection, referenceProjection } from '../../api/graphql/event-projections.ts';
+import { EventProjection, referenceProjection } from '../../api/graphql/schema/event-projections.ts';
 import { userReference } from '../../people/event-projections.ts';
 import type { GroupSnapshot, KnownGroup } from './events.ts';
 

@@ -4,18 +4,18 @@ import {
   GROUP_PERMISSION_MEANINGS,
   REALM_PERMISSION_MEANINGS,
 } from '../../access/permissions/meanings.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import { errorType } from '../../api/graphql/errors.ts';
-import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeOf, nodesOf } from '../../api/graphql/node.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { errorType } from '../../api/graphql/schema/errors.ts';
+import { mutation } from '../../api/graphql/schema/mutation.ts';
+import { nodeOf, nodesOf } from '../../api/graphql/schema/node.ts';
 import {
   permissionEditsGiven,
   permissionEditsInput,
   permissionsGiven,
   permissionsInput,
   toWireSetting,
-} from '../../api/graphql/permission-fields.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
+} from '../../api/graphql/schema/permission-fields.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { deactivateUserGroup } from './deactivate.ts';

@@ -1,9 +1,9 @@
 import { signedIn } from '../../access/context.ts';
 import { USER_SETTINGS } from '../../access/user-settings.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import { given, mutation } from '../../api/graphql/mutation.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
-import { settingInputs, settingsGiven } from '../../api/graphql/setting-fields.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { given, mutation } from '../../api/graphql/schema/mutation.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
+import { settingInputs, settingsGiven } from '../../api/graphql/schema/setting-fields.ts';
 import { ProfileValueInput, toEntries, User, UserRole, UserSettings } from '../../people/graphql.ts';
 import { listUsers } from '../../people/users.ts';
 import { RateLimitHitError, UnauthorizedPrincipalError } from '../../platform/errors.ts';

@@ -1,4 +1,4 @@
-import { forEverybody } from '../../api/graphql/context.ts';
+import { forEverybody } from '../../api/graphql/loading/context.ts';
 import { type ChannelFolder, Prisma } from '../../generated/prisma/client.ts';
 import { CHANNEL_FOLDER_COLUMNS, fieldsOf } from '../../platform/db/columns.ts';
 import { listOf } from '../../platform/db/lists.ts';

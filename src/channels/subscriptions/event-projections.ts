@@ -1,4 +1,4 @@
-import { EventProjection, projectedWithin } from '../../api/graphql/event-projections.ts';
+import { EventProjection, projectedWithin } from '../../api/graphql/schema/event-projections.ts';
 import { channelReference, knownOfChannel, knownOfChannelBefore } from '../event-projections.ts';
 import type { KnownLeft, KnownSubscription, KnownSubscriptions, KnownSubscriptionUpdate } from '../events.ts';
 

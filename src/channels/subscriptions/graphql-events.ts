@@ -1,7 +1,7 @@
-import { builder } from '../../api/graphql/builder.ts';
-import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import { channelReference } from '../event-projections.ts';

@@ -1,8 +1,8 @@
-import { builder } from '../../api/graphql/builder.ts';
-import { given, mutation } from '../../api/graphql/mutation.ts';
-import { nodesOf } from '../../api/graphql/node.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
-import { byKey } from '../../api/graphql/together.ts';
+import { byKey } from '../../api/graphql/loading/together.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { given, mutation } from '../../api/graphql/schema/mutation.ts';
+import { nodesOf } from '../../api/graphql/schema/node.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { User } from '../../people/graphql.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { ChannelRef } from '../channel-ref.ts';

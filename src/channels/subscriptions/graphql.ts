@@ -1,12 +1,12 @@
 import { signedIn } from '../../access/context.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import type { GraphQLContext } from '../../api/graphql/context.ts';
-import { present } from '../../api/graphql/keyed-loader.ts';
-import { nodeByText } from '../../api/graphql/node.ts';
-import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
-import { MAX_SIDEBAR_SIZE, pageSize } from '../../api/graphql/page-size.ts';
-import { pageAmong, pageRead, sortedConnection, sortedRows } from '../../api/graphql/sorted-list.ts';
-import { byKey } from '../../api/graphql/together.ts';
+import type { GraphQLContext } from '../../api/graphql/loading/context.ts';
+import { present } from '../../api/graphql/loading/keyed-loader.ts';
+import { byKey } from '../../api/graphql/loading/together.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { nodeByText } from '../../api/graphql/schema/node.ts';
+import { type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
+import { MAX_SIDEBAR_SIZE, pageSize } from '../../api/graphql/schema/page-size.ts';
+import { pageAmong, pageRead, sortedConnection, sortedRows } from '../../api/graphql/schema/sorted-list.ts';
 import type { Channel as ChannelRow } from '../../generated/prisma/client.ts';
 import {
   BY_ID,

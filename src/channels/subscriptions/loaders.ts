@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
-import { acrossReaders, forEverybody, perOperation } from '../../api/graphql/context.ts';
+import { acrossReaders, forEverybody, perOperation } from '../../api/graphql/loading/context.ts';
 import type { Channel, Subscription } from '../../generated/prisma/client.ts';
 import type { UserPage } from '../../people/user-pages.ts';
 import type { Place } from '../../platform/db/keyset.ts';

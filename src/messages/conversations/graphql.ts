@@ -1,10 +1,10 @@
 import DataLoader from 'dataloader';
 import { type Ctx, signedIn } from '../../access/context.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import { perOperation } from '../../api/graphql/context.ts';
-import { nodeOf, nodesOf, nodeType } from '../../api/graphql/node.ts';
-import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
-import { keysetOf, pageRead, sortedConnection } from '../../api/graphql/sorted-list.ts';
+import { perOperation } from '../../api/graphql/loading/context.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { nodeOf, nodesOf, nodeType } from '../../api/graphql/schema/node.ts';
+import { type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
+import { keysetOf, pageRead, sortedConnection } from '../../api/graphql/schema/sorted-list.ts';
 import { User } from '../../people/graphql.ts';
 import { firstUnreadInConversation, ownCountsIn, ownMentionsIn } from '../flags/unread-loaders.ts';
 import { Message } from '../graphql.ts';

@@ -1,4 +1,4 @@
-import { EventProjection, instantOf } from '../../api/graphql/event-projections.ts';
+import { EventProjection, instantOf } from '../../api/graphql/schema/event-projections.ts';
 import { userReference } from '../../people/event-projections.ts';
 import type { KnownDraft } from './events.ts';
 

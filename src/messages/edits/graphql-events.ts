@@ -1,6 +1,6 @@
-import { type EventProjection, projectedFromEvent } from '../../api/graphql/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
+import { type EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { channelReference, channelToBeSeen, namedChannel } from '../../channels/event-projections.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { isResolved } from '../../channels/topic-name.ts';

@@ -1,5 +1,5 @@
-import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
+import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
 import { flaggedMessage } from '../event-projections.ts';
 import { Message, MessageFlag as MessageFlagEnum } from '../graphql.ts';
 import { MAX_PER_EVENT, type MessageFlag } from './events.ts';

@@ -1,11 +1,11 @@
 import { signedIn } from '../../access/context.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import { pageOfList } from '../../api/graphql/connection.ts';
-import type { GraphQLContext } from '../../api/graphql/context.ts';
-import { mutation } from '../../api/graphql/mutation.ts';
-import { nodesOf, nodeType } from '../../api/graphql/node.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
-import { pageRead, sortedConnection } from '../../api/graphql/sorted-list.ts';
+import type { GraphQLContext } from '../../api/graphql/loading/context.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { pageOfList } from '../../api/graphql/schema/connection.ts';
+import { mutation } from '../../api/graphql/schema/mutation.ts';
+import { nodesOf, nodeType } from '../../api/graphql/schema/node.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
+import { pageRead, sortedConnection } from '../../api/graphql/schema/sorted-list.ts';
 import { Channel } from '../../channels/graphql.ts';
 import {
   BY_ID,

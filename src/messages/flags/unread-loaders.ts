@@ -1,6 +1,6 @@
 import type { Ctx } from '../../access/context.ts';
-import { acrossReaders, type GraphQLContext, perOperation } from '../../api/graphql/context.ts';
-import type { RequestedKey } from '../../api/graphql/keyed-loader.ts';
+import { acrossReaders, type GraphQLContext, perOperation } from '../../api/graphql/loading/context.ts';
+import type { RequestedKey } from '../../api/graphql/loading/keyed-loader.ts';
 import { topicKey } from '../../contract/topic-key.ts';
 import type { Db } from '../../platform/db/client.ts';
 import {

@@ -1,6 +1,6 @@
-import { builder, type Types } from '../../api/graphql/builder.ts';
-import { errorType } from '../../api/graphql/errors.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
+import { builder, type Types } from '../../api/graphql/schema/builder.ts';
+import { errorType } from '../../api/graphql/schema/errors.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { ChannelRef } from '../../channels/channel-ref.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { BadNarrowError } from './errors.ts';

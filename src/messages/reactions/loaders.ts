@@ -1,4 +1,4 @@
-import { acrossReaders, forEverybody } from '../../api/graphql/context.ts';
+import { acrossReaders, forEverybody } from '../../api/graphql/loading/context.ts';
 import type { Reaction } from '../../generated/prisma/client.ts';
 import type { ReactionGroup } from './groups.ts';
 import { readReactionGroups, readReactionsOf } from './queries.ts';

@@ -1,4 +1,4 @@
-import { EventProjection, instantOf } from '../../api/graphql/event-projections.ts';
+import { EventProjection, instantOf } from '../../api/graphql/schema/event-projections.ts';
 import type { ReminderSnapshot } from './wire.ts';
 
 /**

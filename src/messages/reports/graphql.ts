@@ -1,6 +1,6 @@
-import { builder } from '../../api/graphql/builder.ts';
-import { mutation } from '../../api/graphql/mutation.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { mutation } from '../../api/graphql/schema/mutation.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { REPORT_TYPES } from '../../platform/limits.ts';
 import { Message, readBack } from '../graphql.ts';
 import { reportMessage } from './service.ts';

@@ -1,4 +1,4 @@
-import { builder, type Types } from '../../api/graphql/builder.ts';
+import { builder, type Types } from '../../api/graphql/schema/builder.ts';
 import type PrismaTypes from '../../generated/pothos.ts';
 
 /** GraphQL enum for the delivery state of a scheduled message or a reminder. */

@@ -1,4 +1,4 @@
-import { EventProjection, instantOf } from '../../api/graphql/event-projections.ts';
+import { EventProjection, instantOf } from '../../api/graphql/schema/event-projections.ts';
 import { userReference } from '../../people/event-projections.ts';
 import type { KnownScheduled } from './events.ts';
 import { lastMoment } from './lateness.ts';

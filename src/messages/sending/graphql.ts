@@ -1,8 +1,8 @@
 import { signedIn } from '../../access/context.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import type { GraphQLContext } from '../../api/graphql/context.ts';
-import { errorType } from '../../api/graphql/errors.ts';
-import { mutation, whenAsked } from '../../api/graphql/mutation.ts';
+import type { GraphQLContext } from '../../api/graphql/loading/context.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { errorType } from '../../api/graphql/schema/errors.ts';
+import { mutation, whenAsked } from '../../api/graphql/schema/mutation.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { ownSubscriptions } from '../../channels/subscriptions/loaders.ts';

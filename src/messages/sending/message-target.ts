@@ -1,5 +1,5 @@
-import { builder } from '../../api/graphql/builder.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { ChannelRef } from '../../channels/channel-ref.ts';
 import type { NewMessage } from './send.ts';
 

@@ -1,4 +1,4 @@
-import { builder } from '../../api/graphql/builder.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
 import { FOLLOWED, INHERITED, MUTED, UNMUTED } from './policies.ts';
 
 export const TopicVisibility = builder.enumType('TopicVisibility', {

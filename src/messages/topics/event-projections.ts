@@ -1,4 +1,4 @@
-import { EventProjection } from '../../api/graphql/event-projections.ts';
+import { EventProjection } from '../../api/graphql/schema/event-projections.ts';
 import { isResolved } from '../../channels/topic-name.ts';
 import { topicKey } from '../../contract/topic-key.ts';
 

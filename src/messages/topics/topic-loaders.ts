@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
-import { acrossReaders, type GraphQLContext, perOperation } from '../../api/graphql/context.ts';
+import { acrossReaders, type GraphQLContext, perOperation } from '../../api/graphql/loading/context.ts';
 import { readableFor } from '../../channels/loaders.ts';
 import { topicKey } from '../../contract/topic-key.ts';
 import { hasProtectedHistory } from '../access.ts';

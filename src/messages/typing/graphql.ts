@@ -1,8 +1,8 @@
-import { builder } from '../../api/graphql/builder.ts';
-import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
-import { mutation } from '../../api/graphql/mutation.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
+import { mutation } from '../../api/graphql/schema/mutation.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { channelReference } from '../../channels/event-projections.ts';
 import { Channel } from '../../channels/graphql.ts';

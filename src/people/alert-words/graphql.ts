@@ -1,7 +1,7 @@
 import { signedIn } from '../../access/context.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
-import { mutation } from '../../api/graphql/mutation.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { eventType } from '../../api/graphql/schema/event-types.ts';
+import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { addAlertWords, listAlertWords, removeAlertWords } from './service.ts';
 
 builder.queryField('alertWords', (t) =>

@@ -1,4 +1,4 @@
-import { mutation } from '../../api/graphql/mutation.ts';
+import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
 import { User } from '../graphql.ts';
 import { removeOwnAvatar, uploadOwnAvatar } from './service.ts';

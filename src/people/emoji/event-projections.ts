@@ -1,4 +1,4 @@
-import { EventProjection } from '../../api/graphql/event-projections.ts';
+import { EventProjection } from '../../api/graphql/schema/event-projections.ts';
 import { userReference } from '../event-projections.ts';
 import type { WireCustomEmoji } from './wire.ts';
 

@@ -1,4 +1,4 @@
-import { builder } from '../../api/graphql/builder.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
 export const ReactionTypeEnum = builder.enumType('ReactionType', {
   description: 'Namespace of an emoji code.',
   values: {

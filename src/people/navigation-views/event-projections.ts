@@ -1,4 +1,4 @@
-import { EventProjection } from '../../api/graphql/event-projections.ts';
+import { EventProjection } from '../../api/graphql/schema/event-projections.ts';
 import type { KnownView } from './events.ts';
 
 /** Event projection of a view that the event contains in full. */

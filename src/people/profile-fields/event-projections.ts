@@ -1,4 +1,4 @@
-import { EventProjection } from '../../api/graphql/event-projections.ts';
+import { EventProjection } from '../../api/graphql/schema/event-projections.ts';
 import { choicesOf, urlPatternOf } from './field-data.ts';
 import type { WireProfileField } from './wire.ts';
 

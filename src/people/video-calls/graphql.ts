@@ -1,9 +1,9 @@
 import { signedIn } from '../../access/context.ts';
 import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import { errorType } from '../../api/graphql/errors.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
-import { mutation } from '../../api/graphql/mutation.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { errorType } from '../../api/graphql/schema/errors.ts';
+import { eventType } from '../../api/graphql/schema/event-types.ts';
+import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { InvalidVideoCallProviderTokenError } from './errors.ts';
 import { beginRegistration, completeRegistration } from './registration.ts';
 import { createVideoCall, hasCallToken } from './service.ts';

@@ -1,6 +1,6 @@
 import { type GraphQLField, type GraphQLObjectType, isObjectType } from 'graphql';
-import { projectionOptionsOf } from '../../api/graphql/event-projections.ts';
-import { eventTypeName } from '../../api/graphql/event-types.ts';
+import { projectionOptionsOf } from '../../api/graphql/schema/event-projections.ts';
+import { eventTypeName } from '../../api/graphql/schema/event-types.ts';
 import { type Html, html, page, prose } from '../../api/html.ts';
 import { schemaOf } from '../../api/rest/openapi.ts';
 import { type DocumentedEvent, documentedEvents } from '../../events/wire.ts';

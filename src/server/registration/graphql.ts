@@ -1,8 +1,8 @@
 import { signedIn } from '../../access/context.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import { errorType } from '../../api/graphql/errors.ts';
-import { EventInterface, type EventSource, eventTypeEnum } from '../../api/graphql/event-types.ts';
-import { given, mutation } from '../../api/graphql/mutation.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { errorType } from '../../api/graphql/schema/errors.ts';
+import { EventInterface, type EventSource, eventTypeEnum } from '../../api/graphql/schema/event-types.ts';
+import { given, mutation } from '../../api/graphql/schema/mutation.ts';
 import { BadEventQueueIdError } from '../../events/errors.ts';
 import { ALL_CAPABILITIES, type QueueOptions, type RenderOptions } from '../../events/view.ts';
 import { LONGPOLL_TIMEOUT_SECONDS } from '../../platform/limits.ts';

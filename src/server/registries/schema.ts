@@ -1,10 +1,10 @@
 import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
-import { builder } from '../../api/graphql/builder.ts';
-import '../../api/graphql/errors.ts';
-import '../../api/graphql/event-types.ts';
-import '../../api/graphql/node.ts';
-import '../../api/graphql/rate-limit.ts';
-import '../../api/graphql/scalars.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import '../../api/graphql/schema/errors.ts';
+import '../../api/graphql/schema/event-types.ts';
+import '../../api/graphql/schema/node.ts';
+import '../../api/graphql/schema/rate-limit.ts';
+import '../../api/graphql/schema/scalars.ts';
 // The GraphQL modules of all features, so that the schema contains their types and fields.
 import '../../people/alert-words/graphql.ts';
 import '../../administration/sessions/graphql.ts';
@@ -26,7 +26,7 @@ import '../../administration/deactivation/graphql.ts';
 import '../../messages/drafts/graphql.ts';
 import '../../administration/email-changes/graphql.ts';
 import '../registration/graphql.ts';
-import '../../api/graphql/permission-fields.ts';
+import '../../api/graphql/schema/permission-fields.ts';
 import '../../messages/edits/graphql.ts';
 import '../../messages/edits/graphql-events.ts';
 import '../../messages/flags/graphql.ts';

@@ -1,8 +1,8 @@
 import { brandWithType } from '@pothos/core';
 import { signedIn } from '../../access/context.ts';
 import { UserGroup } from '../../administration/user-groups/graphql.ts';
-import { builder } from '../../api/graphql/builder.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { Topic } from '../../messages/topics/graphql.ts';
 import { User } from '../../people/graphql.ts';

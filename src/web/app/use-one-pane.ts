@@ -6,8 +6,7 @@ import { useEffect, useRef } from 'react';
  */
 export function useOnePane(isOpen: boolean, close: () => void): void {
   const wasOpen = useRef(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `close` is a new function in each render, but always has the same
-  // effect.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `close` is a new function in each render, with the same effect.
   useEffect(() => {
     const isChanged = wasOpen.current !== isOpen;
     wasOpen.current = isOpen;

@@ -3,7 +3,7 @@ import {
   REALM_GROUP_SETTING_NAMES,
   REALM_GROUP_SETTINGS,
 } from '../../../src/access/realm-settings.ts';
-import { toFieldName } from '../../../src/api/graphql/setting-fields.ts';
+import { toFieldName } from '../../../src/api/graphql/schema/setting-fields.ts';
 import { withEffect } from '../../../src/platform/setting.ts';
 import type { Names } from '../scene.ts';
 import type { FeatureCalls } from './feature.ts';

@@ -1,5 +1,5 @@
 import { CHANNEL_PERMISSION_NAMES } from '../../../src/access/permissions/channel-permissions.ts';
-import { settingFieldName } from '../../../src/api/graphql/setting-fields.ts';
+import { settingFieldName } from '../../../src/api/graphql/schema/setting-fields.ts';
 import { type Settings, withEffect } from '../../../src/platform/setting.ts';
 import { globalId } from '../global-ids.ts';
 import type { Parameters } from '../person.ts';

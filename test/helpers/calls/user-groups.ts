@@ -1,5 +1,5 @@
 import { GROUP_PERMISSION_NAMES } from '../../../src/access/permissions/group-permissions.ts';
-import { toFieldName } from '../../../src/api/graphql/setting-fields.ts';
+import { toFieldName } from '../../../src/api/graphql/schema/setting-fields.ts';
 import type { Names } from '../scene.ts';
 import type { FeatureCalls } from './feature.ts';
 import { fresh, PAGE } from './shared.ts';

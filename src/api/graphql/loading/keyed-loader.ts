@@ -1,0 +1,130 @@
+import type { Ctx } from '../../../access/context.ts';
+
+/** A key requested by a viewer. All viewers of a batch belong to one organization. */
+export interface RequestedKey<K> {
+  readonly ctx: Ctx;
+  readonly key: K;
+}
+
+/**
+ * A function that loads the value of each key for its viewer, in the order of the keys. It returns an error in place of a value
+ * that could not be loaded.
+ */
+export type LoadEach<K, V> = (wanted: readonly RequestedKey<K>[]) => Promise<readonly (V | Error)[]>;
+
+/** A loader of values by key, for one viewer. */
+export interface Loads<K, V> {
+  readonly load: (key: K) => Promise<V>;
+  /**
+   * Loads many values, in the order of the keys, with one await. The result is null for a null key, and an error for a failed
+   * load.
+   */
+  readonly loadAll: (keys: readonly (K | null)[]) => Promise<readonly (V | Error | null)[]>;
+}
+
+/**
+ * Returns the results of `loadAll` without nulls, in order.
+ *
+ * @throws The first error among the results.
+ */
+export const present = <V>(values: readonly (V | Error | null)[]): V[] =>
+  values.filter((value): value is V => {
+    if (value instanceof Error) throw value;
+    return value !== null;
+  });
+
+/** A loader for one viewer, whose cache lasts for one operation. */
+export interface KeyedLoader<K, V> extends Loads<K, V> {
+  /** Stores a value that other code has loaded, unless the key was requested before. */
+  readonly prime: (key: K, value: V) => void;
+}
+
+/** Keys that are loaded in one batch. `values` is empty until `come` resolves. */
+interface Batch<K, V> {
+  readonly wanted: RequestedKey<K>[];
+  readonly come: Promise<unknown>;
+  values: readonly (V | Error)[];
+}
+
+/** The location of the value of a key: a batch, and an index in it. */
+interface Place<K, V> {
+  readonly batch: Batch<K, V>;
+  readonly at: number;
+}
+
+/**
+ * Loads values by key. Each key is loaded once per viewer. Keys that are requested before the event loop continues form one
+ * batch, even if different viewers request them. The values depend on one time and on the rights of these viewers, so an
+ * instance must not outlive its operation or delivery.
+ *
+ * A list of keys takes one promise. DataLoader takes one promise per key; for a list of three hundred, these promises are most
+ * of the cost.
+ */
+export class BatchedLoads<K, V> {
+  readonly #load: LoadEach<K, V>;
+  /** Locations of the values that were requested, by viewer id and key. */
+  readonly #places = new Map<number, Map<K, Place<K, V>>>();
+  #next: Batch<K, V> | undefined;
+
+  constructor(load: LoadEach<K, V>) {
+    this.#load = load;
+  }
+
+  /** Returns the loader of one viewer. */
+  of(ctx: Ctx): KeyedLoader<K, V> {
+    const places = this.#places.get(ctx.viewer.id) ?? new Map<K, Place<K, V>>();
+    this.#places.set(ctx.viewer.id, places);
+    const placeOf = (key: K): Place<K, V> => {
+      const known = places.get(key);
+      if (known !== undefined) return known;
+      const place = this.#enlist({ ctx, key });
+      places.set(key, place);
+      return place;
+    };
+    return {
+      load: async (key) => {
+        const { batch, at } = placeOf(key);
+        await batch.come;
+        const value = batch.values[at] as V | Error;
+        if (value instanceof Error) throw value;
+        return value;
+      },
+      loadAll: async (keys) => {
+        const found = keys.map((key) => (key === null ? null : placeOf(key)));
+        // The batches are awaited one after another, because there is usually only one.
+        for (const { come } of new Set(found.flatMap((place) => place?.batch ?? []))) if (come !== DONE) await come;
+        return found.map((place) => (place === null ? null : (place.batch.values[place.at] as V | Error)));
+      },
+      prime: (key, value) => {
+        if (!places.has(key)) places.set(key, { batch: { wanted: [], come: DONE, values: [value] }, at: 0 });
+      },
+    };
+  }
+
+  #enlist(wanted: RequestedKey<K>): Place<K, V> {
+    this.#next ??= this.#begin();
+    return { batch: this.#next, at: this.#next.wanted.push(wanted) - 1 };
+  }
+
+  #begin(): Batch<K, V> {
+    const { promise: come, resolve } = Promise.withResolvers<void>();
+    const batch: Batch<K, V> = { wanted: [], come, values: [] };
+    const run = async () => {
+      this.#next = undefined;
+      try {
+        batch.values = await this.#load(batch.wanted);
+        if (batch.values.length !== batch.wanted.length)
+          throw new Error('The number of values differs from the number of keys');
+      } catch (error) {
+        const failure = error instanceof Error ? error : new Error('A load failed', { cause: error });
+        batch.values = batch.wanted.map(() => failure);
+      }
+      resolve();
+    };
+    // Runs after all pending promise callbacks, so that the loads they start join the batch.
+    void DONE.then(() => process.nextTick(run));
+    return batch;
+  }
+}
+
+const DONE = Promise.resolve();

@@ -1,0 +1,59 @@
+import type { GraphQLContext } from './context.ts';
+import type { Loads } from './keyed-loader.ts';
+
+/**
+ * A function that returns the value of a field for each of several objects, in order. It returns an error in place of a value
+ * that could not be read.
+ */
+export type ForAll<Source, Value> = (
+  sources: readonly Source[],
+  ctx: GraphQLContext,
+) => Promise<readonly (Value | Error)[]>;
+
+/** A resolver that can also resolve its field for many objects in one batch. */
+export interface Together<Source, Value> {
+  (source: Source, args: object, ctx: GraphQLContext): Promise<Value>;
+  readonly forAll: ForAll<Source, Value>;
+}
+
+/**
+ * Returns a resolver that can read its field for all objects of a list in one batch. Plans use `forAll`, with one await for all
+ * objects (`execution/plans/execute.ts`). The general executor calls the resolver for one object at a time.
+ */
+export const together = <Source, Value>(forAll: ForAll<Source, Value>): Together<Source, Value> =>
+  Object.assign(
+    async (source: Source, _args: object, ctx: GraphQLContext): Promise<Value> => {
+      const [value] = await forAll([source], ctx);
+      if (value instanceof Error) throw value;
+      return value as Value;
+    },
+    { forAll },
+  );
+
+/** A function that returns the loader of an operation for the values of a field. */
+type LoaderOf<K, V> = (ctx: GraphQLContext) => Pick<Loads<K, V>, 'loadAll'>;
+
+/**
+ * Returns a batch resolver for a field whose value a loader provides.
+ *
+ * @param keyOf Returns the key for the loader from an object.
+ */
+export const byKey = <Source, K, V>(loader: LoaderOf<K, V>, keyOf: (source: Source) => K): Together<Source, V> =>
+  together((sources, ctx) => loader(ctx).loadAll(sources.map(keyOf)) as Promise<readonly (V | Error)[]>);
+
+/** Returns a batch resolver like `byKey`. The field is null for objects without a key. */
+export const byKeyIfAny = <Source, K, V>(
+  loader: LoaderOf<K, V>,
+  keyOf: (source: Source) => K | null,
+): Together<Source, V | null> => together((sources, ctx) => loader(ctx).loadAll(sources.map(keyOf)));
+
+/** Returns a batch resolver like `byKey`, whose value is computed from the loaded value. @param make Computes the value. */
+export const madeByKey = <Source, K, V, Made>(
+  loader: LoaderOf<K, V>,
+  keyOf: (source: Source) => K,
+  make: (value: V) => Made,
+): Together<Source, Made> =>
+  together(async (sources, ctx) => {
+    const values = await loader(ctx).loadAll(sources.map(keyOf));
+    return values.map((value) => (value instanceof Error ? value : make(value as V)));
+  });

@@ -1,0 +1,187 @@
+import { brandWithType } from '@pothos/core';
+import { type Ctx, signedIn } from '../../../access/context.ts';
+import type PrismaTypes from '../../../generated/pothos.ts';
+import { BadRequestError, ChatError, type ErrorCode } from '../../../platform/errors.ts';
+import { acrossReaders, type GraphQLContext } from '../loading/context.ts';
+import type { RequestedKey } from '../loading/keyed-loader.ts';
+import { builder } from './builder.ts';
+import { readGlobalId, splitGlobalId } from './global-ids.ts';
+import { MAX_PAGE_SIZE } from './page-size.ts';
+
+/** A row of a node type. */
+interface Row {
+  readonly id: number | bigint;
+}
+
+/** Options of a Pothos node type that find a row by the number in its global id, within the organization of the viewer. */
+export const byNumber = {
+  id: { resolve: ({ id }: { readonly id: number }) => id },
+  findUnique: (id: string, ctx: GraphQLContext) => ({ realmId_id: { realmId: signedIn(ctx).realmId, id: Number(id) } }),
+} as const;
+
+type LoadForEach = (wanted: readonly RequestedKey<number>[]) => Promise<readonly (Row | null)[]>;
+type Load = (ctx: Ctx, ids: readonly number[]) => Promise<readonly Row[]>;
+
+/** Loaders of node types, by type name. They find objects by row id. */
+const loaders = new Map<string, ReturnType<typeof acrossReaders<number, Row | null>>>();
+
+/**
+ * Registers a type whose objects `node` and `nodes` can load by id, in batches. Objects of an unregistered type cannot be
+ * loaded by id.
+ *
+ * @param load Returns those of the objects that exist and that the viewer can see, in any order. If it refuses the request, all
+ *   objects are treated as absent.
+ */
+export function nodeType(typename: string, load: Load): void {
+  nodeTypeForEach(typename, async (wanted) => {
+    const ofViewers = Map.groupBy(wanted, ({ ctx }) => ctx.viewer.id);
+    const found = [...ofViewers].map(async ([viewerId, [one, ...more]]) => {
+      if (one === undefined) throw new Error('The batch has no requests');
+      const rows = await visible(
+        one.ctx,
+        load,
+        [one, ...more].map(({ key }) => key),
+      );
+      return [viewerId, new Map(rows.map((row) => [Number(row.id), row]))] as const;
+    });
+    const byViewer = new Map(await Promise.all(found));
+    return wanted.map(({ ctx, key }) => byViewer.get(ctx.viewer.id)?.get(key) ?? null);
+  });
+}
+
+/**
+ * Registers a type whose objects `node` and `nodes` can load by id. The objects of many viewers are read in one batch.
+ *
+ * @param loadForEach Returns, for each viewer and id, the object that the viewer can see, in order; null if there is none.
+ */
+export function nodeTypeForEach(typename: string, loadForEach: LoadForEach): void {
+  const load: LoadForEach = async (wanted) => {
+    const rows = await loadForEach(wanted);
+    for (const row of rows) if (row !== null) brandWithType(row, typename as never);
+    return rows;
+  };
+  loaders.set(typename, acrossReaders(load));
+}
+
+/**
+ * Registers a type whose objects are rows of a model in the viewer's organization.
+ *
+ * @param visibleTo Returns the condition for the rows that the viewer can see.
+ */
+export function nodeModel<Model extends keyof PrismaTypes & string>(
+  typename: string,
+  model: Model,
+  visibleTo: (ctx: Ctx) => PrismaTypes[Model]['Where'] | Promise<PrismaTypes[Model]['Where']>,
+): void {
+  nodeType(typename, async (ctx, ids) => {
+    const delegate = Reflect.get(ctx.app.db, `${model[0]?.toLowerCase()}${model.slice(1)}`) as {
+      findMany(query: object): Promise<{ readonly id: number }[]>;
+    };
+    return delegate.findMany({
+      where: { AND: [await visibleTo(ctx), { realmId: ctx.realmId, id: { in: [...ids] } }] },
+    });
+  });
+}
+
+/** Error codes by which services report that an object does not exist or that the viewer cannot see it. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(['BAD_REQUEST', 'STREAM_DOES_NOT_EXIST', 'UNAUTHORIZED_PRINCIPAL']);
+
+/** Returns the loaded object; null if the service reports that it does not exist or that the viewer cannot see it. */
+export async function unlessAbsent<T>(load: Promise<T>): Promise<T | null> {
+  try {
+    return await load;
+  } catch (error) {
+    if (error instanceof ChatError && REFUSALS.has(error.code)) return null;
+    throw error;
+  }
+}
+
+const visible = async (ctx: Ctx, load: Load, ids: readonly number[]) => (await unlessAbsent(load(ctx, ids))) ?? [];
+
+/** Name of a node type that is also the name of the Prisma model of its rows. */
+type ModelName = keyof PrismaTypes & string;
+
+/**
+ * Loads an object of a node type by its row id. Null if the id is null, if the object does not exist, or if the viewer cannot
+ * see it.
+ */
+export async function nodeOf<Model extends ModelName>(
+  ctx: GraphQLContext,
+  typename: Model,
+  id: number | null,
+): Promise<PrismaTypes[Model]['Shape'] | null> {
+  const loader = loaders.get(typename);
+  if (loader === undefined) throw new Error(`There is no node type ${typename}`);
+  return id === null ? null : ((await loader(ctx).load(id)) as PrismaTypes[Model]['Shape'] | null);
+}
+
+/**
+ * Loads objects of a node type by row ids, in order. Objects that do not exist or that the viewer cannot see are left out.
+ */
+export async function nodesOf<Model extends ModelName>(
+  ctx: GraphQLContext,
+  typename: Model,
+  ids: readonly number[],
+): Promise<PrismaTypes[Model]['Shape'][]> {
+  const found = await Promise.all(ids.map((id) => nodeOf(ctx, typename, id)));
+  return found.filter((node) => node !== null);
+}
+
+type FindByText = (ctx: GraphQLContext, text: string) => Promise<object | null>;
+const byText = new Map<string, FindByText>();
+
+/**
+ * Registers a type whose objects are not rows, for `node` and `nodes`.
+ *
+ * @param find Returns the object for the text after the type name in a global id; null if there is none.
+ */
+export function nodeByText(typename: string, find: FindByText): void {
+  byText.set(typename, find);
+}
+
+async function loadByText(ctx: GraphQLContext, globalId: string): Promise<object | null> {
+  const [typename, text] = splitGlobalId(globalId) ?? [];
+  const find = typename === undefined ? undefined : byText.get(typename);
+  const found = find === undefined ? null : await find(ctx, text ?? '');
+  if (found !== null) brandWithType(found, typename as never);
+  return found;
+}
+
+/**
+ * Loads the object with a global id, of any registered type. Null if it does not exist or the viewer cannot see it.
+ *
+ * @throws UnauthorizedError if the request is not authenticated.
+ */
+export async function loadNode(ctx: GraphQLContext, globalId: string): Promise<object | null> {
+  signedIn(ctx);
+  const reference = readGlobalId(globalId);
+  const loader = reference === undefined ? undefined : loaders.get(reference.typename);
+  if (reference === undefined || loader === undefined) return loadByText(ctx, globalId);
+  return loader(ctx).load(reference.id);
+}
+
+builder.queryField('node', (t) =>
+  t.field({
+    type: builder.nodeInterfaceRef(),
+    nullable: true,
+    description: 'The object with this global id. Null if it does not exist or the viewer cannot see it.',
+    args: { id: t.arg.id({ description: 'Global id of an object of any type.' }) },
+    resolve: (_root, { id }, ctx) => loadNode(ctx, String(id)) as never,
+  }),
+);
+
+builder.queryField('nodes', (t) =>
+  t.field({
+    type: [builder.nodeInterfaceRef()],
+    nullable: { list: false, items: true },
+    description:
+      `The objects with these global ids, in the order of the ids, at most ${MAX_PAGE_SIZE}. ` +
+      'An item is null if the object does not exist or the viewer cannot see it.',
+    args: { ids: t.arg.idList({ description: `Global ids of objects of any types, at most ${MAX_PAGE_SIZE}.` }) },
+    complexity: ({ ids }) => ({ field: 1, multiplier: Math.min(ids.length, MAX_PAGE_SIZE) }),
+    resolve: (_root, { ids }, ctx) => {
+      if (ids.length > MAX_PAGE_SIZE) throw new BadRequestError(`"ids" can contain at most ${MAX_PAGE_SIZE} ids`);
+      return Promise.all(ids.map((id) => loadNode(ctx, String(id)))) as never;
+    },
+  }),
+);

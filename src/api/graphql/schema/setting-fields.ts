@@ -1,0 +1,206 @@
+import type { InputFieldMap, ObjectFieldsShape } from '@pothos/core';
+import {
+  type ClosedSet,
+  type KnownSetting,
+  type Setting,
+  type Settings,
+  type SettingValue,
+  withEffect,
+} from '../../../platform/setting.ts';
+import type { GraphQLContext } from '../loading/context.ts';
+import { builder, type Types } from './builder.ts';
+import { EventProjection, type ProjectedFields } from './event-projections.ts';
+import { nodeOf } from './node.ts';
+import { refersTo } from './refs.ts';
+
+/** Converts a wire name to a GraphQL name: `web_font_size_px` becomes `webFontSizePx`. */
+export const toFieldName = (name: string): string =>
+  name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** Replaces terms of the wire format by those of GraphQL: `stream` by `channel`, `realm` by `organization`. */
+const words = (name: string): string => name.replaceAll('stream', 'channel').replaceAll('realm', 'organization');
+export const settingFieldName = (name: string): string => toFieldName(words(name));
+
+const enums = new Map<ClosedSet, unknown>();
+
+/**
+ * Returns the GraphQL enum of a closed set of values. Inputs and outputs share it. Resolvers receive and return wire values.
+ */
+export function enumOf<T extends number | string>(set: ClosedSet<T>) {
+  const values = Object.entries(set.values).map(([name, [value, description]]) => [name, { value, description }]);
+  const known = enums.get(set) ?? builder.enumType(set.name, { ...set, values: Object.fromEntries(values) });
+  enums.set(set, known);
+  return known as PothosSchemaTypes.EnumRef<Types, T>;
+}
+
+function typeOf({ initial, names, choices }: Setting<unknown>) {
+  if (names !== undefined) return 'ID';
+  if (choices !== undefined) return enumOf(choices);
+  return typeof initial === 'boolean' ? 'Boolean' : typeof initial === 'string' ? 'String' : 'Int';
+}
+
+const isNullable = ({ type, names }: Setting<unknown>): boolean => names !== undefined || type.safeParse(null).success;
+
+const namedBy = ({ names }: Setting<unknown>) => (names === undefined ? {} : refersTo(names));
+
+/** The stored value of a setting that refers to an object, if it refers to none. GraphQL has null instead. */
+const NOTHING = -1;
+
+/** Returns the description of a setting for the schema, with its limits and values. */
+function describe(setting: Setting<unknown>): string {
+  const { meaning, max, unlimited, names, choices } = setting;
+  const nothing = names === undefined ? undefined : 'null for none';
+  const limit = unlimited === undefined ? undefined : `at least 1; ${unlimited} for unlimited`;
+  const length = max === undefined ? undefined : `at most ${max.toLocaleString('en')} characters`;
+  const taken = choices && namesTaken(setting, choices);
+  return `${[meaning, nothing, limit, length, taken].filter((part) => part !== undefined).join('; ')}.`;
+}
+
+/** Returns the names of the enum values that a setting accepts. Undefined if it accepts all values of the enum. */
+function namesTaken({ type }: Setting<unknown>, { values }: ClosedSet): string | undefined {
+  const all = Object.entries(values);
+  const taken = all.filter(([, [value]]) => type.safeParse(value).success);
+  return taken.length === all.length ? undefined : taken.map(([name]) => name).join(' or ');
+}
+
+function describeWithDefault(setting: Setting<unknown>): string {
+  const { initial, names, choices } = setting;
+  const named = Object.entries(choices?.values ?? {}).find(([, [value]]) => value === initial)?.[0];
+  return `${describe(setting)} Default: ${named ?? (names === undefined ? JSON.stringify(initial) : 'null')}.`;
+}
+
+type ObjectFields<S extends object> = Parameters<ObjectFieldsShape<Types, S>>[0];
+type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
+
+/** GraphQL types of the objects that settings refer to, by model name. */
+type Named = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns an object field for each setting that has an effect. If a setting refers to an object by id, the field shows the
+ * object: `announcementsChannel` for `announcements_channel_id`. It is null if the viewer cannot see the object.
+ */
+export function settingFields<S extends object>(
+  t: ObjectFields<S>,
+  settings: Settings,
+  read: (source: S, name: string) => SettingValue,
+  named: Named = {},
+) {
+  return Object.fromEntries(
+    Object.entries(withEffect(settings)).map(([name, setting]) =>
+      setting.names === undefined
+        ? [settingFieldName(name), valueField(t, setting, (source) => read(source, name))]
+        : [settingFieldName(name).replace(/Id$/, ''), objectField(t, setting, named, (source) => read(source, name))],
+    ),
+  );
+}
+
+const valueField = <S extends object>(
+  t: ObjectFields<S>,
+  setting: Setting<unknown>,
+  read: (source: S) => SettingValue,
+) =>
+  t.field({
+    type: typeOf(setting) as 'String',
+    nullable: isNullable(setting),
+    description: describeWithDefault(setting),
+    resolve: (source: S) => read(source) as string,
+  });
+
+function objectField<S extends object>(
+  t: ObjectFields<S>,
+  setting: Setting<unknown>,
+  named: Named,
+  read: (source: S) => SettingValue,
+) {
+  const model = setting.names as 'Channel';
+  return t.field({
+    type: named[model] as 'String',
+    nullable: true,
+    description: `${describe(setting)} Also null if the viewer cannot see it.`,
+    resolve: async (source: S, _args: object, ctx: GraphQLContext) => {
+      const id = read(source);
+      return (await nodeOf(ctx, model, id === NOTHING ? null : (id as number))) as never;
+    },
+  });
+}
+
+/** Returns the fields of an input object that changes settings, all optional. Settings without an effect are left out. */
+export function settingInputs(t: InputFields, settings: Settings): InputFieldMap {
+  return Object.fromEntries(
+    Object.entries(withEffect(settings)).map(([name, setting]) => [
+      settingFieldName(name),
+      t.field({
+        type: typeOf(setting) as 'String',
+        required: false,
+        description: describe(setting),
+        ...namedBy(setting),
+      }),
+    ]),
+  );
+}
+
+/**
+ * Returns the settings that an input contains, as wire values by wire name. Null is left out unless it is a value of the
+ * setting.
+ */
+export function settingsGiven<N extends string>(
+  settings: Readonly<Record<N, Setting<unknown>>>,
+  input: object,
+): Partial<Record<N, unknown>> {
+  const values = input as Readonly<Record<string, unknown>>;
+  const given = Object.entries<Setting<unknown>>(settings).flatMap(([name, setting]) => {
+    const value = values[settingFieldName(name)];
+    if (value === undefined || (value === null && !isNullable(setting))) return [];
+    if (setting.names !== undefined && value === null) return [[name, NOTHING]];
+    return [[name, value === setting.unlimited ? 'unlimited' : value]];
+  });
+  return Object.fromEntries(given) as Partial<Record<N, unknown>>;
+}
+
+/** Returns a sentence that describes each setting. The keys are wire names. Settings that have no effect yet are omitted. */
+export const meaningsOf = (settings: Settings): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(withEffect(settings)).map(([name, { meaning }]) => [name, `${meaning}.`]));
+
+/** The enum value for all settings that have no effect yet, which have no value of their own. */
+const OTHER = { value: 'other', description: 'A setting that has no effect yet. Only the REST API has it.' };
+
+/**
+ * Returns the values of an enum of setting names, for events. REST clients can also change settings that have no effect yet.
+ * All settings without an effect have the value `OTHER`.
+ *
+ * @param meanings The meaning of each setting that has an effect, by wire name.
+ */
+export const settingEnum = (meanings: Readonly<Record<string, string>>) => ({
+  ...Object.fromEntries(
+    Object.entries(meanings).map(([name, description]) => [words(name).toUpperCase(), { value: name, description }]),
+  ),
+  OTHER,
+});
+
+/**
+ * Returns the value in `settingEnum` for the wire name of a changed setting.
+ *
+ * @param known The settings that have a value of their own.
+ */
+export const settingEnumValue = (known: Readonly<Record<string, unknown>>, name: string): string =>
+  name in known ? name : OTHER.value;
+
+/**
+ * Returns the event projections of an object that holds settings, such as the settings of a user. The object has the id of its
+ * owner. Each projection contains one setting: the one that an event changed.
+ *
+ * @returns A function that returns the projection for a setting's wire name. For an unknown name, the projection contains only
+ *   the id.
+ */
+export function settingProjections(
+  typename: string,
+  names: readonly string[],
+): (name: string) => EventProjection<KnownSetting> {
+  const knowing = (known: ProjectedFields<KnownSetting>) =>
+    new EventProjection<KnownSetting>(typename, { idOf }, known);
+  const byName = new Map(names.map((name) => [name, knowing({ [settingFieldName(name)]: ({ value }) => value })]));
+  const nothing = knowing({});
+  return (name) => byName.get(name) ?? nothing;
+}
+
+const idOf = ({ id }: KnownSetting) => id;
