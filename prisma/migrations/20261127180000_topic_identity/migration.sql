@@ -30,8 +30,11 @@ END;
 CREATE FUNCTION "topic_hash"(p_topic text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 RETURN left(encode(sha256(convert_to(topic_key(p_topic), 'UTF8')), 'hex'), 8);
 
--- In the order of a send.
-LOCK TABLE "user_topic", "message" IN SHARE ROW EXCLUSIVE MODE;
+-- All locks that the migration needs, before its work: if another session holds one of them, nothing has to be done again. The
+-- tables of sends are in the order of a send.
+LOCK TABLE "draft", "user_topic" IN ACCESS EXCLUSIVE MODE;
+LOCK TABLE "message" IN SHARE ROW EXCLUSIVE MODE;
+LOCK TABLE "message_tally" IN EXCLUSIVE MODE;
 
 -- Of a user's policies of one topic, the one set last stays: it would have replaced the others.
 DELETE FROM "user_topic" t USING (

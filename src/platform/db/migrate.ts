@@ -20,13 +20,18 @@ const PRISMA_DIR = join(import.meta.dirname, '../../../prisma');
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
 
 /**
- * Maximum time that a migration waits for one lock, in milliseconds. It is shorter than PostgreSQL's `deadlock_timeout` of one
- * second, so that the migration ends a deadlock itself and no statement of another node fails. Statements of other nodes that
- * wait for the migration also wait for no longer.
+ * Maximum time that a migration usually waits for one lock, in milliseconds. It is shorter than PostgreSQL's `deadlock_timeout`
+ * of one second, so that the migration ends a deadlock itself and no statement of another node fails. Statements of other nodes
+ * that wait for the migration also wait for no longer.
  */
 const LOCK_MS = 400;
-/** Time in milliseconds after which a migration is not started again if other sessions hold locks on its tables. */
-const PATIENCE_MS = 180_000;
+/**
+ * Every how many attempts a migration waits for longer than `deadlock_timeout`. PostgreSQL cancels an autovacuum that blocks
+ * another session only after that time.
+ */
+const LONG_ATTEMPT = 10;
+/** Maximum number of attempts of a migration. Attempts that only wait take about three minutes in total. */
+const MAX_ATTEMPTS = 240;
 
 /** A folder of `prisma/migrations`. */
 interface Migration {
@@ -126,12 +131,6 @@ function refusedBy(error: unknown): IncompatibleDatabaseError | undefined {
         'another schema by ?schema=.',
     );
   }
-  if (isLockConflict(error)) {
-    return new IncompatibleDatabaseError(
-      `Another session held a lock on a table to migrate for ${PATIENCE_MS / 1_000} s, for example a dump. Start again when it ` +
-        'has ended. Query pg_stat_activity to find it.',
-    );
-  }
   const denied = /permission denied for (\w+ \S+)/.exec(said);
   return denied === null
     ? undefined
@@ -176,15 +175,31 @@ async function hasRun(database: Database, { sql }: Migration): Promise<boolean> 
 /**
  * Runs a script while nodes of the previous version use its tables. If they hold a lock for too long, the script is rolled back
  * and starts again after a short random pause.
+ *
+ * @throws IncompatibleDatabaseError if another session still holds a lock after `MAX_ATTEMPTS`.
  */
 function runBetweenOthers(runScript: Database['runScript'], sql: string): Promise<void> {
-  const endsAt = performance.now() + PATIENCE_MS;
+  let attempt = 0;
   return retry(
-    () => runScript(`SET LOCAL lock_timeout = '${LOCK_MS}ms';\n${sql}`),
-    (error) =>
-      isLockConflict(error) && performance.now() < endsAt ? Math.round(LOCK_MS * (0.25 + Math.random())) : undefined,
+    () => {
+      attempt++;
+      const ms = attempt % LONG_ATTEMPT === 0 ? AFTER_DEADLOCK_CHECK : `${LOCK_MS}`;
+      return runScript(`SELECT set_config('lock_timeout', (${ms})::text, true);\n${sql}`);
+    },
+    (error) => {
+      if (!isLockConflict(error)) return undefined;
+      if (attempt < MAX_ATTEMPTS) return Math.round(LOCK_MS * (0.25 + Math.random()));
+      throw new IncompatibleDatabaseError(
+        'Another session holds a lock on a table that must be migrated, for example a dump. Find it in pg_stat_activity, and ' +
+          'start again when it has ended.',
+      );
+    },
   );
 }
+
+/** SQL for a lock timeout in milliseconds that is longer than `deadlock_timeout`. */
+const AFTER_DEADLOCK_CHECK =
+  "500 + round(1000 * extract(epoch FROM current_setting('deadlock_timeout')::interval))::integer";
 
 interface EngineDriver extends AsyncDisposable {
   readonly factory: Database['factory'];
