@@ -114,6 +114,7 @@ async function fill(
     'a sender in a channel': { channel, sender: writer.userId },
     'a direct conversation': { dm: [writer.userId] },
     'direct messages': { is: 'dm' },
+    'direct messages with a user': { 'dm-including': writer.userId },
     'public channels': { channels: 'public' },
     'a topic in any channel': { topic: 'long' },
     'a rare topic in any channel': { topic: 'rare' },

@@ -247,6 +247,29 @@ test('a search in a channel or topic finds messages that are moved there, and no
   }
 });
 
+test('a search for messages with links finds a message whose text became a link later', async () => {
+  await using service = await shareInProcess();
+  const { owner } = await organization({}, { on: service });
+  const channel = await channelOf(owner, 'general', [owner]);
+  const content = 'docs in #**plans** harbour';
+  const id = await say(owner, channel, 'x', content);
+  const found = async () => {
+    const narrow = [
+      { operator: 'has', operand: 'link' },
+      { operator: 'search', operand: 'harbour' },
+    ];
+    const page = await owner.ok('GET', '/messages', { anchor: 'newest', num_before: 10, num_after: 0, narrow });
+    return (page.messages as Json[]).map((message) => message['id']);
+  };
+  await indexMessages(service.app, { least: 1 });
+  expect(await found()).toEqual([]);
+  await channelOf(owner, 'plans', [owner]);
+  await owner.ok('PATCH', `/messages/${id}`, { content });
+  expect(await found()).toEqual([id]);
+  await indexMessages(service.app, { least: 1 });
+  expect(await found()).toEqual([id]);
+});
+
 const realmOf = async (service: InProcess, id: number): Promise<number> =>
   (await service.app.db.message.findFirstOrThrow({ where: { id } })).realmId;
 

@@ -256,9 +256,11 @@ BEGIN
   RETURN NULL;
 END
 $$;
-CREATE TRIGGER "message_search_stale" AFTER UPDATE OF "channel_id", "topic", "content" ON "message" FOR EACH ROW
+CREATE TRIGGER "message_search_stale"
+  AFTER UPDATE OF "channel_id", "topic", "content", "has_link", "has_image", "has_attachment" ON "message" FOR EACH ROW
   WHEN (OLD.channel_id IS DISTINCT FROM NEW.channel_id OR OLD.topic IS DISTINCT FROM NEW.topic
-    OR OLD.content IS DISTINCT FROM NEW.content)
+    OR OLD.content IS DISTINCT FROM NEW.content OR OLD.has_link <> NEW.has_link OR OLD.has_image <> NEW.has_image
+    OR OLD.has_attachment <> NEW.has_attachment)
   EXECUTE FUNCTION "note_stale_search"();
 
 -- Every organization has its progress, also one that a node of the previous version makes.

@@ -45,9 +45,9 @@ const FEW = { ofPlace: 16, inOneIndex: 512, scattered: 64 };
 export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sources): Source {
   const { realmId } = narrow.rights;
   const places = placesIn(narrow);
-  // The sources of many channels and conversations may read all of their messages in a step to find the few that match. With a
-  // place, the index reads fewer entries.
-  const isCompared = others.kind !== 'scattered' || places.length === 0;
+  // The sources of many channels may read all of their messages in a step to find the few that match. With a place, the index
+  // reads fewer entries. But the viewer can have few of the organization's direct messages, and their source reads only those.
+  const isCompared = others.kind !== 'scattered' || places.length === 0 || narrow.isDirect;
   const entries = places.length === 0 ? [sql`''`] : places.map(({ entry }) => entry);
   return (stretch) => {
     const { above, below, newestFirst, limit } = stretch;
