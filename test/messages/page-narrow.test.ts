@@ -18,4 +18,6 @@ test.each([
   const message = { channelId: null, topicName: '', participantIds };
   expect(belongsTo({ directWith }, message, 'me')).toBe(isListed);
   expect(belongsTo({ directWith }, { ...message, channelId: 'c' }, 'me')).toBe(false);
+  // A message of a channel that the viewer cannot see.
+  expect(belongsTo({ directWith }, { ...message, participantIds: [] }, 'me')).toBe(false);
 });

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../access/context.ts';
 import { requireAdministrator } from '../../access/roles.ts';
+import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { ChannelFolder, Prisma } from '../../generated/prisma/client.ts';
@@ -75,6 +76,7 @@ export async function createChannelFolder(
   return refusingTakenNames(() =>
     transact(ctx, async (tx, emit) => {
       await lockRealm(tx, realm.id);
+      requireAdministrator(await asOfNow(tx, ctx));
       await requireFreeName(tx, realm.id, data.name);
       requireWithin('channel_folders', 1 + (await tx.channelFolder.count({ where: { realmId: realm.id } })));
       const made = await tx.channelFolder.create({
@@ -112,6 +114,7 @@ export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: Fold
       // Locks the organization, as the creation of a folder does, because the name is compared with those of all folders.
       if (wanted.name !== undefined) await lockRealm(tx, ctx.realmId);
       await lockFolder(tx, ctx.realmId, folderId);
+      requireAdministrator(await asOfNow(tx, ctx));
       const folder = await tx.channelFolder.findUniqueOrThrow({
         where: { realmId_id: { realmId: ctx.realmId, id: folderId } },
       });

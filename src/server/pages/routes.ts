@@ -156,5 +156,8 @@ function file(type: string, text: string): (incoming: IncomingMessage) => Promis
 function originOf({ config }: App, { headers }: IncomingMessage): string {
   const host = headers.host ?? '';
   const shown = /^([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d+)?$/i.test(host) ? host : (config.externalHost ?? 'localhost');
-  return `${isOverHttps(config, headersOf(headers)) ? 'https' : 'http'}://${shown}`;
+  // Without a proxy, the configured scheme is that of the configured host only.
+  const isSecure =
+    (config.trustedProxies > 0 || shown === config.externalHost) && isOverHttps(config, headersOf(headers));
+  return `${isSecure ? 'https' : 'http'}://${shown}`;
 }

@@ -33,7 +33,7 @@ export function belongsTo(
       if (message.channelId === null || !isSameTopic(message.topicName, String(value))) return false;
     } else if (name === 'directWith') {
       const isSame = isSamePeople(message.participantIds, value as string[], viewerId);
-      if (message.channelId !== null || !isSame) return false;
+      if (message.channelId !== null || message.participantIds.length === 0 || !isSame) return false;
     } else if (name === 'is') {
       const known = (value as MessageState[]).map((state) => message.states?.[state]);
       if (known.includes(false)) return false;
