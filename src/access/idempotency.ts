@@ -192,7 +192,7 @@ async function answerWithin<T>(
   if (!work.isAwaited) await keep();
   for (const { realmId, events } of await logAll(work)) work.published(realmId, events);
   if (work.isAwaited) {
-    work.tellPosition(key.realmId);
+    work.reportPosition(key.realmId);
     await keep();
   }
   return { reply, after: work.after(), trace };
@@ -236,7 +236,7 @@ class IdempotentRequest implements IdempotentTransaction {
   }
 
   /** Adds the position to the response, after all events are logged. */
-  tellPosition(realmId: number): void {
+  reportPosition(realmId: number): void {
     const position = lastPosition(this.#events.get(realmId) ?? []);
     for (const tell of this.#listeners) tell(position);
   }

@@ -132,7 +132,7 @@ export const otherThan = ({ credential }: Viewer): Prisma.SessionWhereInput =>
 type Find<K> = (app: App, keys: readonly K[]) => Promise<readonly (SessionAccount | undefined)[]>;
 
 /** Returns a function that batches lookups: every sign-in reads the database, but concurrent lookups share one query. */
-function together<K>(find: Find<K>): (app: App, key: K) => Promise<SessionAccount | undefined> {
+function batched<K>(find: Find<K>): (app: App, key: K) => Promise<SessionAccount | undefined> {
   const loaders = new WeakMap<App, DataLoader<K, SessionAccount | undefined>>();
   return (app, key) => {
     let loader = loaders.get(app);
@@ -149,7 +149,7 @@ function together<K>(find: Find<K>): (app: App, key: K) => Promise<SessionAccoun
 }
 
 /** Finds a session by its current, next or (briefly) previous token. */
-const sessionByHash = together<Uint8Array<ArrayBuffer>>(async (app, hashes) => {
+const sessionByHash = batched<Uint8Array<ArrayBuffer>>(async (app, hashes) => {
   const list = Prisma.sql`ANY(${hashes}::bytea[])`;
   const found = await read(
     app.db,
@@ -159,7 +159,7 @@ const sessionByHash = together<Uint8Array<ArrayBuffer>>(async (app, hashes) => {
   return hashes.map((hash) => byHash.get(hex(hash)));
 });
 
-const byKey = together<SessionKey>(async (app, keys) => {
+const byKey = batched<SessionKey>(async (app, keys) => {
   const [realmIds, ids] = [keys.map(({ realmId }) => realmId), keys.map(({ id }) => id)];
   const found = await read(
     app.db,

@@ -29,7 +29,7 @@ export interface Moment {
  * @param read Must use only the `db` of the snapshot.
  * @throws RequestTimeoutError if no permit is granted in time.
  */
-export function readAtOnce<T>({ app, viewer }: Ctx, read: (moment: Moment) => Promise<T>): Promise<T> {
+export function readOnSnapshot<T>({ app, viewer }: Ctx, read: (moment: Moment) => Promise<T>): Promise<T> {
   const reading = () =>
     transaction(
       app.db,
@@ -59,7 +59,7 @@ async function viewerIn(db: Tx, viewer: Viewer): Promise<Viewer> {
  */
 export async function answerAtOnce<T>(ctx: Ctx, answer: (ctx: Ctx) => Promise<T>): Promise<T> {
   const left: ((app: App) => Promise<unknown>)[] = [];
-  const reply = await readAtOnce(ctx, async ({ db, position, viewer: readViewer }) => {
+  const reply = await readOnSnapshot(ctx, async ({ db, position, viewer: readViewer }) => {
     const viewer = await readViewer();
     requireActive(viewer);
     const snapshot: Snapshot = { position, afterwards: (act) => void left.push(act) };

@@ -10,9 +10,9 @@ import { groupIdsOf, isInGroup, isInSystemGroup } from '../access/permissions/me
 import { type ChannelActor, channelActor } from '../access/permissions/require.ts';
 import { SYSTEM_GROUPS } from '../access/permissions/system-groups.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
+import { BatchedReads, type ReadPlace } from '../platform/db/batched-reads.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { CHANNEL_COLUMNS, columnsOf, type QueryRow, rowOf } from '../platform/db/columns.ts';
-import { GatheredReads, type ReadPlace } from '../platform/db/gathered-reads.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { BadRequestError } from '../platform/errors.ts';
@@ -173,7 +173,7 @@ export const placedChannels = async (
   places: readonly ChannelPlace[],
 ): Promise<readonly (PlacedChannel | null)[]> => (places.length === 0 ? [] : gathered.of(at, places));
 
-const gathered = new GatheredReads(readPlacedChannels);
+const gathered = new BatchedReads(readPlacedChannels);
 
 async function readPlacedChannels(
   { db, realmId }: ReadPlace,

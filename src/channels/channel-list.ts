@@ -1,7 +1,7 @@
 import type { Ctx } from '../access/context.ts';
 import { channelActor } from '../access/permissions/require.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { GatheredReads, type ReadPlace } from '../platform/db/gathered-reads.ts';
+import { BatchedReads, type ReadPlace } from '../platform/db/batched-reads.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { isRowId } from '../platform/ids.ts';
@@ -61,7 +61,7 @@ interface ListRequest {
  */
 const WEIGHT = 40;
 
-const gathered = new GatheredReads<ListRequest, readonly Row[]>(
+const gathered = new BatchedReads<ListRequest, readonly Row[]>(
   async (place, wanted) => {
     const userIds = wanted.map(({ userId }) => userId);
     const rows = await readList(place, wanted[0]?.ofChannel ?? {}, userIds);

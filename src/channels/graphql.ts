@@ -8,9 +8,9 @@ import {
 import { CHANNEL_PERMISSION_MEANINGS } from '../access/permissions/meanings.ts';
 import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../access/permissions/system-groups.ts';
 import { TOPICS_POLICY } from '../access/realm-settings.ts';
+import { byKeyIfAny } from '../api/graphql/loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../api/graphql/loading/context.ts';
 import { present } from '../api/graphql/loading/keyed-loader.ts';
-import { byKeyIfAny } from '../api/graphql/loading/together.ts';
 import { builder } from '../api/graphql/schema/builder.ts';
 import type { ConnectionArguments } from '../api/graphql/schema/connection.ts';
 import { errorType } from '../api/graphql/schema/errors.ts';

@@ -62,7 +62,7 @@ export const tellRenamed: WhenRenamed = async (...change) => {
 };
 
 /** Runs the callbacks for users who leave channels. */
-export const tellLeft: WhenLeft = {
+export const afterLeaving: WhenLeft = {
   async before(...change) {
     for (const act of left) await act.before(...change);
   },
@@ -72,6 +72,6 @@ export const tellLeft: WhenLeft = {
 };
 
 /** Runs the callbacks for users who may have lost access to channels. */
-export const tellAccessChanged: WhenAccessChanged = async (...change) => {
+export const publishAccessChange: WhenAccessChanged = async (...change) => {
   for (const act of accessChanged) await act(...change);
 };

@@ -19,7 +19,7 @@ import { requireReadable } from '../platform/names.ts';
 import { bringBack } from './archive.ts';
 import { TopicPolicyError } from './errors.ts';
 import { type ChannelChange, channelsDeleted, channelUpdated } from './events.ts';
-import { tellAccessChanged, tellRenamed } from './hooks.ts';
+import { publishAccessChange, tellRenamed } from './hooks.ts';
 import { isChannelNameTaken, requireChannelDescription, requireChannelName } from './names.ts';
 import { toStoredPermissions } from './permission-values.ts';
 import { lockAdministeredChannel, requireContentAccess, type SeenChannel } from './seen-channel.ts';
@@ -251,7 +251,7 @@ async function apply(
     emit(event, visibility.stayers, isClosed ? () => requireEmptyTopicAlone(tx, context.realm, channel.id) : undefined);
   }
   if (changes.some(({ property }) => DECIDING_CONTENT.has(property))) {
-    await tellAccessChanged(tx, emit, context, { channelIds: [channel.id] });
+    await publishAccessChange(tx, emit, context, { channelIds: [channel.id] });
   }
   if (channel.name !== before.name) await tellRenamed(tx, emit, channel);
   if (channel.isDefault !== before.isDefault) await announceDefaultChannels(tx, emit, channel.realmId);

@@ -5,9 +5,9 @@ import type { EpochState } from './epoch.ts';
 import type { EpochReason } from './epoch-rules.ts';
 import { EpochWatch } from './epoch-watch.ts';
 import { readCounter, readCounters } from './log-reads.ts';
+import { LogTail } from './log-tail.ts';
 import type { StoredEvent } from './stored.ts';
-import { RealmWindow } from './window.ts';
-import { WindowMemory } from './window-memory.ts';
+import { TailMemory } from './tail-memory.ts';
 
 /** Interval at which log tails are compared with the counters in the database, in case notifications were lost. */
 const POLL_MS = 1_000;
@@ -41,9 +41,9 @@ export interface HubListeners {
 export class EventHub {
   readonly #app: LogContext;
   readonly #bus: Bus;
-  readonly #windows = new Map<number, Promise<RealmWindow>>();
-  readonly #open = new Map<number, RealmWindow>();
-  readonly #memory = new WindowMemory();
+  readonly #tails = new Map<number, Promise<LogTail>>();
+  readonly #open = new Map<number, LogTail>();
+  readonly #memory = new TailMemory();
   readonly #epoch: EpochWatch;
   #epochsBegun = 0;
   #stopped = false;
@@ -93,17 +93,17 @@ export class EventHub {
   /** Number of readers that wait at the end of a log tail on this node, over all organizations and transports. */
   get readerCount(): number {
     let count = 0;
-    for (const window of this.#open.values()) count += window.readerCount;
+    for (const tail of this.#open.values()) count += tail.readerCount;
     return count;
   }
 
   /** Number of organizations that have a log tail on this node. */
-  get windowCount(): number {
+  get tailCount(): number {
     return this.#open.size;
   }
 
   /** Bytes that all log tails of this node hold in memory. */
-  get windowBytes(): number {
+  get tailBytes(): number {
     return this.#memory.bytes;
   }
 
@@ -123,31 +123,31 @@ export class EventHub {
    * Returns the organization's log tail, opened at the current end of the log if no client here has read it yet. It contains
    * all events whose change was acknowledged on this node before the call.
    */
-  async window(realmId: number): Promise<RealmWindow> {
-    let opening = this.#windows.get(realmId);
+  async tail(realmId: number): Promise<LogTail> {
+    let opening = this.#tails.get(realmId);
     if (opening === undefined) {
       opening = this.#openWindow(realmId);
-      this.#windows.set(realmId, opening);
+      this.#tails.set(realmId, opening);
       const opened = opening;
-      opened.catch(() => this.#windows.get(realmId) === opened && this.#windows.delete(realmId));
+      opened.catch(() => this.#tails.get(realmId) === opened && this.#tails.delete(realmId));
     }
-    const window = await opening;
-    window.takeIn();
-    return window;
+    const tail = await opening;
+    tail.takeIn();
+    return tail;
   }
 
-  async #openWindow(realmId: number): Promise<RealmWindow> {
+  async #openWindow(realmId: number): Promise<LogTail> {
     // Both values are noted before the counter is read from the database: a commit during that read could raise `seen` above
     // `lastId`.
     const [epoch, seen] = [this.#epochsBegun, this.#epoch.seen(realmId)];
     const { lastId } = await readCounter(this.#app.db, realmId);
     if (epoch === this.#epochsBegun && lastId < seen) await this.beginEpoch('positions');
-    if (epoch !== this.#epochsBegun) return this.window(realmId);
+    if (epoch !== this.#epochsBegun) return this.tail(realmId);
     const onEffect = (effect: UserEffect) => this.#listeners?.onEffect(realmId, effect);
     const onWentBack = async () => void (await this.beginEpoch('positions'));
-    const window = new RealmWindow(this.#app, realmId, { lastId, memory: this.#memory, onEffect, onWentBack });
-    this.#open.set(realmId, window);
-    return window;
+    const tail = new LogTail(this.#app, realmId, { lastId, memory: this.#memory, onEffect, onWentBack });
+    this.#open.set(realmId, tail);
+    return tail;
   }
 
   /**
@@ -165,10 +165,10 @@ export class EventHub {
   #startAnew(): void {
     this.#epochsBegun++;
     this.#listeners?.onEpoch();
-    const windows = [...this.#open.values()];
+    const tails = [...this.#open.values()];
     this.#open.clear();
-    this.#windows.clear();
-    for (const window of windows) window.abandon();
+    this.#tails.clear();
+    for (const tail of tails) tail.abandon();
   }
 
   /**
@@ -184,35 +184,35 @@ export class EventHub {
   async #poll(): Promise<void> {
     try {
       await this.#lookAtEpoch();
-      const windows = [...this.#open.values()];
-      if (windows.length > 0) {
-        const before = new Map(windows.map(({ realmId, through }) => [realmId, through]));
+      const tails = [...this.#open.values()];
+      if (tails.length > 0) {
+        const before = new Map(tails.map(({ realmId, through }) => [realmId, through]));
         const counters = await readCounters(this.#app.db, [...before.keys()]);
         this.#missed = 0;
-        const isApart = ({ realmId, through }: RealmWindow) => {
+        const isApart = ({ realmId, through }: LogTail) => {
           const lastId = counters.get(realmId);
           // The table must be read if the tail is behind the log. It must also be read if the tail is ahead, because then the
           // database was reset to an earlier state while in use.
           return lastId !== undefined && (lastId > through || lastId < (before.get(realmId) ?? 0));
         };
-        await Promise.all(windows.filter(isApart).map((window) => this.#fill(window)));
+        await Promise.all(tails.filter(isApart).map((tail) => this.#fill(tail)));
       }
       this.#missed = 0;
-      for (const window of windows) {
-        if (window.forget(Date.now() - FORGET_MS)) continue;
-        this.#open.delete(window.realmId);
-        this.#windows.delete(window.realmId);
-        window.letGo();
+      for (const tail of tails) {
+        if (tail.forget(Date.now() - FORGET_MS)) continue;
+        this.#open.delete(tail.realmId);
+        this.#tails.delete(tail.realmId);
+        tail.letGo();
       }
     } catch (error) {
       this.#app.log.warn({ err: error }, 'event log comparison failed, retrying');
     }
   }
 
-  async #fill(window: RealmWindow | undefined): Promise<void> {
+  async #fill(tail: LogTail | undefined): Promise<void> {
     try {
-      await window?.fill();
-      if (window !== undefined) this.#missed = 0;
+      await tail?.fill();
+      if (tail !== undefined) this.#missed = 0;
     } catch (error) {
       this.#app.log.warn({ err: error }, 'event log read failed, retrying');
     }

@@ -1,5 +1,5 @@
+import { whenWritten } from '../platform/batched-writes.ts';
 import { inTimeSlices, type SlicedWork } from '../platform/time-slices.ts';
-import { whenWritten } from '../platform/write-together.ts';
 import { receives } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { definitionOf } from './define.ts';
@@ -227,7 +227,7 @@ export class LiveReaders implements SlicedWork {
   }
 
   /** Delivers all pending batches to a reader now. Afterwards, the reader has everything up to the end of the log tail. */
-  tellAll(reader: LiveReader): void {
+  deliverTo(reader: LiveReader): void {
     for (const news of this.#notifications) this.#notify(reader, news);
   }
 

@@ -1,5 +1,6 @@
 import { BadEventQueueIdError } from './errors.ts';
 import type { LiveReader } from './live-readers.ts';
+import type { LogTail, ReadContext } from './log-tail.ts';
 import { PrunedError, readPage } from './page.ts';
 import type { Queue, QueueReader, ReaderAccess, ReaderEnd } from './queue.ts';
 import type { EventRecipient } from './recipient.ts';
@@ -7,7 +8,6 @@ import { type EventPiece, forgetRenderings, heartbeat } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import { HEARTBEAT_RETRY_MS, heartbeatDelay, piecesFor } from './stream.ts';
 import type { QueueOptions } from './view.ts';
-import type { ReadContext, RealmWindow } from './window.ts';
 
 /**
  * Runs one round of a long poll. Returns the queue's events after `known`: immediately if there are any, otherwise when the
@@ -29,16 +29,16 @@ export async function longPoll(
   { known, block, signal, access }: { known: number; block: boolean; signal: AbortSignal; access: ReaderAccess },
 ): Promise<readonly EventPiece[]> {
   queue.acknowledge(known);
-  const window = await app.hub.window(queue.realmId);
+  const tail = await app.hub.tail(queue.realmId);
   let position = queue.positionFor(known);
-  const recipient = await window.recipient(queue.userId, position);
-  const poll = new Poll(app, queue, { window, recipient, known, access });
+  const recipient = await tail.recipient(queue.userId, position);
+  const poll = new Poll(app, queue, { tail, recipient, known, access });
   queue.take(poll);
   signal.addEventListener('abort', poll.abandon, { once: true });
   if (signal.aborted) poll.abandon();
   try {
     while (!poll.over) {
-      const page = await readPage(app, window, {
+      const page = await readPage(app, tail, {
         recipient,
         options: queue.options,
         position,
@@ -53,7 +53,7 @@ export async function longPoll(
       position = page.through;
       if (pieces.length > 0) return poll.answer(pieces);
       queue.passed(position);
-      if (position !== window.through) continue;
+      if (position !== tail.through) continue;
       if (!block) return [];
       return await poll.wait();
     }
@@ -76,7 +76,7 @@ class Poll implements LiveReader, QueueReader {
   notifiedThrough = Number.POSITIVE_INFINITY;
   readonly #app: ReadContext;
   readonly #queue: Queue;
-  readonly #window: RealmWindow;
+  readonly #tail: LogTail;
   readonly #known: number;
   readonly #answer = Promise.withResolvers<readonly EventPiece[]>();
   #over = false;
@@ -87,16 +87,16 @@ class Poll implements LiveReader, QueueReader {
     app: ReadContext,
     queue: Queue,
     {
-      window,
+      tail,
       recipient,
       known,
       access,
-    }: { window: RealmWindow; recipient: EventRecipient; known: number; access: ReaderAccess },
+    }: { tail: LogTail; recipient: EventRecipient; known: number; access: ReaderAccess },
   ) {
     this.access = access;
     this.#app = app;
     this.#queue = queue;
-    this.#window = window;
+    this.#tail = tail;
     this.recipient = recipient;
     this.#known = known;
     // Without this handler, a rejection before any caller waits for the answer would count as unhandled.
@@ -117,7 +117,7 @@ class Poll implements LiveReader, QueueReader {
    */
   wait(): Promise<readonly EventPiece[]> {
     if (!this.#over) {
-      this.#window.attach(this);
+      this.#tail.attach(this);
       this.#recheck = setTimeout(() => void this.#leaveIfOver(), RECHECK_MS).unref();
       this.#heartbeat = setTimeout(() => void this.#beat(), heartbeatDelay(this.#app)).unref();
     }
@@ -174,9 +174,9 @@ class Poll implements LiveReader, QueueReader {
    */
   async #beat(): Promise<void> {
     try {
-      while (!this.#over && this.#window.through <= this.#known) await this.#window.advance();
-      if (!this.#over) this.#window.tellAll(this);
-      if (!this.#over) this.answer([heartbeat(this.#window.through)]);
+      while (!this.#over && this.#tail.through <= this.#known) await this.#tail.advance();
+      if (!this.#over) this.#tail.deliverTo(this);
+      if (!this.#over) this.answer([heartbeat(this.#tail.through)]);
     } catch (error) {
       this.#app.log.warn({ err: error }, 'heartbeat failed, retrying');
       if (!this.#over) this.#heartbeat = setTimeout(() => void this.#beat(), HEARTBEAT_RETRY_MS).unref();
@@ -199,7 +199,7 @@ class Poll implements LiveReader, QueueReader {
   close(): void {
     clearTimeout(this.#heartbeat);
     clearTimeout(this.#recheck);
-    this.#window.detach(this);
+    this.#tail.detach(this);
     this.#queue.release(this);
   }
 }

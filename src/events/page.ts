@@ -2,10 +2,10 @@ import { receives } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { matchesQueue } from './live-readers.ts';
 import { readCounter, readLogFor } from './log-reads.ts';
+import type { LogTail } from './log-tail.ts';
 import type { EventRecipient } from './recipient.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
-import type { RealmWindow } from './window.ts';
 
 /** Bounds of one page: a slow client processes a page in about a second. */
 const MAX_EVENTS = 500;
@@ -61,7 +61,7 @@ export interface EventPage {
  */
 export async function readPage(
   { database, db }: Pick<LogContext, 'database' | 'db'>,
-  window: RealmWindow,
+  tail: LogTail,
   {
     recipient,
     options,
@@ -83,17 +83,16 @@ export async function readPage(
   let tookMs = 0;
   let from = position;
   for (let span = FIRST_SPAN; ; ) {
-    if (window.covers(from))
-      return { ...bounded(window.after(from).filter(isHeard), window.through), isFromLog: false };
-    const end = Math.min(window.through, from + span);
+    if (tail.covers(from)) return { ...bounded(tail.after(from).filter(isHeard), tail.through), isFromLog: false };
+    const end = Math.min(tail.through, from + span);
     // One permit of `database.catchUps` per step: a reader that is almost up to date waits for at most one step of each other
     // reader.
-    const step = await database.catchUps.take(window.realmId, async () => {
+    const step = await database.catchUps.take(tail.realmId, async () => {
       if (isOver()) return undefined;
       const began = performance.now();
       const read = await readLogFor(
         db,
-        window.realmId,
+        tail.realmId,
         {
           userId: recipient.userId,
           stretches: recipient.stretchesAfter(from),
@@ -109,7 +108,7 @@ export async function readPage(
     const { events: rows, isWhole, stepMs } = step;
     tookMs += stepMs;
     // The counter is read after the rows, so that pruning during the read is noticed.
-    const { prunedThrough } = await readCounter(db, window.realmId);
+    const { prunedThrough } = await readCounter(db, tail.realmId);
     if (prunedThrough > from) throw new PrunedError();
     const through = isWhole ? end : (rows.at(-1) as StoredEvent).id;
     if (stepMs > STEP_MS) span = Math.max(span / 2, FIRST_SPAN);
@@ -117,7 +116,7 @@ export async function readPage(
     const events = rows.filter(isHeard);
     if (events.length > 0) return { ...bounded(events, through), isFromLog: true };
     from = through;
-    if (from === window.through || tookMs > LOOKING_MS) return { events: [], through: from, isFromLog: true };
+    if (from === tail.through || tookMs > LOOKING_MS) return { events: [], through: from, isFromLog: true };
   }
 }
 

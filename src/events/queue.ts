@@ -1,7 +1,7 @@
 import type { EventQueue } from '../generated/prisma/client.ts';
 import { BadEventQueueIdError } from './errors.ts';
+import type { ReadContext } from './log-tail.ts';
 import type { QueueOptions } from './view.ts';
-import type { ReadContext } from './window.ts';
 
 /**
  * The reason why a reader ends. `displaced`: a newer reader has taken the queue. `revoked`: the credentials are no longer
@@ -137,8 +137,8 @@ export class Queue {
  */
 export async function checkPosition(app: ReadContext, queue: Queue, lastEventId: number): Promise<number> {
   if (lastEventId === -1) return queue.startId;
-  const window = await app.hub.window(queue.realmId);
-  if (lastEventId > window.through) await window.fill();
-  if (lastEventId > window.through) throw new BadEventQueueIdError(queue.id, 'from_future');
+  const tail = await app.hub.tail(queue.realmId);
+  if (lastEventId > tail.through) await tail.fill();
+  if (lastEventId > tail.through) throw new BadEventQueueIdError(queue.id, 'from_future');
   return Math.max(lastEventId, 0);
 }

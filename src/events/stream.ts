@@ -4,13 +4,13 @@ import { receives } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError } from './errors.ts';
 import type { LiveReader } from './live-readers.ts';
+import type { LogTail, ReadContext } from './log-tail.ts';
 import { PrunedError, readPage } from './page.ts';
 import type { Queue, QueueReader, ReaderAccess, ReaderEnd } from './queue.ts';
 import type { EventRecipient } from './recipient.ts';
 import { type EventPiece, forgetRenderings, heartbeat, piecesOf } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import type { EventView, QueueOptions } from './view.ts';
-import type { ReadContext, RealmWindow } from './window.ts';
 
 /** Runs a function outside the context of any request. */
 const apart = AsyncLocalStorage.snapshot();
@@ -97,7 +97,7 @@ export class EventStream implements LiveReader, QueueReader {
   readonly access: ReaderAccess;
   readonly #app: ReadContext;
   readonly #sink: StreamSink;
-  #window!: RealmWindow;
+  #tail!: LogTail;
   #recipient!: EventRecipient;
   /** Id up to which every event for this queue was sent. */
   #position: number;
@@ -174,15 +174,15 @@ export class EventStream implements LiveReader, QueueReader {
     while (!this.#over) {
       // The log tail is requested again for each page: between two pages of a slow client, no reader is attached, and the tail
       // may drop the recipient.
-      this.#window = await this.#app.hub.window(this.queue.realmId);
+      this.#tail = await this.#app.hub.tail(this.queue.realmId);
       if (this.#mayBeRevoked) {
         if (!(await this.access.mayStay())) return this.#finish('revoked');
         this.#mayBeRevoked = false;
       }
-      this.#recipient = await this.#window.recipient(this.queue.userId, this.#position);
+      this.#recipient = await this.#tail.recipient(this.queue.userId, this.#position);
       // The log was reset to an earlier state during a read: new events would have ids that the client has already received.
-      if (this.#position > this.#window.through) return this.broken();
-      const page = await readPage(this.#app, this.#window, {
+      if (this.#position > this.#tail.through) return this.broken();
+      const page = await readPage(this.#app, this.#tail, {
         recipient: this.#recipient,
         options: this.options,
         position: this.#position,
@@ -199,11 +199,11 @@ export class EventStream implements LiveReader, QueueReader {
       if (page.isFromLog) for (const event of page.events) forgetRenderings(event);
       if (page.events.length > 0) await this.#untilWritable();
       // Nothing was left to read in this iteration of the event loop, so no event can arrive before the reader is attached.
-      else if (this.#position === this.#window.through) break;
+      else if (this.#position === this.#tail.through) break;
     }
     if (this.#over) return;
     this.#attached = true;
-    this.#window.attach(this);
+    this.#tail.attach(this);
   }
 
   async #untilWritable(): Promise<void> {
@@ -229,7 +229,7 @@ export class EventStream implements LiveReader, QueueReader {
     if (pieces.length === 0 || this.#sink.isReady(pieces)) this.#send(pieces, through);
     else {
       this.#attached = false;
-      this.#window.detach(this);
+      this.#tail.detach(this);
       // Runs outside the context of the request that made the change, in which `receive` may be called.
       void apart(() => this.#catchUp());
     }
@@ -278,10 +278,10 @@ export class EventStream implements LiveReader, QueueReader {
     try {
       const sentBefore = this.#lastSent;
       // No heartbeat is sent while the stream is detached to read events: its id means that no event before it is missing.
-      while (this.#attached && this.#window.through <= this.#lastSent) await this.#window.advance();
-      if (this.#attached) this.#window.tellAll(this);
+      while (this.#attached && this.#tail.through <= this.#lastSent) await this.#tail.advance();
+      if (this.#attached) this.#tail.deliverTo(this);
       if (this.#attached && this.#lastSent === sentBefore) {
-        const piece = heartbeat(this.#window.through);
+        const piece = heartbeat(this.#tail.through);
         this.#sendPieces([piece], piece.id);
       }
     } catch (error) {
@@ -301,7 +301,7 @@ export class EventStream implements LiveReader, QueueReader {
     if (this.#over) return;
     this.#over = true;
     clearTimeout(this.#heartbeat);
-    if (this.#attached) this.#window.detach(this);
+    if (this.#attached) this.#tail.detach(this);
     this.#attached = false;
     this.queue.release(this);
   }

@@ -1,7 +1,7 @@
 import { type Channel, type Message, Prisma } from '../generated/prisma/client.ts';
+import { BatchedReads } from '../platform/db/batched-reads.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { fieldsOf, MESSAGE_COLUMNS } from '../platform/db/columns.ts';
-import { GatheredReads } from '../platform/db/gathered-reads.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { hasProtectedHistory } from './access.ts';
@@ -67,7 +67,7 @@ interface OpenPage {
 }
 
 /** Batches concurrent reads of different channels into one statement, if their pages have the same bounds and limit. */
-const openPages = new GatheredReads<OpenPage, readonly Message[]>(
+const openPages = new BatchedReads<OpenPage, readonly Message[]>(
   async ({ db, realmId }, wanted) => {
     const [one] = wanted;
     if (one === undefined) return [];

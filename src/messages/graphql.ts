@@ -1,5 +1,5 @@
 import { type Ctx, signedIn } from '../access/context.ts';
-import { byKey, byKeyIfAny, madeByKey } from '../api/graphql/loading/together.ts';
+import { byKey, byKeyIfAny, madeByKey } from '../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../api/graphql/schema/builder.ts';
 import { nodeTypeForEach, unlessAbsent } from '../api/graphql/schema/node.ts';
 import { refersTo } from '../api/graphql/schema/refs.ts';

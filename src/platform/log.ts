@@ -35,12 +35,12 @@ export function openLog(level: string, to: Sink = new LogOutput(toDescriptor(2))
       },
       hooks: { logMethod: thinning() },
     },
-    together(to),
+    combined(to),
   );
 }
 
 /** Returns a pino destination that buffers lines below the level of warnings and writes them in batches. */
-function together(to: Sink) {
+function combined(to: Sink) {
   let held = '';
   let timer: NodeJS.Timeout | undefined;
   const flush = () => {

@@ -6,8 +6,8 @@ import { metrics } from '../platform/metrics.ts';
 const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [metrics] });
 
 // Metrics of this process.
-const windows = gauge('event_windows_open', 'Number of organizations whose event log this process reads.');
-const windowBytes = gauge('event_windows_bytes', 'Memory of the in-memory tails of event logs, in bytes.');
+const tails = gauge('event_windows_open', 'Number of organizations whose event log this process reads.');
+const tailBytes = gauge('event_windows_bytes', 'Memory of the in-memory tails of event logs, in bytes.');
 const sharedBytes = gauge(
   'registration_shared_bytes',
   'Memory of the cached state for registrations of event queues, in bytes.',
@@ -41,8 +41,8 @@ type GaugeValues = Record<keyof typeof COUNTED, number | null>;
  * removed.
  */
 export async function lookAtService(app: App): Promise<void> {
-  windows.set(app.hub.windowCount);
-  windowBytes.set(app.hub.windowBytes);
+  tails.set(app.hub.tailCount);
+  tailBytes.set(app.hub.tailBytes);
   sharedBytes.set(app.sharedState.bytes);
   readers.set(app.hub.readerCount);
   const pool = app.database.pool();

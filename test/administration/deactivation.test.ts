@@ -584,7 +584,7 @@ test.for(['deactivated', 'given another key'])(
     if (what === 'deactivated') await owner.ok('DELETE', `/users/${member.id}`);
     else await member.ok('POST', '/users/me/api_key/regenerate');
     await say(owner, channel, 'after', 'after');
-    const window = await service.app.hub.window(realm.id);
+    const window = await service.app.hub.tail(realm.id);
     await window.fill();
     expect((await poll).body.events ?? []).not.toContainEqual(
       expect.objectContaining({ message: expect.objectContaining({ content: 'after' }) }),
@@ -642,7 +642,7 @@ test('a user who gets another key while their client does not read receives no l
   await expect.poll(() => sent).toHaveLength(1);
   // No client waits for new events, so the in-memory log tail is dropped after some minutes.
   const later = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 600_000);
-  await expect.poll(() => app.hub.windowCount).toBe(0);
+  await expect.poll(() => app.hub.tailCount).toBe(0);
   later.mockRestore();
   await member.ok('POST', '/users/me/api_key/regenerate');
   await say(owner, channel, 'after');

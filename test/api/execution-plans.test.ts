@@ -16,7 +16,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { compilePlan, MAX_PLANNED } from '../../src/api/graphql/execution/plans/compile.ts';
 import { executeDocument, keptPlans, MAX_KEPT_FIELDS } from '../../src/api/graphql/execution/plans/queries.ts';
-import { together } from '../../src/api/graphql/loading/together.ts';
+import { batchResolver } from '../../src/api/graphql/loading/batch-resolvers.ts';
 import { heldBytes } from '../helpers/heap.ts';
 
 const SDL = `
@@ -99,7 +99,7 @@ function makeSchema(trouble: number) {
       // As most resolvers of the service, these declare only the parameters that they use.
       const { name } = field;
       if (name === 'place') field.resolve = resolve;
-      else if (READ_TOGETHER.has(name)) field.resolve = together(settled(resolve));
+      else if (READ_TOGETHER.has(name)) field.resolve = batchResolver(settled(resolve));
       else field.resolve = (source, args, context) => resolve(source, args, context, undefined as never);
     }
   }
@@ -221,7 +221,7 @@ describe('plans', () => {
       { seed: 1, id: 1 },
       { seed: 2, id: 2 },
     ];
-    thing['name'].resolve = together(() => Promise.reject(new Error('gone')));
+    thing['name'].resolve = batchResolver(() => Promise.reject(new Error('gone')));
     const args = { schema, document: parse('{ many { id name } }') };
     const planned = await executeDocument({ ...args, contextValue: {} });
     expect(planned.errors?.map(shown)).toHaveLength(2);

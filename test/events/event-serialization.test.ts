@@ -75,7 +75,7 @@ test('serialized events are dropped together with their event, when the log tail
   await using service = await startInProcess();
   const { owner, realm } = await organization({}, { on: service });
   const { queue_id } = await owner.ok('POST', '/register', { event_types: ['drafts'] });
-  const window = await service.app.hub.window(realm.id);
+  const tail = await service.app.hub.tail(realm.id);
   const before = keptRenderings();
   for (const content of ['one', 'two', 'three']) {
     await owner.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
@@ -83,6 +83,6 @@ test('serialized events are dropped together with their event, when the log tail
   const { events } = await owner.ok('GET', '/events', { queue_id, last_event_id: -1, dont_block: true });
   expect(events).toHaveLength(3);
   expect(keptRenderings()).toBe(before + 3);
-  window.letGo();
+  tail.letGo();
   expect(keptRenderings()).toBe(before);
 });

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { type LiveReader, LiveReaders } from '../../src/events/live-readers.ts';
+import type { LogTail } from '../../src/events/log-tail.ts';
 import type { StoredEvent } from '../../src/events/stored.ts';
-import type { RealmWindow } from '../../src/events/window.ts';
 import { type InProcess, shareInProcess, startInProcess } from '../helpers/in-process.ts';
 import { organization } from '../helpers/server.ts';
 
@@ -51,59 +51,59 @@ interface Reader extends LiveReader {
  */
 async function waiting(server: InProcess, count = READERS) {
   const { member, realm } = await organization({}, { on: server });
-  const window: RealmWindow = await server.app.hub.window(realm.id);
-  await window.fill();
-  const recipient = await window.recipient(member.id, window.through);
+  const tail: LogTail = await server.app.hub.tail(realm.id);
+  await tail.fill();
+  const recipient = await tail.recipient(member.id, tail.through);
   const readers = Array.from({ length: count }, () => reader(recipient));
-  for (const one of readers) window.attach(one);
+  for (const one of readers) tail.attach(one);
   const act = async () => {
     await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'x' }] });
   };
-  const isTold = () => readers.every(({ position }) => position >= window.through);
-  return { window, member, recipient, readers, act, isTold };
+  const isTold = () => readers.every(({ position }) => position >= tail.through);
+  return { tail, member, recipient, readers, act, isTold };
 }
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('many readers are notified in time slices, with other work between them', async () => {
   await using server = await shareInProcess();
-  const { window, readers, act, isTold } = await waiting(server);
-  const before = window.through;
+  const { tail, readers, act, isTold } = await waiting(server);
+  const before = tail.through;
   await act();
-  while (window.through === before) await nextTurn();
+  while (tail.through === before) await nextTurn();
   let turns = 0;
   for (; !isTold(); turns++) await nextTurn();
   // Without time slices, all readers would be notified in one turn of the event loop.
   expect(turns).toBeGreaterThan(10);
-  for (const { ids } of readers) expect(ids).toEqual([window.through]);
+  for (const { ids } of readers) expect(ids).toEqual([tail.through]);
 });
 
 test('events logged during a notification follow the earlier ones, for each reader', async () => {
   await using server = await shareInProcess();
-  const { window, readers, act, isTold } = await waiting(server);
-  const before = window.through;
+  const { tail, readers, act, isTold } = await waiting(server);
+  const before = tail.through;
   await act();
-  while (window.through === before) await nextTurn();
+  while (tail.through === before) await nextTurn();
   expect(isTold()).toBe(false);
   await act();
   // The next read returns both events, while some readers have not been notified of the first yet.
-  window.takeIn();
+  tail.takeIn();
   await act();
-  await expect.poll(() => window.through - before).toBe(3);
+  await expect.poll(() => tail.through - before).toBe(3);
   await expect.poll(isTold).toBe(true);
   for (const { ids } of readers) expect(ids).toEqual([before + 1, before + 2, before + 3]);
 });
 
 test('events logged during a notification are batched', async () => {
   await using server = await shareInProcess();
-  const { window, readers, act, isTold } = await waiting(server);
-  const before = window.through;
+  const { tail, readers, act, isTold } = await waiting(server);
+  const before = tail.through;
   await act();
-  while (window.through === before) await nextTurn();
+  while (tail.through === before) await nextTurn();
   // Reads each event from the log separately, as after a notification by another node or by a long poll.
   for (let i = 0; i < 3; i++) {
     await act();
-    window.takeIn();
+    tail.takeIn();
   }
   expect(isTold()).toBe(false);
   await expect.poll(isTold).toBe(true);
@@ -115,10 +115,10 @@ test('events logged during a notification are batched', async () => {
 
 test('a notification contains at most as many events as a client can take, and none before its position', async () => {
   await using server = await shareInProcess();
-  const { window, recipient, act } = await waiting(server, 1);
-  const before = window.through;
+  const { tail, recipient, act } = await waiting(server, 1);
+  const before = tail.through;
   await act();
-  const event = await vi.waitUntil(() => window.after(before).at(-1));
+  const event = await vi.waitUntil(() => tail.after(before).at(-1));
   const from = event.id;
   const told = new LiveReaders({ log: server.app.log, realmId: 0, waiting: () => 0, onNotified: () => {} });
   const [first, late] = [reader(recipient), reader(recipient)];
@@ -137,22 +137,22 @@ test('a notification contains at most as many events as a client can take, and n
 
 test('a new reader has the event, a detached one gets no more, and a requesting one gets it immediately', async () => {
   await using server = await shareInProcess();
-  const { window, recipient, readers, act, isTold } = await waiting(server);
-  const before = window.through;
+  const { tail, recipient, readers, act, isTold } = await waiting(server);
+  const before = tail.through;
   await act();
-  while (window.through === before) await nextTurn();
+  while (tail.through === before) await nextTurn();
   const [late, gone, asking] = [reader(recipient), readers.at(-1) as Reader, readers.at(-2) as Reader];
   expect([gone.ids, asking.ids]).toEqual([[], []]);
-  window.attach(late);
-  window.detach(gone);
-  window.tellAll(asking);
-  expect(asking).toMatchObject({ ids: [before + 1], position: window.through });
+  tail.attach(late);
+  tail.detach(gone);
+  tail.deliverTo(asking);
+  expect(asking).toMatchObject({ ids: [before + 1], position: tail.through });
   // Attaches a reader again that has already read the event which is still being delivered to other readers.
   const back = readers.at(-3) as Reader;
-  window.detach(back);
-  window.attach(back);
-  gone.position = window.through;
-  back.position = window.through;
+  tail.detach(back);
+  tail.attach(back);
+  gone.position = tail.through;
+  back.position = tail.through;
   await expect.poll(isTold).toBe(true);
   expect([late.ids, gone.ids, asking.ids, back.ids]).toEqual([[], [], [before + 1], []]);
   await act();
@@ -166,11 +166,11 @@ test.for(['long poll', 'stream'])(
   async (kind) => {
     await using server = await startInProcess({ env: { EVENT_HEARTBEAT_SECONDS: '1' } });
     // Notifying so many readers takes longer than the interval of heartbeats.
-    const { window, member, act } = await waiting(server, 4_000);
+    const { tail, member, act } = await waiting(server, 4_000);
     const { queue_id, last_event_id } = await member.register({ event_types: ['drafts'], fetch_event_types: [] });
-    const { readerCount } = window;
+    const { readerCount } = tail;
     const isWaiting = async () => {
-      while (window.readerCount === readerCount) await nextTurn();
+      while (tail.readerCount === readerCount) await nextTurn();
     };
     if (kind === 'long poll') {
       const polling = member.poll(queue_id, last_event_id);

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { type EventHolder, WindowMemory } from '../../src/events/window-memory.ts';
+import { type EventHolder, TailMemory } from '../../src/events/tail-memory.ts';
 import { createDatabase } from '../helpers/database.ts';
 import { lengthenLog } from '../helpers/long-log.ts';
 import { organization, startServer } from '../helpers/server.ts';
@@ -11,8 +11,8 @@ describe('the memory that log tails share', () => {
   /** A holder of events of ten bytes each. */
   class Holder implements EventHolder {
     bytes = 0;
-    readonly #memory: WindowMemory;
-    constructor(memory: WindowMemory) {
+    readonly #memory: TailMemory;
+    constructor(memory: TailMemory) {
       this.#memory = memory;
     }
     add(bytes: number): void {
@@ -30,7 +30,7 @@ describe('the memory that log tails share', () => {
   }
 
   test('is released by the least recently used holder, and no more of it than needed', () => {
-    const memory = new WindowMemory(100);
+    const memory = new TailMemory(100);
     const [a, b, c] = [new Holder(memory), new Holder(memory), new Holder(memory)];
     a.add(40);
     b.add(40);
@@ -45,7 +45,7 @@ describe('the memory that log tails share', () => {
   });
 
   test('is available again when a holder releases it', () => {
-    const memory = new WindowMemory(100);
+    const memory = new TailMemory(100);
     const [a, b] = [new Holder(memory), new Holder(memory)];
     a.add(90);
     a.giveUp(90);

@@ -37,7 +37,7 @@ test('no stream is closed if an event is committed while the log is read', async
     await saveDraft(member, 'two');
     return answer;
   };
-  const window = await hub.window(realm.id);
+  const window = await hub.tail(realm.id);
   Object.defineProperty(db, '$queryRaw', { value: late, configurable: true });
   await window.fill();
   expect(isLate).toBe(true);
@@ -57,7 +57,7 @@ test('the queues of an organization end if its log went back, even without new e
   await putBack(realm.id, lastId - 2);
   expect(await live.ended).toMatchObject(LOST);
   // The highest position is above all ids that were used before, so the next event gets a new id.
-  expect((await server.app.hub.window(realm.id)).through).toBeGreaterThan(lastId);
+  expect((await server.app.hub.tail(realm.id)).through).toBeGreaterThan(lastId);
 });
 
 test('the queue of a stream ends while entities are read for it', async () => {
@@ -78,7 +78,7 @@ test('the queue of a stream ends while entities are read for it', async () => {
   await reading.promise;
   spy.mockRestore();
   await putBack(realm.id, lastId - 1);
-  await (await server.app.hub.window(realm.id)).fill();
+  await (await server.app.hub.tail(realm.id)).fill();
   held.resolve();
   expect(await live.ended).toMatchObject(LOST);
 });

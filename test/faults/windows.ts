@@ -20,7 +20,7 @@ import { Client, type QueueStart } from './requests.ts';
 import { compareWithTruth, withDatabase } from './truth.ts';
 
 /**
- * Largest share of the heap for all in-memory tails of the log (windows), as in src/events/window-memory.ts.
+ * Largest share of the heap for all in-memory tails of the log, as in src/events/tail-memory.ts.
  * `SHARE_OF_ALL_THAT_IS_HELD` is the largest share for everything that the node keeps in memory.
  */
 const SHARE_OF_WINDOWS = 1 / 8;

@@ -39,7 +39,7 @@ export interface GraphQLCall {
 export const REFUSALS = gather(ALL_CALLS.map(({ refusals }) => refusals));
 
 /**
- * Calls of every field of `Query` and `Mutation`, in an order in which the organization's owner can make them. Together
+ * Calls of every field of `Query` and `Mutation`, in an order in which the organization's owner can make them. BatchResolver
  * they set each argument and each input field. With names of nonexistent objects they must be refused or have no
  * effect.
  */

@@ -76,7 +76,7 @@ describe('what an edit tells stays as it is through events that it passes over',
    * Returns the recipients of an edit of a watched message, or of its move to the private channel, as text. Undefined if the
    * message was deleted.
    */
-  async function toldOf(tx: Tx, id: number): Promise<string | undefined> {
+  async function typingChange(tx: Tx, id: number): Promise<string | undefined> {
     const include = { channel: true, conversation: true };
     const message = await tx.message.findFirst({ where: { realmId: scene.realm.id, id }, include });
     if (message === null) return undefined;
@@ -97,7 +97,7 @@ describe('what an edit tells stays as it is through events that it passes over',
   const told = () =>
     service.app.db.$transaction(async (tx) => {
       const all: (string | undefined)[] = [];
-      for (const id of watched) all.push(await toldOf(tx, id));
+      for (const id of watched) all.push(await typingChange(tx, id));
       return all;
     });
 

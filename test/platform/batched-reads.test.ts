@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Prisma } from '../../src/generated/prisma/client.ts';
-import { GatheredReads, sharedRows } from '../../src/platform/db/gathered-reads.ts';
+import { BatchedReads, sharedRows } from '../../src/platform/db/batched-reads.ts';
 import { readRows } from '../../src/platform/db/rows.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
@@ -22,7 +22,7 @@ const REALM = 1;
 /** Returns batched reads that double numbers, and the list of their statements. A statement with the number 13 fails. */
 function reading(at = { ms: 0 }) {
   const statements: (readonly number[])[] = [];
-  const reads = new GatheredReads<number, number>(async ({ db }, ids) => {
+  const reads = new BatchedReads<number, number>(async ({ db }, ids) => {
     statements.push(ids);
     const rows = await readRows<{ id: number; seen: number }>(
       db,
@@ -81,7 +81,7 @@ describe('batched reads', () => {
     ['a race was lost', '40001'],
   ])('are not repeated separately if %s: the database is already overloaded', async ([, code]) => {
     let statements = 0;
-    const reads = new GatheredReads<number, number>(() => {
+    const reads = new BatchedReads<number, number>(() => {
       statements++;
       return Promise.reject(Object.assign(new Error('refused'), { code }));
     });
@@ -94,7 +94,7 @@ describe('batched reads', () => {
   });
 
   test('that throw synchronously fail only for their callers', async () => {
-    const reads = new GatheredReads<number, number>(() => {
+    const reads = new BatchedReads<number, number>(() => {
       throw new TypeError('thrown');
     });
     const ask = () => reads.of({ db: server.app.db, realmId: REALM }, [1]);

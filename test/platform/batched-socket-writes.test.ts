@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { whenWritten, writeTogether } from '../../src/platform/write-together.ts';
+import { batchWrites, whenWritten } from '../../src/platform/batched-writes.ts';
 
 // Tests writes of one event to very many connections. Each write takes long, as on a busy system.
 
@@ -32,7 +32,7 @@ function connection(name: string): Writable {
 
 function say(to: readonly Writable[], text: string): void {
   for (const one of to) {
-    writeTogether(one);
+    batchWrites(one);
     one.write(text);
   }
 }

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { signedIn } from '../../src/access/context.ts';
 import { signIn } from '../../src/access/sign-in.ts';
-import { readAtOnce } from '../../src/access/snapshot.ts';
+import { readOnSnapshot } from '../../src/access/snapshot.ts';
 import { permitsOf } from '../../src/platform/db/permits.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
 import { documentOf, GRAPHQL_CALLS, type GraphQLCall } from '../helpers/graphql-calls.ts';
@@ -305,7 +305,7 @@ describe.runIf(DATABASE_URL !== undefined && DATABASE_URL !== '')('on PostgreSQL
     const { host, authorization } = owner;
     const ctx = signedIn(await signIn(service.app, { host, authorization, userAgent: undefined }));
     const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const reading = readAtOnce(ctx, async ({ db }) => {
+    const reading = readOnSnapshot(ctx, async ({ db }) => {
       begun.resolve();
       await over.promise;
       return db.message.count({ where: { realmId: realm.id } });

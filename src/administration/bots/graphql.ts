@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
 import { requireMember } from '../../access/roles.ts';
+import { byKeyIfAny } from '../../api/graphql/loading/batch-resolvers.ts';
 import { perOperation } from '../../api/graphql/loading/context.ts';
-import { byKeyIfAny } from '../../api/graphql/loading/together.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';

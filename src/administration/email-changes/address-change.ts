@@ -53,11 +53,11 @@ export async function giveAddress(
   const user = await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId, id } } });
   if (newEmail === user.email) return;
   await changeAddress(tx, emit, user, newEmail);
-  if (user.botType === null) await tellOldAddress(tx, realm, user, newEmail);
+  if (user.botType === null) await notifyOldAddress(tx, realm, user, newEmail);
 }
 
 /** Notifies a user of the change at their previous email address, within the transaction. */
-export const tellOldAddress = (tx: Tx, realm: Realm, user: User, newEmail: string): Promise<void> =>
+export const notifyOldAddress = (tx: Tx, realm: Realm, user: User, newEmail: string): Promise<void> =>
   queueSecurityMail(tx, realm, user, {
     subject: 'Your email address',
     happened: addressChanged(newEmail),

@@ -16,7 +16,7 @@ import { isAdministrator } from '../../platform/roles.ts';
 import { requireAllowedAddress } from '../domains/service.ts';
 import { queueSecurityMail } from '../sign-in/security-mail.ts';
 import { refusingTakenAddress } from '../users/new-user.ts';
-import { changeAddress, tellOldAddress } from './address-change.ts';
+import { changeAddress, notifyOldAddress } from './address-change.ts';
 import { countAttempt } from './limits.ts';
 
 /** Lifetime of a confirmation link, in milliseconds: one day. */
@@ -145,7 +145,7 @@ async function useAddress(
   requireMayChange(realm, user);
   await requireAllowedAddress(tx, realm, newEmail);
   const after = await changeAddress(tx, emit, user, newEmail);
-  await tellOldAddress(tx, realm, user, newEmail);
+  await notifyOldAddress(tx, realm, user, newEmail);
   return after;
 }
 

@@ -4,7 +4,7 @@ import type { Regrouped } from '../../access/permissions/memberships.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { seesChannel } from '../../channels/access.ts';
 import { channelsDeleted } from '../../channels/events.ts';
-import { tellAccessChanged } from '../../channels/hooks.ts';
+import { publishAccessChange } from '../../channels/hooks.ts';
 import type { SubscriptionChangeContext } from '../../channels/subscriptions/membership.ts';
 import { showChannels } from '../../channels/visibility.ts';
 import { users } from '../../events/audience.ts';
@@ -83,7 +83,7 @@ async function tellVisibility(
     if (gained.length > 0) await showChannels(tx, emit, { realm, now }, [channel], gained);
   }
   const channelIds = channels.map(({ id }) => id);
-  await tellAccessChanged(tx, emit, { realm, now }, { channelIds, userIds: changes.map(({ after }) => after.id) });
+  await publishAccessChange(tx, emit, { realm, now }, { channelIds, userIds: changes.map(({ after }) => after.id) });
 }
 
 /** Returns the groups that the user joined or left. */

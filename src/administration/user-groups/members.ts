@@ -16,7 +16,7 @@ import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { type HeldGroup, lockGroup, requireActiveGroup, settleMemberships, subjectOf } from './access.ts';
 import { groupMembersAdded, groupMembersRemoved, subgroupsAdded, subgroupsRemoved } from './events.ts';
-import { tellMembers } from './notices.ts';
+import { notifyMembers } from './notices.ts';
 import { readSubgroupIds } from './reads.ts';
 
 /** Users and groups to add to a group and to remove from it. */
@@ -76,8 +76,8 @@ async function change(ctx: Ctx, groupId: number, edit: MembersEdit): Promise<Use
     await removeGroups(tx, emit, held, removeSubgroups);
     const isAboutGroups = addSubgroups.length + removeSubgroups.length > 0;
     await settleMemberships(tx, emit, held.actor, isAboutGroups ? undefined : [...add, ...remove]);
-    await tellMembers(tx, emit, ctx, held, added, 'added');
-    await tellMembers(tx, emit, ctx, held, removed, 'removed');
+    await notifyMembers(tx, emit, ctx, held, added, 'added');
+    await notifyMembers(tx, emit, ctx, held, removed, 'removed');
     return held.group;
   });
 }

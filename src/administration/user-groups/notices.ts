@@ -10,7 +10,7 @@ import type { HeldGroup } from './access.ts';
 const MAX_NOTICES = MAX_BULK_NEW_SUBSCRIPTION_MESSAGES;
 
 /** Sends a direct message of the service's bot to people whom another user added to a group or removed from it. */
-export async function tellMembers(
+export async function notifyMembers(
   tx: Tx,
   emit: Emit,
   { app, viewer }: Ctx,

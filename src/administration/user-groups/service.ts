@@ -27,7 +27,7 @@ import { requireWithin } from '../../platform/totals.ts';
 import { type HeldGroup, lockGroups, lockManagedGroup, settleMemberships, subjectOf, visibleTo } from './access.ts';
 import { toSnapshot, userGroupAdded, userGroupUpdated, type WireGroupChanges } from './events.ts';
 import { requireNewSubgroups, requireUsers, writeMembers, writeSubgroups } from './members.ts';
-import { tellMembers } from './notices.ts';
+import { notifyMembers } from './notices.ts';
 import { isGroupNameTaken } from './queries.ts';
 import { toWireGroups } from './reads.ts';
 
@@ -107,7 +107,7 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
     const [wire] = await toWireGroups(tx, groups, { realm, now }, [group]);
     if (wire !== undefined) emit(userGroupAdded(wire, toSnapshot(groups, group)), everyone());
     await settleMemberships(tx, emit, actor, subgroupIds.length > 0 ? undefined : input.memberIds);
-    await tellMembers(tx, emit, ctx, { actor, group }, members, 'added');
+    await notifyMembers(tx, emit, ctx, { actor, group }, members, 'added');
     return group;
   });
 }

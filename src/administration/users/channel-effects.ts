@@ -2,7 +2,7 @@ import type { Memberships } from '../../access/permissions/membership.ts';
 import { channelActor } from '../../access/permissions/require.ts';
 import { seenBy } from '../../channels/access.ts';
 import { channelsDeleted, defaultChannelsChanged } from '../../channels/events.ts';
-import { tellAccessChanged } from '../../channels/hooks.ts';
+import { publishAccessChange } from '../../channels/hooks.ts';
 import { holdChannels } from '../../channels/locks.ts';
 import { defaultChannelIds } from '../../channels/subscriptions/default-channels.ts';
 import { showChannels } from '../../channels/visibility.ts';
@@ -49,7 +49,7 @@ export async function roleChangeEffects(
   const gained = missing(after, before);
   if (lost.length > 0) emit(channelsDeleted(lost), users([userId]));
   if (gained.length > 0) await showChannels(tx, emit, { realm: user.realm, now }, gained, [userId]);
-  await tellAccessChanged(tx, emit, { realm: user.realm, now }, { userIds: [userId] });
+  await publishAccessChange(tx, emit, { realm: user.realm, now }, { userIds: [userId] });
   if (isGuest(oldRole) !== isGuest(newRole)) {
     const ids = isGuest(newRole) ? [] : await defaultChannelIds(tx, realmId);
     emit(defaultChannelsChanged(ids), users([userId]));

@@ -1,5 +1,5 @@
 import { signedIn } from '../../access/context.ts';
-import { byKeyIfAny } from '../../api/graphql/loading/together.ts';
+import { byKeyIfAny } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { type EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';

@@ -1,4 +1,4 @@
-import { byKey } from '../../api/graphql/loading/together.ts';
+import { byKey } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { given, mutation } from '../../api/graphql/schema/mutation.ts';
 import { nodesOf } from '../../api/graphql/schema/node.ts';

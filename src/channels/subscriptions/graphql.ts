@@ -1,7 +1,7 @@
 import { signedIn } from '../../access/context.ts';
+import { byKey } from '../../api/graphql/loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../../api/graphql/loading/context.ts';
 import { present } from '../../api/graphql/loading/keyed-loader.ts';
-import { byKey } from '../../api/graphql/loading/together.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { nodeByText } from '../../api/graphql/schema/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';

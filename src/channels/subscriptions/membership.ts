@@ -16,7 +16,7 @@ import {
   subscriptionsAdded,
   subscriptionsRemoved,
 } from '../events.ts';
-import { tellAccessChanged, tellLeft } from '../hooks.ts';
+import { afterLeaving, publishAccessChange } from '../hooks.ts';
 import { toSnapshot, toWireChannel } from '../wire.ts';
 import { nextColor } from './colors.ts';
 import type { Subject } from './principals.ts';
@@ -210,12 +210,15 @@ export async function leave(
     });
   if (left.length === 0) return new Map();
   const readings = removed.map(({ user_id, channel_id }) => ({ userId: user_id, channelId: channel_id }));
-  await tellLeft.before(tx, context.realm.id, readings);
+  await afterLeaving.before(tx, context.realm.id, readings);
   const leaverIds = left.flatMap(({ userIds }) => userIds);
-  await tellAccessChanged(tx, emit, context, { channelIds: left.map(({ channel }) => channel.id), userIds: leaverIds });
+  await publishAccessChange(tx, emit, context, {
+    channelIds: left.map(({ channel }) => channel.id),
+    userIds: leaverIds,
+  });
   emit(subscriptionsRemoved(left), users(leaverIds), async (id) => {
     await endPeriods(tx, context.realm.id, removed, id);
-    await tellLeft.atTheEnd(tx, context.realm.id, readings);
+    await afterLeaving.atTheEnd(tx, context.realm.id, readings);
   });
   for (const { channel, userIds } of left) {
     const audience = await channelAudience(tx, context.realm, channel, context.now);

@@ -1,5 +1,5 @@
 import { signedIn } from '../../access/context.ts';
-import { byKey } from '../../api/graphql/loading/together.ts';
+import { byKey } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { pageOf } from '../../api/graphql/schema/connection.ts';
 import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';

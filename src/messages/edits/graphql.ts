@@ -1,6 +1,6 @@
 import { signedIn } from '../../access/context.ts';
+import { byKey } from '../../api/graphql/loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../../api/graphql/loading/context.ts';
-import { byKey } from '../../api/graphql/loading/together.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { pageOfList } from '../../api/graphql/schema/connection.ts';
 import { errorType } from '../../api/graphql/schema/errors.ts';

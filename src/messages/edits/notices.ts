@@ -47,7 +47,7 @@ export async function takeBackNotice(
 }
 
 /** Selects the notices to send about a move. */
-interface Tells {
+interface NoticeChoice {
   readonly oldTopic: boolean;
   readonly newTopic: boolean;
   /** Whether to send the notice that the topic was resolved or unresolved. */
@@ -61,13 +61,13 @@ export async function sendNotices(
   app: { readonly app: App; readonly realm: Realm },
   mover: User,
   move: MessageMove,
-  tells: Tells,
+  tells: NoticeChoice,
 ): Promise<void> {
   const { from, to, oldTopic, topic, resolution, isWhole } = move;
   const who = silentMention(mover);
   const here = { channelId: to.id, topic };
   if (resolution !== null && isWhole) {
-    if (tells.resolution) await tellResolution(tx, emit, app, here, `${who} ${RESOLUTIONS[resolution]}`);
+    if (tells.resolution) await sendResolutionNotice(tx, emit, app, here, `${who} ${RESOLUTIONS[resolution]}`);
   } else if (tells.newTopic) {
     const origin = `moved here from ${topicLink(from, oldTopic)} by ${who}.`;
     await notify(tx, emit, app, here, `${whatCame(move)} ${origin}`);
@@ -82,7 +82,7 @@ export async function sendNotices(
  * Sends the notice of a resolution. Users' settings determine for whom the notice is marked as read when it is sent. By
  * default, it is marked as read for all users except those who follow the topic.
  */
-async function tellResolution(
+async function sendResolutionNotice(
   tx: Tx,
   emit: Emit,
   app: { readonly app: App; readonly realm: Realm },

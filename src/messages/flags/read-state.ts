@@ -79,7 +79,7 @@ export async function setRead(tx: Tx, holder: Holder, messageIds: readonly numbe
 }
 
 /**
- * Returns one or two conditions on the message `m`. Together they match the messages sent to a recipient id. Each condition has
+ * Returns one or two conditions on the message `m`. BatchResolver they match the messages sent to a recipient id. Each condition has
  * its own index.
  */
 function sentTo(recipientId: number): readonly Prisma.Sql[] {

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../access/context.ts';
 import { type Message, Prisma } from '../../generated/prisma/client.ts';
-import { sharedRows } from '../../platform/db/gathered-reads.ts';
+import { sharedRows } from '../../platform/db/batched-reads.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { messagesByIds } from '../channel-messages.ts';

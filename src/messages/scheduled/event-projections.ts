@@ -1,7 +1,7 @@
 import { EventProjection, instantOf } from '../../api/graphql/schema/event-projections.ts';
 import { userReference } from '../../people/event-projections.ts';
 import type { KnownScheduled } from './events.ts';
-import { lastMoment } from './lateness.ts';
+import { latestDelivery } from './lateness.ts';
 
 const scheduledAt = (message: KnownScheduled): Date =>
   instantOf(message.scheduledAt, message.scheduled_delivery_timestamp);
@@ -17,7 +17,7 @@ const always = {
   content: ({ content }: KnownScheduled) => content,
   renderedContent: (message: KnownScheduled) => message.rendered_content,
   scheduledAt,
-  sentUntil: (message: KnownScheduled) => lastMoment(scheduledAt(message)),
+  sentUntil: (message: KnownScheduled) => latestDelivery(scheduledAt(message)),
   state: ({ failed }: KnownScheduled) => (failed ? 'failed' : 'scheduled'),
   message: () => null,
   owner: { facts: userReference, of: ({ ownerId }: KnownScheduled) => ownerId },

@@ -1,5 +1,5 @@
 import { signedIn } from '../../access/context.ts';
-import { byKey, byKeyIfAny } from '../../api/graphql/loading/together.ts';
+import { byKey, byKeyIfAny } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { pageOf } from '../../api/graphql/schema/connection.ts';
 import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
@@ -19,7 +19,7 @@ import { MessageTarget, placeOf } from '../sending/message-target.ts';
 import { Topic, topicAt } from '../topics/graphql.ts';
 import { deliveryFields } from './delivery-fields.ts';
 import { projectionOf } from './event-projections.ts';
-import { lastMoment } from './lateness.ts';
+import { latestDelivery } from './lateness.ts';
 import {
   accessScheduledMessage,
   cancelScheduledMessage,
@@ -61,7 +61,7 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
     sentUntil: t.field({
       type: 'DateTime',
       description: 'Latest time at which the message is sent. If it has not been sent by then, it fails.',
-      resolve: ({ scheduledAt }) => lastMoment(scheduledAt),
+      resolve: ({ scheduledAt }) => latestDelivery(scheduledAt),
     }),
     readBySender: t.exposeBoolean('readBySender', {
       description: 'Whether the sent message is marked as read for the owner.',

@@ -8,5 +8,5 @@ export const LATENESS_MS = 600_000;
 export const LAST_TIMESTAMP = 253_402_300_799;
 
 /** Returns the latest time at which a scheduled message can be sent. If it is not sent by then, it fails. */
-export const lastMoment = (scheduledAt: Date): Date =>
+export const latestDelivery = (scheduledAt: Date): Date =>
   new Date(Math.min(scheduledAt.getTime() + LATENESS_MS, LAST_TIMESTAMP * 1000));

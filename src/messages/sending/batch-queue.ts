@@ -36,16 +36,16 @@ export interface BatchSource {
   /** Removes the next messages from the queue and returns them, at most `most`. */
   take(most: number): readonly WaitingMessage[];
   /** Resolves the promises of messages that a shared statement processed. */
-  settle(together: readonly WaitingMessage[], written: readonly Outcome[]): void;
+  settle(batch: readonly WaitingMessage[], written: readonly Outcome[]): void;
   /** Handles messages whose shared statement failed. Never rejects. */
-  failed(together: readonly WaitingMessage[], error: unknown): Promise<void>;
+  failed(batch: readonly WaitingMessage[], error: unknown): Promise<void>;
   /** Sends messages in a statement for only this organization. Never rejects. */
-  sendAlone(together: readonly WaitingMessage[]): Promise<void>;
+  sendAlone(batch: readonly WaitingMessage[]): Promise<void>;
 }
 
 interface Batch {
   readonly source: BatchSource;
-  readonly together: readonly WaitingMessage[];
+  readonly batch: readonly WaitingMessage[];
 }
 
 /**
@@ -114,9 +114,9 @@ export class BatchQueue {
     while (left > 0 && batches.length < MAX_ORGANIZATIONS) {
       const source = this.#ready.shift();
       if (source === undefined) break;
-      const together = source.take(left);
-      left -= together.length;
-      batches.push({ source, together });
+      const batch = source.take(left);
+      left -= batch.length;
+      batches.push({ source, batch });
     }
     return batches;
   }
@@ -124,21 +124,21 @@ export class BatchQueue {
   /** Sends the messages in one statement and settles them. Never rejects. */
   async #send(batches: readonly Batch[]): Promise<void> {
     const [only, ...others] = batches;
-    if (only !== undefined && others.length === 0) return only.source.sendAlone(only.together);
+    if (only !== undefined && others.length === 0) return only.source.sendAlone(only.batch);
     const { database, db } = this.#app;
-    const statement = batches.map(({ source: { realmId }, together }) => ({
+    const statement = batches.map(({ source: { realmId }, batch }) => ({
       realmId,
-      messages: together.map(({ message }) => message),
+      messages: batch.map(({ message }) => message),
     }));
     try {
       const written = await database.permits.take(SHARED_KEY, () => writeMessagesOfMany(db, statement));
-      for (const { source, together } of batches) {
+      for (const { source, batch } of batches) {
         const outcomes = written.get(source.realmId);
-        if (outcomes === undefined) void source.sendAlone(together);
-        else source.settle(together, outcomes);
+        if (outcomes === undefined) void source.sendAlone(batch);
+        else source.settle(batch, outcomes);
       }
     } catch (error) {
-      for (const { source, together } of batches) void source.failed(together, error);
+      for (const { source, batch } of batches) void source.failed(batch, error);
     }
   }
 }

@@ -59,7 +59,7 @@ const toWireMuted = ({ name, topic, lastUpdated }: MutedRow): WireMutedTopic => 
  * Sends users their lists of muted topics as part of a change, except lists of more than `MAX_TOLD` topics. Each event contains
  * the whole list, so the events must be in order. Therefore a lock serializes such changes in the organization.
  */
-export async function tellMutedTopics(tx: Tx, emit: Emit, realm: Realm, userIds: readonly number[]): Promise<void> {
+export async function publishMutedTopics(tx: Tx, emit: Emit, realm: Realm, userIds: readonly number[]): Promise<void> {
   if (userIds.length === 0) return;
   await lockKind(tx, 'muted_topics', realm.id);
   const rows = await tx.$queryRaw<{ user_id: number }[]>`

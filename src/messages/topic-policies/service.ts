@@ -13,7 +13,7 @@ import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
 import { requireText } from '../../platform/text.ts';
 import { requireWithin, TOTALS } from '../../platform/totals.ts';
 import { topicPolicyChanged } from './events.ts';
-import { tellMutedTopics } from './muted.ts';
+import { publishMutedTopics } from './muted.ts';
 import { INHERITED, isMoreVisible, MUTED, type TopicPolicy } from './policies.ts';
 import {
   deletePolicies,
@@ -133,7 +133,7 @@ async function setTopicPolicy(
   if (change === undefined) return false;
   emit(topicPolicyChanged({ channelId, topic, policy, lastUpdated: now }, realm), users([userId]));
   // `was` is null if the policy was inserted concurrently. It may then have been `MUTED`.
-  if (policy === MUTED || (change.was ?? MUTED) === MUTED) await tellMutedTopics(tx, emit, realm, [userId]);
+  if (policy === MUTED || (change.was ?? MUTED) === MUTED) await publishMutedTopics(tx, emit, realm, [userId]);
   return true;
 }
 
@@ -183,7 +183,7 @@ export async function moveTopicPolicies(
   // The list of muted topics also changes if a muted target stays muted, because the source is no longer in the list.
   const changed = new Set(wanted.map(({ userId }) => userId));
   const muting = rows.filter((row) => row.policy === MUTED && (row.isSource || changed.has(row.userId)));
-  await tellMutedTopics(tx, emit, realm, [...new Set(muting.map((row) => row.userId))]);
+  await publishMutedTopics(tx, emit, realm, [...new Set(muting.map((row) => row.userId))]);
 }
 
 const mostVisible = (a: TopicPolicy, b: TopicPolicy): TopicPolicy => (isMoreVisible(a, b) ? a : b);
@@ -235,5 +235,5 @@ export async function clearTopicPolicies(
   const userIds = rows.map((row) => row.userId);
   await clearPolicies(tx, emit, { realm, now }, { channelId, topic, userIds });
   const muting = rows.filter((row) => row.policy === MUTED).map((row) => row.userId);
-  await tellMutedTopics(tx, emit, realm, muting);
+  await publishMutedTopics(tx, emit, realm, muting);
 }

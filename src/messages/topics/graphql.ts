@@ -1,6 +1,6 @@
 import { signedIn } from '../../access/context.ts';
+import { batchResolver, byKey } from '../../api/graphql/loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../../api/graphql/loading/context.ts';
-import { byKey, together } from '../../api/graphql/loading/together.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import type { ConnectionArguments } from '../../api/graphql/schema/connection.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
@@ -213,14 +213,14 @@ builder.prismaObjectField(Channel, 'topics', (t) =>
 builder.prismaObjectFields(ChannelSubscription, (t) => ({
   unreadCount: t.int({
     description: 'Number of unread messages in the channel, including muted topics.',
-    resolve: together(async (rows, ctx) => {
+    resolve: batchResolver(async (rows, ctx) => {
       const counts = await ownCountsIn(ctx);
       return rows.map(({ channelId }) => counts.channel(channelId));
     }),
   }),
   unreadMentionCount: t.int({
     description: 'Number of unread messages that mention the viewer.',
-    resolve: together(async (rows, ctx) => {
+    resolve: batchResolver(async (rows, ctx) => {
       const mentions = await ownMentionsIn(ctx);
       return rows.map(({ channelId }) => mentions.channel(channelId));
     }),

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
+import { byKey } from '../../api/graphql/loading/batch-resolvers.ts';
 import { perOperation } from '../../api/graphql/loading/context.ts';
-import { byKey } from '../../api/graphql/loading/together.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { idInCursor, pageByIds } from '../../api/graphql/schema/connection.ts';
 import { EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';

@@ -117,7 +117,7 @@ export async function updateProfileField(ctx: Ctx, fieldId: number, edit: FieldE
     await requireFreeLabel(tx, realmId, content.name, fieldId);
     requireRoomInSummary(others, content);
     const changed = await tx.profileField.update({ where: { realmId_id: { realmId, id: fieldId } }, data: content });
-    await tellOfFields(tx, emit, realmId);
+    await publishFields(tx, emit, realmId);
     if (content.fieldData !== field.fieldData) await dropLostChoices(tx, emit, changed);
     return changed;
   });
@@ -136,7 +136,7 @@ export async function deleteProfileField(ctx: Ctx, fieldId: number): Promise<voi
     requireAdministrator(await asOfNow(tx, ctx));
     await requireField(tx, ctx.realmId, fieldId);
     await tx.profileField.delete({ where: { realmId_id: { realmId: ctx.realmId, id: fieldId } } });
-    await tellOfFields(tx, emit, ctx.realmId);
+    await publishFields(tx, emit, ctx.realmId);
   });
 }
 
@@ -163,7 +163,7 @@ export async function reorderProfileFields(ctx: Ctx, fieldIds: readonly number[]
       UPDATE profile_field SET position = places.place - 1
       FROM unnest(${[...fieldIds]}::int[]) WITH ORDINALITY AS places(id, place)
       WHERE profile_field.realm_id = ${realmId} AND profile_field.id = places.id`;
-    return tellOfFields(tx, emit, realmId);
+    return publishFields(tx, emit, realmId);
   });
 }
 
@@ -220,7 +220,7 @@ function requireRoomInSummary(others: readonly ProfileField[], { displayInProfil
   }
 }
 
-async function tellOfFields(tx: Tx, emit: Emit, realmId: number): Promise<ProfileField[]> {
+async function publishFields(tx: Tx, emit: Emit, realmId: number): Promise<ProfileField[]> {
   const fields = await readProfileFields(tx, realmId);
   emit(profileFieldsChanged(fields), everyone());
   return fields;

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../access/context.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { readerAccess } from '../../access/sign-in.ts';
-import { readAtOnce } from '../../access/snapshot.ts';
+import { readOnSnapshot } from '../../access/snapshot.ts';
 import { toSnapshot } from '../../api/state-group.ts';
 import { BadEventQueueIdError } from '../../events/errors.ts';
 import { readCounter } from '../../events/log-reads.ts';
@@ -69,7 +69,7 @@ export interface Registered {
 }
 
 /**
- * Registers a queue, and reads the state at its start in one snapshot. Together, the state and the events after `lastEventId`
+ * Registers a queue, and reads the state at its start in one snapshot. BatchResolver, the state and the events after `lastEventId`
  * contain each change exactly once.
  *
  * @throws BadRequestError if the narrow has an unsupported operator, if event types or terms are too many or too long, if a
@@ -150,7 +150,7 @@ async function readState(
     return { lastEventId, state: {} };
   }
   const groups = await systemGroups(app.db, viewer.realm.id);
-  return readAtOnce(ctx, async ({ db, position, viewer: readViewer }) => {
+  return readOnSnapshot(ctx, async ({ db, position, viewer: readViewer }) => {
     const snapshot = toSnapshot({ app, db, position, ...asked, groups, viewer: await readViewer() });
     const state: Record<string, unknown> = {};
     for (const group of wantedGroups) Object.assign(state, await group.read(snapshot));
@@ -219,14 +219,14 @@ export async function peekEvents(ctx: Ctx, queueId: string, after: number | unde
   const { app } = ctx;
   const queue = await app.queues.look(ctx, queueId);
   const known = after === undefined ? queue.acked : await checkPosition(app, queue, after);
-  const window = await app.hub.window(queue.realmId);
-  const recipient = await window.recipient(queue.userId, known);
+  const tail = await app.hub.tail(queue.realmId);
+  const recipient = await tail.recipient(queue.userId, known);
   try {
-    const page = await readPage(app, window, { recipient, options: queue.options, position: known, now: app.now() });
+    const page = await readPage(app, tail, { recipient, options: queue.options, position: known, now: app.now() });
     const pieces = page.events
       .flatMap((event) => piecesFor(app, event, { recipient, queue }))
       .filter(({ id }) => id > known);
-    return { pieces, endId: page.through, hasMore: page.through < window.through };
+    return { pieces, endId: page.through, hasMore: page.through < tail.through };
   } catch (error) {
     if (error instanceof PrunedError) throw new BadEventQueueIdError(queueId, 'pruned');
     throw error;

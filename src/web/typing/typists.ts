@@ -73,21 +73,21 @@ function changeIn(event: LiveEvent): TypingChange | undefined {
       const { sender, channel, topicName, recipients } = event;
       const participantIds = recipients.flatMap((one) => one?.id ?? []);
       const place = { channelId: channel?.id ?? null, topicName: topicName ?? '', participantIds };
-      return toldOf(sender, { place, messageId: undefined }, event.__typename === 'TypingStartedEvent');
+      return typingChange(sender, { place, messageId: undefined }, event.__typename === 'TypingStartedEvent');
     }
     case 'EditTypingStartedEvent':
     case 'EditTypingStoppedEvent': {
       const isWriting = event.__typename === 'EditTypingStartedEvent';
-      return toldOf(event.sender, { place: undefined, messageId: event.message?.id }, isWriting);
+      return typingChange(event.sender, { place: undefined, messageId: event.message?.id }, isWriting);
     }
     case 'MessageSentEvent':
-      return toldOf(event.message?.sender ?? null, { place: undefined, messageId: undefined }, false);
+      return typingChange(event.message?.sender ?? null, { place: undefined, messageId: undefined }, false);
     default:
       return undefined;
   }
 }
 
-function toldOf(
+function typingChange(
   sender: { readonly id: string; readonly fullName: string } | null,
   what: Pick<Typist, 'place' | 'messageId'>,
   isWriting: boolean,

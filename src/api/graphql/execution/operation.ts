@@ -24,9 +24,9 @@ import { countMore, countRequest } from '../../rate-limits.ts';
 import { introspects } from '../documents/introspection.ts';
 import type { Cost, GraphQLContext } from '../loading/context.ts';
 import { hasFailed, ignoresIdempotencyKey, repliesFirst } from '../schema/mutation.ts';
-import { awaitsPosition, tellPosition } from '../schema/positions.ts';
+import { awaitsPosition, reportPosition } from '../schema/positions.ts';
 import { acknowledged } from '../schema/read-back.ts';
-import { asksForState, executeAtOnce } from './at-once.ts';
+import { asksForState, executeOnSnapshot } from './on-snapshot.ts';
 import { executeDocument } from './plans/queries.ts';
 
 type Extensions = Readonly<Record<string, unknown>> | null | undefined;
@@ -166,7 +166,7 @@ class NotKept extends Error {
 
 async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promise<ExecutionResult> {
   const { app, viewer, idempotencyKey: key } = context;
-  if (viewer !== null && asksForState(args)) return executeAtOnce(args, context);
+  if (viewer !== null && asksForState(args)) return executeOnSnapshot(args, context);
   const field = key === undefined ? undefined : keyedField(args);
   if (key === undefined || viewer === null || field === undefined) {
     const result = await executeDocument(args);
@@ -211,7 +211,7 @@ async function execution(
   if (data != null && errors !== undefined) throw new NotKept({ ...result, data: null });
   if (data == null || hasFailed(contextValue)) throw new NotKept(result);
   if (awaitsPosition(contextValue)) {
-    contextValue.app.transaction?.whenLogged((position) => tellPosition(contextValue, data, position));
+    contextValue.app.transaction?.whenLogged((position) => reportPosition(contextValue, data, position));
   }
   return data;
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type RequestCtx, signedIn } from '../../../access/context.ts';
 import type { Budget } from '../../../platform/budget.ts';
+import { BatchedReads } from '../../../platform/db/batched-reads.ts';
 import type { SqlClient } from '../../../platform/db/client.ts';
-import { GatheredReads } from '../../../platform/db/gathered-reads.ts';
 import type { Browser } from '../../cookies.ts';
 import { headersOf } from '../../sessions.ts';
 import { BatchedLoads, type KeyedLoader, type LoadEach, type RequestedKey } from './keyed-loader.ts';
@@ -77,7 +77,7 @@ export function acrossReaders<K extends number | string, V>(
 export function acrossRequests<K extends number | string, V>(
   load: LoadEach<K, V>,
 ): (ctx: GraphQLContext) => KeyedLoader<K, V> {
-  const reads = new GatheredReads<RequestedKey<K>, V | Error>((_place, wanted) => load(wanted));
+  const reads = new BatchedReads<RequestedKey<K>, V | Error>((_place, wanted) => load(wanted));
   return acrossReaders<K, V>(async (wanted) => {
     const [first] = wanted;
     return first === undefined ? [] : reads.of({ db: first.ctx.app.db, realmId: first.ctx.realmId }, wanted);

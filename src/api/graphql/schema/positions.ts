@@ -15,7 +15,7 @@ export function notePosition(ctx: object, path: Path): void {
 export const awaitsPosition = (ctx: object): boolean => awaited.has(ctx);
 
 /** Writes the position of the change to all recorded paths in the data of the result. */
-export function tellPosition(ctx: object, data: Data, position: number | null): void {
+export function reportPosition(ctx: object, data: Data, position: number | null): void {
   for (const path of awaited.get(ctx) ?? []) {
     const parent = path.slice(0, -1).reduce<unknown>((value, key) => Reflect.get(value as object, key), data);
     Reflect.set(parent as object, path.at(-1) ?? '', position);

@@ -5,7 +5,7 @@ import type { WebSocket } from 'ws';
 import type { ReaderEnd } from '../../../events/queue.ts';
 import type { EventPiece } from '../../../events/rendering.ts';
 import type { StreamSink } from '../../../events/stream.ts';
-import { writeTogether } from '../../../platform/write-together.ts';
+import { batchWrites } from '../../../platform/batched-writes.ts';
 import type { Deliveries } from './deliveries.ts';
 import { RESTARTING, type SocketExtra, TRY_AGAIN } from './socket-server.ts';
 import { isTooMuch } from './subscriptions.ts';
@@ -51,7 +51,7 @@ export class SocketSink implements StreamSink {
     if (socket.readyState !== socket.OPEN) return;
     // The frames are written to the connection without `socket.send`, which takes two writes and twice the time. They stay in
     // order, because `ws` queues nothing: it does not compress, and writes its own frames immediately and completely.
-    writeTogether(this.#connection);
+    batchWrites(this.#connection);
     for (const piece of pieces) this.#connection.write(textFrame(this.#head, this.#deliveries.resultOf(piece)));
     if (isTooMuch(socket.bufferedAmount, this.#reports.userIsOver))
       socket.close(TRY_AGAIN, 'Outbound backlog too large; reconnect and resume');

@@ -19,7 +19,7 @@ import { admit, beginOperation, executeOperation } from '../execution/operation.
 import { presentError } from '../schema/errors.ts';
 import { Deliveries } from './deliveries.ts';
 import type { GraphQLParts } from './server.ts';
-import { SocketPlaces } from './socket-places.ts';
+import { SocketLimits } from './socket-limits.ts';
 import { createSocketServer, dismiss, RESTARTING, type SocketExtra, TRY_AGAIN } from './socket-server.ts';
 import { SocketSink } from './socket-sink.ts';
 import { isOver, MAX_UNREAD_BYTES, openSubscription, prepareSubscription, type Subscription } from './subscriptions.ts';
@@ -70,7 +70,7 @@ export interface WebSocketTransport {
 }
 
 export function createWebSocketTransport(app: App, parts: GraphQLParts): WebSocketTransport {
-  const places = new SocketPlaces(app.config);
+  const places = new SocketLimits(app.config);
   const protocol = makeServer<Params, Extra>({
     schema: parts.schema,
     connectionInitWaitTimeout: CONNECTION_INIT_MS,
@@ -133,7 +133,7 @@ function logOperation({ log }: App, outcome: 'complete' | 'refused'): void {
  * Authenticates a client that sent `connection_init`. If it returns false, the protocol closes the socket with 4403. An
  * exception would close it with 4500, which clients treat as a server error.
  */
-async function connect(app: App, places: SocketPlaces, { connectionParams, extra }: Ctx): Promise<boolean> {
+async function connect(app: App, places: SocketLimits, { connectionParams, extra }: Ctx): Promise<boolean> {
   try {
     const state = new ConnectionState(app, { places, extra }, connectionParams);
     const { viewer } = await countRefusals(app, extra.request, () => state.signIn());
@@ -218,7 +218,7 @@ const isPosition = (value: unknown): boolean => Number.isSafeInteger(value) && (
 /** The state of a socket: its user, its event streams, and the last events that the client has confirmed. */
 class ConnectionState {
   readonly #app: App;
-  readonly #places: SocketPlaces;
+  readonly #places: SocketLimits;
   readonly #extra: Extra;
   readonly #authorization: string | undefined;
   #session: ShownSession | undefined;
@@ -236,7 +236,7 @@ class ConnectionState {
   /** @throws BadRequestError if the positions are malformed. */
   constructor(
     app: App,
-    { places, extra }: { readonly places: SocketPlaces; readonly extra: Extra },
+    { places, extra }: { readonly places: SocketLimits; readonly extra: Extra },
     { authorization, positions }: Params = {},
   ) {
     this.#app = app;

@@ -20,7 +20,7 @@ import {
   type ValueNode,
 } from 'graphql';
 import { isLeftOut, isOf } from '../../documents/cost.ts';
-import type { ForAll, Together } from '../../loading/together.ts';
+import type { BatchResolver, ForAll } from '../../loading/batch-resolvers.ts';
 
 export type Variables = Readonly<Record<string, unknown>>;
 
@@ -160,7 +160,7 @@ function planField(
     ...{ key, nodes, parent, field, isTypename },
     // A length of 0 is treated like more than 3, because the resolver may use rest parameters.
     takesInfo: !isTypename && resolve !== undefined && (resolve.length > 3 || resolve.length === 0),
-    forAll: (resolve as Partial<Together<unknown, unknown>> | undefined)?.forAll,
+    forAll: (resolve as Partial<BatchResolver<unknown, unknown>> | undefined)?.forAll,
     args: isVariable ? undefined : getArgumentValues(field, node),
     shape: shapeOf(field.type),
     below: planBelow(source, getNamedType(field.type as GraphQLOutputType), nodes),

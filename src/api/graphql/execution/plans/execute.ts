@@ -1,6 +1,6 @@
 import { type GraphQLError, type GraphQLResolveInfo, getArgumentValues, locatedError } from 'graphql';
+import type { ForAll } from '../../loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../../loading/context.ts';
-import type { ForAll } from '../../loading/together.ts';
 import type { FieldPlan, ObjectPlan, Shape, Variables } from './compile.ts';
 import { Ways } from './steps.ts';
 
@@ -38,7 +38,7 @@ export async function executePlan(plan: ObjectPlan, execution: Execution): Promi
 }
 
 /**
- * Objects of one type that a plan completes together, as three parallel arrays: the values that resolvers receive, the objects
+ * Objects of one type that a plan completes batchResolver, as three parallel arrays: the values that resolvers receive, the objects
  * in the response, and the paths.
  */
 interface Objects {

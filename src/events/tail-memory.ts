@@ -21,7 +21,7 @@ export const weightOf = ({ bytes }: { readonly bytes: number }): number => bytes
  * The memory limit that all log tails of this process share. If it is exceeded, the tail that was read or extended least
  * recently releases its oldest events. Readers that still need these events read the table.
  */
-export class WindowMemory {
+export class TailMemory {
   readonly #limit: number;
   /** Bytes of each holder, the least recently used first. */
   readonly #held = new Map<EventHolder, number>();

@@ -11,7 +11,7 @@ export type ForAll<Source, Value> = (
 ) => Promise<readonly (Value | Error)[]>;
 
 /** A resolver that can also resolve its field for many objects in one batch. */
-export interface Together<Source, Value> {
+export interface BatchResolver<Source, Value> {
   (source: Source, args: object, ctx: GraphQLContext): Promise<Value>;
   readonly forAll: ForAll<Source, Value>;
 }
@@ -20,7 +20,7 @@ export interface Together<Source, Value> {
  * Returns a resolver that can read its field for all objects of a list in one batch. Plans use `forAll`, with one await for all
  * objects (`execution/plans/execute.ts`). The general executor calls the resolver for one object at a time.
  */
-export const together = <Source, Value>(forAll: ForAll<Source, Value>): Together<Source, Value> =>
+export const batchResolver = <Source, Value>(forAll: ForAll<Source, Value>): BatchResolver<Source, Value> =>
   Object.assign(
     async (source: Source, _args: object, ctx: GraphQLContext): Promise<Value> => {
       const [value] = await forAll([source], ctx);
@@ -38,22 +38,22 @@ type LoaderOf<K, V> = (ctx: GraphQLContext) => Pick<Loads<K, V>, 'loadAll'>;
  *
  * @param keyOf Returns the key for the loader from an object.
  */
-export const byKey = <Source, K, V>(loader: LoaderOf<K, V>, keyOf: (source: Source) => K): Together<Source, V> =>
-  together((sources, ctx) => loader(ctx).loadAll(sources.map(keyOf)) as Promise<readonly (V | Error)[]>);
+export const byKey = <Source, K, V>(loader: LoaderOf<K, V>, keyOf: (source: Source) => K): BatchResolver<Source, V> =>
+  batchResolver((sources, ctx) => loader(ctx).loadAll(sources.map(keyOf)) as Promise<readonly (V | Error)[]>);
 
 /** Returns a batch resolver like `byKey`. The field is null for objects without a key. */
 export const byKeyIfAny = <Source, K, V>(
   loader: LoaderOf<K, V>,
   keyOf: (source: Source) => K | null,
-): Together<Source, V | null> => together((sources, ctx) => loader(ctx).loadAll(sources.map(keyOf)));
+): BatchResolver<Source, V | null> => batchResolver((sources, ctx) => loader(ctx).loadAll(sources.map(keyOf)));
 
 /** Returns a batch resolver like `byKey`, whose value is computed from the loaded value. @param make Computes the value. */
 export const madeByKey = <Source, K, V, Made>(
   loader: LoaderOf<K, V>,
   keyOf: (source: Source) => K,
   make: (value: V) => Made,
-): Together<Source, Made> =>
-  together(async (sources, ctx) => {
+): BatchResolver<Source, Made> =>
+  batchResolver(async (sources, ctx) => {
     const values = await loader(ctx).loadAll(sources.map(keyOf));
     return values.map((value) => (value instanceof Error ? value : make(value as V)));
   });

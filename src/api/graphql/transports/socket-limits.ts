@@ -30,7 +30,7 @@ interface SocketPlace {
  * Limits the number of open sockets of this process, per IP address and per account. A socket counts towards the limit of its
  * address until a user authenticates, and then towards the limit of the account. Sockets over a limit are refused.
  */
-export class SocketPlaces {
+export class SocketLimits {
   readonly #limits: Limits;
   readonly #places = new Map<IncomingMessage, SocketPlace>();
   readonly #byNetwork = new KeyCounter<string>();

@@ -6,7 +6,7 @@ import { readLogAfter } from './log-reads.ts';
 import { EventRecipient } from './recipient.ts';
 import { forgetRenderings, forgetResults } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
-import { type EventHolder, type WindowMemory, weightOf } from './window-memory.ts';
+import { type EventHolder, type TailMemory, weightOf } from './tail-memory.ts';
 
 /** Bounds of one log tail: enough for clients that reconnect immediately. The sum of all log tails has its own bound. */
 const MAX_EVENTS = 4_096;
@@ -27,7 +27,7 @@ interface PlacedEffect {
 
 interface WindowStart {
   readonly lastId: number;
-  readonly memory: WindowMemory;
+  readonly memory: TailMemory;
   readonly onEffect: (effect: UserEffect) => void;
   readonly onWentBack: () => Promise<void>;
 }
@@ -36,10 +36,10 @@ interface WindowStart {
  * The in-memory tail of one organization's log: every event after `from` and up to `through`, in order and without gaps, and
  * the readers that wait at its end.
  */
-export class RealmWindow implements EventHolder {
+export class LogTail implements EventHolder {
   readonly realmId: number;
   readonly #app: LogContext;
-  readonly #memory: WindowMemory;
+  readonly #memory: TailMemory;
   readonly #events: StoredEvent[] = [];
   /** Total weight of the events, by `weightOf`. */
   #bytes = 0;
@@ -272,7 +272,7 @@ export class RealmWindow implements EventHolder {
   }
 
   #actOn(effect: UserEffect): void {
-    for (const reader of this.#readers.of(effect.userId)) this.tellAll(reader);
+    for (const reader of this.#readers.of(effect.userId)) this.deliverTo(reader);
     try {
       this.#onEffect(effect);
     } catch (err) {
@@ -290,8 +290,8 @@ export class RealmWindow implements EventHolder {
   }
 
   /** Delivers all pending batches to a reader now. Afterwards, the reader has everything up to the end of the tail. */
-  tellAll(reader: LiveReader): void {
-    this.#readers.tellAll(reader);
+  deliverTo(reader: LiveReader): void {
+    this.#readers.deliverTo(reader);
   }
 
   #effectsOf(event: StoredEvent): readonly Effect[] {
@@ -390,6 +390,6 @@ export class RealmWindow implements EventHolder {
 export interface ReadContext extends LogContext {
   readonly hub: {
     /** Returns the organization's log tail, opened at the current end of the log if no client here has read it yet. */
-    window(realmId: number): Promise<RealmWindow>;
+    tail(realmId: number): Promise<LogTail>;
   };
 }

@@ -35,7 +35,7 @@ export interface ReadPlace {
   /** The client, or the client of a transaction. */
   readonly db: SqlClient;
   readonly realmId: number;
-  /** Identifies the statement, if the requests of a `GatheredReads` need different statements. */
+  /** Identifies the statement, if the requests of a `BatchedReads` need different statements. */
   readonly statement?: string;
 }
 
@@ -46,7 +46,7 @@ export interface ReadPlace {
  * A statement starts after all its requests have arrived, so each of them receives the current state. Nothing is
  * cached.
  */
-export class GatheredReads<T, V> {
+export class BatchedReads<T, V> {
   readonly #read: Read<T, V>;
   readonly #weightOf: (item: T) => number;
   readonly #lanes = new WeakMap<SqlClient, Map<string, Lane<T, V>>>();
@@ -134,7 +134,7 @@ export async function sharedRows<Row>(place: ReadPlace, statement: Prisma.Sql): 
   return (rows ?? []) as readonly Row[];
 }
 
-const same = new GatheredReads<Prisma.Sql, readonly unknown[]>(async ({ db }, [statement, ...others]) => {
+const same = new BatchedReads<Prisma.Sql, readonly unknown[]>(async ({ db }, [statement, ...others]) => {
   if (statement === undefined) return [];
   const rows = await readRows(db, statement);
   return [rows, ...others.map(() => rows)];

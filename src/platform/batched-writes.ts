@@ -85,7 +85,7 @@ const held = new Held();
  * between two writes: twice as fast with two cores, where reading processes would sleep in between. The bytes of a connection
  * keep their order.
  */
-export function writeTogether(connection: Writable): void {
+export function batchWrites(connection: Writable): void {
   if (written.has(connection) || held.has(connection)) return;
   if (written.size === 0) queueMicrotask(settle);
   written.set(connection, connection.writableLength);

@@ -23,7 +23,7 @@ const STATE = 'query';
 
 /**
  * Whether an operation selects the field `query` in the payload of a mutation. The operation must then be executed by
- * `executeAtOnce`.
+ * `executeOnSnapshot`.
  *
  * @throws BadRequestError if it does, and has other root fields.
  */
@@ -85,7 +85,7 @@ class Failed extends Error {
  *
  * @throws RequestTimeoutError if the database could not be read in time.
  */
-export async function executeAtOnce(args: ExecutionArgs, context: GraphQLContext): Promise<ExecutionResult> {
+export async function executeOnSnapshot(args: ExecutionArgs, context: GraphQLContext): Promise<ExecutionResult> {
   try {
     return await answerAtOnce(signedIn(context), async ({ app, viewer }) => {
       const result = await execute({ ...args, contextValue: { ...context, app, viewer, realm: viewer.realm } });
