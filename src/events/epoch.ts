@@ -62,7 +62,7 @@ const assigned = ({ tables, cluster, copy, timeline }: LogPlace) => Prisma.sql`
   tables = COALESCE(${tables}, tables), cluster = COALESCE(${cluster}, cluster), copy = COALESCE(${copy}, copy),
   timeline = COALESCE(${timeline}, timeline)`;
 
-/** Stores the current location of the tables. The epoch continues at this location. */
+/** Stores where the tables of the log are now (see `LogPlace`), without beginning a new epoch. */
 export async function adoptPlace({ db }: LogContext, { id, found }: EpochState): Promise<void> {
   await db.$executeRaw`UPDATE log_epoch SET ${assigned(found)} WHERE id = ${id}::uuid`;
 }

@@ -9,7 +9,7 @@ export interface Language {
 }
 
 /**
- * Programming languages: grammar of the highlighter, name as shown, and words for the language in addition to the grammar's
+ * Programming languages: grammar of the highlighter, name as shown, and aliases that a code block accepts besides the grammar's
  * name.
  */
 const CODE: readonly (readonly [grammar: string, name: string, words: string])[] = [

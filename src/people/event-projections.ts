@@ -46,7 +46,7 @@ const whole = {
 
 const identity = { idOf: ({ user }: KnownUser) => user.id };
 
-/** Event projection of a user that the event contains in full. */
+/** Resolves fields of `User` from an event that contains the whole user, without reading the database. */
 export const userProjection = new EventProjection<KnownUser>('User', identity, whole);
 
 /** Event projection of a new user, whose profile is empty. */

@@ -77,7 +77,10 @@ const PROPERTIES: Readonly<Record<PersonProperty, readonly [name: string, descri
   date_joined: ['JOINED_AT', JOINED],
   timezone: ['TIMEZONE', TIMEZONE],
   new_email: ['EMAIL', API_ADDRESS],
-  delivery_email: ['DELIVERY_EMAIL', 'Real email address, or whether the viewer can see it.'],
+  delivery_email: [
+    'DELIVERY_EMAIL',
+    'Real email address. It also counts as changed if only its visibility to the viewer changes.',
+  ],
   custom_profile_field: ['PROFILE_DATA', 'Value of a custom profile field.'],
   avatar_version: ['AVATAR', 'Avatar of the user.'],
 };

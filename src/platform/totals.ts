@@ -76,7 +76,10 @@ export const TOTALS = {
   channels_per_user: ofUser(1_000, 'channels', CREATED),
   custom_emoji_per_user: ofUser(500, 'custom emoji', { you: 'that you added', they: 'added' }),
   reactions_per_user_and_message: ofUser(25, 'reactions on a message'),
-  /** Includes the reactions with emoji that are already on the message: a list of messages contains all of them. */
+  /**
+   * Counts every reaction, also one with an emoji that the message already has, because lists of messages return every
+   * reaction.
+   */
   reactions_per_message: ofEach(5_000, 'message', 'reactions'),
   emoji_per_message: {
     max: 100,

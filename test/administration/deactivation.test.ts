@@ -309,7 +309,7 @@ describe('POST /users/{user_id}/reactivate', () => {
     expect(events.slice(0, 3).map(inShort)).toEqual([
       ['realm_user/update', { user_id: ann.id, is_active: true }],
       ['subscription/peer_add', [open], [ann.id]],
-      // The removal included the archived channel, so the return includes it as well.
+      // Deactivation also unsubscribed Ann from the archived channel, so reactivation subscribes her to it again.
       ['subscription/peer_add', [old], [ann.id]],
     ]);
     const groups = events.slice(3);

@@ -88,7 +88,7 @@ export class OperationMaker {
     dice: Dice,
   ): string {
     const calls = GRAPHQL_CALLS[`${root.name}.${field.name}`]?.(this.#cast.names) ?? [];
-    // Random arguments could end an account that sends inputs.
+    // Random arguments could disable an account that sends inputs.
     const isKnown = ENDS_NAMED.has(field.name) || dice.chance(0.75);
     const args = calls.length > 0 && isKnown ? dice.pick(calls).args : undefined;
     // Files need a multipart body, so only the trial of uploads sends them.

@@ -39,9 +39,8 @@ export interface GraphQLCall {
 export const REFUSALS = gather(ALL_CALLS.map(({ refusals }) => refusals));
 
 /**
- * Calls of every field of `Query` and `Mutation`, in an order in which the organization's owner can make them. BatchResolver
- * they set each argument and each input field. With names of nonexistent objects they must be refused or have no
- * effect.
+ * Calls of every field of `Query` and `Mutation`, in an order in which the organization's owner can make them. Together they
+ * set each argument and each input field. With names of nonexistent objects they must be refused or have no effect.
  */
 export const GRAPHQL_CALLS: Readonly<Record<string, (names: Names) => readonly GraphQLCall[]>> = {
   ...Object.fromEntries(

@@ -118,7 +118,7 @@ const emoji = {
   graphql: (_: Hoard, i: number) => ['addCustomEmoji', { name: `new${i}`, image: PNG }] as const,
 };
 
-/** Every total with an enforced limit. */
+/** Every limit in `TOTALS` that refuses further objects, with the means to test it. */
 export const PILES: Readonly<Record<string, Pile>> = {
   drafts: {
     ...drafts,

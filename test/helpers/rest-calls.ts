@@ -5,7 +5,7 @@ import type { Names } from './scene.ts';
 export type { RestCall } from './calls/feature.ts';
 
 /**
- * Calls of every endpoint, in an order in which the organization's owner can make them. BatchResolver they set every parameter. If
+ * Calls of every endpoint, in an order in which the organization's owner can make them. Together they set every parameter. If
  * the names are those of nonexistent objects, each call must be refused or have no effect.
  */
 export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly RestCall[]>> = gather(

@@ -31,7 +31,7 @@ export async function requirePasswordChange(
   { oldPassword, newPassword }: { oldPassword: string; newPassword: string },
 ): Promise<PasswordChange> {
   const address = normalAddress(viewer.user.email);
-  // A password with null bytes is wrong: scrypt would treat it like the password without them.
+  // A password with null bytes is wrong: scrypt ignores null bytes at the end, so it would accept the password with them.
   const tried = oldPassword.includes('\0')
     ? undefined
     : await tryPassword(app, viewer.realm, { address, password: oldPassword, caller });

@@ -120,7 +120,7 @@ export interface UserEdit {
   readonly role?: number;
   /** New email address. Requires a right of the viewer that the server's operator gives. */
   readonly newEmail?: string;
-  /** The viewer's own password, for `newEmail`. */
+  /** The viewer's own password. Required to change `newEmail` in a session whose sign-in was more than ten minutes ago. */
   readonly currentPassword?: string;
   /** Values of profile fields. Only for a person, not for a bot. */
   readonly profileData?: readonly ValueEntry[];

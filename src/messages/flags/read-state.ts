@@ -79,8 +79,8 @@ export async function setRead(tx: Tx, holder: Holder, messageIds: readonly numbe
 }
 
 /**
- * Returns one or two conditions on the message `m`. BatchResolver they match the messages sent to a recipient id. Each condition has
- * its own index.
+ * Returns one or two conditions on the message `m`. A message was sent to the recipient id if it meets one of them. Each
+ * condition has its own index.
  */
 function sentTo(recipientId: number): readonly Prisma.Sql[] {
   const id = Math.floor(recipientId / 2);

@@ -5,7 +5,7 @@ import type { Tx } from '../../platform/db/client.ts';
 /** User who sends a message. Every `Viewer` can be used. */
 export type MessageSender = Pick<Viewer, 'realm' | 'user' | 'id' | 'role' | 'clientName'>;
 
-/** Matches names of interactive clients. Users of such clients see their own messages when they send them. */
+/** Matches names of interactive clients. Messages sent by them are marked as read for the sender. */
 const INTERACTIVE = /web|desktop|electron|mobile|android|ios|flutter|terminal|mozilla/i;
 
 /** Returns whether the client, by its name, is operated by a person and not by a program. */

@@ -20,7 +20,7 @@ const Stored = z.object({
   refreshToken: z.string().optional(),
   /** Time at which the token expires. If absent, the token is valid until the provider refuses it. */
   expiresAt: z.number().optional(),
-  /** End of the lease of the request that renews the token. */
+  /** Time until which one request has the exclusive right to renew the token. */
   renewedUntil: z.number().optional(),
 });
 type Stored = z.output<typeof Stored>;

@@ -69,7 +69,7 @@ export interface Registered {
 }
 
 /**
- * Registers a queue, and reads the state at its start in one snapshot. BatchResolver, the state and the events after `lastEventId`
+ * Registers a queue, and reads the state at its start in one snapshot. Together, the state and the events after `lastEventId`
  * contain each change exactly once.
  *
  * @throws BadRequestError if the narrow has an unsupported operator, if event types or terms are too many or too long, if a

@@ -1,7 +1,7 @@
 import type { Parameters } from '../person.ts';
 import type { Names } from '../scene.ts';
 
-/** Test calls of one feature. BatchResolver they set each of its parameters, arguments and input fields. */
+/** Test calls of one feature. Together they set each of its parameters, arguments and input fields. */
 export interface FeatureCalls {
   /** Calls of each endpoint, by method and path. */
   readonly rest?: Readonly<Record<string, (names: Names) => readonly RestCall[]>>;

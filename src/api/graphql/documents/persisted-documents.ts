@@ -34,7 +34,7 @@ const KEPT = { documents: 1_000, characters: 8 * 1024 * 1024, charactersEach: 10
  * hash, and sends the text only if the hash is unknown. Each node has its own cache, which contains only valid documents.
  *
  * Without the cache, the service would have to report that persisted queries are not supported. Apollo Client and urql would
- * then stop using hashes on that page, even for documents in the file.
+ * then send full texts until the page is reloaded, even for documents in the file.
  *
  * @throws ConfigError if the file is not a JSON object of documents by SHA-256, or a document is invalid. The service then
  *   fails at startup rather than at the first request.

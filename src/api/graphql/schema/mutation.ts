@@ -198,10 +198,10 @@ const positionField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, { readonly
     type: 'LongId',
     nullable: true,
     description:
-      'Log position of the last event of the change. When the client receives an event or a heartbeat with this or a ' +
-      'higher position, it has received all its events of the change, and can discard optimistic updates. If only other ' +
-      'users receive that event, the client learns of it by a later heartbeat. Null if nothing was changed, or if no event ' +
-      'of the change has recipients.',
+      'Log position of the last event of the change. After an event or heartbeat with this or a higher position, the client ' +
+      'has every event of the change that it can receive, and can discard optimistic updates. If the last event is only for ' +
+      'other users, a heartbeat reaches the position. Null if nothing was changed, or if no event of the change has ' +
+      'recipients.',
     resolve: ({ position }, _args, ctx, { path }) => {
       if (ctx.app.replyFirst !== undefined) return ctx.app.replyFirst.position;
       // In the transaction of an idempotency key, the position is known only at the end. It is written to the recorded path

@@ -38,7 +38,7 @@ export async function executePlan(plan: ObjectPlan, execution: Execution): Promi
 }
 
 /**
- * Objects of one type that a plan completes batchResolver, as three parallel arrays: the values that resolvers receive, the objects
+ * Objects of one type that a plan completes together, as three parallel arrays: the values that resolvers receive, the objects
  * in the response, and the paths.
  */
 interface Objects {
