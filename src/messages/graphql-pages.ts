@@ -16,6 +16,8 @@ import { MessageNarrow, termsIn } from './narrow/graphql.ts';
 import { compileNarrow } from './narrow/narrow.ts';
 import { type Anchor, readPage, selectIds } from './narrow/narrow-select.ts';
 import type { NarrowTerm } from './narrow/narrow-terms.ts';
+import { cutToSize } from './page-bytes.ts';
+import { messageTexts } from './text-budget.ts';
 import { topicMessages } from './topics/topic-loaders.ts';
 
 /** GraphQL connection type for lists of messages. */
@@ -123,8 +125,12 @@ export async function messagesAround(
   const me = signedIn(ctx);
   const { older, newer } = sidesOf(args);
   const range = { anchor, numBefore: older, numAfter: newer, includeAnchor: true };
-  const { ids, foundOldest, foundNewest } = await selectIds(me, await compileNarrow(me, terms), range);
-  const page = pageByIds('message', (await messagesFound(ctx, ids)).toReversed(), {
+  const narrow = await compileNarrow(me, terms);
+  const { rows, foundOldest, foundNewest } = await messageTexts(ctx).load(async () => {
+    const { ids, ...found } = await cutToSize(me.app.db, me.realmId, await selectIds(me, narrow, range));
+    return { ...found, rows: await messagesFound(ctx, ids) };
+  });
+  const page = pageByIds('message', rows.toReversed(), {
     idOf: ({ id }) => id,
     more: false,
     args,
@@ -196,16 +202,18 @@ export async function messagesPage(terms: readonly NarrowTerm[], args: Connectio
   const size = pageSize(args);
   const backward = args.first == null && args.last != null;
   const [after, before] = [idInCursor('message', args, 'after'), idInCursor('message', args, 'before')];
-  const found = await readPage(me, await compileNarrow(me, terms), {
+  const narrow = await compileNarrow(me, terms);
+  const bounds = {
     above: before ?? 0,
     below: after ?? Number.MAX_SAFE_INTEGER,
     newestFirst: !backward,
     limit: size + 1,
-  });
-  const rows = found.slice(0, size);
+  };
+  const found = await messageTexts(ctx).load(() => readPage(me, narrow, bounds));
+  const rows = found.rows.slice(0, size);
   return pageByIds('message', backward ? rows.toReversed() : rows, {
     idOf: ({ id }) => id,
-    more: found.length > size,
+    more: found.count > rows.length,
     args,
   });
 }

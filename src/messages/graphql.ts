@@ -11,6 +11,7 @@ import { User } from '../people/graphql.ts';
 import { usersById } from '../people/loaders.ts';
 import { accessMessage } from './access.ts';
 import { ownFlags, readableFor } from './loaders.ts';
+import { messageTexts } from './text-budget.ts';
 import { isFlag, toWireFlags, type UserFlags } from './wire.ts';
 
 const MessageType = builder.enumType('MessageType', {
@@ -105,8 +106,14 @@ export const Message = builder.prismaNode('Message', {
       }),
       resolve: ({ conversation }) => conversation?.members.map(({ user }) => user) ?? null,
     }),
-    content: t.exposeString('content', { description: 'Content as flavored Markdown.' }),
-    renderedContent: t.exposeString('renderedContent', { description: '`content` as HTML.' }),
+    content: t.string({
+      description: 'Content as flavored Markdown.',
+      resolve: ({ content }, _args, ctx) => messageTexts(ctx).taken(content),
+    }),
+    renderedContent: t.string({
+      description: '`content` as HTML.',
+      resolve: ({ renderedContent }, _args, ctx) => messageTexts(ctx).taken(renderedContent),
+    }),
     isMeMessage: t.boolean({
       description: 'Whether the message begins with `/me`. Clients show it as an action, after the name of the sender.',
       resolve: ({ content }) => isMeMessage(content),

@@ -1,16 +1,7 @@
 import type { Tx } from '../platform/db/client.ts';
-import { BadRequestError } from '../platform/errors.ts';
 import type { Selection } from './narrow/narrow-select.ts';
+import { MAX_PAGE_BYTES, tooLarge } from './reply-size.ts';
 import { ENTRY_BYTES } from './stored-edits.ts';
-
-/**
- * Largest size of the texts in one response, in bytes. Five thousand messages of the usual length fit. The HTML of a message
- * can be a hundred times as long as usual, and five thousand of those would exceed the memory of the process.
- *
- * One message uses at most a third of this size: 4 MiB of versions (`TOTALS.versions_per_message_total_bytes`) and its
- * reactions. So a page always has space for the anchor and for one message on each side of it.
- */
-export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 
 /** Approximate size of a reaction in a response, in bytes. */
 const REACTION_BYTES = 250;
@@ -43,9 +34,7 @@ export async function cutToSize(db: Tx, realmId: number, selection: Selection): 
  */
 export async function requireSize(db: Tx, realmId: number, ids: readonly number[]): Promise<void> {
   const sizes = await sizesOf(db, realmId, ids);
-  if (nearest(ids, sizes, MAX_PAGE_BYTES).length < ids.length) {
-    throw new BadRequestError('The messages are too large for one reply. Request fewer.');
-  }
+  if (nearest(ids, sizes, MAX_PAGE_BYTES).length < ids.length) throw tooLarge();
 }
 
 function nearest(ids: readonly number[], sizes: ReadonlyMap<number, number>, budget: number): number[] {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MAX_PAGE_BYTES } from '../../src/messages/page-bytes.ts';
+import { MAX_PAGE_BYTES } from '../../src/messages/reply-size.ts';
 import { TOTALS } from '../../src/platform/totals.ts';
 import type { Json } from '../helpers/http.ts';
 import { METRICS } from '../helpers/process.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MAX_ORIG_HTML } from '../../src/messages/edits/events.ts';
-import { MAX_PAGE_BYTES } from '../../src/messages/page-bytes.ts';
+import { MAX_PAGE_BYTES } from '../../src/messages/reply-size.ts';
 import { TOTALS } from '../../src/platform/totals.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';

@@ -5,6 +5,7 @@ import { readRows } from '../../platform/db/rows.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { messagesByIds } from '../channel-messages.ts';
 import { allOf } from '../reading.ts';
+import { MAX_PAGE_BYTES } from '../reply-size.ts';
 import type { CompiledNarrow } from './narrow.ts';
 import { isMutedFor } from './narrow-operators.ts';
 import { fromIds, sourcesOf, unreadSourcesOf } from './narrow-sources.ts';
@@ -120,13 +121,34 @@ export async function selectPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageB
   return rows.map((row) => Number(row.id)).sort((a, b) => (bounds.newestFirst ? b - a : a - b));
 }
 
-/** Reads a page of a narrow's messages, in the order of the page. Uses one query. */
-export async function readPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageBounds): Promise<Message[]> {
-  if (bounds.limit === 0) return [];
+/** The messages of a page that fit into one response, in the order of the page. */
+export interface ReadPage {
+  readonly rows: readonly Message[];
+  /** Number of messages that were found, including those that were left out because they did not fit. */
+  readonly count: number;
+}
+
+/**
+ * Reads a page of a narrow's messages. Uses one query. Leaves out the messages after the first `MAX_PAGE_BYTES` bytes of text,
+ * but not the first message. The database computes the lengths without reading the texts.
+ */
+export async function readPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageBounds): Promise<ReadPage> {
+  if (bounds.limit === 0) return { rows: [], count: 0 };
   const { realmId } = narrow.rights;
+  const bytes = sql`(octet_length(found."content") + octet_length(found."renderedContent"))`;
+  const order = sql`ORDER BY found."id" ${bounds.newestFirst ? sql`DESC` : sql`ASC`}`;
+  const statement = sql`
+    SELECT page.* FROM (
+      SELECT found.*, (count(*) OVER ())::int AS "found", (row_number() OVER (${order}))::int AS "nth",
+             (sum(${bytes}) OVER (${order}))::float8 AS "bytes"
+      FROM (${messagesByIds(realmId, pageOf(narrow, bounds))}) AS found
+    ) AS page WHERE page."nth" = 1 OR page."bytes" <= ${MAX_PAGE_BYTES}::float8`;
   // Viewers of an open channel run the same statement. When many of them reconnect at the same time, one query serves them all.
-  const rows = await sharedRows<Message>({ db: ctx.app.db, realmId }, messagesByIds(realmId, pageOf(narrow, bounds)));
-  return rows.toSorted((a, b) => Number(bounds.newestFirst ? b.id - a.id : a.id - b.id));
+  const rows = await sharedRows<Message & { readonly found: number }>({ db: ctx.app.db, realmId }, statement);
+  return {
+    rows: rows.toSorted((a, b) => Number(bounds.newestFirst ? b.id - a.id : a.id - b.id)),
+    count: rows[0]?.found ?? 0,
+  };
 }
 
 const pageOf = (narrow: CompiledNarrow, { above, below, ...bounds }: PageBounds): Prisma.Sql =>
