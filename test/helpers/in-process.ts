@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import type { App } from '../../src/access/context.ts';
+import type { RetentionWorker } from '../../src/messages/retention/worker.ts';
 import type { DeliveryWorker } from '../../src/messages/scheduled/worker.ts';
 import { readConfig } from '../../src/platform/config.ts';
 import type { MailWorker } from '../../src/platform/mail/worker.ts';
@@ -21,6 +22,7 @@ export interface InProcess extends AsyncDisposable {
   readonly app: App;
   readonly deliveries: DeliveryWorker;
   readonly mail: MailWorker;
+  readonly retention: RetentionWorker;
   readonly url: string;
   readonly dataDir: string;
   /** Runs `work` and returns the SQL of every query made meanwhile. */
@@ -89,7 +91,7 @@ export async function startInProcess({
   app.db.$on('query' as never, (({ query }: { query: string }) => hear(query)) as never);
   app.database.onStatement(hear);
   return {
-    ...{ app, deliveries, mail, dataDir, url: `http://127.0.0.1:${server.port}` },
+    ...{ app, deliveries, mail, retention, dataDir, url: `http://127.0.0.1:${server.port}` },
     async queriesOf(work) {
       // Background workers would add queries of their own.
       await Promise.all([deliveries.stop(), mail.stop(), counting.stop(), retention.stop()]);

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expiredMessages } from '../../src/messages/retention/expired.ts';
-import { deleteExpired } from '../../src/messages/retention/service.ts';
+import { expiredInRange, expiredMessages } from '../../src/messages/retention/expired.ts';
+import { type Compared, deleteExpired } from '../../src/messages/retention/service.ts';
+import { RetentionWorker } from '../../src/messages/retention/worker.ts';
 import { tryLockKind } from '../../src/platform/db/advisory-lock.ts';
+import type { Tx } from '../../src/platform/db/client.ts';
+import { retention } from '../../src/platform/metrics.ts';
 import { createDatabase } from '../helpers/database.ts';
 import type { Json } from '../helpers/http.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
@@ -18,6 +21,8 @@ let service: InProcess;
 
 beforeAll(async () => {
   service = await startInProcess({ now: () => new Date(clock) });
+  // Passes run only when a test starts them.
+  await service.retention.stop();
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
@@ -30,6 +35,23 @@ const storedOf = async (ids: readonly number[]): Promise<number[]> => {
   return ids.filter((_, i) => stored[i]);
 };
 const pass = () => deleteExpired(service.app);
+/** Runs a pass that compares all messages of each organization that has a limit and no entry of the last hour in `compared`. */
+const fullPass = (compared: Compared = new Map()) => deleteExpired(service.app, undefined, compared);
+/**
+ * Copies a message `count` times, directly in the database, because sending so many would take long. Returns the ids, which
+ * differ from those of other organizations.
+ */
+const copyMessage = async ({ app }: InProcess, id: number, count: number): Promise<number[]> => {
+  const rows = await app.db.$queryRaw<{ id: bigint }[]>`
+    INSERT INTO message SELECT (jsonb_populate_record(m, jsonb_build_object(
+      'id', m.id + 1000000 + i, 'send_token', m.send_token + 1000000 + i))).*
+    FROM message m, generate_series(1, ${count}::int) i WHERE m.id = ${id} RETURNING id`;
+  return rows.map((row) => Number(row.id)).sort((a, b) => a - b);
+};
+const backdate = async (ids: readonly number[], { app } = service): Promise<void> => {
+  await app.db
+    .$executeRaw`UPDATE message SET sent_at = sent_at - interval '40 days' WHERE id = ANY(${[...ids]}::bigint[])`;
+};
 
 describe('message retention', () => {
   test('keeps every message while no limit is set', async () => {
@@ -208,10 +230,7 @@ describe('message retention', () => {
     const { owner, member, realm } = await house();
     const channel = await channelOf(owner, 'aged', [owner, member], { message_retention_days: 1 });
     const last = await say(owner, channel, 'a', 'first');
-    // Copies one message directly in the database, because sending so many would take long.
-    await service.app.db.$executeRaw`
-      INSERT INTO message SELECT (jsonb_populate_record(m, jsonb_build_object('id', m.id + i, 'send_token', m.send_token + i))).*
-      FROM message m, generate_series(1, 249) i WHERE m.id = ${last}`;
+    await copyMessage(service, last, 249);
     clock += DAY + 1_000;
     const { queue_id } = await member.register({ ...CAPABLE, event_types: ['delete_message'] });
     const batches: number[] = [];
@@ -245,22 +264,40 @@ describe('message retention', () => {
       FROM message m, unnest(${channels}::int[]) WITH ORDINALITY AS c(id, nr), generate_series(1, 100) i WHERE m.id = ${first}`;
     await db.$executeRaw`ANALYZE message`;
     const row = await db.realm.findUniqueOrThrow({ where: { id: realm.id } });
-    const read = await db.$transaction(async (tx) => {
-      await tx.$executeRaw`SET LOCAL enable_seqscan = off`;
-      // The counter can still include rows of earlier transactions of the session, because PostgreSQL reports them only once a
-      // second.
-      const count = async () => {
-        const [{ rows } = { rows: 0n }] = await tx.$queryRaw<{ rows: bigint }[]>`
+    const readBy = (work: (tx: Tx) => Promise<unknown>) =>
+      db.$transaction(async (tx) => {
+        await tx.$executeRaw`SET LOCAL enable_seqscan = off`;
+        // The counter can still include rows of earlier transactions of the session, because PostgreSQL reports them only once a
+        // second.
+        const count = async () => {
+          const [{ rows } = { rows: 0n }] = await tx.$queryRaw<{ rows: bigint }[]>`
           SELECT idx_tup_fetch + seq_tup_read AS rows FROM pg_stat_xact_user_tables WHERE relname = 'message'`;
-        return Number(rows);
-      };
-      const before = await count();
-      expect(await expiredMessages(tx as never, row, new Date(clock))).toEqual([]);
-      return (await count()) - before;
+          return Number(rows);
+        };
+        const before = await count();
+        await work(tx as never);
+        return (await count()) - before;
+      });
+    const read = await readBy(async (tx) => {
+      expect(await expiredMessages(tx, row, new Date(clock))).toEqual([]);
     });
     expect(read).toBeGreaterThan(0);
     // The organization has 2,000 messages.
     expect(read).toBeLessThan(500);
+    let after: number | null = 0;
+    const ranges: number[] = [];
+    while (after !== null) {
+      const from: number = after;
+      ranges.push(
+        await readBy(async (tx) => {
+          const { expired, last } = await expiredInRange(tx, row, new Date(clock), from);
+          expect(expired).toEqual([]);
+          after = last;
+        }),
+      );
+    }
+    expect(ranges.reduce((sum, rows) => sum + rows, 0)).toBeGreaterThan(2_000);
+    expect(Math.max(...ranges)).toBeLessThan(1_100);
   });
 
   test('deletes archived copies of messages in batches, together with their events', async () => {
@@ -312,6 +349,101 @@ describe('message retention', () => {
     expect(await storedOf(ids)).toEqual([]);
   });
 
+  /** Limits of the organization and the channel in days, and whether they apply to messages of the channel. */
+  const LIMITS = [
+    { realm: 1, channel: '"realm_default"', isLimited: true },
+    { realm: '"unlimited"', channel: 1, isLimited: true },
+    { realm: 1, channel: '"unlimited"', isLimited: false },
+    { realm: '"unlimited"', channel: '"realm_default"', isLimited: false },
+  ] as const;
+  test('a full pass deletes expired messages anywhere in a channel, and keeps those without a limit', async () => {
+    const made = [];
+    for (const { realm, channel, isLimited } of LIMITS) {
+      const { owner } = await house();
+      const id = await channelOf(owner, 'aged', [owner], { message_retention_days: channel });
+      await owner.ok('PATCH', '/realm', { message_retention_days: realm });
+      const ids: number[] = [];
+      for (let i = 0; i < 20; i++) ids.push(await say(owner, id, 'a', `message ${i}`));
+      const old = [ids[10], ids[19]] as number[];
+      await backdate(old);
+      made.push({ ids, left: isLimited ? ids.filter((one) => !old.includes(one)) : ids });
+    }
+    await fullPass();
+    for (const { ids, left } of made) expect(await storedOf(ids)).toEqual(left);
+  });
+
+  test('a full pass deletes expired direct messages among many, in batches', async () => {
+    const { owner, member } = await house();
+    await owner.ok('PATCH', '/realm', { message_retention_days: 1 });
+    const first = await direct(owner, member, 'hi');
+    const ids = [first, ...(await copyMessage(service, first, 2_400))];
+    const old = ids.slice(2_100);
+    await backdate(old);
+    const { queue_id } = await member.register({ ...CAPABLE, event_types: ['delete_message'] });
+    await fullPass();
+    expect(await storedOf(ids)).toEqual(ids.slice(0, 2_100));
+    const events = await member.poll(queue_id, -1, { dontBlock: true });
+    const deleted: number[][] = events.map(({ message_ids }: Json) => message_ids);
+    expect(deleted.flat()).toEqual(old);
+    expect(Math.max(...deleted.map(({ length }) => length))).toBeLessThanOrEqual(100);
+  });
+
+  test('passes compare all messages once in an hour, and after a failure', async () => {
+    const { owner, realm } = await house();
+    const channel = await channelOf(owner, 'aged', [owner], { message_retention_days: 1 });
+    const ids: number[] = [];
+    for (let i = 0; i < 20; i++) ids.push(await say(owner, channel, 'a', `message ${i}`));
+    const compared: Compared = new Map();
+    await fullPass(compared);
+    await backdate(ids.slice(18));
+    await fullPass(compared);
+    expect(await storedOf(ids)).toEqual(ids);
+    await service.app.database.runScript(`
+      CREATE FUNCTION trip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'tripped'; END $$;
+      CREATE TRIGGER trip BEFORE DELETE ON message FOR EACH ROW WHEN (OLD.id = ${ids[19]}) EXECUTE FUNCTION trip()`);
+    compared.set(realm.id, performance.now() - 3_600_001);
+    await expect(fullPass(compared)).rejects.toThrow('tripped');
+    await service.app.database.runScript('DROP FUNCTION trip CASCADE');
+    await fullPass(compared);
+    expect(await storedOf(ids)).toEqual(ids.slice(0, 18));
+    // Without a limit for a while, the organization is due again.
+    await owner.ok('PATCH', `/streams/${channel}`, { message_retention_days: '"unlimited"' });
+    await backdate(ids.slice(17));
+    await fullPass(compared);
+    expect(await storedOf(ids)).toEqual(ids.slice(0, 18));
+    await owner.ok('PATCH', `/streams/${channel}`, { message_retention_days: 1 });
+    await fullPass(compared);
+    expect(await storedOf(ids)).toEqual(ids.slice(0, 17));
+  });
+
+  test('the metric of overdue messages includes those that only a full pass finds', async () => {
+    const { owner } = await house();
+    const channel = await channelOf(owner, 'aged', [owner], { message_retention_days: 1 });
+    const ids: number[] = [];
+    for (let i = 0; i < 20; i++) ids.push(await say(owner, channel, 'a', `message ${i}`));
+    await backdate(ids.slice(19));
+    const seen: number[] = [];
+    const look = async () => {
+      seen.push((await retention.overdueSeconds.get()).values[0]?.value ?? 0);
+      return true;
+    };
+    await deleteExpired(service.app, look, new Map());
+    expect(Math.floor(Math.max(...seen) / 86_400)).toBe(39);
+    expect((await retention.overdueSeconds.get()).values[0]?.value).toBe(0);
+  });
+
+  test('the first pass of a worker compares all messages', async () => {
+    const { owner } = await house();
+    const channel = await channelOf(owner, 'aged', [owner], { message_retention_days: 1 });
+    const ids: number[] = [];
+    for (let i = 0; i < 20; i++) ids.push(await say(owner, channel, 'a', `message ${i}`));
+    await backdate(ids.slice(19));
+    const worker = new RetentionWorker(service.app);
+    worker.start(0);
+    await expect.poll(() => storedOf(ids), { timeout: 10_000 }).toEqual(ids.slice(0, 19));
+    await worker.stop();
+  });
+
   test('shows its progress in the metrics', async () => {
     const { owner } = await house();
     const channel = await channelOf(owner, 'aged', [owner], { message_retention_days: 1 });
@@ -357,6 +489,39 @@ describe.runIf(DATABASE_URL !== '')('message retention of several nodes on one P
     expect({ deleted: ids.length, once: new Set(ids).size }).toEqual({ deleted: 400, once: 400 });
     const left = await db.message.findMany({ where: { channelId: channel, topic: 'a' }, select: { id: true } });
     expect(left.map(({ id }) => Number(id))).toEqual([kept]);
+  });
+
+  test('compares all messages on several nodes, and again if another node is deleting', async () => {
+    await using database = await createDatabase(DATABASE_URL);
+    const env = { DATABASE_URL: database.url, SECRET_KEY: 'x'.repeat(32) };
+    await using one = await startInProcess({ env });
+    await using two = await startInProcess({ env });
+    const { owner, member, realm } = await organization({}, { on: one });
+    const channel = await channelOf(owner, 'aged', [owner, member], { message_retention_days: 1 });
+    const first = await say(owner, channel, 'a', 'first');
+    const ids = [first, ...(await copyMessage(one, first, 1_500))];
+    const old = ids.slice(1_250);
+    await backdate(old, one);
+    const stored = async () => {
+      const rows = await one.app.db.message.findMany({
+        where: { channelId: channel, topic: 'a' },
+        orderBy: { id: 'asc' },
+      });
+      return rows.map(({ id }) => Number(id));
+    };
+    const nodes = [one, two].map(({ app }) => ({ app, compared: new Map() as Compared }));
+    const passes = () => Promise.all(nodes.map(({ app, compared }) => deleteExpired(app, undefined, compared)));
+    await one.app.db.$transaction(async (tx) => {
+      expect(await tryLockKind(tx as never, 'message_retention', realm.id)).toBe(true);
+      await passes();
+      expect(nodes.map(({ compared }) => compared.size)).toEqual([0, 0]);
+    });
+    expect(await stored()).toEqual(ids);
+    const { queue_id } = await member.register({ ...CAPABLE, event_types: ['delete_message'] });
+    while (nodes.some(({ compared }) => compared.size === 0)) await passes();
+    expect(await stored()).toEqual(ids.slice(0, 1_250));
+    const events = await member.poll(queue_id, -1, { dontBlock: true });
+    expect(events.flatMap(({ message_ids }: Json) => message_ids)).toEqual(old);
   });
 
   test('leaves archived copies to the node that is deleting messages of the organization', async () => {

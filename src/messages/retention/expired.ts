@@ -9,7 +9,8 @@ import type { SqlClient, Tx } from '../../platform/db/client.ts';
 export const BATCH = 100;
 /**
  * Number of oldest messages that one query compares with their limit: of each channel, and of all direct messages. "Oldest" are
- * those with the lowest ids. Their order is that of their times, except for clock skew.
+ * those with the lowest ids. Their order is that of their times, except for clock skew and times that were changed in the
+ * database.
  */
 const WINDOW = { channel: 100, direct: 1_000 };
 /**
@@ -20,6 +21,11 @@ const WINDOW = { channel: 100, direct: 1_000 };
  * `WINDOW.channel` messages of each channel would take 1,300 ms.
  */
 const PROBE = 5;
+/**
+ * Number of messages that one statement of a full comparison reads. It takes a few milliseconds, so that other statements do
+ * not wait for long, not even in the embedded database, which has one connection.
+ */
+const RANGE = 1_000;
 
 /** A message that is older than its retention limit. */
 export interface Expired {
@@ -55,7 +61,7 @@ const cutoff = (now: Date, days: Prisma.Sql): Prisma.Sql =>
  * of a message is that of its channel. Without one, and for direct messages, it is the limit of the organization.
  *
  * In most channels only a few messages are fetched: if none of the oldest messages exceeds the limit, the rest of the channel
- * is skipped.
+ * is skipped. So messages with a time that does not fit their id can be missed. `expiredInRange` finds them.
  */
 export async function expiredMessages(
   db: Pick<Tx, '$queryRaw'>,
@@ -95,6 +101,45 @@ export async function expiredMessages(
   return rows.map(toExpired);
 }
 
+/** Expired messages of a range of ids. */
+export interface ExpiredRange {
+  /** Ascending by id, at most `BATCH`. */
+  readonly expired: readonly Expired[];
+  /** Id of the last message that was compared. Null if no message follows. */
+  readonly last: number | null;
+}
+
+/**
+ * Compares the messages of an organization that follow a message with their limits, whatever their order. Reads at most `RANGE`
+ * messages. The range ends early if it has `BATCH` expired messages.
+ *
+ * @param after Id of the message after which the range begins. 0 for the first range.
+ */
+export async function expiredInRange(
+  db: SqlClient,
+  realm: Pick<Realm, 'id' | 'settings'>,
+  now: Date,
+  after: number,
+): Promise<ExpiredRange> {
+  const ofRealm = realmSetting(realm, 'message_retention_days');
+  const daysOf = Prisma.sql`COALESCE(c.message_retention_days, ${ofRealm}::int)`;
+  // The inner query has no equality condition on the organization, so that the planner reads the primary key in its order: see
+  // `expiredMessages`. The id comes from a row of `realm`, because for a constant the planner can estimate that few messages
+  // follow, and would then read and sort all of them. The last message of the range is returned even if it has not expired.
+  const rows = await db.$queryRaw<ExpiredRow[]>`
+    WITH range AS MATERIALIZED (
+      SELECT next.id, next.channel_id, next.sent_at FROM realm r CROSS JOIN LATERAL (
+        SELECT m.realm_id, m.id, m.channel_id, m.sent_at FROM message m
+        WHERE (m.realm_id, m.id) > (r.id, ${after}::bigint) ORDER BY m.realm_id, m.id LIMIT ${RANGE}
+      ) AS next WHERE r.id = ${realm.id} AND next.realm_id = r.id)
+    SELECT id, channel_id, overdue FROM (
+      SELECT m.id, m.channel_id,
+        CASE WHEN ${daysOf} > 0 THEN ${overdue(now, Prisma.sql`m.sent_at`, daysOf)} ELSE -1 END AS overdue
+      FROM range m LEFT JOIN channel c ON c.realm_id = ${realm.id} AND c.id = m.channel_id
+    ) AS aged WHERE overdue >= 0 OR id = (SELECT max(id) FROM range) ORDER BY id LIMIT ${BATCH}`;
+  return { expired: rows.map(toExpired).filter(({ overdueSeconds }) => overdueSeconds >= 0), last: lastId(rows) };
+}
+
 /** Returns those of the given messages that exceed their retention limit, ascending by id. */
 export async function expiredAmong(
   db: Pick<Tx, '$queryRaw'>,
@@ -124,6 +169,11 @@ const toExpired = (row: ExpiredRow): Expired => ({
   channelId: row.channel_id,
   overdueSeconds: row.overdue,
 });
+
+const lastId = (rows: readonly ExpiredRow[]): number | null => {
+  const last = rows.at(-1);
+  return last === undefined ? null : Number(last.id);
+};
 
 /** An operator's copy of a deleted message that is older than the retention limit of the message. */
 export interface ExpiredCopy {

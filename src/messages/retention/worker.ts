@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../access/context.ts';
-import { deleteExpired } from './service.ts';
+import { type Compared, deleteExpired } from './service.ts';
 
 /** Time between passes, in milliseconds. Limits are in days, so it need not be shorter. */
 const PASS_MS = 60_000;
@@ -17,6 +17,7 @@ const MAX_PAUSE_MS = 1_000;
  */
 export class RetentionWorker {
   readonly #app: App;
+  readonly #compared: Compared = new Map();
   readonly #stop = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> = Promise.resolve();
@@ -25,8 +26,9 @@ export class RetentionWorker {
     this.#app = app;
   }
 
-  start(): void {
-    this.#wakeIn(FIRST_MS);
+  /** @param firstMs Time to the first pass, in milliseconds. */
+  start(firstMs = FIRST_MS): void {
+    this.#wakeIn(firstMs);
   }
 
   /** Stops the worker. Waits for the batch in progress. */
@@ -45,7 +47,7 @@ export class RetentionWorker {
 
   async #pass(): Promise<void> {
     try {
-      await deleteExpired(this.#app, (batchMs) => this.#pause(batchMs));
+      await deleteExpired(this.#app, (batchMs) => this.#pause(batchMs), this.#compared);
     } catch (err) {
       this.#app.log.warn({ err }, 'message retention pass failed, retrying');
     }
