@@ -4,10 +4,13 @@ import { buildSchema, type GraphQLEnumType, type GraphQLInputObjectType, type Gr
 import { parseSync } from 'vite';
 import { describe, expect, test } from 'vitest';
 import { CHANNEL_PERMISSION_NAMES } from '../../src/access/permissions/channel-permissions.ts';
+import { GROUP_PERMISSION_NAMES } from '../../src/access/permissions/group-permissions.ts';
 import { REALM_GROUP_SETTINGS, REALM_SETTINGS } from '../../src/access/realm-settings.ts';
 import { USER_SETTINGS } from '../../src/access/user-settings.ts';
 import { permissionFieldName } from '../../src/api/graphql/schema/permission-fields.ts';
 import { settingFieldName } from '../../src/api/graphql/schema/setting-fields.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { CHANNEL_COLUMNS, SUBSCRIPTION_COLUMNS } from '../../src/platform/db/columns.ts';
 import { NO_EFFECT } from '../../src/platform/setting.ts';
 import { send } from '../helpers/http.ts';
 import { organization } from '../helpers/server.ts';
@@ -97,7 +100,7 @@ const ORGANIZATION_PERMISSIONS: Effects = {
   direct_message_permission_group: 'messages/sending/direct.ts',
 };
 
-/** Settings of channels, by column or permission. */
+/** Settings of channels, by field, column or permission. */
 const CHANNEL: Effects = {
   inviteOnly: 'channels/access.ts',
   isWebPublic: 'channels/access.ts',
@@ -118,6 +121,22 @@ const CHANNEL: Effects = {
   can_resolve_topics_group: 'messages/edits/move.ts',
   can_send_message_group: 'messages/sending/target.ts',
   can_subscribe_group: 'access/permissions/channel-permissions.ts',
+};
+
+/** Fields of channels that are no settings. The values in `permissions` are listed by permission. */
+const NO_SETTINGS_OF_CHANNELS = [
+  ...['id', 'realmId', 'name', 'description', 'renderedDescription', 'creatorId', 'createdAt'],
+  'permissions',
+];
+
+/** Permissions of user groups. */
+const GROUP: Effects = {
+  can_add_members_group: 'administration/user-groups/members.ts',
+  can_join_group: 'administration/user-groups/members.ts',
+  can_leave_group: 'administration/user-groups/members.ts',
+  can_manage_group: 'access/permissions/group-permissions.ts',
+  can_mention_group: 'messages/sending/mentions.ts',
+  can_remove_members_group: 'administration/user-groups/members.ts',
 };
 
 /** Settings of users that the service implements, or that have no effect. Clients implement all other settings of users. */
@@ -166,10 +185,9 @@ const OF_CLIENTS = [
   'enable_followed_topic_wildcard_mentions_notify',
 ];
 
-/** Settings of subscriptions, by column. */
+/** Settings of subscriptions, by field or column. */
 const SUBSCRIPTION: Effects = {
   color: CLIENTS,
-  isMuted: CLIENTS,
   is_muted: 'messages/topic-policies/policies.ts',
   pinToTop: CLIENTS,
   desktopNotifications: CLIENTS,
@@ -179,22 +197,49 @@ const SUBSCRIPTION: Effects = {
   emailNotifications: LATER,
 };
 
+/** Fields of subscriptions that are no settings. */
+const NO_SETTINGS_OF_SUBSCRIPTIONS = ['realmId', 'userId', 'channelId', 'active'];
+
 /** Settings of the server, by configuration property. */
 const SERVER: Effects = {
   host: 'server/serve.ts',
+  port: 'server/serve.ts',
   externalHost: 'platform/hosts.ts',
+  externalScheme: 'platform/hosts.ts',
   allowedOrigins: 'api/cors.ts',
+  dataDir: 'platform/db/client.ts',
   databaseUrl: 'server/start.ts',
   databasePoolSize: 'messages/scheduled/worker.ts',
   redisUrl: 'events/bus.ts',
   secretKey: 'server/secret-key.ts',
   logLevel: 'server/start.ts',
+  demo: 'server/demo/demo.ts',
+  guardsTransactions: 'platform/db/client.ts',
+  checksReplies: 'api/rest/router.ts',
   smtpUrl: 'platform/mail/worker.ts',
   mailFrom: 'platform/mail/worker.ts',
   rateLimitPerUser: 'platform/rate-limits.ts',
   rateLimitPerIp: 'platform/rate-limits.ts',
+  socketsPerUser: 'api/graphql/transports/socket-limits.ts',
+  socketsPerIp: 'api/graphql/transports/socket-limits.ts',
+  maxSockets: 'api/graphql/transports/socket-limits.ts',
+  connectionsPerIp: 'platform/connections.ts',
+  maxConnections: 'platform/connections.ts',
+  trustedProxies: 'api/rate-limits.ts',
+  persistedDocuments: 'api/graphql/documents/persisted-documents.ts',
+  persistedDocumentsOnly: 'api/graphql/documents/persisted-documents.ts',
+  anonymousIntrospection: 'api/graphql/transports/server.ts',
+  metricsAddress: 'server/health.ts',
+  metricsToken: 'server/health.ts',
+  passwordHashCost: 'access/passwords.ts',
+  sessionIdleMs: 'access/sessions.ts',
+  sessionMs: 'access/sessions.ts',
+  jwtKeys: 'administration/sign-in/jwt.ts',
   videoProvider: 'administration/organization/update.ts',
   avatarProviderUrl: 'people/avatars/pictures.ts',
+  heartbeatMs: 'events/stream.ts',
+  queueWriteMs: 'events/queue-positions.ts',
+  queuesPerUser: 'events/queue-registry.ts',
   logRetentionMs: 'events/retention.ts',
   logRowsPerRealm: 'events/retention.ts',
 };
@@ -246,8 +291,22 @@ const withoutEffect = (settings: Readonly<Record<string, object>>): string[] =>
 
 const ALL_OF_USER: Effects = { ...USER, ...Object.fromEntries(OF_CLIENTS.map((name) => [name, CLIENTS])) };
 
+/** Returns the fields of a table that are settings, sorted. */
+const settingsAmong = (columns: Readonly<Record<string, string>>, noSettings: readonly string[]): string[] =>
+  Object.keys(columns)
+    .filter((field) => !noSettings.includes(field))
+    .sort();
+/** Returns the names of settings, sorted. Names of columns are replaced by those of their fields. */
+const fieldsIn = (effects: Effects, columns: Readonly<Record<string, string>>): string[] => {
+  const fields = new Map(Object.entries(columns).map(([field, column]) => [column, field]));
+  return Object.keys(effects)
+    .filter((name) => !name.startsWith('can_'))
+    .map((name) => fields.get(name) ?? name)
+    .sort();
+};
+
 describe('every setting', () => {
-  test('of an organization, a user and a channel is listed with its implementation', () => {
+  test('of an organization, a user, a channel and a group is listed with its implementation', () => {
     expect(Object.keys(ORGANIZATION).sort()).toEqual(Object.keys(REALM_SETTINGS).sort());
     expect(Object.keys(ORGANIZATION_PERMISSIONS).sort()).toEqual(Object.keys(REALM_GROUP_SETTINGS).sort());
     expect(Object.keys(ALL_OF_USER).sort()).toEqual(Object.keys(USER_SETTINGS).sort());
@@ -256,10 +315,19 @@ describe('every setting', () => {
         .filter((name) => name.startsWith('can_'))
         .sort(),
     ).toEqual([...CHANNEL_PERMISSION_NAMES].sort());
+    expect(fieldsIn(CHANNEL, CHANNEL_COLUMNS)).toEqual(settingsAmong(CHANNEL_COLUMNS, NO_SETTINGS_OF_CHANNELS));
+    expect(Object.keys(GROUP).sort()).toEqual([...GROUP_PERMISSION_NAMES].sort());
+  });
+
+  test('of a subscription and the server is listed with its implementation', () => {
+    expect(fieldsIn(SUBSCRIPTION, SUBSCRIPTION_COLUMNS)).toEqual(
+      settingsAmong(SUBSCRIPTION_COLUMNS, NO_SETTINGS_OF_SUBSCRIPTIONS),
+    );
+    expect(Object.keys(SERVER).sort()).toEqual(Object.keys(readConfig({})).sort());
   });
 
   test('that the service implements is read in the listed module', () => {
-    const all = [ORGANIZATION, ORGANIZATION_PERMISSIONS, CHANNEL, ALL_OF_USER, SUBSCRIPTION, SERVER];
+    const all = [ORGANIZATION, ORGANIZATION_PERMISSIONS, CHANNEL, GROUP, ALL_OF_USER, SUBSCRIPTION, SERVER];
     expect(all.flatMap(unread)).toEqual([]);
   });
 
