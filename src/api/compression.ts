@@ -31,7 +31,7 @@ export const COMPRESSIBLE =
   /^(text\/(?!event-stream)|application\/([\w.-]+\+)?(json|xml|javascript)\b|image\/svg\+xml)/i;
 
 /** The compression effort: `each` for a single response, `once` (slower) for content that all responses share. */
-type Effort = 'each' | 'once';
+export type Effort = 'each' | 'once';
 
 /**
  * Returns the best coding that the client accepts; undefined if there is none.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { COMPRESSIBLE, type Coding, codingOf, compress } from './compression.ts';
+import { COMPRESSIBLE, type Coding, codingOf, compress, type Effort } from './compression.ts';
 
 /** A file that does not depend on the client, ready to be sent. */
 export interface SharedFile {
@@ -11,6 +11,8 @@ export interface SharedFile {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** A strong entity tag. */
   readonly tag: string;
+  /** The effort with which the content is compressed. */
+  readonly effort: Effort;
 }
 
 /**
@@ -18,13 +20,16 @@ export interface SharedFile {
  *
  * @param compressedBefore Compressed versions of the content that were made before the service started, such as by a build.
  *   Other codings are compressed when a client first requests them.
+ * @param effort Effort of these compressions. Default: `once`, for content that many responses share.
  */
 export function sharedFile(
   content: string | Uint8Array<ArrayBuffer>,
   compressedBefore: readonly (readonly [Coding, Uint8Array<ArrayBuffer>])[] = [],
+  effort: Effort = 'once',
 ): SharedFile {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-  const file = { bytes, tag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
+  const tag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+  const file = { bytes, tag, effort };
   compressed.set(file, new Map(compressedBefore.map(([coding, made]) => [coding, Promise.resolve(made)])));
   return file;
 }
@@ -35,7 +40,7 @@ const compressed = new WeakMap<SharedFile, Map<Coding, Promise<Uint8Array<ArrayB
 function compressedOf(file: SharedFile, coding: Coding): Promise<Uint8Array<ArrayBuffer>> {
   const known = compressed.get(file) ?? new Map();
   compressed.set(file, known);
-  const made = known.get(coding) ?? compress(file.bytes, coding, 'once');
+  const made = known.get(coding) ?? compress(file.bytes, coding, file.effort);
   known.set(coding, made);
   return made;
 }
@@ -69,13 +74,14 @@ export async function fileAnswer(
 const KEPT_FORMS = 4;
 
 /**
- * Returns a function that makes a page for a key, such as the requested host, and caches it. The pages of the most recently
- * used keys are kept.
+ * Returns a function that makes a page for a key, such as an origin, and caches it. The pages of the most recently used keys
+ * are kept. Once the cache is full, new pages are compressed with less effort, because clients that request many keys in turn
+ * have a page made for each request.
  */
 export function sharedFiles(make: (key: string) => string | Uint8Array<ArrayBuffer>): (key: string) => SharedFile {
   const kept = new LRUCache<string, SharedFile>({ max: KEPT_FORMS });
   return (key) => {
-    const file = kept.get(key) ?? sharedFile(make(key));
+    const file = kept.get(key) ?? sharedFile(make(key), [], kept.size < KEPT_FORMS ? 'once' : 'each');
     kept.set(key, file);
     return file;
   };

@@ -58,6 +58,16 @@ export function hostOf({ externalHost, host, port }: ServerAddress, subdomain: s
   return subdomain === '' ? `${loopbackOf(host)}:${port}` : `${subdomain}.localhost:${port}`;
 }
 
+/**
+ * Returns whether a Host header in lower case is the server's own host with the port that clients use. Without EXTERNAL_HOST,
+ * these are the loopback names with the listening port.
+ */
+export function isOwnHost(address: ServerAddress, host: string): boolean {
+  if (host === hostOf(address, '')) return true;
+  const name = host.replace(/:\d+$/, '');
+  return address.externalHost === undefined && LOOPBACK.has(name) && host === `${name}:${address.port}`;
+}
+
 /** Returns the domain of the email addresses that the service generates for an organization, such as those of its bots. */
 export const domainOf = (
   { externalHost = 'localhost' }: Pick<ServerAddress, 'externalHost'>,

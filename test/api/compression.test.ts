@@ -2,10 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { compress } from '../../src/api/compression.ts';
+import { fileAnswer, sharedFiles } from '../../src/api/shared-file.ts';
 import { EventStream } from '../helpers/events.ts';
 import { open, send } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
 import { organization } from '../helpers/server.ts';
+import { startService } from '../helpers/service.ts';
 
 // Tests the compression of responses: which are compressed, which must not be, and their headers.
 
@@ -124,12 +127,61 @@ test.for([
   expect([known.status, known.bytes.length === 0]).toEqual(status === 200 ? [304, true] : [404, false]);
 });
 
-test('a page that contains the host name differs by host, and so does its tag', async () => {
-  const [one, other] = await Promise.all(
-    [member.headers['host'], `x.${member.headers['host']}`].map((host) => ask('/docs', { host: String(host) })),
-  );
-  expect(one?.bytes.toString()).toContain(String(member.headers['host']));
-  expect(other?.headers.etag).not.toBe(one?.headers.etag);
+describe.for(['/docs', '/developers'])('%s', (path) => {
+  const port = () => new URL(member.url).port;
+  const page = async (host: string, url = member.url) => {
+    const reply = await send(url, { method: 'GET', path, headers: { host, accept: 'text/html' } });
+    expect(reply.status).toBe(200);
+    return { tag: reply.headers.etag, text: reply.text };
+  };
+
+  test('contains the origin of the organization or loopback name in the Host header', async () => {
+    const { realm } = await organization();
+    const hosts = [member.host, realm.host, `localhost:${port()}`, `127.0.0.1:${port()}`, `[::1]:${port()}`];
+    const pages = await Promise.all(hosts.map((host) => page(host)));
+    for (const [i, host] of hosts.entries()) expect(pages[i]?.text).toContain(`http://${host}`);
+    expect(new Set(pages.map(({ tag }) => tag)).size).toBe(hosts.length);
+    // The port of an organization's host is the one that clients use, whatever the Host header contains.
+    expect((await page(realm.host.toUpperCase().replace(/\d+$/, '9'))).tag).toBe(pages[1]?.tag);
+  });
+
+  test('is the same page, with the configured origin, for all other Host headers', async () => {
+    const { tag } = await page(`127.0.0.1:${port()}`);
+    const unknown = Array.from({ length: 20 }, (_, i) => `a${i}.localhost:${port()}`);
+    const others = ['chat.example', `x.${member.host}`, 'localhost:9', '[::1]:9', 'localhost', '-.localhost'];
+    for (const host of [...unknown, ...others]) expect([host, (await page(host)).tag]).toEqual([host, tag]);
+  });
+
+  test('with EXTERNAL_HOST, contains no other host', async () => {
+    await using there = await startService({ env: { EXTERNAL_HOST: 'chat.example:8443' } });
+    const { realm } = await organization({}, { on: there });
+    const { tag, text } = await page('chat.example:8443', there.url);
+    expect(text).toContain('https://chat.example:8443');
+    const others = [`localhost:${new URL(there.url).port}`, 'chat.example', 'chat.example:1', 'a.chat.example:8443'];
+    for (const host of others) expect([host, (await page(host, there.url)).tag]).toEqual([host, tag]);
+    const own = `${realm.subdomain}.chat.example:8443`;
+    expect((await page(own, there.url)).text).toContain(`https://${own}`);
+  });
+});
+
+test('pages are cached by key, and beyond the first ones compressed with less effort', async () => {
+  const text = Array.from({ length: 5_000 }, (_, i) => `${i * 7919} boats at pier ${i % 13}, `).join('');
+  const made: string[] = [];
+  const page = sharedFiles((key) => {
+    made.push(key);
+    return `${key}: ${text}`;
+  });
+  const lengthOf = async (key: string) => {
+    const answer = await fileAnswer(page(key), { 'accept-encoding': 'br' }, { 'Content-Type': 'text/html' });
+    return Number(answer.headers.get('Content-Length'));
+  };
+  const costly = async (key: string) => (await compress(Buffer.from(`${key}: ${text}`), 'br', 'once')).length;
+  const cheap = async (key: string) => (await compress(Buffer.from(`${key}: ${text}`), 'br', 'each')).length;
+  expect(await costly('a')).toBeLessThan(await cheap('a'));
+  for (const key of ['a', 'b', 'c', 'd', 'a', 'b', 'c', 'd']) expect(await lengthOf(key)).toBe(await costly(key));
+  expect(made).toEqual(['a', 'b', 'c', 'd']);
+  for (const key of ['e', 'f', 'g', 'h', 'i', 'a', 'a']) expect(await lengthOf(key)).toBe(await cheap(key));
+  expect(made).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'a']);
 });
 
 test('an event stream is not buffered', async () => {

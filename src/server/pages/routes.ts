@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { type App, signedIn } from '../../access/context.ts';
+import { findRealm } from '../../access/sign-in.ts';
 import { ICON, ICON_PATH, pageHeaders } from '../../api/html.ts';
 import { countRequest } from '../../api/rate-limits.ts';
 import { readForm } from '../../api/rest/form.ts';
@@ -9,6 +10,8 @@ import { openApi } from '../../api/rest/openapi.ts';
 import { API_PREFIX, type Web } from '../../api/rest/router.ts';
 import { headersOf, isOverHttps, signInBy } from '../../api/sessions.ts';
 import { fileAnswer, sharedFile, sharedFiles } from '../../api/shared-file.ts';
+import { NonexistentSubdomainError } from '../../platform/errors.ts';
+import { hostOf, isOwnHost } from '../../platform/hosts.ts';
 import type { DemoAccess, DemoOwner } from '../demo/demo-access.ts';
 import { addDemoSessions } from '../demo/demo-sessions.ts';
 import { features, routes } from '../registries/endpoints.ts';
@@ -42,16 +45,16 @@ export function addPages(web: Web, app: App, demo: DemoAccess | null): void {
   const ownerFor = (incoming: IncomingMessage): DemoOwner | null =>
     demo?.isOpenTo(incoming) === true ? demo.owner : null;
   addChat(web);
-  web.get(DEVELOPERS_PATH, ({ env: { incoming } }) => {
+  web.get(DEVELOPERS_PATH, async ({ env: { incoming } }) => {
     const owner = ownerFor(incoming);
-    const origin = originOf(app, incoming);
+    const origin = await originOf(app, incoming);
     if (owner === null) return fileAnswer(start(origin), incoming.headers, publicHeaders(DEVELOPERS_SCRIPT));
     const text = developersPage(origin, owner, developers);
     return new Response(text, { headers: pageHeaders({ script: DEVELOPERS_SCRIPT, hasSecret: true }) });
   });
-  web.get('/docs', ({ env: { incoming } }) => {
+  web.get('/docs', async ({ env: { incoming } }) => {
     const owner = ownerFor(incoming);
-    const origin = originOf(app, incoming);
+    const origin = await originOf(app, incoming);
     if (owner === null) return fileAnswer(docs(origin), incoming.headers, publicHeaders(SEARCH_SCRIPT));
     return inPieces(reference()(origin, owner), pageHeaders({ script: SEARCH_SCRIPT, hasSecret: true }));
   });
@@ -150,14 +153,23 @@ function file(type: string, text: string): (incoming: IncomingMessage) => Promis
 }
 
 /**
- * Returns the origin (scheme, host name, port) at which the visitor reached the service. If the Host header is not a valid host
- * name, the configured one is used, because visitors paste the example calls of the pages into a shell.
+ * Returns the origin (scheme, host name, port) of the service for the example calls of the pages, which visitors paste into a
+ * shell. It is the origin at which the visitor reached the service if the Host header is the server's own host or names an
+ * organization. Otherwise it is the configured one: a page is made and cached for each origin, so clients must not choose it.
  */
-function originOf({ config }: App, { headers }: IncomingMessage): string {
-  const host = headers.host ?? '';
-  const shown = /^([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d+)?$/i.test(host) ? host : (config.externalHost ?? 'localhost');
-  // Without a proxy, the configured scheme is that of the configured host only.
-  const isSecure =
-    (config.trustedProxies > 0 || shown === config.externalHost) && isOverHttps(config, headersOf(headers));
-  return `${isSecure ? 'https' : 'http'}://${shown}`;
+async function originOf(app: App, { headers }: IncomingMessage): Promise<string> {
+  const { config } = app;
+  const host = headers.host?.toLowerCase() ?? '';
+  const shown = isOwnHost(config, host) ? host : hostOf(config, await existingSubdomain(app, host));
+  return `${isOverHttps(config, headersOf(headers)) ? 'https' : 'http'}://${shown}`;
+}
+
+/** Returns the subdomain of the organization that a Host header names; "" if it names none. */
+async function existingSubdomain(app: App, host: string): Promise<string> {
+  try {
+    return (await findRealm(app, host))?.subdomain ?? '';
+  } catch (error) {
+    if (error instanceof NonexistentSubdomainError) return '';
+    throw error;
+  }
 }
