@@ -1,5 +1,7 @@
+import { createHmac } from 'node:crypto';
 import { parse, serialize } from 'hono/utils/cookie';
 import type { Config } from '../platform/config.ts';
+import { askedDatabase, askedSchema } from '../platform/db/schema.ts';
 import { urlOf } from '../platform/hosts.ts';
 
 /** A cookie that identifies a browser and is sent only to this server. */
@@ -24,13 +26,35 @@ export interface Browser {
   setCookie(cookie: string): void;
 }
 
+/** The configuration that the names of cookies depend on. */
+export type CookieNameConfig = Pick<Config, 'port' | 'externalHost' | 'externalScheme' | 'databaseUrl' | 'secretKey'>;
+
 /**
- * Returns the name of a cookie of the service. It contains the port that clients connect to, because a browser sends cookies to
- * every port of a host. If EXTERNAL_HOST is set, its port is used, so that all nodes give the cookie one name.
+ * Returns the name of a cookie of the service. Browsers send a cookie to every port of a host, so the name must differ between
+ * services, but not between the nodes of one service. It contains the port of EXTERNAL_HOST, if that is set. Otherwise it
+ * contains an id of the database, which nodes at several ports can share; or the listening port, if the database is embedded.
  */
-export function cookieName(config: Pick<Config, 'port' | 'externalHost' | 'externalScheme'>, purpose: string): string {
+export function cookieName(config: CookieNameConfig, purpose: string): string {
+  const { externalHost, databaseUrl, secretKey } = config;
+  if (externalHost !== undefined || databaseUrl === undefined || secretKey === undefined) {
+    return portCookieName(config, purpose);
+  }
+  return `chat-${purpose}-${databaseId(databaseUrl, secretKey)}`;
+}
+
+/** Returns the name of a cookie that contains the port that clients connect to. */
+export function portCookieName(config: CookieNameConfig, purpose: string): string {
   const { port } = new URL(urlOf(config, ''));
   return port === '' ? `chat-${purpose}` : `chat-${purpose}-${port}`;
+}
+
+/**
+ * Returns an id of a database. User, password, host and options are ignored, because nodes can connect in different ways. The
+ * id does not reveal the key.
+ */
+function databaseId(databaseUrl: string, secretKey: string): string {
+  const names = ['cookie names', askedDatabase(databaseUrl), askedSchema(databaseUrl)];
+  return createHmac('sha256', secretKey).update(JSON.stringify(names)).digest('hex').slice(0, 12);
 }
 
 /** Returns the value of a cookie in a Cookie header; undefined if there is no cookie of that name. */

@@ -6,10 +6,10 @@ import type { Config } from '../platform/config.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { urlOf } from '../platform/hosts.ts';
 import { addressOf, type Origin } from '../platform/rate-limits.ts';
-import { cookieName, readCookie, setCookie } from './cookies.ts';
+import { type CookieNameConfig, cookieName, portCookieName, readCookie, setCookie } from './cookies.ts';
 
 /** The configuration that the session cookie depends on. */
-type CookieConfig = Pick<Config, 'port' | 'externalHost' | 'externalScheme' | 'trustedProxies'>;
+type CookieConfig = CookieNameConfig & Pick<Config, 'trustedProxies'>;
 
 /** A function that returns a request header by its lower-case name. */
 export type ReadHeader = (name: string) => string | undefined;
@@ -35,9 +35,14 @@ export function isOverHttps(config: CookieConfig, header: ReadHeader): boolean {
 const nameOf = (config: CookieConfig, isSecure: boolean) =>
   isSecure ? '__Host-chat-session' : cookieName(config, 'session');
 
-/** Returns the session token in the cookie of a request; undefined if there is none. */
+/**
+ * Returns the session token in the cookie of a request; undefined if there is none. A cookie that a previous version named by
+ * the port is accepted, so that its sessions survive an upgrade. The next token is stored under the current name.
+ */
 export function sessionTokenIn(config: CookieConfig, header: ReadHeader): string | undefined {
-  const token = readCookie(header('cookie'), nameOf(config, isOverHttps(config, header)));
+  const [cookies, isSecure] = [header('cookie'), isOverHttps(config, header)];
+  const current = readCookie(cookies, nameOf(config, isSecure));
+  const token = isSecure ? current : (current ?? readCookie(cookies, portCookieName(config, 'session')));
   return token === '' ? undefined : token;
 }
 

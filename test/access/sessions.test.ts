@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cookieName } from '../../src/api/cookies.ts';
+import { sessionTokenIn } from '../../src/api/sessions.ts';
 import { readConfig } from '../../src/platform/config.ts';
 import { TOTALS } from '../../src/platform/totals.ts';
 import { EventStream } from '../helpers/events.ts';
@@ -121,10 +122,11 @@ async function expectAllEnded({ ws, sse, poll }: Awaited<ReturnType<typeof openE
 describe('signing in', () => {
   test('sets a cookie that scripts, other ports and other sites cannot send, in both APIs', async () => {
     const { tab, reply } = await signedIn();
-    const port = new URL(service.url).port;
     const [cookie = ''] = reply.headers['set-cookie'] ?? [];
     expect(cookie).toMatch(
-      new RegExp(`^chat-session-${port}=[\\w-]{43}; Max-Age=7776000; Path=/; HttpOnly; SameSite=Lax$`),
+      new RegExp(
+        `^${cookieName(service.app.config, 'session')}=[\\w-]{43}; Max-Age=7776000; Path=/; HttpOnly; SameSite=Lax$`,
+      ),
     );
     expect(await tab.status()).toBe(200);
     const other = new Tab(owner.host);
@@ -150,6 +152,41 @@ describe('signing in', () => {
       expect(cookieName(config, 'session')).toBe(name);
       expect(cookieName(config, 'call')).toBe(name.replace('session', 'call'));
     }
+  });
+
+  test('has a cookie name by the port if the database is embedded, and otherwise one for all nodes of the database', () => {
+    const name = (env: Readonly<Record<string, string>>) => cookieName(readConfig(env), 'session');
+    expect(['4000', '4001'].map((PORT) => name({ PORT }))).toEqual(['chat-session-4000', 'chat-session-4001']);
+    const node = { DATABASE_URL: 'postgres://chat:one@localhost/chat', SECRET_KEY: 'k'.repeat(32), PORT: '4000' };
+    const shared = name(node);
+    expect(shared).toMatch(/^chat-session-[0-9a-f]{12}$/);
+    for (const same of [
+      { PORT: '4001' },
+      { DATABASE_URL: 'postgresql://other:two@127.0.0.1:5432/chat?sslmode=disable' },
+      { DATABASE_URL: 'postgres:///chat?host=/var/run/postgresql' },
+    ]) {
+      expect(name({ ...node, ...same })).toBe(shared);
+    }
+    const others = [
+      { SECRET_KEY: 'l'.repeat(32) },
+      { DATABASE_URL: 'postgres://chat:one@localhost/chat2' },
+      { DATABASE_URL: 'postgres://chat:one@localhost/chat?schema=second' },
+      { DATABASE_URL: 'postgres://chat:one@localhost' },
+    ].map((other) => name({ ...node, ...other }));
+    expect(new Set([shared, ...others]).size).toBe(5);
+    expect(name({ ...node, EXTERNAL_HOST: 'http://chat.lan:8080' })).toBe('chat-session-8080');
+  });
+
+  test('reads a cookie that the previous version named by the port, unless there is one of the current name', () => {
+    const env = { DATABASE_URL: 'postgres://localhost/chat', SECRET_KEY: 'k'.repeat(32) };
+    const config = readConfig({ ...env, PORT: '4000', TRUST_PROXY: '1' });
+    const read = (cookie: string, scheme = 'http') =>
+      sessionTokenIn(config, (name) => ({ cookie, 'x-forwarded-proto': scheme })[name]);
+    const current = cookieName(config, 'session');
+    expect(read('chat-session-4000=before')).toBe('before');
+    expect(read(`chat-session-4000=before; ${current}=now`)).toBe('now');
+    expect(read('chat-session-4001=other; chat-session=other')).toBeUndefined();
+    expect(read(`chat-session-4000=before; ${current}=now`, 'https')).toBeUndefined();
   });
 
   test('over https sets a secure cookie', async () => {

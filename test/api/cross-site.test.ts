@@ -19,6 +19,7 @@ const EVIL = 'https://evil.example';
  */
 const FORM: Headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
 const SCRIPT: Headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' };
+const PASSWORD = 'correct horse battery';
 const URLENCODED = 'application/x-www-form-urlencoded';
 
 let people: Organization;
@@ -27,10 +28,17 @@ let own: string;
 let cookie: string;
 
 beforeAll(async () => {
-  people = await organization();
+  people = await organization({}, { password: PASSWORD });
   ({ member } = people);
   own = `http://${member.host}`;
-  cookie = `chat-start-${new URL(member.url).port}=x`;
+  const signedIn = await send(member.url, {
+    ...{ method: 'POST', path: '/api/v1/sessions' },
+    headers: { host: member.host, 'content-type': URLENCODED },
+    body: new URLSearchParams({ username: people.owner.email, password: PASSWORD }).toString(),
+  });
+  // All cookies of the server have the same ending, which differs between databases.
+  const [, ending] = /^chat-session(-\w+)=/.exec(signedIn.headers['set-cookie']?.[0] ?? '') ?? [];
+  cookie = `chat-start${ending}=x`;
 });
 
 const bearer = () => ({ host: member.host, authorization: `Bearer ${member.apiKey}` });

@@ -187,8 +187,7 @@ describe('consent', () => {
     const { member } = await organization({}, { on: service });
     const { headers } = await member.rest('GET', REGISTER);
     const [cookie = ''] = headers['set-cookie'] ?? [];
-    const port = new URL(service.url).port;
-    expect(cookie).toMatch(new RegExp(`^chat-call-${port}=[\\w-]{43}; `));
+    expect(cookie).toMatch(/^chat-call-[0-9a-f]+=[\w-]{43}; /);
     const expected = ['HttpOnly', 'Max-Age=600', 'Path=/api/v1/calls/videoprovider', 'SameSite=Lax'];
     expect(cookie.split('; ').slice(1).toSorted()).toEqual(expected);
     const { code, state } = Object.fromEntries(new URL(provider.agree(headers.location ?? '')).searchParams);

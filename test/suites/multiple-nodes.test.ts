@@ -123,26 +123,50 @@ class Browser {
   }
 }
 
-describe.skipIf(DATABASE_URL === undefined)('two nodes behind one address without TLS', () => {
+describe.skipIf(DATABASE_URL === undefined)('cookies without TLS', () => {
   const PASSWORD = 'correct horse battery';
+  const signIn = (browser: Browser, node: ServerProcess, { email }: Person) =>
+    browser.ask(node, 'POST', '/api/v1/sessions', { username: email, password: PASSWORD });
+  const statusOf = async (browser: Browser, node: ServerProcess) =>
+    (await browser.ask(node, 'GET', '/api/v1/users/me')).status;
 
-  test('accept the cookies that the other has set', async () => {
+  test.for([
+    ['one address', { EXTERNAL_HOST: 'http://chat.lan:8080' }, 'chat.lan:8080'],
+    // Browsers send the cookies of a host to all its ports.
+    ['two ports of one machine', {}, 'localhost'],
+  ] as const)('are accepted by both nodes at %s', async ([, external, host]) => {
     await using stack = new AsyncDisposableStack();
     const database = stack.use(await createDatabase(DATABASE_URL ?? ''));
-    const env = {
-      ...{ DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') },
-      ...{ EXTERNAL_HOST: 'http://chat.lan:8080' },
-    };
+    const env = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex'), ...external };
     const nodes = await Promise.all([startServer({ env }), startServer({ env })]);
     for (const node of nodes) stack.use(node);
     const [a, b] = nodes;
     const { owner, realm } = await organization({}, { on: a, password: PASSWORD });
-    const browser = new Browser(`${realm.subdomain}.chat.lan:8080`);
-    const form = { username: owner.email, password: PASSWORD };
-    expect((await browser.ask(a, 'POST', '/api/v1/sessions', form)).status).toBe(200);
-    expect((await browser.ask(b, 'GET', '/api/v1/users/me')).status).toBe(200);
+    const browser = new Browser(`${realm.subdomain}.${host}`);
+    expect((await signIn(browser, a, owner)).status).toBe(200);
+    expect(await statusOf(browser, b)).toBe(200);
     expect((await browser.ask(b, 'POST', '/api/v1/users/me/status', { status_text: 'at B' })).status).toBe(200);
     expect((await browser.ask(b, 'DELETE', '/api/v1/sessions/current')).status).toBe(200);
-    expect((await browser.ask(a, 'GET', '/api/v1/users/me')).status).toBe(401);
+    expect(await statusOf(browser, a)).toBe(401);
+  });
+
+  test('of two services on one machine do not overwrite each other, even with one SECRET_KEY', async () => {
+    await using stack = new AsyncDisposableStack();
+    const SECRET_KEY = randomBytes(32).toString('hex');
+    const start = async () => {
+      const database = stack.use(await createDatabase(DATABASE_URL ?? ''));
+      return stack.use(await startServer({ env: { DATABASE_URL: database.url, SECRET_KEY } }));
+    };
+    const services = await Promise.all([start(), start()]);
+    const subdomain = `t${randomBytes(8).toString('hex')}`;
+    const browser = new Browser(`${subdomain}.localhost`);
+    for (const service of services) {
+      const { owner } = await organization({}, { on: service, password: PASSWORD, subdomain });
+      expect((await signIn(browser, service, owner)).status).toBe(200);
+    }
+    const [a, b] = services;
+    expect([await statusOf(browser, a), await statusOf(browser, b)]).toEqual([200, 200]);
+    expect((await browser.ask(a, 'DELETE', '/api/v1/sessions/current')).status).toBe(200);
+    expect([await statusOf(browser, a), await statusOf(browser, b)]).toEqual([401, 200]);
   });
 });

@@ -14,6 +14,11 @@ export function askedSchema(connectionString: string): string | undefined {
   return new URLSearchParams(query).get('schema') || undefined;
 }
 
+/** Returns the name of the database in the connection string. Undefined if it has none. */
+export function askedDatabase(connectionString: string): string | undefined {
+  return /^[a-z]+:\/\/[^/?#]*\/([^?#]*)/.exec(connectionString)?.[1] || undefined;
+}
+
 /** Returns the value of `search_path` for one schema. */
 export const searchPath = (schema: string): string => `"${schema.replaceAll('"', '""')}"`;
 
