@@ -25,7 +25,7 @@ import type { Channel as ChannelRow } from '../generated/prisma/client.ts';
 import { User } from '../people/graphql.ts';
 import { usersById } from '../people/loaders.ts';
 import type { Place, SortKey } from '../platform/db/keyset.ts';
-import { contains } from '../platform/text.ts';
+import { nameFilter } from '../platform/folding.ts';
 import { accessChannel, visibleTo } from './access.ts';
 import { listedChannels } from './channel-list.ts';
 import { ChannelRef } from './channel-ref.ts';
@@ -230,7 +230,8 @@ builder.queryField('channels', (t) =>
         }),
         nameContains: t.arg.string({
           required: false,
-          description: 'Text that the name must contain. Case-insensitive.',
+          description:
+            'Text that the name must contain, or beginnings of its words, in any order. Ignores case and accents.',
         }),
         isSubscribed: t.arg.boolean({
           required: false,
@@ -258,7 +259,8 @@ builder.queryField('channels', (t) =>
       },
       resolve: async (_root, { nameContains, ...args }, ctx) => {
         const rows = await listedChannels(signedIn(ctx), args);
-        const wanted = rows.filter(({ name }) => contains(name, nameContains));
+        const isNamed = nameFilter(nameContains);
+        const wanted = rows.filter(({ name }) => isNamed(name));
         const sorted = sortedChannels('channels', args, BY_NAME);
         const places = await channelPlaces(ctx, sorted.orderBy.field, wanted);
         return sortedRows<ChannelRow>({

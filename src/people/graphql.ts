@@ -222,7 +222,8 @@ builder.queryField('users', (t) =>
         orderBy: t.arg({ type: UserOrder, required: false, defaultValue: BY_ID, description: SORTED }),
         nameContains: t.arg.string({
           required: false,
-          description: 'Text that the full name must contain. Case-insensitive.',
+          description:
+            'Text that the full name must contain, or beginnings of its words, in any order. Ignores case and accents.',
         }),
         role: t.arg({ type: UserRole, required: false, description: 'Only users with this role. Absent: all.' }),
         isBot: t.arg.boolean({ required: false, description: 'true: only bots. false: only people. Absent: both.' }),

@@ -2,6 +2,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { inOrder, isWithin, type Keyset, type Place } from '../platform/db/keyset.ts';
 import { readRows } from '../platform/db/rows.ts';
+import { filterWords, nameWords } from '../platform/folding.ts';
 
 /** Sort fields of lists of users. */
 export type UserField = 'id' | 'fullName' | 'joinedAt';
@@ -43,7 +44,7 @@ export interface UserFilter {
   readonly isActive?: boolean | null | undefined;
   /** If set, matches only the bots of this user. */
   readonly botOwnerId?: number | undefined;
-  /** Part of the full name, ignoring case. */
+  /** Text that the full name must contain, as for `nameFilter`. */
   readonly nameContains?: string | null | undefined;
 }
 
@@ -55,9 +56,20 @@ function isWanted(realmId: number, filter: UserFilter): Prisma.Sql {
     ...(isBot == null ? [] : [Prisma.sql`(u.bot_type IS NOT NULL) = ${isBot}::boolean`]),
     ...(isActive == null ? [] : [Prisma.sql`u.is_active = ${isActive}::boolean`]),
     ...(botOwnerId === undefined ? [] : [Prisma.sql`u.bot_owner_id = ${botOwnerId}::int`]),
-    ...(nameContains == null ? [] : [Prisma.sql`strpos(lower(u.full_name), lower(${nameContains}::text)) > 0`]),
+    ...(nameContains == null ? [] : [isNamed(nameContains)]),
   ];
   return Prisma.join(conditions, ' AND ');
+}
+
+/** Returns the SQL condition that the name of a user contains a text. Equivalent to `nameFilter` in src/platform/folding.ts. */
+function isNamed(text: string): Prisma.Sql {
+  const isWritten = Prisma.sql`strpos(lower(u.full_name), lower(${text}::text)) > 0`;
+  const words = nameWords(text);
+  if (words === '') return isWritten;
+  // Words contain no punctuation, so neither the wildcards nor the escape character of LIKE.
+  const patterns = filterWords(words).map((word) => `% ${word}%`);
+  return Prisma.sql`
+    (${isWritten} OR strpos(u.name_words, ${words}::text) > 0 OR ' ' || u.name_words LIKE ALL (${patterns}::text[]))`;
 }
 
 /** Reads a page of the organization's users, in the sort order of the page. The service's own bot is excluded. */

@@ -119,3 +119,31 @@ export function searchableWords(name: string): string {
   }
   return [...words, ...inner].join(' ');
 }
+
+/**
+ * Returns a function that checks whether a name contains a text, in one of three ways: as it is written, except for case. As
+ * words, folded, anywhere in the name. As words in any order, each of which begins a word of the name. Every name matches if no
+ * text is given.
+ *
+ * @see isNamed in src/people/user-pages.ts, the equivalent in SQL
+ */
+export function nameFilter(text: string | null | undefined): (name: string) => boolean {
+  if (text == null) return () => true;
+  const part = text.toLowerCase();
+  const words = nameWords(text);
+  const beginnings = filterWords(words);
+  return (name) => {
+    if (name.toLowerCase().includes(part)) return true;
+    // A text of only punctuation has no words.
+    if (words === '') return false;
+    // Most names end here, without the search for words inside words.
+    const own = nameWords(name);
+    if (!beginnings.every((word) => own.includes(word))) return false;
+    const all = searchableWords(name);
+    return all.includes(words) || beginnings.every((word) => ` ${all}`.includes(` ${word}`));
+  };
+}
+
+/** Returns the words of a filter, as far as `searchableWords` stores them, each once. @param words From `nameWords`. */
+export const filterWords = (words: string): string[] =>
+  words === '' ? [] : [...new Set(words.split(' ').map(wordBeginning))];

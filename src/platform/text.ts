@@ -10,10 +10,6 @@ export interface TextRules {
   readonly max?: number;
 }
 
-/** Returns whether a text contains a part, ignoring case. True if no part is given. */
-export const contains = (text: string, part: string | null | undefined): boolean =>
-  part == null || text.toLowerCase().includes(part.toLowerCase());
-
 /** Returns the number of Unicode code points in `text`, the unit of every length limit of the interface. */
 export function lengthOf(text: string): number {
   return [...text].length;

@@ -24,7 +24,7 @@ import {
 } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import type { Place } from '../../platform/db/keyset.ts';
-import { contains } from '../../platform/text.ts';
+import { nameFilter } from '../../platform/folding.ts';
 import { accessUserGroup, visibleTo } from './access.ts';
 import { memberCounts, memberPages, memberships, subgroups } from './loaders.ts';
 import { mayChangeMembers } from './members.ts';
@@ -243,7 +243,8 @@ builder.queryField('userGroups', (t) =>
         orderBy: t.arg({ type: UserGroupOrder, required: false, defaultValue: BY_ID, description: SORTED }),
         nameContains: t.arg.string({
           required: false,
-          description: 'Text that the name must contain. Case-insensitive.',
+          description:
+            'Text that the name must contain, or beginnings of its words, in any order. Ignores case and accents.',
         }),
         includeDeactivated: t.arg.boolean({
           required: false,
@@ -255,9 +256,8 @@ builder.queryField('userGroups', (t) =>
         const where = { AND: [visibleTo(signedIn(ctx)), args.includeDeactivated ? {} : { deactivatedAt: null }] };
         const sorted = sortedGroups('userGroups', args);
         const rows = await ctx.app.db.userGroup.findMany({ where, select: { id: true, name: true, createdAt: true } });
-        const places = rows
-          .filter(({ name }) => contains(name, args.nameContains))
-          .map((group) => placeOf(sorted.orderBy.field, group));
+        const isNamed = nameFilter(args.nameContains);
+        const places = rows.filter(({ name }) => isNamed(name)).map((group) => placeOf(sorted.orderBy.field, group));
         return sortedPageOf('UserGroup', { ...sorted, places, where, ctx, info });
       },
     },
