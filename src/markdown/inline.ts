@@ -6,7 +6,7 @@ import { escapeText } from './escape.ts';
 import { Inline, type Pass } from './inline-text.ts';
 import { bareLinks, links } from './links.ts';
 import { mathSpans } from './math.ts';
-import { groupMentions, userMentions } from './mentions.ts';
+import { groupMentions, starredGroupMentions, userMentions } from './mentions.ts';
 import type { Preview, Rendering } from './rendering.ts';
 import { times } from './times.ts';
 
@@ -28,6 +28,7 @@ export interface InlineHtml {
  */
 const PASSES: readonly Pass[] = [
   codeSpans,
+  starredGroupMentions,
   wrapping(/\*\*\*([^*\n]+)\*\*\*/g, '***', '<strong><em>', '</em></strong>'),
   userMentions,
   mathSpans,

@@ -17,6 +17,16 @@ const GROUP_START = '@(_?)\\*(?=[^*\\n]+\\*)';
 const GROUP_MENTION = new RegExp(MENTION_START + GROUP_START, 'gu');
 const GROUP_ANYWHERE = new RegExp(GROUP_START, 'gu');
 
+/** As above, but the name of the group can also begin with a star. */
+const STARRED_START = '@(_?)\\*';
+const STARRED_MENTION = new RegExp(MENTION_START + STARRED_START, 'gu');
+const STARRED_ANYWHERE = new RegExp(STARRED_START, 'gu');
+/** Matches a mention of a user at a certain position. */
+const USER_MENTION_HERE = /@_?\*\*([^*\n]+)\*\*/uy;
+
+/** Matches names of groups that look like other syntax in a mention: with a star at an end, or with two adjacent stars. */
+const STARRED_NAME = /^\*|\*$|\*\*/;
+
 /**
  * Limits of the names in a mention of a group: their maximum length, and the number of stars that are tried as the end of a
  * name.
@@ -35,8 +45,14 @@ export interface GroupMention {
   readonly names: readonly string[];
 }
 
+/** A text that may mention a group whose name matches `STARRED_NAME`. */
+export interface StarredMention extends GroupMention {
+  /** Name in the mention of a user that the text is as well. Then it mentions a group only if there is no such user. */
+  readonly userName: string | undefined;
+}
+
 /**
- * Finds the texts that may mention a group.
+ * Finds the texts that may mention a group, except for names that match `STARRED_NAME`.
  *
  * @param options `isBlock` is true if the text is the text of one block. In a whole source, characters of block syntax can
  * precede a mention.
@@ -44,16 +60,39 @@ export interface GroupMention {
 export function groupMentionsIn(text: string, { isBlock }: { isBlock: boolean }): GroupMention[] {
   return [...text.matchAll(isBlock ? GROUP_MENTION : GROUP_ANYWHERE)].map(({ index, 0: { length }, 1: underscore }) => {
     const nameStart = index + length;
-    return { start: index, isSilent: underscore !== '', nameStart, names: namesAt(text, nameStart) };
+    const names = namesAt(text, nameStart).filter((name) => !STARRED_NAME.test(name));
+    return { start: index, isSilent: underscore !== '', nameStart, names };
   });
+}
+
+/**
+ * Finds the texts that may mention a group whose name matches `STARRED_NAME`. Their possible names include names that do not.
+ *
+ * @param options As for `groupMentionsIn`.
+ */
+export function starredMentionsIn(text: string, { isBlock }: { isBlock: boolean }): StarredMention[] {
+  if (!text.includes('**')) return [];
+  return [...text.matchAll(isBlock ? STARRED_MENTION : STARRED_ANYWHERE)].flatMap(
+    ({ index, 0: { length }, 1: underscore }) => {
+      const nameStart = index + length;
+      const names = namesAt(text, nameStart);
+      if (!names.some((name) => STARRED_NAME.test(name))) return [];
+      USER_MENTION_HERE.lastIndex = index;
+      const userName = USER_MENTION_HERE.exec(text)?.[1];
+      return [{ start: index, isSilent: underscore !== '', nameStart, names, userName }];
+    },
+  );
 }
 
 function namesAt(text: string, start: number): string[] {
   const names: string[] = [];
   const line = /^.*/.exec(text.slice(start, start + 2 * GROUP_NAME.characters + 1))?.[0] ?? '';
-  for (let end = line.indexOf('*'); end !== -1 && names.length < GROUP_NAME.stars; end = line.indexOf('*', end + 1)) {
+  for (
+    let end = line.indexOf('*', 1);
+    end !== -1 && names.length < GROUP_NAME.stars;
+    end = line.indexOf('*', end + 1)
+  ) {
     names.push(line.slice(0, end));
-    if (line[end + 1] === '*') break;
   }
   return names;
 }
@@ -88,6 +127,31 @@ export function userMentions(inline: Inline, text: string): string {
     return html === undefined ? inline.literal(source) : inline.keep(source, html);
   });
 }
+
+/**
+ * Replaces mentions of groups whose names match `STARRED_NAME` by placeholders of their HTML. The longest possible name that
+ * belongs to a group is used. If it does not match, the text is left to `groupMentions`; if a user has the name, to
+ * `userMentions`.
+ */
+export function starredGroupMentions(inline: Inline, text: string): string {
+  const { directory } = inline.rendering;
+  if (directory === undefined || !text.includes('@')) return text;
+  let [result, end] = ['', 0];
+  for (const { start, isSilent, nameStart, names, userName } of starredMentionsIn(text, { isBlock: true })) {
+    if (start < end || (userName !== undefined && isMentionable(directory, userName))) continue;
+    const name = names.findLast((one) => directory.groupNamed(one) !== undefined) ?? '';
+    const group = STARRED_NAME.test(name) ? directory.groupNamed(name) : undefined;
+    if (group === undefined) continue;
+    const source = text.slice(start, nameStart + name.length + 1);
+    result += text.slice(end, start) + inline.keep(source, groupMention(inline, group, isSilent));
+    end = start + source.length;
+  }
+  return result + text.slice(end);
+}
+
+/** Returns whether `@**name**` mentions a user, a channel or a topic. */
+const isMentionable = (directory: Directory, name: string): boolean =>
+  CHANNEL_WILDCARDS.has(name) || name === TOPIC_WILDCARD || findUser(directory, userNamedIn(name)) !== undefined;
 
 /**
  * Replaces mentions of groups, such as `@*name*` or silent ones `@_*name*`, by placeholders of their HTML. If several possible

@@ -1,6 +1,13 @@
 import { channelReferenceIn } from './channel-links.ts';
 import { emojiNamesIn } from './emoji-spans.ts';
-import { CHANNEL_WILDCARDS, groupMentionsIn, TOPIC_WILDCARD, userNamedIn } from './mentions.ts';
+import {
+  CHANNEL_WILDCARDS,
+  type GroupMention,
+  groupMentionsIn,
+  starredMentionsIn,
+  TOPIC_WILDCARD,
+  userNamedIn,
+} from './mentions.ts';
 import type { RenderOptions } from './types.ts';
 
 /** Name of a channel, and name of a topic in it, to which a text links. */
@@ -18,6 +25,8 @@ export interface References {
   readonly userNames: readonly string[];
   readonly userIds: readonly number[];
   readonly groupNames: readonly string[];
+  /** Names of groups that mentions of users mean if there is no such user: `*Name*` in `@**Name**`. */
+  readonly groupNamesLikeUsers: readonly string[];
   readonly channelNames: readonly string[];
   /** Topics to whose latest message the text links. */
   readonly topics: readonly TopicReference[];
@@ -31,6 +40,7 @@ const NONE: References = {
   userNames: [],
   userIds: [],
   groupNames: [],
+  groupNamesLikeUsers: [],
   channelNames: [],
   topics: [],
   wildcards: [],
@@ -69,16 +79,20 @@ function mentionsAndLinksIn(written: string): Omit<References, 'emojiNames'> {
   const topics = channels.flatMap(({ channel, topic, messageId }) =>
     topic === undefined || messageId !== undefined ? [] : [{ channel, topic }],
   );
+  const groups = groupMentionsIn(source, { isBlock: false });
+  const starred = starredMentionsIn(source, { isBlock: false });
   return {
     // If a mention has a name and an id, the name is not looked up. Rendering compares it with the name of the user with this
     // id.
     userNames: distinct(users.flatMap(({ name, id }) => (name === undefined || id !== undefined ? [] : [name]))),
     userIds: distinct(users.flatMap(({ id }) => id ?? [])),
-    groupNames: distinct(groupMentionsIn(source, { isBlock: false }).flatMap(({ names }) => names)),
+    groupNames: distinct([...groups, ...starred.filter(({ userName }) => userName === undefined)].flatMap(namesOf)),
+    groupNamesLikeUsers: distinct(starred.filter(({ userName }) => userName !== undefined).flatMap(namesOf)),
     channelNames: distinct(channels.map(({ channel }) => channel)),
     topics: [...new Map(topics.map((reference) => [JSON.stringify(reference), reference])).values()],
     wildcards: distinct(mentions.filter(isWildcard)),
   };
 }
 
+const namesOf = ({ names }: GroupMention) => names;
 const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)];

@@ -109,7 +109,15 @@ describe('renders as documented', () => {
   });
 
   test('references are known before rendering, and most texts have none', () => {
-    const nobody = { userNames: [], userIds: [], groupNames: [], channelNames: [], topics: [], wildcards: [] };
+    const nobody = {
+      userNames: [],
+      userIds: [],
+      groupNames: [],
+      groupNamesLikeUsers: [],
+      channelNames: [],
+      topics: [],
+      wildcards: [],
+    };
     const none = { ...nobody, emojiNames: [] };
     expect(referencesIn('*plain* text, a@b.org #1, at https://u.org :)')).toEqual(none);
     expect(referencesIn(':a:b-1: 10:30:15 :Upper: :ends_: :a: :)')).toEqual({
@@ -125,7 +133,8 @@ describe('renders as documented', () => {
     expect(referencesIn(source)).toEqual({
       userNames: ['A B'],
       userIds: [5, 6],
-      groupNames: ['g', 'g* #'],
+      groupNames: ['g', 'g* #', 'g* #*', 'g* #**c', 'g* #**c*', 'g* #**c** #'],
+      groupNamesLikeUsers: expect.arrayContaining(['*A B', '*A B*', '*C|5', '*all*']),
       channelNames: ['c', 'd', 'e'],
       topics: [
         { channel: 'c', topic: 't' },
@@ -149,6 +158,7 @@ describe('renders as documented', () => {
       userNames: ['A', 'x @'],
       userIds: [4],
       groupNames: ['g'],
+      groupNamesLikeUsers: ['*A', '*A*', '*B\\|4', '*B\\|4*', '*x @', '*x @*', '*x @**A', '*x @**A*', '*B|4', '*B|4*'],
       channelNames: ['c', 'c\\|d', 'c|d'],
       topics: [{ channel: 'c', topic: 't' }],
       wildcards: [],

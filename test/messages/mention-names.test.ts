@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { channelLink, topicLink } from '../../src/web/type-ahead/link-syntax.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Person } from '../helpers/person.ts';
 import { organization } from '../helpers/server.ts';
@@ -59,5 +60,68 @@ test('a mention can follow a quote or table mark, and its pipe does not end a ce
     ['hi,@**Sam Ray**—@**Sam Ray**', 2],
   ] as const) {
     expect(await mentionedIn(guest, content), content).toEqual(Array(count).fill(owner.id));
+  }
+});
+
+/** Sends a direct message to oneself. @returns The names of the groups that its HTML mentions, in order. */
+async function groupsIn(person: Person, content: string): Promise<string[]> {
+  const { id } = await person.ok('POST', '/messages', { type: 'direct', to: [person.id], content });
+  const { message } = await person.ok('GET', `/messages/${id}`, {});
+  return [...message.content.matchAll(/data-user-group-id="\d+">@?([^<]*)</g)].map(([, name = '']) => name);
+}
+
+test('groups are mentioned by names with stars at their ends, or with several stars', async () => {
+  const { owner } = await organization();
+  const names = ['x*', '*x', 'a**b', '*mid*', '**y**', 'z', 'z*', '*q**r', '***'];
+  for (const name of names) {
+    await owner.ok('POST', '/user_groups/create', { name, description: '', members: [owner.id] });
+  }
+  // The page inserts this text for a suggested group.
+  for (const name of names) {
+    expect(await groupsIn(owner, `@*${name}* `), name).toEqual([name]);
+    expect(await groupsIn(owner, `so (@_*${name}*), **bold** *and* more`), name).toEqual([name]);
+  }
+  for (const [content, ...mentioned] of [
+    // The longest name is used.
+    ['@*z* @*z** @*z**b', 'z', 'z*', 'z*'],
+    ['@**x* and @*x** and **@*z* is bold**', '*x', 'x*', 'z'],
+    ['| a | b |\n|-|-|\n| @**x* | @*a**b* |', '*x', 'a**b'],
+    ['`@*x**` a@*x** @**w* @**w** @*w** @*w*', ...[]],
+  ] as const) {
+    expect(await groupsIn(owner, content), content).toEqual(mentioned);
+  }
+});
+
+test('a mention of a user stays one, also if a group has its name between stars', async () => {
+  const { owner, member } = await organization();
+  await rename(member, 'Sam Ray');
+  for (const name of ['*Sam Ray', '*Sam Ray*', '*Sam Ray**', '*all*', '*Zo*', 'Sam Ray']) {
+    await owner.ok('POST', '/user_groups/create', { name, description: '', members: [owner.id] });
+  }
+  for (const content of ['@**Sam Ray**', '*for @**sam ray***', '***@**Sam Ray*****', `@**Sam Ray|${member.id}** *x*`]) {
+    expect(await mentionedIn(owner, content), content).toEqual([member.id]);
+    expect(await groupsIn(owner, content), content).toEqual([]);
+  }
+  expect(await groupsIn(owner, '@**all** @**topic** @**Zo Lind**')).toEqual([]);
+  expect(await groupsIn(owner, '@**Zo** @**Sam Ray* @*Sam Ray*')).toEqual(['*Zo*', '*Sam Ray', 'Sam Ray']);
+});
+
+test('the links that the page inserts for channels and topics with special characters lead to them', async () => {
+  const { owner } = await organization();
+  for (const name of ['st*r & <x>', '*x', 'x*', 'a**b', '[b] `c`', 'a>b', '$$', '@**x**']) {
+    const { id } = await owner.ok('POST', '/channels/create', { name, subscribers: [owner.id] });
+    const channel = { databaseId: id, name };
+    const links = [channelLink(channel), topicLink(channel, 'st*r & <x>')];
+    const sent = await owner.ok('POST', '/messages', { type: 'direct', to: [owner.id], content: links.join(' ') });
+    const { message } = await owner.ok('GET', `/messages/${sent.id}`, {});
+    const found = [...message.content.matchAll(/<a[^>]*href="[^"]*#narrow\/channel\/(\d+)-[^"]*"[^>]*>(.*?)<\/a>/g)];
+    expect(
+      found.map(([, to]) => Number(to)),
+      name,
+    ).toEqual([id, id]);
+    const [, , label = ''] = found[0] ?? [];
+    const entity = (_: string, code: string) => String.fromCharCode(Number(code));
+    expect(label.replaceAll(/&#(\d+);/g, entity).replaceAll('&gt;', '>'), name).toBe(`#${name}`);
+    expect(message.content.replaceAll(/<a.*?<\/a>/g, ''), name).toBe('<p> </p>');
   }
 });

@@ -51,7 +51,9 @@ export async function loadDirectory(
 ): Promise<Directory> {
   // The queries run one after another: a transaction has one connection, and few texts refer to several kinds of entities.
   const users = await loadUsers(db, author, references);
-  const groups = await loadGroups(db, author, references);
+  const { userNames, userIds, groupNames, groupNamesLikeUsers } = references;
+  const isComplete = userNames.every((name) => users.byName.has(name)) && userIds.every((id) => users.byId.has(id));
+  const groups = await loadGroups(db, author, isComplete ? groupNames : [...groupNames, ...groupNamesLikeUsers]);
   const channels = await loadChannels(db, author, references, app.now());
   const latest = await loadLatest(db, author, references, channels);
   const emoji = await loadEmoji(db, author, references);
@@ -116,12 +118,12 @@ async function loadUsers(db: DirectoryDb, { realm }: Author, { userNames, userId
 async function loadGroups(
   db: DirectoryDb,
   { realm }: Author,
-  { groupNames }: References,
+  groupNames: readonly string[],
 ): Promise<Map<string, DirectoryGroup>> {
   if (groupNames.length === 0) return new Map();
   const rows = await db.$queryRaw<{ asked: string; id: number; name: string; isActive: boolean }[]>`
     SELECT asked.name AS asked, g.id, g.name, g.deactivated_at IS NULL AS "isActive"
-    FROM unnest(${[...groupNames]}::text[]) AS asked (name)
+    FROM unnest(${[...new Set(groupNames)]}::text[]) AS asked (name)
     JOIN user_group g ON g.realm_id = ${realm.id} AND lower(g.name) = lower(asked.name)`;
   return new Map(
     rows.map(({ asked, id, name, isActive }) => [asked, { id, displayName: ROLE_GROUPS.get(name) ?? name, isActive }]),
