@@ -61,15 +61,35 @@ describe.runIf(hasChromium)(`searching in the chat${CHROMIUM_NOTE}`, { timeout: 
   test('explains what is wrong with an invalid term', async () => {
     await using iris = await chat.enter('owner');
     const cases = [
-      ['colour:red', 'Unknown filter “colour:”.'],
-      ['is:blue', 'Unknown value “blue” for “is:”. Use starred, unread,'],
+      [
+        'colour:red',
+        'Unknown filter “colour:”. Available filters: channel:, topic:, sender:, dm:, dm-including:, mentions:, is:, has:, ' +
+          'channels:, before:, and after:. To search for this text, put it in quotes.',
+      ],
+      [
+        'is:blue',
+        'Unknown value “blue” for “is:”. Use starred, unread, mentioned, alerted, dm, followed, resolved, or muted.',
+      ],
       ['sender:"Nobody At All"', 'No user is named “Nobody At All”.'],
-      ['before:soon', 'Use the format 2026-01-31.'],
-      ['channel:nowhere', 'unknown channel nowhere'],
+      ['before:soon', '“before:soon” is not a valid day. Use the format 2026-01-31.'],
+      ['channel:nowhere', 'There is no channel “nowhere”.'],
+      ['-channel:"no where"', 'There is no channel “no where”.'],
+      ['from:|999999', 'There is no such user.'],
+      ['mentions:|999999', 'There is no such user.'],
+      ['dm:me,|999999', 'There is no such user.'],
+      ['sender:|99999999999', 'There is no such user.'],
+      ['channel:general dm:me', 'No message can be both a channel message and direct message.'],
     ] as const;
+    const alert = iris.page.getByRole('main').getByRole('alert');
     for (const [text, said] of cases) {
       await search(iris.page, text);
-      await iris.page.getByRole('main').getByRole('alert').getByText(said).waitFor();
+      await expect.poll(() => alert.allTextContents(), { message: text }).toEqual([said]);
+    }
+    // Links of other clients.
+    for (const operator of ['sender', 'dm-including']) {
+      await iris.page.goto(new URL(`/#narrow/${operator}/999999-gone`, iris.page.url()).href);
+      await iris.page.getByRole('main').getByText(`${operator}:|999999`, { exact: true }).waitFor();
+      await expect.poll(() => alert.allTextContents(), { message: operator }).toEqual(['There is no such user.']);
     }
   });
 
@@ -149,16 +169,21 @@ describe.runIf(hasChromium)(`searching in the chat${CHROMIUM_NOTE}`, { timeout: 
     await using iris = await chat.enter('owner');
     const { page, person } = iris;
     const dana = chat.person('member', 2);
+    const call = (name: string) => person.ok('PATCH', `/users/${dana.id}`, { full_name: name });
+    await call('Zoë Okafor');
     await person.ok('DELETE', `/users/${dana.id}`);
     await page.keyboard.press('/');
     const line = page.getByRole('combobox', { name: 'Search messages' });
-    await line.pressSequentially('anchor from:d');
+    await line.pressSequentially('anchor from:zoe');
     const suggested = page.getByRole('option', { name: /^from:/ });
-    await expect.poll(() => suggested.last().textContent()).toMatch(/^from:"Dana Okafor".*deactivated$/);
+    await expect.poll(() => suggested.last().textContent()).toMatch(/^from:"Zoë Okafor".*deactivated$/);
     await suggested.last().click();
     await line.press('Enter');
     await expect.poll(() => found(page)).toEqual(['An anchor of long ago']);
+    await search(page, 'anchor sender:"zoe oka"');
+    await expect.poll(() => found(page)).toEqual(['An anchor of long ago']);
     await person.ok('POST', `/users/${dana.id}/reactivate`);
+    await call('Dana Okafor');
     expect(iris.problems).toEqual([]);
   });
 

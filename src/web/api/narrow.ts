@@ -56,3 +56,18 @@ function isSamePeople(participantIds: readonly string[], namedIds: readonly stri
 /** Positions at which a message list can start. */
 export const FIRST_UNREAD: MessageAnchor = { place: 'FIRST_UNREAD' };
 export const NEWEST: MessageAnchor = { place: 'NEWEST' };
+
+/**
+ * Returns the message to the user about a narrow that the service refused. The service's own message begins with a term of the
+ * API.
+ *
+ * @param desc Field of the error BAD_NARROW: `unknown channel general`.
+ */
+export function narrowProblem(desc: string): string {
+  const channel = /^unknown channel (.*)$/s.exec(desc)?.[1];
+  if (channel !== undefined) return `There is no channel “${channel}”.`;
+  if (desc.startsWith('unknown user ')) return NO_SUCH_USER;
+  return `${desc.charAt(0).toUpperCase()}${desc.slice(1).replace(/\.$/, '')}.`;
+}
+
+export const NO_SUCH_USER = 'There is no such user.';

@@ -1,6 +1,7 @@
 import { useCallback, useRef, useState } from 'react';
 import { type AnyVariables, type CombinedError, type TypedDocumentNode, useClient } from 'urql';
 import { mutate } from './mutate.ts';
+import { narrowProblem } from './narrow.ts';
 
 /** Result of a mutation with one field: its payload or an error. */
 type MutationResult = { readonly __typename?: string; readonly message?: string };
@@ -44,10 +45,16 @@ export function useCommand<D extends object, V extends AnyVariables>(
 
 /** Returns the reason why a mutation failed, for the user; undefined if it succeeded. */
 export function refusalIn(data: object | undefined, error: CombinedError | undefined): string | undefined {
-  if (error !== undefined) return error.graphQLErrors[0]?.message ?? SILENCE;
+  if (error !== undefined) return sentenceOf(error.graphQLErrors[0]);
   const [answer] = Object.values(data ?? {}) as MutationResult[];
   if (answer?.__typename?.endsWith('Payload') !== false) return undefined;
   return answer.__typename === 'ExpectationMismatchError' ? OVERTAKEN : (answer.message ?? SILENCE);
+}
+
+function sentenceOf(error: CombinedError['graphQLErrors'][number] | undefined): string {
+  if (error === undefined) return SILENCE;
+  const { code, desc } = error.extensions;
+  return code === 'BAD_NARROW' && typeof desc === 'string' ? narrowProblem(desc) : error.message;
 }
 
 /** Message to the user about an `ExpectationMismatchError`. The service's own message names an API parameter. */

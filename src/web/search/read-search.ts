@@ -1,9 +1,13 @@
 import type { Client } from 'urql';
 import { globalId } from '../api/global-id.ts';
+import { NO_SUCH_USER } from '../api/narrow.ts';
 import { OwnDocument } from '../generated/graphql.ts';
 import { plainText } from '../type-ahead/name-words.ts';
 import { findPeople } from './find-people.ts';
 import { namesIn, type Search, SearchProblem, searchFor, termsIn } from './query.ts';
+
+/** Largest number of a user. The service refuses larger numbers as malformed IDs. */
+const MAX_ID = 2_147_483_647;
 
 /**
  * Parses a search and finds the users that it names.
@@ -27,7 +31,10 @@ async function idOf(client: Client, written: string): Promise<string> {
   const { name = '', number } = /^(?<name>.*?)(?:\|(?<number>\d+))?$/s.exec(written)?.groups ?? {};
   const viewer = client.readQuery(OwnDocument, {})?.data?.viewer;
   if (name.toLowerCase() === 'me' && viewer) return viewer.id;
-  if (name === '' && number !== undefined) return globalId('User', number);
+  if (name === '' && number !== undefined) {
+    if (Number(number) > MAX_ID) throw new SearchProblem(NO_SUCH_USER);
+    return globalId('User', number);
+  }
   // The service's suggestions ignore the order of words. Here, the words must be in the order in which the name has them.
   const people = (await findPeople(client, name)).filter(({ fullName }) => hasWords(fullName, name));
   const exact = people.filter(
