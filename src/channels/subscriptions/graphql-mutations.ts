@@ -30,7 +30,7 @@ const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
 });
 
 const OUTCOME_CHANNEL = 'The channel. Null if the change made it invisible to the viewer.';
-const NAMED = 'Only users of the request are listed.';
+const NAMED = 'Contains users of the request only, so at most as many as it names.';
 
 const SubscribeOutcome = builder.objectRef<ChannelOutcome>('SubscribeOutcome').implement({
   description: 'Result of a subscription to one channel.',
