@@ -123,15 +123,16 @@ export async function expiredInRange(
 ): Promise<ExpiredRange> {
   const ofRealm = realmSetting(realm, 'message_retention_days');
   const daysOf = Prisma.sql`COALESCE(c.message_retention_days, ${ofRealm}::int)`;
-  // The inner query has no equality condition on the organization, so that the planner reads the primary key in its order: see
-  // `expiredMessages`. The id comes from a row of `realm`, because for a constant the planner can estimate that few messages
-  // follow, and would then read and sort all of them. The last message of the range is returned even if it has not expired.
+  // The id of the organization comes from a row of `realm`: for a constant the planner can estimate that few messages follow, and
+  // would then read and sort all of them instead of reading the primary key in its order. The last message of the range is
+  // returned even if it has not expired.
   const rows = await db.$queryRaw<ExpiredRow[]>`
     WITH range AS MATERIALIZED (
       SELECT next.id, next.channel_id, next.sent_at FROM realm r CROSS JOIN LATERAL (
-        SELECT m.realm_id, m.id, m.channel_id, m.sent_at FROM message m
-        WHERE (m.realm_id, m.id) > (r.id, ${after}::bigint) ORDER BY m.realm_id, m.id LIMIT ${RANGE}
-      ) AS next WHERE r.id = ${realm.id} AND next.realm_id = r.id)
+        SELECT m.id, m.channel_id, m.sent_at FROM message m
+        WHERE m.realm_id = r.id AND (m.realm_id, m.id) > (r.id, ${after}::bigint)
+        ORDER BY m.realm_id, m.id LIMIT ${RANGE}
+      ) AS next WHERE r.id = ${realm.id})
     SELECT id, channel_id, overdue FROM (
       SELECT m.id, m.channel_id,
         CASE WHEN ${daysOf} > 0 THEN ${overdue(now, Prisma.sql`m.sent_at`, daysOf)} ELSE -1 END AS overdue
