@@ -15,17 +15,17 @@ const MAX_WEIGHT = 2_000;
 const PATIENCE_MS = 20;
 
 /** A batch: the requests that wait for one statement. */
-interface Gathering<T, V> {
+interface Batch<T, V> {
   readonly items: T[];
   readonly read: Promise<readonly V[]>;
   readonly start: () => void;
-  askers: number;
+  callers: number;
   weight: number;
 }
 
 /** The batch queue for one statement of one organization. */
-interface Lane<T, V> {
-  gathering: Gathering<T, V> | undefined;
+interface BatchQueue<T, V> {
+  batch: Batch<T, V> | undefined;
   /** Number of statements in progress. */
   reading: number;
 }
@@ -49,7 +49,7 @@ export interface ReadPlace {
 export class BatchedReads<T, V> {
   readonly #read: Read<T, V>;
   readonly #weightOf: (item: T) => number;
-  readonly #lanes = new WeakMap<SqlClient, Map<string, Lane<T, V>>>();
+  readonly #queues = new WeakMap<SqlClient, Map<string, BatchQueue<T, V>>>();
 
   /**
    * @param read Reads a batch. Its cost depends on the number of items, not of requests.
@@ -66,57 +66,57 @@ export class BatchedReads<T, V> {
    * fail instead: one statement per request would only add load.
    */
   async of(place: ReadPlace, items: readonly T[]): Promise<readonly V[]> {
-    const gathering = this.#gatheringAt(place);
-    const start = gathering.items.length;
+    const batch = this.#batchAt(place);
+    const start = batch.items.length;
     for (const item of items) {
-      gathering.items.push(item);
-      gathering.weight += this.#weightOf(item);
+      batch.items.push(item);
+      batch.weight += this.#weightOf(item);
     }
-    gathering.askers++;
-    if (gathering.weight >= MAX_WEIGHT) gathering.start();
+    batch.callers++;
+    if (batch.weight >= MAX_WEIGHT) batch.start();
     try {
-      return (await gathering.read).slice(start, start + items.length);
+      return (await batch.read).slice(start, start + items.length);
     } catch (error) {
-      if (gathering.askers === 1 || isBusy(error) || isSerializationFailure(error)) throw error;
+      if (batch.callers === 1 || isBusy(error) || isSerializationFailure(error)) throw error;
       return this.#read(place, items);
     }
   }
 
-  #gatheringAt(place: ReadPlace): Gathering<T, V> {
+  #batchAt(place: ReadPlace): Batch<T, V> {
     const { db, realmId, statement = '' } = place;
     const key = `${realmId} ${statement}`;
-    const lanes = this.#lanes.get(db) ?? new Map<string, Lane<T, V>>();
-    this.#lanes.set(db, lanes);
-    const lane = lanes.get(key) ?? { gathering: undefined, reading: 0 };
-    lanes.set(key, lane);
-    return lane.gathering ?? this.#gather(place, lane, () => lanes.delete(key));
+    const queues = this.#queues.get(db) ?? new Map<string, BatchQueue<T, V>>();
+    this.#queues.set(db, queues);
+    const queue = queues.get(key) ?? { batch: undefined, reading: 0 };
+    queues.set(key, queue);
+    return queue.batch ?? this.#begin(place, queue, () => queues.delete(key));
   }
 
-  #gather(place: ReadPlace, lane: Lane<T, V>, forget: () => void): Gathering<T, V> {
+  #begin(place: ReadPlace, queue: BatchQueue<T, V>, forget: () => void): Batch<T, V> {
     const { promise: read, resolve } = Promise.withResolvers<readonly V[]>();
     let timer: NodeJS.Timeout | undefined;
-    const gathering: Gathering<T, V> = {
-      ...{ items: [], read, askers: 0, weight: 0 },
+    const batch: Batch<T, V> = {
+      ...{ items: [], read, callers: 0, weight: 0 },
       start: () => {
-        if (lane.gathering !== gathering) return;
-        lane.gathering = undefined;
+        if (queue.batch !== batch) return;
+        queue.batch = undefined;
         clearTimeout(timer);
-        lane.reading++;
+        queue.reading++;
         // A synchronous exception of `#read` rejects the promise too. In a timer it would be uncaught.
-        const reading = new Promise<readonly V[]>((done) => done(this.#read(place, gathering.items))).finally(() => {
-          lane.reading--;
-          if (lane.gathering !== undefined) lane.gathering.start();
-          else if (lane.reading === 0) forget();
+        const reading = new Promise<readonly V[]>((done) => done(this.#read(place, batch.items))).finally(() => {
+          queue.reading--;
+          if (queue.batch !== undefined) queue.batch.start();
+          else if (queue.reading === 0) forget();
         });
         resolve(reading);
       },
     };
-    lane.gathering = gathering;
+    queue.batch = batch;
     // If no statement is in progress, the batch starts after the requests that have already arrived, so that they share
     // it. Otherwise it starts when that statement ends, or after `PATIENCE_MS`.
-    if (lane.reading === 0) setImmediate(gathering.start);
-    else timer = setTimeout(gathering.start, PATIENCE_MS);
-    return gathering;
+    if (queue.reading === 0) setImmediate(batch.start);
+    else timer = setTimeout(batch.start, PATIENCE_MS);
+    return batch;
   }
 }
 
