@@ -80,7 +80,7 @@ export async function startInProcess({
     DATA_DIR: dataDir,
   });
   const running = await startApp(config, { log, ...(now !== undefined && { now }) });
-  const { app, deliveries, mail, counting, retention, close } = running;
+  const { app, deliveries, mail, counting, indexing, retention, close } = running;
   const control = await openControl(app);
   const server = await serve(running, null);
   let heard: string[] | undefined;
@@ -94,7 +94,7 @@ export async function startInProcess({
     ...{ app, deliveries, mail, retention, dataDir, url: `http://127.0.0.1:${server.port}` },
     async queriesOf(work) {
       // Background workers would add queries of their own.
-      await Promise.all([deliveries.stop(), mail.stop(), counting.stop(), retention.stop()]);
+      await Promise.all([deliveries.stop(), mail.stop(), counting.stop(), indexing.stop(), retention.stop()]);
       heard = [];
       await work();
       const queries = heard;
