@@ -1,5 +1,6 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import { databaseClock } from '../platform/db/clock.ts';
+import { isDiskFull } from '../platform/db/errors.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError, type QueueLoss } from './errors.ts';
 import type { Queue, ReaderEnd } from './queue.ts';
@@ -82,7 +83,8 @@ export class QueuePositions {
   }
 
   /**
-   * Writes positions and times of the last read. If this fails, the queues are marked to be written again.
+   * Writes positions and times of the last read. If this fails, the queues are marked to be written again. If the disk of the
+   * database is full, only reads which queues this node holds, so that they can be read meanwhile.
    *
    * @returns The ids of the queues that this node still holds.
    */
@@ -105,19 +107,18 @@ export class QueuePositions {
       return await this.#writeRows(rows);
     } catch (error) {
       for (const queue of due.values()) queue.dirty = true;
+      if (isDiskFull(error)) return this.#readOurs(due);
       throw error;
     }
   }
 
-  /**
-   * Returns the ids of the queues in `silent` that this node still holds. Each of them has a reader here and nothing to write.
-   */
-  async #readOurs(silent: ReadonlyMap<string, Queue>): Promise<readonly string[]> {
-    if (silent.size === 0) return [];
+  /** Returns the ids of the queues that this node still holds, without a write. */
+  async #readOurs(queues: ReadonlyMap<string, Queue>): Promise<readonly string[]> {
+    if (queues.size === 0) return [];
     const rows = await this.#app.db.$queryRaw<{ id: string; reader_epoch: number }[]>`
-      SELECT q.id::text AS id, q.reader_epoch FROM ${keysOf([...silent.values()])}
+      SELECT q.id::text AS id, q.reader_epoch FROM ${keysOf([...queues.values()])}
       JOIN event_queue q ON q.realm_id = of.realm_id AND q.id = of.id AND q.ended_at IS NULL`;
-    return rows.filter(({ id, reader_epoch }) => reader_epoch === silent.get(id)?.epoch).map(({ id }) => id);
+    return rows.filter(({ id, reader_epoch }) => reader_epoch === queues.get(id)?.epoch).map(({ id }) => id);
   }
 
   async #writeRows(rows: readonly object[]): Promise<readonly string[]> {
