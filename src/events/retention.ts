@@ -67,7 +67,10 @@ async function pruneLog({ db, config }: LogContext, now: number): Promise<void> 
   await deletePruned(db);
 }
 
-/** Deletes the events that are recorded as pruned, by this sweep or by one whose node stopped before the deletion. */
+/**
+ * Deletes the events that are recorded as pruned, and role changes as old as these, also those of a sweep whose node stopped before
+ * the deletion.
+ */
 async function deletePruned(db: LogContext['db']): Promise<void> {
   const realms = await db.$queryRaw<{ realm_id: number; pruned_through: bigint }[]>`
     SELECT c.realm_id, c.pruned_through FROM event_counter c
@@ -78,6 +81,8 @@ async function deletePruned(db: LogContext['db']): Promise<void> {
         DELETE FROM event WHERE realm_id = ${realm_id} AND id IN (
           SELECT id FROM event WHERE realm_id = ${realm_id} AND id <= ${through} ORDER BY id LIMIT ${BATCH})`;
     }
+    // Replay reads only the role changes after its position, which is never below the bound.
+    await db.$executeRaw`DELETE FROM role_change WHERE realm_id = ${realm_id} AND event_id <= ${through}`;
   }
 }
 

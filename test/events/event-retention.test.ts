@@ -50,6 +50,23 @@ test('prunes below the lowest position of live queues, and reports that to a que
   expect(await service.app.db.event.count({ where: { realmId: realm.id } })).toBe(0);
 });
 
+test('deletes role changes with their events, and keeps those that a queue still needs', async () => {
+  const { realm, owner, member, guest } = await organization({}, { on: service });
+  const changes = () => service.app.db.roleChange.count({ where: { realmId: realm.id } });
+  await owner.ok('PATCH', `/users/${member.id}`, { role: 300 });
+  await owner.ok('PATCH', `/users/${member.id}`, { role: 400 });
+  clock += 11 * MINUTE;
+  const { queue_id } = await member.register({ fetch_event_types: [], idle_queue_timeout: 604_800 });
+  await owner.ok('PATCH', `/users/${guest.id}`, { role: 400 });
+  clock += 11 * MINUTE;
+  await service.app.queues.flush();
+  await sweep(service.app);
+  expect(await changes()).toBe(1);
+  await member.ok('DELETE', '/events', { queue_id });
+  await sweep(service.app);
+  expect(await changes()).toBe(0);
+});
+
 test('ends a queue that was not read during its lifetime, and keeps its tombstone for 30 days', async () => {
   const { member } = await organization({}, { on: service });
   const { queue_id } = await member.register({ fetch_event_types: [], idle_queue_timeout: 600 });
