@@ -79,7 +79,7 @@ export function fromIds(narrow: CompiledNarrow, ids: readonly number[]): Source 
   return (stretch) => sql`
     SELECT m.id FROM message m
     WHERE m.realm_id = ${narrow.rights.realmId} AND m.id = ANY(${[...ids]}::bigint[])
-      AND ${within(ID, stretch)} AND ${isInNarrow(narrow)} ${firstOf(ID, stretch)}`;
+      AND ${within(ID, stretch)} AND ${isInNarrow(narrow)} ${firstOf([ID], stretch)}`;
 }
 
 /**
@@ -88,7 +88,7 @@ export function fromIds(narrow: CompiledNarrow, ids: readonly number[]): Source 
 function fromMessages(narrow: CompiledNarrow, isOne: Prisma.Sql): Source {
   return (stretch) => sql`
     SELECT m.id FROM message m
-    WHERE ${isOne} AND ${within(ID, stretch)} AND ${checked(isInNarrow(narrow))} ${firstOf(ID, stretch)}`;
+    WHERE ${isOne} AND ${within(ID, stretch)} AND ${checked(isInNarrow(narrow))} ${firstOf([ID], stretch)}`;
 }
 
 /**
@@ -101,7 +101,7 @@ function fromPlace({ ofPlace, ofMessage }: CompiledNarrow, isOne: Prisma.Sql, is
   const isWanted = checked(allOf([ofPlace(PLACE_OF_M), ofMessage]));
   return (stretch) => sql`
     SELECT there.id FROM (
-      SELECT m.id FROM message m WHERE ${isOne} AND ${within(ID, stretch)} AND ${isWanted} ${firstOf(ID, stretch)}
+      SELECT m.id FROM message m WHERE ${isOne} AND ${within(ID, stretch)} AND ${isWanted} ${firstOf([ID], stretch)}
     ) AS there WHERE ${isOpen}`;
 }
 
@@ -123,30 +123,36 @@ function fromConversation(narrow: CompiledNarrow, conversationId: number): Sourc
 }
 
 /**
- * Builds the SQL condition that the message `m` is in a channel or conversation and in the range of ids. An index on that and the
- * id, or on channel, topic and id, returns the matching messages in the order of ids.
+ * Builds the conditions, the order and the limit of a read of the first messages of a channel, topic or conversation in a range
+ * of ids. It reads the index on these columns and the id from one bound to the other.
  *
- * Compares rows instead of ids: the planner expects hardly any row between two unknown ids, and would read all of them and then
- * sort.
+ * Compares and sorts rows. Between two unknown ids the planner would expect hardly any row, read all of them and then sort. With
+ * an additional equality, PostgreSQL would start at the end of the channel instead of the bound.
+ *
+ * @param column Column of the channel or conversation. If it is `CHANNEL`, the topic of the narrow applies too.
+ * @param conditions Further conditions.
  */
 function along(
   { topic }: CompiledNarrow,
   column: Prisma.Sql,
   value: Prisma.Sql,
   { above = FIRST, below = LAST }: Pick<Stretch, 'above' | 'below'>,
+  conditions: Prisma.Sql,
+  stretch: Stretch,
 ): Prisma.Sql {
-  if (topic === undefined || column !== CHANNEL) {
-    return sql`${column} = ${value} AND (${column}, m.id) > (${value}, ${above}) AND (${column}, m.id) < (${value}, ${below})`;
-  }
-  const [row, name] = [sql`${column}, topic_key(m.topic)`, sql`topic_key(${topic}::text)`];
-  return sql`${column} = ${value} AND topic_key(m.topic) = ${name}
-    AND (${row}, m.id) > (${value}, ${name}, ${above}) AND (${row}, m.id) < (${value}, ${name}, ${below})`;
+  const inTopic = topic !== undefined && column === CHANNEL;
+  const columns = inTopic ? [column, sql`topic_key(m.topic)`] : [column];
+  const values = list(inTopic ? [value, sql`topic_key(${topic}::text)`] : [value]);
+  return sql`
+    (${list(columns)}, m.id) > (${values}, ${above}) AND (${list(columns)}, m.id) < (${values}, ${below})
+    AND ${column} IS NOT NULL AND ${conditions} ${firstOf([...columns, ID], stretch)}`;
 }
+
+const list = (parts: readonly Prisma.Sql[]) => Prisma.join([...parts], ', ');
 
 /** Bounds below and above every id. */
 const [FIRST, LAST] = [sql`0::bigint`, sql`9223372036854775807::bigint`];
-const [CHANNEL, SENT_CHANNEL] = [sql`m.channel_id`, sql`m.sent_channel_id`];
-const [CONVERSATION, SENDER] = [sql`m.conversation_id`, sql`m.sender_id`];
+const [CHANNEL, CONVERSATION] = [sql`m.channel_id`, sql`m.conversation_id`];
 
 /** Hides the selectivity of a condition: the planner assumes that half of the rows match, and so keeps the order of the index. */
 const checked = (condition: Prisma.Sql) => sql`CASE WHEN ${condition} THEN true ELSE false END`;
@@ -157,7 +163,7 @@ function fromRows(narrow: CompiledNarrow, userId: number, isOne: Prisma.Sql): So
   return (stretch) => sql`
     SELECT m.id FROM user_message um JOIN message m ON m.realm_id = um.realm_id AND m.id = um.message_id
     WHERE um.realm_id = ${narrow.rights.realmId} AND um.user_id = ${userId} AND ${isOne} AND ${within(id, stretch)}
-      AND ${isInNarrow(narrow)} ${firstOf(id, stretch)}`;
+      AND ${isInNarrow(narrow)} ${firstOf([id], stretch)}`;
 }
 
 /** Builds the source of the history of all channels of a kind that the viewer can read. */
@@ -168,7 +174,7 @@ function fromChannels(narrow: CompiledNarrow, isOne: Prisma.Sql): Source {
     SELECT there.id FROM channel pc JOIN channel c ON c.realm_id = pc.realm_id AND c.id = pc.id AND ${rights.readsChannel}
     CROSS JOIN LATERAL (
       SELECT m.id FROM message m
-      WHERE ${along(narrow, CHANNEL, sql`c.id`, stretch)} AND ${checked(ofMessage)} ${firstOf(ID, stretch)}
+      WHERE ${along(narrow, CHANNEL, sql`c.id`, stretch, checked(ofMessage), stretch)}
     ) AS there
     WHERE pc.realm_id = ${rights.realmId} AND ${isOne} AND ${place}`;
 }
@@ -183,7 +189,7 @@ function fromReactions(narrow: CompiledNarrow): Source {
     ) AS reacted CROSS JOIN LATERAL (
       SELECT m.id FROM message m
       WHERE m.realm_id = ${realmId} AND m.id = reacted.message_id AND ${isInNarrow(narrow)} LIMIT 1
-    ) AS there ${firstOf(sql`reacted.message_id`, stretch)}`;
+    ) AS there ${firstOf([sql`reacted.message_id`], stretch)}`;
 }
 
 /** A selection of the messages that a user received. */
@@ -229,16 +235,14 @@ function fromReceived(
       JOIN channel c ON c.realm_id = ${realmId} AND c.id = p.channel_id AND ${rights.readsChannel} ${channelMarks}
       CROSS JOIN LATERAL (
         SELECT m.id FROM message m
-        WHERE ${along(narrow, CHANNEL, sql`p.channel_id`, inPeriod(stretch))}
-          AND ${checked(sql`m.sent_channel_id = m.channel_id`)} AND ${there} ${firstOf(ID, stretch)}
+        WHERE ${along(narrow, CHANNEL, sql`p.channel_id`, inPeriod(stretch), sql`${checked(sql`m.sent_channel_id = m.channel_id`)} AND ${there}`, stretch)}
       ) AS sent
       WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND ${ofPlace({ channelId: sql`p.channel_id`, conversationId: NOWHERE })}`,
     direct: (stretch) => sql`
       SELECT direct.id FROM conversation_member cm ${marks(sql`cm.conversation_id::bigint * 2 + 1`)}
       CROSS JOIN LATERAL (
         SELECT m.id FROM message m
-        WHERE ${along(narrow, CONVERSATION, sql`cm.conversation_id`, { ...stretch, above: afterMark(stretch.above) })}
-          AND ${there} ${firstOf(ID, stretch)}
+        WHERE ${along(narrow, CONVERSATION, sql`cm.conversation_id`, { ...stretch, above: afterMark(stretch.above) }, there, stretch)}
       ) AS direct
       WHERE cm.realm_id = ${realmId} AND cm.user_id = ${userId}
         AND ${ofPlace({ channelId: NOWHERE, conversationId: sql`cm.conversation_id` })}`,
@@ -247,12 +251,12 @@ function fromReceived(
       SELECT there.id FROM (
         SELECT moved.id FROM subscription_period p ${channelMarks} CROSS JOIN LATERAL (
           SELECT m.id FROM message m
-          WHERE ${along(narrow, SENT_CHANNEL, sql`p.channel_id`, inPeriod(stretch))} AND m.channel_id <> m.sent_channel_id
+          WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND ${within(ID, inPeriod(stretch))}
           OFFSET 0
         ) AS moved WHERE p.realm_id = ${realmId} AND p.user_id = ${userId}
         UNION ALL
         SELECT m.id FROM message m
-        WHERE ${along(narrow, SENDER, sql`${userId}::int`, stretch)} ${afterMarks ? sql`AND NOT m.read_by_sender` : empty}
+        WHERE m.sender_id = ${userId}::int AND ${within(ID, stretch)} ${afterMarks ? sql`AND NOT m.read_by_sender` : empty}
         UNION ALL
         SELECT taken.message_id FROM (${takenUpBy(realmId, userId)}) AS taken WHERE ${within(sql`taken.message_id`, stretch)}
       ) AS other CROSS JOIN LATERAL (

@@ -29,7 +29,7 @@ export interface Sources {
 }
 
 /** Builds the SQL condition that an id is in the range. Omits absent bounds: the planner would assume that they are selective. */
-export const within = (id: Prisma.Sql, { above, below }: Stretch) =>
+export const within = (id: Prisma.Sql, { above, below }: Pick<Stretch, 'above' | 'below'>) =>
   allOf([
     ...(above === undefined ? [] : [Prisma.sql`${id} > ${above}`]),
     ...(below === undefined ? [] : [Prisma.sql`${id} < ${below}`]),
@@ -38,6 +38,12 @@ export const within = (id: Prisma.Sql, { above, below }: Stretch) =>
 /** Returns the direction in which the range is searched, for ORDER BY. */
 export const way = ({ newestFirst }: Stretch): Prisma.Sql => (newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`);
 
-/** Builds the ORDER BY and LIMIT clauses of a query of the range. */
-export const firstOf = (id: Prisma.Sql, stretch: Stretch) =>
-  Prisma.sql`ORDER BY ${id} ${way(stretch)} LIMIT ${stretch.limit}::bigint`;
+/**
+ * Builds the ORDER BY and LIMIT clauses of a query of the range.
+ *
+ * @param columns The id, after the columns that are equal in all rows of the range and precede the id in the index.
+ */
+export const firstOf = (columns: readonly Prisma.Sql[], stretch: Stretch) => {
+  const order = columns.map((column) => Prisma.sql`${column} ${way(stretch)}`);
+  return Prisma.sql`ORDER BY ${Prisma.join(order, ', ')} LIMIT ${stretch.limit}::bigint`;
+};
