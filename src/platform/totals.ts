@@ -99,6 +99,14 @@ export const TOTALS = {
     description: 'Maximum total length of the text and HTML of all versions of a message, in UTF-8 bytes',
     refusal: 'The versions of a message cannot be longer than 4194304 bytes in total, as text and HTML',
   },
+  /** A join does not count if the channel received no message and no event since the user left it. */
+  joins_per_user_and_channel: {
+    max: 1_000,
+    description:
+      'Maximum number of times that a user can join the same channel. A join does not count if the channel received ' +
+      'no message and no event since the user left it',
+    refusal: 'A user cannot join the same channel more than 1000 times',
+  },
   user_groups: ofOrganization(2_500, 'user groups'),
   channels: ofOrganization(5_000, 'channels'),
   channel_folders: ofOrganization(1_000, 'channel folders'),

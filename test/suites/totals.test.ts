@@ -33,6 +33,8 @@ const OTHERS: readonly TotalName[] = [
   ...(['starred_messages', 'event_queues', 'sessions', 'idempotency_keys', 'holders_per_permission'] as const),
   // `messages/edit-versions.test.ts` tests these totals.
   ...(['versions_per_message', 'versions_per_message_total_bytes'] as const),
+  // `channels/subscription-periods.test.ts` tests this total.
+  'joins_per_user_and_channel',
 ];
 
 describe('what a user or an organization can pile up', () => {
@@ -357,13 +359,15 @@ describe('totals are published', () => {
  *
  * `totals`: these totals refuse more rows, and each has a test above. `key`: there is one row for each combination of these
  * columns, which refer to other objects. `removedAfter`: a worker removes rows some time after this. `isPaged`: the rows are
- * separate objects, which clients read in pages. `isUnlisted`: no response lists the rows.
+ * separate objects, which clients read in pages. `isPruned`: rows are deleted with the event that they belong to.
+ * `isUnlisted`: no response lists the rows.
  */
 type Bound =
   | { readonly totals: readonly TotalName[] }
   | { readonly key: readonly string[] }
   | { readonly removedAfter: string }
   | { readonly isPaged: true }
+  | { readonly isPruned: true }
   | { readonly isUnlisted: true };
 
 const TABLES: Readonly<Record<string, Bound>> = {
@@ -417,8 +421,9 @@ const TABLES: Readonly<Record<string, Bound>> = {
   log_epoch: { isUnlisted: true },
   message_count: { isUnlisted: true },
   search_stale: { isUnlisted: true },
-  role_change: { isUnlisted: true },
-  subscription_period: { isUnlisted: true },
+  // The rows of pruned events are deleted. `events/event-retention.test.ts` tests it.
+  role_change: { isPruned: true },
+  subscription_period: { totals: ['joins_per_user_and_channel'] },
 };
 
 /** A column of a table, with its check constraints. */

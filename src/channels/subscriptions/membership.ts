@@ -5,6 +5,7 @@ import type { Emit } from '../../events/log.ts';
 import type { Channel, Subscription } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { fieldsOf, SUBSCRIPTION_COLUMNS } from '../../platform/db/columns.ts';
+import { requireWithin } from '../../platform/totals.ts';
 import { seesChannel } from '../access.ts';
 import { NO_ACTIVITY, readActivity } from '../activity.ts';
 import { channelAudience, type RealmSettingsOf } from '../audience.ts';
@@ -171,14 +172,57 @@ async function emitAdded(
   );
 }
 
-/** Begins the subscription periods: from this event on, the users receive the events for the channels' subscribers. */
-function beginPeriods(tx: Tx, realmId: number, saved: readonly Subscription[], eventId: number): Promise<unknown> {
-  return tx.$executeRaw`
-    INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id, began_message_id)
-    SELECT ${realmId}, user_id, channel_id, ${eventId},
-           COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${realmId}), 0)
-    FROM unnest(${saved.map(({ userId }) => userId)}::int[], ${saved.map(({ channelId }) => channelId)}::int[])
-      AS p(user_id, channel_id)`;
+/**
+ * Begins the subscription periods: from this event on, the users receive the events for the channels' subscribers.
+ *
+ * A user's last period in a channel continues if the channel received no message and no event after its end. So the number of
+ * periods grows only with the messages and events of the channel. A deleted message can have been sent to any channel.
+ *
+ * @throws TotalReachedError if a user has joined a channel too often.
+ */
+async function beginPeriods(tx: Tx, realmId: number, saved: readonly Subscription[], eventId: number): Promise<void> {
+  const rows = await tx.$queryRaw<{ joins: number }[]>`
+    WITH joined AS MATERIALIZED (
+      SELECT * FROM unnest(${saved.map(({ userId }) => userId)}::int[], ${saved.map(({ channelId }) => channelId)}::int[])
+        AS j(user_id, channel_id)
+    ), former AS MATERIALIZED (
+      SELECT joined.user_id, joined.channel_id, past.joins, past.last_began, ended.ended_event_id, ended.ended_message_id
+      FROM joined CROSS JOIN LATERAL (
+        SELECT count(*)::int AS joins, max(p.began_event_id) AS last_began FROM subscription_period p
+        WHERE p.realm_id = ${realmId} AND p.user_id = joined.user_id AND p.channel_id = joined.channel_id
+      ) AS past
+      JOIN subscription_period ended ON ended.realm_id = ${realmId} AND ended.user_id = joined.user_id
+        AND ended.channel_id = joined.channel_id AND ended.began_event_id = past.last_began
+    ), continued AS (
+      UPDATE subscription_period p SET ended_event_id = NULL, ended_message_id = NULL FROM former
+      WHERE p.realm_id = ${realmId} AND p.user_id = former.user_id AND p.channel_id = former.channel_id
+        AND p.began_event_id = former.last_began
+        AND NOT EXISTS (
+          SELECT FROM message m WHERE m.channel_id = former.channel_id AND m.id > former.ended_message_id OFFSET 0)
+        AND NOT EXISTS (
+          SELECT FROM message m
+          WHERE m.sent_channel_id = former.channel_id AND m.channel_id <> m.sent_channel_id
+            AND m.id > former.ended_message_id OFFSET 0)
+        AND NOT EXISTS (
+          SELECT FROM deleted_message d WHERE d.realm_id = ${realmId} AND d.id > former.ended_message_id OFFSET 0)
+        AND NOT EXISTS (
+          SELECT FROM event e
+          WHERE e.realm_id = ${realmId} AND e.channel_ids[1] = former.channel_id AND e.id > former.ended_event_id
+            AND NOT e.except_user_ids @> ARRAY[former.user_id] OFFSET 0)
+        AND NOT EXISTS (
+          SELECT FROM event e
+          WHERE e.realm_id = ${realmId} AND e.channel_ids[2] = former.channel_id AND e.id > former.ended_event_id
+            AND NOT e.except_user_ids @> ARRAY[former.user_id] OFFSET 0)
+      RETURNING p.user_id, p.channel_id
+    ), begun AS (
+      INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id, began_message_id)
+      SELECT ${realmId}, user_id, channel_id, ${eventId},
+             COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${realmId}), 0)
+      FROM joined WHERE (user_id, channel_id) NOT IN (SELECT user_id, channel_id FROM continued)
+      RETURNING user_id, channel_id
+    )
+    SELECT COALESCE(max(former.joins), 0) + 1 AS joins FROM begun JOIN former USING (user_id, channel_id)`;
+  requireWithin('joins_per_user_and_channel', rows[0]?.joins ?? 1);
 }
 
 /** Users to unsubscribe from a channel. The channel is locked and current. */
