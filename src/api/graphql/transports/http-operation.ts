@@ -1,13 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type DocumentNode, type ExecutionResult, type GraphQLSchema, getOperationAST } from 'graphql';
+import { type DocumentNode, type ExecutionResult, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import type { App } from '../../../access/context.ts';
+import { expectedError } from '../../../platform/db/errors.ts';
 import { BadRequestError, ChatError } from '../../../platform/errors.ts';
 import { parseJson } from '../../../platform/json.ts';
+import { retryAfterHeader } from '../../bare-answer.ts';
+import { challengeOf } from '../../cross-site.ts';
 import { setBudgetHeaders } from '../../rate-limits.ts';
 import { FILE_BODY_LIMIT_BYTES, readBody } from '../../request-body.ts';
 import { signInBy } from '../../sessions.ts';
-import type { Documents } from '../documents/documents.ts';
+import { checkDocument, type DocumentSources, documentText } from '../documents/persisted-documents.ts';
 import {
   type Arrival,
   admit,
@@ -16,139 +19,184 @@ import {
   executeOperation,
   type OperationSource,
 } from '../execution/operation.ts';
-import { browserOf, type GraphQLContext } from '../loading/context.ts';
+import { browserOf } from '../loading/context.ts';
+import { presentError } from '../schema/errors.ts';
 import { isUpload, readUpload } from './uploads.ts';
 
 /** Limit of a JSON body: several times the longest texts that a mutation accepts. */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
-/** A request that has arrived completely: its parameters and its sender. */
-interface Arrived {
-  readonly params: GraphQLParams;
-  readonly sender: OperationSource;
+interface Parts extends DocumentSources {
+  readonly app: App;
+  readonly schema: GraphQLSchema;
 }
 
-interface Execution {
-  readonly schema: GraphQLSchema;
-  readonly document: DocumentNode;
-  readonly context: GraphQLContext;
-  readonly params: {
-    readonly operationName?: string | null | undefined;
-    readonly variables?: Readonly<Record<string, unknown>> | null | undefined;
-  };
+/** The outcome of a request: the result of its operation, or the errors because of which nothing was executed. */
+export interface HttpOutcome {
+  readonly result: ExecutionResult;
+  readonly status: number;
+  /** Status of a response of type application/json: 200 if the request is well-formed, whether or not it was executed. */
+  readonly legacyStatus: number;
 }
 
 /**
- * An operation over HTTP, in steps: read the request, create the context, execute. Each step runs once and stores its outcome.
- * If `answerDirectly` cannot respond, Yoga continues with the stored outcomes, so that nothing is counted or executed twice.
+ * Executes the operation of a POST or GET request: reads it, authenticates and counts its sender, checks and executes it. Sets
+ * the headers of the response, except those of its body. Never rejects: each error is an outcome.
  */
-export class HttpOperation {
-  readonly #app: App;
-  readonly #documents: Documents;
-  readonly request: IncomingMessage;
+export async function executeRequest(
+  parts: Parts,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<HttpOutcome> {
+  try {
+    const { params, sender } = await arrive(parts.app, request, response);
+    requireObject(params);
+    const text = documentText(parts.persisted, params);
+    requireTypes(params, response);
+    const { document, errors } = checkDocument(parts, text, params);
+    if (errors !== undefined) return failure(parts.app, response, { errors });
+    const result = await execute(parts, { document, params, sender, response });
+    if (result.errors === undefined) return { result, status: 200, legacyStatus: 200 };
+    const { data, errors: failed, ...rest } = result;
+    if (data === undefined) return failure(parts.app, response, { errors: failed, ...rest });
+    const shown = failed.map((error) => presentError(error, parts.app.log));
+    return { result: { ...result, errors: shown }, status: 200, legacyStatus: 200 };
+  } catch (error) {
+    return failure(parts.app, response, { errors: [error] });
+  }
+}
+
+/**
+ * Reads a request. The sender is authenticated and counted after the body has arrived and before it is parsed.
+ *
+ * @throws ChatError if the sender is refused or the request cannot be parsed.
+ */
+async function arrive(app: App, request: IncomingMessage, response: ServerResponse) {
+  const form = formOf(request);
+  const arrival: Arrival = {
+    signIn: () => signInBy(app, request, { allowBearer: true, answer: response }),
+    answer: response,
+    onBudget: (budget) => setBudgetHeaders(response, budget),
+  };
+  const { arrived, sender } = await admitArrived(form.arriving(), () => admit(app, request, arrival));
+  return { params: await form.read(arrived), sender };
+}
+
+interface Execution {
+  readonly document: DocumentNode;
+  readonly params: GraphQLParams;
+  readonly sender: OperationSource;
   readonly response: ServerResponse;
-  #arrived: Promise<Arrived> | undefined;
-  #context: Promise<GraphQLContext> | undefined;
-  #result: Promise<ExecutionResult> | undefined;
+}
 
-  constructor(
-    { app, documents }: { readonly app: App; readonly documents: Documents },
-    request: IncomingMessage,
-    response: ServerResponse,
-  ) {
-    this.#app = app;
-    this.#documents = documents;
-    this.request = request;
-    this.response = response;
-  }
+async function execute(
+  { app, schema, documents }: Parts,
+  { document, params, sender, response }: Execution,
+): Promise<ExecutionResult> {
+  const { operationName, variables, extensions } = params;
+  const request = response.req;
+  requireKind(document, operationName, response);
+  const cost = documents.cost(document, operationName, variables);
+  const keyHeader = request.headers['idempotency-key'];
+  const context = await beginOperation(app, sender, { cost, document, extensions, keyHeader });
+  return executeOperation({
+    ...{ schema, document, contextValue: { ...context, browser: browserOf(request, response) } },
+    operationName: operationName ?? null,
+    variableValues: variables ?? null,
+  });
+}
 
-  /** Whether the method and content type are supported. */
-  get hasForm(): boolean {
-    return formOf(this.request) !== undefined;
-  }
+function requireObject(params: unknown): asserts params is GraphQLParams {
+  if (Array.isArray(params)) throw new BadRequestError('Batching is not supported.');
+  if (typeof params !== 'object' || params === null) throw new BadRequestError('The body must be an object');
+}
 
-  /**
-   * Returns the parsed request. The sender is authenticated and counted after the body has arrived and before it is parsed.
-   *
-   * @throws ChatError if the sender is refused or the request cannot be parsed.
-   */
-  async params(): Promise<GraphQLParams> {
-    this.#arrived ??= this.#arrive();
-    return (await this.#arrived).params;
-  }
+const PARAMS: ReadonlySet<string> = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions']);
 
-  async #arrive(): Promise<Arrived> {
-    const [app, request, response] = [this.#app, this.request, this.response];
-    const form = formOf(request);
-    if (form === undefined) throw new Error('The method or content type is not supported');
-    const arrival: Arrival = {
-      signIn: () => signInBy(app, request, { allowBearer: true, answer: response }),
-      answer: response,
-      onBudget: (budget) => setBudgetHeaders(response, budget),
-    };
-    const { arrived, sender } = await admitArrived(form.arriving(), () => admit(app, request, arrival));
-    return { params: await form.read(arrived), sender };
+function requireTypes(params: GraphQLParams, response: ServerResponse): void {
+  for (const [name, value] of Object.entries(params)) {
+    if (value == null) continue;
+    if (!PARAMS.has(name)) throw new BadRequestError(`Unexpected parameter "${name}" in the request body.`);
+    if (name !== 'variables' && name !== 'extensions') continue;
+    const type = Array.isArray(value) ? 'array' : typeof value;
+    if (type === 'object') continue;
+    response.setHeader('allow', 'GET, POST');
+    throw new BadRequestError(`Expected "${name}" param to be empty or an object, but given ${type}.`);
   }
+}
 
-  /**
-   * Returns the context for the resolvers of the operation. Counts the cost of the operation on the first call.
-   *
-   * @throws ChatError or GraphQLError if the operation must not be executed.
-   */
-  context(document: DocumentNode, params: GraphQLParams): Promise<GraphQLContext> {
-    this.#context ??= this.#begin(document, params);
-    return this.#context;
+/** Refuses operations that cannot be executed over HTTP, or not by GET: a link on any page could send a GET request. */
+function requireKind(document: DocumentNode, operationName: string | undefined, response: ServerResponse): void {
+  const kind = getOperationAST(document, operationName)?.operation;
+  if (kind === undefined) {
+    const extensions = { code: 'OPERATION_RESOLUTION_FAILURE' };
+    throw new GraphQLError('Could not determine what operation to execute.', { extensions });
   }
+  if (kind === 'mutation' && response.req.method === 'GET') {
+    response.setHeader('allow', 'POST');
+    throw new MethodNotAllowedError('Can only perform a mutation operation from a POST request.');
+  }
+  if (kind === 'subscription') {
+    throw new BadRequestError('Subscriptions require a WebSocket, or the header "Accept: text/event-stream"');
+  }
+}
 
-  async #begin(document: DocumentNode, { operationName, variables, extensions }: GraphQLParams) {
-    const [app, request] = [this.#app, this.request];
-    if (getOperationAST(document, operationName)?.operation === 'subscription') {
-      throw new BadRequestError('Subscriptions require a WebSocket, or the header "Accept: text/event-stream"');
-    }
-    const cost = this.#documents.cost(document, operationName, variables);
-    if (this.#arrived === undefined) throw new Error('The operation was started before its request was read');
-    const { sender } = await this.#arrived;
-    const keyHeader = request.headers['idempotency-key'];
-    const context = await beginOperation(app, sender, { cost, document, extensions, keyHeader });
-    return { ...context, browser: browserOf(request, this.response) };
-  }
+class MethodNotAllowedError extends BadRequestError {
+  override readonly status = 405;
+}
 
-  /** Executes the operation once, and returns its result. If nothing could be executed, the result contains only errors. */
-  result({ schema, document, context, params }: Execution): Promise<ExecutionResult> {
-    this.#result ??= executeOperation({
-      ...{ schema, document, contextValue: context },
-      operationName: params.operationName ?? null,
-      variableValues: params.variables ?? null,
-    });
-    return this.#result;
+/** Codes of the errors of requests that are not well-formed. Other errors of GraphQL are about the operation. */
+const MALFORMED: ReadonlySet<unknown> = new Set([
+  'BAD_REQUEST',
+  'OPERATION_RESOLUTION_FAILURE',
+  'PERSISTED_QUERY_NOT_IN_LIST',
+  'PERSISTED_QUERY_REQUIRED',
+]);
+
+interface Failed extends Pick<ExecutionResult, 'extensions'> {
+  readonly errors: readonly unknown[];
+}
+
+/** Returns the outcome of a request of which nothing was executed. */
+export function failure(app: App, response: ServerResponse, { errors, ...rest }: Failed): HttpOutcome {
+  const [cause] = errors;
+  const refusal = expectedError(cause instanceof GraphQLError ? (cause.originalError ?? cause) : cause);
+  const isMalformed = cause instanceof GraphQLError && MALFORMED.has(cause.extensions['code']);
+  const shown = errors.map((error) => presentError(error, app.log));
+  const result = { errors: shown, ...rest };
+  if (refusal !== undefined) {
+    const { status, data } = refusal;
+    const { 'retry-after': wait } = data;
+    if (typeof wait === 'number') response.setHeader('retry-after', retryAfterHeader(wait));
+    if (status === 401) response.setHeaders(new Map(Object.entries(challengeOf(response.req.headers))));
+    return { result, status, legacyStatus: status };
   }
+  if (shown[0]?.extensions['code'] === 'INTERNAL_SERVER_ERROR') return { result, status: 500, legacyStatus: 500 };
+  return { result, status: 400, legacyStatus: isMalformed ? 400 : 200 };
 }
 
 /** Reads requests of one kind: GET with a query string, POST with JSON, or POST with files. */
 interface RequestForm {
   /** Resolves when the body has arrived completely. */
   arriving(): Promise<Buffer>;
-  /** Parses the body. The result can be any JSON value: callers refuse it if it is not an object. */
-  read(arrived: Buffer): GraphQLParams | Promise<GraphQLParams>;
+  /** Parses the body. The result can be any JSON value. */
+  read(arrived: Buffer): unknown;
 }
 
-/** Returns the reader for the method and content type of a request; undefined if they are not supported. */
-function formOf(request: IncomingMessage): RequestForm | undefined {
-  const { 'content-type': type = '' } = request.headers;
+/** Returns the reader for a request, whose content type was checked before. */
+function formOf(request: IncomingMessage): RequestForm {
   if (request.method === 'GET') {
     return { arriving: async () => NOTHING, read: () => readQueryString(request.url ?? '') };
   }
   if (isUpload(request)) {
+    const { 'content-type': type = '' } = request.headers;
     return { arriving: () => readBody(request, FILE_BODY_LIMIT_BYTES), read: (body) => readUpload(body, type) };
   }
-  if (request.method !== 'POST' || !isJson(type)) return undefined;
   return {
     arriving: () => readBody(request, MAX_BODY_BYTES),
-    read: (body) => readJson(UTF8.decode(body), 'The body') as GraphQLParams,
+    read: (body) => readJson(UTF8.decode(body), 'The body'),
   };
 }
-
-export const isJson = (contentType = ''): boolean => /^application\/json *(;|$)/i.test(contentType);
 
 const NOTHING = Buffer.alloc(0);
 /** Decodes UTF-8. Invalid bytes are replaced, and a byte order mark is removed. */
