@@ -100,6 +100,7 @@ const Environment = z.object({
   MAX_CONNECTIONS: z.coerce.number().int().positive().optional(),
   TRUST_PROXY: z.coerce.number().int().min(0).max(10).default(0),
   PERSISTED_DOCUMENTS: z.string().optional(),
+  QUERY_PLANS: z.enum(['on', 'off']).default('on'),
   PERSISTED_DOCUMENTS_ONLY: z.enum(['on', 'off']).default('off'),
   AVATAR_PROVIDER_URL: z.url({ protocol: /^https?$/ }).optional(),
   ANONYMOUS_INTROSPECTION: z.enum(['on', 'off']).optional(),
@@ -186,6 +187,8 @@ export interface Config {
   readonly maxConnections: number;
   /** Number of the operator's proxies that every request passes. Each appends to X-Forwarded-For. */
   readonly trustedProxies: number;
+  /** Whether GraphQL queries are executed by plans. If not, graphql-js executes them, with the same results. */
+  readonly queryPlans: boolean;
   /** Path of a JSON file with GraphQL documents by their SHA-256. Undefined: no persisted documents. */
   readonly persistedDocuments: string | undefined;
   /** Whether GraphQL documents that are not in the file `persistedDocuments` are refused. */
@@ -329,6 +332,7 @@ export function readConfig(env: Variables = process.env): Config {
     connectionsPerIp: e.CONNECTIONS_PER_IP ?? undefined,
     maxConnections: e.MAX_CONNECTIONS ?? e.MAX_SOCKETS + BESIDE_SOCKETS,
     trustedProxies: e.TRUST_PROXY,
+    queryPlans: e.QUERY_PLANS === 'on',
     persistedDocuments: e.PERSISTED_DOCUMENTS,
     persistedDocumentsOnly: e.PERSISTED_DOCUMENTS_ONLY === 'on',
     anonymousIntrospection: (e.ANONYMOUS_INTROSPECTION ?? (e.DATABASE_URL === undefined ? 'on' : 'off')) === 'on',

@@ -226,6 +226,7 @@ const SERVER: Effects = {
   connectionsPerIp: 'platform/connections.ts',
   maxConnections: 'platform/connections.ts',
   trustedProxies: 'api/rate-limits.ts',
+  queryPlans: 'api/graphql/execution/executor.ts',
   persistedDocuments: 'api/graphql/documents/persisted-documents.ts',
   persistedDocumentsOnly: 'api/graphql/documents/persisted-documents.ts',
   anonymousIntrospection: 'api/graphql/transports/server.ts',

@@ -1,8 +1,6 @@
 import {
   buildSchema,
   type DocumentNode,
-  type ExecutionResult,
-  execute,
   type FragmentDefinitionNode,
   type GraphQLError,
   type GraphQLFieldResolver,
@@ -14,10 +12,14 @@ import {
   validate,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
+import { executorOf } from '../../src/api/graphql/execution/executor.ts';
 import { compilePlan, MAX_PLANNED } from '../../src/api/graphql/execution/plans/compile.ts';
-import { executeDocument, keptPlans, MAX_KEPT_FIELDS } from '../../src/api/graphql/execution/plans/queries.ts';
+import { keptPlans, MAX_KEPT_FIELDS } from '../../src/api/graphql/execution/plans/queries.ts';
 import { batchResolver } from '../../src/api/graphql/loading/batch-resolvers.ts';
 import { heldBytes } from '../helpers/heap.ts';
+
+const executeByPlan = executorOf({ queryPlans: true });
+const executeGenerally = executorOf({ queryPlans: false });
 
 const SDL = `
   enum Color { RED GREEN }
@@ -189,8 +191,8 @@ describe('plans', () => {
       const document = parse(documentOf(seed));
       if (validate(schema, document).length > 0) continue;
       const args = { schema, document, variableValues: { yes: true, no: seed % 2 === 0, n: seed % 3 } };
-      const general = (await execute(args)) as ExecutionResult;
-      const planned = await executeDocument({ ...args, contextValue: {} });
+      const general = await executeGenerally(args);
+      const planned = await executeByPlan({ ...args, contextValue: {} });
       const around = `document ${seed}: ${documentOf(seed)}`;
       // Compares the results as text, so that the order of the keys is compared, too.
       expect(JSON.stringify(planned.data), around).toBe(JSON.stringify(general.data));
@@ -223,18 +225,18 @@ describe('plans', () => {
     ];
     thing['name'].resolve = batchResolver(() => Promise.reject(new Error('gone')));
     const args = { schema, document: parse('{ many { id name } }') };
-    const planned = await executeDocument({ ...args, contextValue: {} });
+    const planned = await executeByPlan({ ...args, contextValue: {} });
     expect(planned.errors?.map(shown)).toHaveLength(2);
-    const { data, errors } = await execute(args);
-    expect(JSON.stringify(planned)).toBe(JSON.stringify({ data, errors }));
+    const { data, errors } = await executeGenerally(args);
+    expect(JSON.stringify(planned)).toBe(JSON.stringify({ errors, data }));
   });
 
   test('report the same errors of variables as the general executor', async () => {
     const schema = makeSchema(200);
     const document = parse('query ($n: Int!) { one { count(by: $n) } }');
     const args = { schema, document, variableValues: { n: 'many' } };
-    expect(JSON.stringify(await executeDocument({ ...args, contextValue: {} }))).toBe(
-      JSON.stringify(await execute(args)),
+    expect(JSON.stringify(await executeByPlan({ ...args, contextValue: {} }))).toBe(
+      JSON.stringify(await executeGenerally(args)),
     );
   });
 
@@ -243,8 +245,8 @@ describe('plans', () => {
     const document = parse('query ($yes: Boolean = true) { sure { id title @include(if: $yes) } }');
     for (const yes of [false, true, null]) {
       const args = { schema, document, variableValues: { yes } };
-      expect(JSON.stringify(await executeDocument({ ...args, contextValue: {} }))).toBe(
-        JSON.stringify(await execute(args)),
+      expect(JSON.stringify(await executeByPlan({ ...args, contextValue: {} }))).toBe(
+        JSON.stringify(await executeGenerally(args)),
       );
     }
   });
@@ -277,7 +279,7 @@ describe('plans', () => {
     for (let size = 0; size <= MAX_KEPT_FIELDS; documents++) {
       const document = doubled(8);
       size += compiled(document, schema)?.size ?? 0;
-      await executeDocument({ schema, document, contextValue: {} });
+      await executeByPlan({ schema, document, contextValue: {} });
     }
     expect(keptPlans().fields).toBeLessThanOrEqual(MAX_KEPT_FIELDS);
     expect(keptPlans().plans).toBeLessThan(documents);
@@ -288,7 +290,7 @@ describe('plans', () => {
     const before = await heldBytes();
     for (let i = 0; i < 200; i++) {
       const document = parse(`{ one { ${'id '.repeat(2_000)} } }`);
-      expect(await executeDocument({ schema, document, contextValue: {} })).toHaveProperty('data');
+      expect(await executeByPlan({ schema, document, contextValue: {} })).toHaveProperty('data');
     }
     expect((await heldBytes()) - before).toBeLessThan(100_000_000);
   });
@@ -299,10 +301,10 @@ describe('plans', () => {
     const before = await heldBytes();
     for (let i = 0; i < 100; i++) {
       const operationName = `${i}${'x'.repeat(1_000_000)}`;
-      const { errors } = await executeDocument({ schema, document, operationName, contextValue: {} });
+      const { errors } = await executeByPlan({ schema, document, operationName, contextValue: {} });
       expect(errors).toHaveLength(1);
     }
     expect((await heldBytes()) - before).toBeLessThan(20_000_000);
-    expect(await executeDocument({ schema, document, contextValue: {} })).toHaveProperty('data');
+    expect(await executeByPlan({ schema, document, contextValue: {} })).toHaveProperty('data');
   });
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { getIntrospectionQuery } from 'graphql';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { MAX_BODY_BYTES } from '../../src/api/graphql/transports/http-operation.ts';
 import { RequestTimeoutError } from '../../src/platform/errors.ts';
 import { documentOf } from '../helpers/documents.ts';
@@ -15,12 +15,6 @@ import { type Organization, organization } from '../helpers/server.ts';
 
 let server: InProcess;
 let people: Organization;
-
-beforeAll(async () => {
-  server = await startInProcess({ env: { RATE_LIMIT_PER_USER: '300', RATE_LIMIT_PER_IP: '4', TRUST_PROXY: '1' } });
-  people = await organization({}, { on: server, subdomain: 'replies' });
-}, 60_000);
-afterAll(() => server[Symbol.asyncDispose]());
 
 const SPEC_FORM = 'application/graphql-response+json';
 const LEGACY_FORM = 'application/json';
@@ -285,24 +279,33 @@ const CASES: readonly (readonly [string, Case])[] = [
   ...Object.entries(OTHERS),
 ];
 
-test('every request gets the recorded reply', async () => {
-  const spend = async (visitor: Visitor, times: number, headers: Sent['headers']) => {
-    for (let i = 0; i < times; i++) {
-      await send(visitor.url, {
-        method: 'GET',
-        path: '/graphql?query={__typename}',
-        headers: { ...visitor.headers, ...headers },
-      });
+/** Both executors must give the same replies. */
+test.each(['on', 'off'])(
+  'every request gets the recorded reply, with QUERY_PLANS %s',
+  async (plans) => {
+    const limits = { RATE_LIMIT_PER_USER: '300', RATE_LIMIT_PER_IP: '4', TRUST_PROXY: '1' };
+    await using service = await startInProcess({ env: { ...limits, QUERY_PLANS: plans } });
+    server = service;
+    people = await organization({}, { on: server, subdomain: 'replies' });
+    const spend = async (visitor: Visitor, times: number, headers: Sent['headers']) => {
+      for (let i = 0; i < times; i++) {
+        await send(visitor.url, {
+          method: 'GET',
+          path: '/graphql?query={__typename}',
+          headers: { ...visitor.headers, ...headers },
+        });
+      }
+    };
+    const { moderator, administrator } = people;
+    failFor(moderator, new Error('A fault'));
+    failFor(administrator, new RequestTimeoutError());
+    await spend(people.guest, 300, {});
+    await spend(people.anonymous, 4, { 'x-forwarded-for': '203.0.113.1' });
+    const replies: string[] = [];
+    for (const [at, [name, sent]] of CASES.entries()) {
+      replies.push(`=== ${name}\n${await replyTo(sent, `198.51.100.${at % 200}`)}`);
     }
-  };
-  const { moderator, administrator } = people;
-  failFor(moderator, new Error('A fault'));
-  failFor(administrator, new RequestTimeoutError());
-  await spend(people.guest, 300, {});
-  await spend(people.anonymous, 4, { 'x-forwarded-for': '203.0.113.1' });
-  const replies: string[] = [];
-  for (const [at, [name, sent]] of CASES.entries()) {
-    replies.push(`=== ${name}\n${await replyTo(sent, `198.51.100.${at % 200}`)}`);
-  }
-  await expect(replies.join('\n')).toMatchFileSnapshot('graphql-http-replies.txt');
-}, 60_000);
+    await expect(replies.join('\n')).toMatchFileSnapshot('graphql-http-replies.txt');
+  },
+  60_000,
+);

@@ -1,6 +1,5 @@
 import {
   type ExecutionArgs,
-  execute,
   getIntrospectionQuery,
   getOperationAST,
   type OperationDefinitionNode,
@@ -14,10 +13,11 @@ import {
   introspectionSize,
   MAX_INTROSPECTED_FIELDS,
 } from '../../src/api/graphql/documents/introspection.ts';
-import { executeDocument } from '../../src/api/graphql/execution/plans/queries.ts';
+import { executorOf } from '../../src/api/graphql/execution/executor.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
 
 const schema = buildSchema();
+const executeByPlan = executorOf({ queryPlans: true });
 
 const all = getIntrospectionQuery({ specifiedByUrl: true, inputValueDeprecation: true, oneOf: true });
 
@@ -48,14 +48,14 @@ const args = (source: string, variableValues: Record<string, unknown> = {}): Exe
 const operationOf = (source: string) => getOperationAST(parse(source)) as OperationDefinitionNode;
 
 test.for(DOCUMENTS)('introspection returns the same as the general executor: %s', async ([source, variables]) => {
-  const expected = await execute(args(source, variables));
-  expect(JSON.stringify(await executeDocument(args(source, variables)))).toBe(JSON.stringify(expected));
+  const expected = await executorOf({ queryPlans: false })(args(source, variables));
+  expect(JSON.stringify(await executeByPlan(args(source, variables)))).toBe(JSON.stringify(expected));
 });
 
 test('other fields beside the schema are answered in their order', async () => {
   const rootValue = {};
   const source = '{ rateLimit { limit } a: __type(name: "User") { name } b: rateLimit { limit } }';
-  const { data } = await executeDocument({ ...args(source), rootValue, contextValue: {} });
+  const { data } = await executeByPlan({ ...args(source), rootValue, contextValue: {} });
   expect(JSON.stringify(data)).toBe('{"rateLimit":null,"a":{"name":"User"},"b":null}');
 });
 

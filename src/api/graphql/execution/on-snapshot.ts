@@ -3,7 +3,6 @@ import {
   type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
-  execute,
   GraphQLError,
   getOperationAST,
   getVariableValues,
@@ -17,6 +16,7 @@ import { BadRequestError, ChatError } from '../../../platform/errors.ts';
 import { selectedFields } from '../documents/selected-fields.ts';
 import type { GraphQLContext } from '../loading/context.ts';
 import { answersWithState } from '../schema/mutation.ts';
+import { executorOf } from './executor.ts';
 
 /** The payload field that exposes the whole state that the viewer can read. */
 const STATE = 'query';
@@ -88,7 +88,8 @@ class Failed extends Error {
 export async function executeOnSnapshot(args: ExecutionArgs, context: GraphQLContext): Promise<ExecutionResult> {
   try {
     return await answerAtOnce(signedIn(context), async ({ app, viewer }) => {
-      const result = await execute({ ...args, contextValue: { ...context, app, viewer, realm: viewer.realm } });
+      const contextValue = { ...context, app, viewer, realm: viewer.realm };
+      const result = await executorOf(app.config)({ ...args, contextValue });
       const faults = result.errors?.filter(isFault) ?? [];
       const expected = faults.map(({ originalError }) => expectedError(originalError)).find((known) => known);
       if (expected !== undefined) throw expected;

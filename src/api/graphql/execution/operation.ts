@@ -3,7 +3,6 @@ import {
   type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
-  execute,
   GraphQLError,
   type GraphQLField,
   getOperationAST,
@@ -26,8 +25,8 @@ import type { Cost, GraphQLContext } from '../loading/context.ts';
 import { hasFailed, ignoresIdempotencyKey, repliesFirst } from '../schema/mutation.ts';
 import { awaitsPosition, reportPosition } from '../schema/positions.ts';
 import { acknowledged } from '../schema/read-back.ts';
+import { executorOf } from './executor.ts';
 import { asksForState, executeOnSnapshot } from './on-snapshot.ts';
-import { executeDocument } from './plans/queries.ts';
 
 type Extensions = Readonly<Record<string, unknown>> | null | undefined;
 
@@ -169,7 +168,7 @@ async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promis
   if (viewer !== null && asksForState(args)) return executeOnSnapshot(args, context);
   const field = key === undefined ? undefined : keyedField(args);
   if (key === undefined || viewer === null || field === undefined) {
-    const result = await executeDocument(args);
+    const result = await executorOf(app.config)(args);
     return isMutation(args) ? acknowledged(result, context) : result;
   }
   const { document, operationName, variableValues } = args;
@@ -201,7 +200,7 @@ async function execution(
   args: ExecutionArgs,
   contextValue: GraphQLContext,
 ): Promise<NonNullable<ExecutionResult['data']>> {
-  const result = await execute({ ...args, contextValue });
+  const result = await executorOf(contextValue.app.config)({ ...args, contextValue });
   const causes = result.errors?.map(({ originalError }) => originalError) ?? [];
   const reason = causes.find(shouldRestart);
   if (reason instanceof NeedsTransaction) readingBack.add(args.document);

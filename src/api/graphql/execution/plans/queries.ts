@@ -66,7 +66,7 @@ const prepared = new WeakMap<OperationDefinitionNode, Prepared | null>();
  *
  * @see src/api/graphql/README.md#plans
  */
-export async function executeDocument(args: ExecutionArgs): Promise<ExecutionResult> {
+export async function executeByPlan(args: ExecutionArgs): Promise<ExecutionResult> {
   if (introspects(args.document)) return executeIntrospection(args);
   const known = preparedFor(args);
   if (known === undefined) return execute(args);
@@ -81,7 +81,8 @@ export async function executeDocument(args: ExecutionArgs): Promise<ExecutionRes
     root: args.rootValue,
     operation: { schema, operation, fragments },
   });
-  return errors.length === 0 ? { data } : { data, errors };
+  // The order is that of graphql-js, as the GraphQL specification recommends.
+  return errors.length === 0 ? { data } : { errors, data };
 }
 
 /** Executes an operation that contains introspection. The general executor runs its other fields. */
