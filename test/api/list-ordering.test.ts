@@ -218,14 +218,23 @@ test.for([
   '["users by fullName","a\\u0000",1]',
   '["users by fullName","a",1.5]',
   '["users by fullName","a"]',
+  'users by fullName:1',
+  '["lastEditedAt,id",1]',
+  '["lastEditedAt,id",1,2,3]',
+  '["message",-1]',
+  '["message","5"]',
+  '["message",5,6]',
+  'message:99999999999999999',
+  'presence:5',
   '{}',
   'nonsense',
 ])('a forged cursor is refused: %s', async (text) => {
   const after = Buffer.from(text).toString('base64url');
-  const { errors } = await people.owner.graphql(
-    `{ users(orderBy: { field: FULL_NAME }, after: "${after}") { nodes { id } } }`,
-  );
-  expect(errors).toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);
+  for (const list of ['users(orderBy: { field: FULL_NAME }, %)', 'drafts(%)', 'messages(%)']) {
+    const query = `{ ${list.replace('%', `after: "${after}"`)} { nodes { id } } }`;
+    const { errors } = await people.owner.graphql(query);
+    expect(errors).toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);
+  }
 });
 
 test('lists can be filtered by name, in any case and with any characters, and count accordingly', async () => {

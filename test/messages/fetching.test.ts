@@ -706,6 +706,10 @@ describe('connections of messages', () => {
     expect((await messages({}, { first: 0 })).names).toEqual([]);
     const bad = await member.graphql('{ messages(after: "x") { edges { cursor } } }');
     expect(bad.errors).toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);
+    const { startCursor } = second.pageInfo;
+    expect(Buffer.from(startCursor, 'base64url').toString()).toBe(`message:${ids[second.names[0] ?? '']}`);
+    const asJson = Buffer.from(JSON.stringify(['message', ids[second.names[0] ?? '']])).toString('base64url');
+    expect(await messages({}, { last: 2, before: asJson })).toEqual(back);
 
     const narrows: readonly [Json, readonly string[]][] = [
       [{ channel: { id: globalId('Channel', channels['other'] ?? 0) } }, ['elsewhere']],

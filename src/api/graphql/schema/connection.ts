@@ -2,10 +2,9 @@ import { queryFromInfo } from '@pothos/plugin-prisma';
 import type { GraphQLResolveInfo } from 'graphql';
 import type PrismaTypes from '../../../generated/pothos.ts';
 import { getDatamodel } from '../../../generated/pothos.ts';
-import { BadRequestError } from '../../../platform/errors.ts';
-import { parseJson } from '../../../platform/json.ts';
 import type { GraphQLContext } from '../loading/context.ts';
 import { builder } from './builder.ts';
+import { formatCursor, formatIdCursor, isStorable, notOfList, readCursor } from './cursors.ts';
 import { type PageArguments, pageSize } from './page-size.ts';
 
 export interface ConnectionArguments extends PageArguments {
@@ -92,7 +91,7 @@ export async function pageOf<Model extends keyof PrismaTypes & string>(
   });
   const page = rows.slice(0, size);
   if (backward) page.reverse();
-  const cursorOf = (row: (typeof page)[number]) => formatCursor(keys, row);
+  const cursorOf = (row: (typeof page)[number]) => formatCursor(keys.join(), ...valuesOf(keys, row));
   const edges = page.map((node) => new Edge(node, cursorOf));
   return {
     ...paged(edges, rows.length > size, args),
@@ -171,7 +170,7 @@ export class Edge<Row> {
  */
 export function pageByIds<Row>(list: string, rows: readonly Row[], page: PageById<Row>): Connection<Row> {
   const { idOf, more, args, totalCount } = page;
-  const cursorOf = (row: Row) => Buffer.from(`${list}:${idOf(row)}`).toString('base64url');
+  const cursorOf = (row: Row) => formatIdCursor(list, idOf(row));
   const edges = rows.map((node) => new Edge(node, cursorOf));
   return { ...paged(edges, more, args), totalCount };
 }
@@ -188,18 +187,12 @@ interface PageById<Row> {
  *
  * @throws BadRequestError if the cursor belongs to another list.
  */
-export function idInCursor(
-  list: string,
-  args: ConnectionArguments,
-  name: 'after' | 'before',
-  max = Number.MAX_SAFE_INTEGER,
-): number | undefined {
+export function idInCursor(list: string, args: ConnectionArguments, name: 'after' | 'before'): number | undefined {
   const cursor = args[name];
   if (cursor == null) return undefined;
-  const [word, digits = '', ...rest] = Buffer.from(cursor, 'base64url').toString().split(':');
-  const id = /^\d{1,16}$/.test(digits) ? Number(digits) : Number.NaN;
-  if (word === list && rest.length === 0 && id <= max) return id;
-  throw new BadRequestError(`"${name}" is not a cursor of this list`);
+  const [word, id, ...rest] = readCursor(cursor);
+  if (word === list && rest.length === 0 && Number.isSafeInteger(id) && Number(id) >= 0) return Number(id);
+  throw notOfList(name);
 }
 
 /**
@@ -218,9 +211,7 @@ export function pageOfList<Row>(rows: readonly Row[], args: ConnectionArguments)
   const backward = isBackward(args);
   const start = backward ? Math.max(from, to - size) : from;
   const end = backward ? to : Math.min(to, from + size);
-  const edges = rows
-    .slice(start, end)
-    .map((node, i) => ({ cursor: formatCursor(['place'], { place: start + i }), node }));
+  const edges = rows.slice(start, end).map((node, i) => ({ cursor: formatCursor('place', start + i), node }));
   return {
     edges,
     pageInfo: { hasNextPage: end < rows.length, hasPreviousPage: start > 0, ...endsOf(edges) },
@@ -245,34 +236,31 @@ function beyond(order: Order, values: readonly Value[]): object {
   return { OR: alternatives };
 }
 
-function formatCursor(keys: readonly string[], row: object): string {
-  const values = keys.map((key) => {
+/** Returns the values of columns, as a cursor contains them. */
+const valuesOf = (keys: readonly string[], row: object): readonly unknown[] =>
+  keys.map((key) => {
     const value: unknown = Reflect.get(row, key);
     if (value instanceof Date) return value.getTime();
     return typeof value === 'bigint' ? Number(value) : value;
   });
-  return Buffer.from(JSON.stringify([keys.join(), ...values])).toString('base64url');
-}
 
 /**
  * Returns the values in a cursor.
  *
  * @param model Model whose columns `keys` are. Undefined if the value is an index in a list.
  */
-function parseCursor(model: string | undefined, keys: readonly string[], cursor: string, name: string): Value[] {
+function parseCursor(
+  model: string | undefined,
+  keys: readonly string[],
+  cursor: string,
+  name: 'after' | 'before',
+): Value[] {
   const typeOf = (key: string) => (model === undefined ? 'Int' : columnType(model, key));
-  const values = readCursor(keys, cursor)?.map((value, i) => asColumn(typeOf(keys[i] ?? ''), value));
+  const [list, ...sent] = readCursor(cursor);
+  const isOfList = list === keys.join() && sent.length === keys.length;
+  const values = isOfList ? keys.map((key, i) => asColumn(typeOf(key), sent[i])) : undefined;
   if (values?.every((value) => value !== undefined)) return values;
-  throw new BadRequestError(`"${name}" is not a cursor of this list`);
-}
-
-function readCursor(keys: readonly string[], cursor: string): unknown[] | undefined {
-  try {
-    const [list, ...values] = parseJson(Buffer.from(cursor, 'base64url').toString(), 'A cursor') as unknown[];
-    return list === keys.join() && values.length === keys.length ? values : undefined;
-  } catch {
-    return undefined;
-  }
+  throw notOfList(name);
 }
 
 const { models } = getDatamodel().datamodel;
@@ -296,7 +284,7 @@ const [FIRST_INSTANT, LAST_INSTANT] = [-62_135_596_800_000, 253_402_300_799_999]
  */
 function asColumn(type: string, value: unknown): Value | undefined {
   if (type === 'String') {
-    return typeof value === 'string' && value.isWellFormed() && !value.includes('\0') ? value : undefined;
+    return typeof value === 'string' && isStorable(value) ? value : undefined;
   }
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) return undefined;
   if (type === 'DateTime') return value >= FIRST_INSTANT && value <= LAST_INSTANT ? new Date(value) : undefined;

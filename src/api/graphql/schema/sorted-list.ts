@@ -1,10 +1,9 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type PrismaTypes from '../../../generated/pothos.ts';
 import type { Keyset, Place, SortKey } from '../../../platform/db/keyset.ts';
-import { BadRequestError } from '../../../platform/errors.ts';
-import { parseJson } from '../../../platform/json.ts';
 import type { GraphQLContext } from '../loading/context.ts';
 import { type Connection, type ConnectionArguments, Edge, isBackward, paged, readSelected } from './connection.ts';
+import { formatCursor, isStorable, notOfList, readCursor } from './cursors.ts';
 import type { OrderBy } from './order-by.ts';
 import { pageSize } from './page-size.ts';
 
@@ -189,29 +188,18 @@ export function connectionOf<P extends Place, Row>(
 
 const wordOf = ({ list, orderBy: { field } }: Sorted): string => `${list} by ${field}`;
 
-const cursorOf = (sorted: Sorted, { key, id }: Place): string =>
-  Buffer.from(JSON.stringify([wordOf(sorted), key, id])).toString('base64url');
+const cursorOf = (sorted: Sorted, { key, id }: Place): string => formatCursor(wordOf(sorted), key, id);
 
 /** Returns the sort key and id in a cursor of the request; undefined if it has no such cursor. */
 function placeInCursor(sorted: Sorted, name: 'after' | 'before'): Place | undefined {
   const cursor = sorted.args[name];
   if (cursor == null) return undefined;
-  const [word, key, id] = partsOf(cursor);
+  const [word, key, id] = readCursor(cursor);
   const isPlace = typeof key === sorted.keyType && isKey(key) && Number.isSafeInteger(id);
   if (word === wordOf(sorted) && isPlace) return { key, id: Number(id) };
   const isOfField = String(word).startsWith(`${sorted.list} by `) && word !== wordOf(sorted);
-  throw new BadRequestError(`"${name}" is not a cursor of this list${isOfField ? ' in this sort order' : ''}`);
-}
-
-function partsOf(cursor: string): readonly unknown[] {
-  try {
-    const parts = parseJson(Buffer.from(cursor, 'base64url').toString(), 'A cursor');
-    return Array.isArray(parts) ? parts : [];
-  } catch {
-    return [];
-  }
+  throw notOfList(name, isOfField ? ' in this sort order' : '');
 }
 
 /** Whether a value can be a sort key that the database accepts. Clients can tamper with cursors. */
-const isKey = (key: unknown): key is SortKey =>
-  typeof key === 'string' ? key.isWellFormed() && !key.includes('\0') : Number.isSafeInteger(key);
+const isKey = (key: unknown): key is SortKey => (typeof key === 'string' ? isStorable(key) : Number.isSafeInteger(key));
