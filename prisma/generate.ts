@@ -1,14 +1,17 @@
-// npm run generate: generates the Prisma client and its types for GraphQL into src/generated, from schema.prisma.
+// npm run generate: generates the Prisma client, its types for GraphQL and the columns of all tables into src/generated, from
+// schema.prisma.
 //
-// Does the same as `prisma generate`, with the same two packages. The Prisma CLI is not needed for anything else here, takes
-// 160 MB more, and downloads an engine that generating does not need.
+// The client and the types are those of `prisma generate`, made with the same two packages. The Prisma CLI is not needed for
+// anything else here, takes 160 MB more, and downloads an engine that generating does not need.
+import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 // Both packages are CommonJS modules whose named exports Node cannot detect.
 const require = createRequire(import.meta.url);
-const { getGenerators, loadSchemaContext } = require('@prisma/internals') as typeof import('@prisma/internals');
+const { getDMMF, getGenerators, loadSchemaContext } =
+  require('@prisma/internals') as typeof import('@prisma/internals');
 const { PrismaClientTsGenerator } =
   require('@prisma/client-generator-ts') as typeof import('@prisma/client-generator-ts');
 
@@ -32,3 +35,15 @@ for (const generator of generators) {
   generator.stop();
   if (!values.quiet) console.log(`made ${generator.getPrettyName()} in ${generator.options?.generator.output?.value}`);
 }
+
+// The columns of each model by field, for SQL that reads whole rows. Relations have no columns.
+const { datamodel } = await getDMMF({ datamodel: schemaContext.schemaFiles });
+const columns = datamodel.models.map(({ name, fields }) => {
+  const stored = fields.filter(({ kind }) => kind !== 'object');
+  return [name, Object.fromEntries(stored.map(({ name, dbName }) => [name, dbName ?? name]))];
+});
+const text = JSON.stringify(Object.fromEntries(columns), null, 2);
+writeFileSync(
+  join(import.meta.dirname, '../src/generated/columns.ts'),
+  `export const TABLE_COLUMNS = ${text} as const;\n`,
+);

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { Prisma, type Realm, type User } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
-import { columnsOf, type QueryRow, REALM_COLUMNS, rowOf, USER_COLUMNS } from '../platform/db/columns.ts';
+import { joinedColumns, type QueryRow } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import type { App } from './context.ts';
@@ -12,7 +12,8 @@ export interface Account {
   readonly realm: Realm;
 }
 
-const COLUMNS = Prisma.sql`${columnsOf('u', USER_COLUMNS)}, ${columnsOf('r', REALM_COLUMNS)}`;
+const USER = joinedColumns('u', 'User');
+const REALM = joinedColumns('r', 'Realm');
 
 type KeyedRow = QueryRow & { readonly hash: Uint8Array };
 
@@ -46,7 +47,7 @@ async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer
   const rows = await readRows<KeyedRow>(
     db,
     Prisma.sql`
-    SELECT k.hash, ${COLUMNS}
+    SELECT k.hash, ${USER.list}, ${REALM.list}
     FROM api_key k JOIN user_account u ON u.realm_id = k.realm_id AND u.id = k.user_id
     CROSS JOIN LATERAL (SELECT * FROM realm WHERE id = k.realm_id OFFSET 0) AS r
     WHERE k.hash = ANY(${listOf('bytea', hashes)})`,
@@ -65,14 +66,15 @@ export async function readAccount(db: SqlClient, realmId: number, userId: number
   const [row] = await readRows<QueryRow>(
     db,
     Prisma.sql`
-    SELECT ${COLUMNS} FROM user_account u JOIN realm r ON r.id = u.realm_id WHERE u.realm_id = ${realmId} AND u.id = ${userId}`,
+    SELECT ${USER.list}, ${REALM.list} FROM user_account u JOIN realm r ON r.id = u.realm_id
+    WHERE u.realm_id = ${realmId} AND u.id = ${userId}`,
   );
   if (row === undefined) throw new Error(`There is no user ${userId}`);
   return toAccount(row);
 }
 
 function toAccount(row: QueryRow): Account {
-  return { user: rowOf<User>(row, 'u', USER_COLUMNS), realm: rowOf<Realm>(row, 'r', REALM_COLUMNS) };
+  return { user: USER.rowIn(row), realm: REALM.rowIn(row) };
 }
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');

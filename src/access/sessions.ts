@@ -2,16 +2,9 @@ import { randomBytes } from 'node:crypto';
 import DataLoader from 'dataloader';
 import { noRecipients } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
-import { Prisma, type Realm, type Session, type User } from '../generated/prisma/client.ts';
+import { Prisma, type Session, type User } from '../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../platform/db/client.ts';
-import {
-  columnsOf,
-  type QueryRow,
-  REALM_COLUMNS,
-  rowOf,
-  SESSION_COLUMNS,
-  USER_COLUMNS,
-} from '../platform/db/columns.ts';
+import { joinedColumns, type QueryRow } from '../platform/db/columns.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { TOTALS } from '../platform/totals.ts';
 import type { Account } from './accounts.ts';
@@ -169,6 +162,10 @@ const byKey = batched<SessionKey>(async (app, keys) => {
   return ids.map((id) => rows.get(id));
 });
 
+const SESSION = joinedColumns('s', 'Session');
+const USER = joinedColumns('u', 'User');
+const REALM = joinedColumns('r', 'Realm');
+
 /**
  * Reads sessions with their users and organizations. OFFSET 0 makes the planner find the organization by its id. Without it,
  * the planner overestimates the number of sessions and reads all organizations.
@@ -177,15 +174,11 @@ async function read(db: SqlClient, condition: Prisma.Sql): Promise<SessionAccoun
   const rows = await readRows<QueryRow>(
     db,
     Prisma.sql`
-    SELECT ${columnsOf('s', SESSION_COLUMNS)}, ${columnsOf('u', USER_COLUMNS)}, ${columnsOf('r', REALM_COLUMNS)}
+    SELECT ${SESSION.list}, ${USER.list}, ${REALM.list}
     FROM session s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
     CROSS JOIN LATERAL (SELECT * FROM realm WHERE id = s.realm_id OFFSET 0) AS r WHERE ${condition}`,
   );
-  return rows.map((row) => ({
-    session: rowOf<Session>(row, 's', SESSION_COLUMNS),
-    user: rowOf<User>(row, 'u', USER_COLUMNS),
-    realm: rowOf<Realm>(row, 'r', REALM_COLUMNS),
-  }));
+  return rows.map((row) => ({ session: SESSION.rowIn(row), user: USER.rowIn(row), realm: REALM.rowIn(row) }));
 }
 
 const hashesOf = ({ tokenHash, nextHash, previousHash }: Session) =>

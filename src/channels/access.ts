@@ -12,7 +12,7 @@ import { SYSTEM_GROUPS } from '../access/permissions/system-groups.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import { BatchedReads, type ReadPlace } from '../platform/db/batched-reads.ts';
 import type { Tx } from '../platform/db/client.ts';
-import { CHANNEL_COLUMNS, columnsOf, type QueryRow, rowOf } from '../platform/db/columns.ts';
+import { joinedColumns, type QueryRow } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { BadRequestError } from '../platform/errors.ts';
@@ -174,6 +174,7 @@ export const placedChannels = async (
 ): Promise<readonly (PlacedChannel | null)[]> => (places.length === 0 ? [] : gathered.of(at, places));
 
 const gathered = new BatchedReads(readPlacedChannels);
+const CHANNEL = joinedColumns('c', 'Channel');
 
 async function readPlacedChannels(
   { db, realmId }: ReadPlace,
@@ -185,7 +186,7 @@ async function readPlacedChannels(
   const rows = await readRows<QueryRow & { readonly subscribers: readonly number[] }>(
     db,
     Prisma.sql`
-    SELECT ${columnsOf('c', CHANNEL_COLUMNS)}, COALESCE(own.user_ids, '{}') AS subscribers
+    SELECT ${CHANNEL.list}, COALESCE(own.user_ids, '{}') AS subscribers
     FROM channel c LEFT JOIN (
       SELECT s.channel_id, array_agg(s.user_id) AS user_ids
       FROM unnest(${listOf('int', userIds)}, ${listOf('int', channelIds)}) AS place (user_id, channel_id)
@@ -196,7 +197,7 @@ async function readPlacedChannels(
   );
   const found = new Map(
     rows.map((row) => {
-      const channel = rowOf<Channel>(row, 'c', CHANNEL_COLUMNS);
+      const channel = CHANNEL.rowIn(row);
       return [channel.id, { channel, subscribers: new Set(row.subscribers) }];
     }),
   );

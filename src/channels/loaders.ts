@@ -4,7 +4,7 @@ import { channelActor } from '../access/permissions/require.ts';
 import { acrossReaders, forEverybody, type GraphQLContext, perOperation } from '../api/graphql/loading/context.ts';
 import type { Loads, RequestedKey } from '../api/graphql/loading/keyed-loader.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
-import { CHANNEL_COLUMNS, fieldsOf } from '../platform/db/columns.ts';
+import { fieldsOf } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { placedChannels, readsChannel, seesChannel } from './access.ts';
@@ -64,7 +64,7 @@ const viewed = (
 const seen = (held: HeldChannel | null): Channel | null => (held?.isSeen ? held.channel : null);
 const readable = (held: HeldChannel | null): Channel | null => (held?.isReadable ? held.channel : null);
 
-const CHANNEL = fieldsOf('c', CHANNEL_COLUMNS);
+const CHANNEL = fieldsOf('c', 'Channel');
 
 /** Loads a channel by id, without an access check. The caller must have checked that the viewer can see it. */
 export const channelsById = forEverybody<number, Channel>(async (db, realmId, ids) => {

@@ -3,14 +3,7 @@ import { channelActor } from '../access/permissions/require.ts';
 import { isOpenTo, readsChannel } from '../channels/access.ts';
 import { type Channel, type Conversation, type Message, Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../platform/db/client.ts';
-import {
-  CHANNEL_COLUMNS,
-  CONVERSATION_COLUMNS,
-  columnsOf,
-  MESSAGE_COLUMNS,
-  type QueryRow,
-  rowOf,
-} from '../platform/db/columns.ts';
+import { joinedColumns, type QueryRow } from '../platform/db/columns.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { BadRequestError } from '../platform/errors.ts';
 
@@ -102,8 +95,10 @@ export interface FoundMessage {
   readonly isSubscribed: boolean;
 }
 
-const PLACED = Prisma.sql`${columnsOf('m', MESSAGE_COLUMNS)}, ${columnsOf('c', CHANNEL_COLUMNS)},
-  ${columnsOf('v', CONVERSATION_COLUMNS)}`;
+const MESSAGE = joinedColumns('m', 'Message');
+const CHANNEL = joinedColumns('c', 'Channel');
+const CONVERSATION = joinedColumns('v', 'Conversation');
+const PLACED = Prisma.sql`${MESSAGE.list}, ${CHANNEL.list}, ${CONVERSATION.list}`;
 
 const PLACES = Prisma.sql`message m
   LEFT JOIN channel c ON c.realm_id = m.realm_id AND c.id = m.channel_id
@@ -133,9 +128,9 @@ export async function findMessage(
 }
 
 const placedIn = (row: QueryRow): PlacedMessage => ({
-  ...rowOf<Message>(row, 'm', MESSAGE_COLUMNS),
-  channel: row['c.id'] === null ? null : rowOf<Channel>(row, 'c', CHANNEL_COLUMNS),
-  conversation: row['v.id'] === null ? null : rowOf<Conversation>(row, 'v', CONVERSATION_COLUMNS),
+  ...MESSAGE.rowIn(row),
+  channel: row['c.id'] === null ? null : CHANNEL.rowIn(row),
+  conversation: row['v.id'] === null ? null : CONVERSATION.rowIn(row),
 });
 
 /** Returns those of the given messages that the viewer can read, in any order. */

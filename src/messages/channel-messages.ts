@@ -1,7 +1,7 @@
 import { type Channel, type Message, Prisma } from '../generated/prisma/client.ts';
 import { BatchedReads } from '../platform/db/batched-reads.ts';
 import type { SqlClient } from '../platform/db/client.ts';
-import { fieldsOf, MESSAGE_COLUMNS } from '../platform/db/columns.ts';
+import { fieldsOf } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { hasProtectedHistory } from './access.ts';
@@ -19,7 +19,7 @@ export interface MessagePage {
 
 type Readable = Pick<Channel, 'id' | 'inviteOnly' | 'historyPublicToSubscribers'>;
 
-const MESSAGE = fieldsOf('m', MESSAGE_COLUMNS);
+const MESSAGE = fieldsOf('m', 'Message');
 
 /**
  * Builds the SQL that reads messages by the `id`s that the query `ids` returns, in any order. OFFSET 0 makes the planner look

@@ -4,7 +4,7 @@ import { acrossRequests, forEverybody, type GraphQLContext, perOperation } from 
 import { present, type RequestedKey } from '../api/graphql/loading/keyed-loader.ts';
 import { readableChannels } from '../channels/loaders.ts';
 import { type Message, Prisma } from '../generated/prisma/client.ts';
-import { fieldsOf, MESSAGE_COLUMNS } from '../platform/db/columns.ts';
+import { fieldsOf } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { type PlacedMessage, readableByEach } from './access.ts';
@@ -24,7 +24,7 @@ export const ownFlags = acrossRequests<number, UserFlags>(async (wanted) => {
   return flags.map((each) => each ?? NONE);
 });
 
-const MESSAGE = fieldsOf('m', MESSAGE_COLUMNS);
+const MESSAGE = fieldsOf('m', 'Message');
 
 /** Loads messages by id without checking access, so callers must check it first. Null if a message was deleted meanwhile. */
 export const foundMessages = forEverybody<number, Message | null>(async (db, realmId, ids) => {

@@ -1,10 +1,10 @@
 import { forEverybody } from '../api/graphql/loading/context.ts';
 import { Prisma, type User } from '../generated/prisma/client.ts';
-import { fieldsOf, USER_COLUMNS } from '../platform/db/columns.ts';
+import { fieldsOf } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 
-const USER = fieldsOf('u', USER_COLUMNS);
+const USER = fieldsOf('u', 'User');
 
 /** Loads users by id. All users of an organization can see each other. */
 export const usersById = forEverybody<number, User>(async (db, realmId, ids) => {

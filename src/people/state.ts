@@ -4,7 +4,7 @@ import { type RealmGroupSettingName, realmGroupSetting } from '../access/realm-s
 import { SETTING_CHOICES, USER_SETTING_NAMES, userSetting } from '../access/user-settings.ts';
 import type { Snapshot, StateGroup } from '../api/state-group.ts';
 import { Prisma, type User } from '../generated/prisma/client.ts';
-import { fieldsOf, USER_COLUMNS } from '../platform/db/columns.ts';
+import { fieldsOf } from '../platform/db/columns.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { JsonBytes } from '../platform/json-bytes.ts';
 import { isAdministrator, isGuest, isModerator, isOwner } from '../platform/roles.ts';
@@ -63,7 +63,7 @@ async function readPeople({ viewer, db, options: { clientGravatar } }: Snapshot)
     const some = await readRows<User>(
       db,
       Prisma.sql`
-      SELECT ${fieldsOf('u', USER_COLUMNS)} FROM user_account u
+      SELECT ${fieldsOf('u', 'User')} FROM user_account u
       WHERE u.realm_id = ${viewer.realm.id} AND u.id > ${after} ORDER BY u.id LIMIT ${USERS_AT_ONCE}::int`,
     );
     const people = some.filter(({ isSystem, botType }) => !isSystem && botType === null).map(({ id }) => id);

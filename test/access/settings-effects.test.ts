@@ -9,8 +9,8 @@ import { REALM_GROUP_SETTINGS, REALM_SETTINGS } from '../../src/access/realm-set
 import { USER_SETTINGS } from '../../src/access/user-settings.ts';
 import { permissionFieldName } from '../../src/api/graphql/schema/permission-fields.ts';
 import { settingFieldName } from '../../src/api/graphql/schema/setting-fields.ts';
+import { TABLE_COLUMNS } from '../../src/generated/columns.ts';
 import { readConfig } from '../../src/platform/config.ts';
-import { CHANNEL_COLUMNS, SUBSCRIPTION_COLUMNS } from '../../src/platform/db/columns.ts';
 import { NO_EFFECT } from '../../src/platform/setting.ts';
 import { send } from '../helpers/http.ts';
 import { organization } from '../helpers/server.ts';
@@ -316,13 +316,15 @@ describe('every setting', () => {
         .filter((name) => name.startsWith('can_'))
         .sort(),
     ).toEqual([...CHANNEL_PERMISSION_NAMES].sort());
-    expect(fieldsIn(CHANNEL, CHANNEL_COLUMNS)).toEqual(settingsAmong(CHANNEL_COLUMNS, NO_SETTINGS_OF_CHANNELS));
+    expect(fieldsIn(CHANNEL, TABLE_COLUMNS.Channel)).toEqual(
+      settingsAmong(TABLE_COLUMNS.Channel, NO_SETTINGS_OF_CHANNELS),
+    );
     expect(Object.keys(GROUP).sort()).toEqual([...GROUP_PERMISSION_NAMES].sort());
   });
 
   test('of a subscription and the server is listed with its implementation', () => {
-    expect(fieldsIn(SUBSCRIPTION, SUBSCRIPTION_COLUMNS)).toEqual(
-      settingsAmong(SUBSCRIPTION_COLUMNS, NO_SETTINGS_OF_SUBSCRIPTIONS),
+    expect(fieldsIn(SUBSCRIPTION, TABLE_COLUMNS.Subscription)).toEqual(
+      settingsAmong(TABLE_COLUMNS.Subscription, NO_SETTINGS_OF_SUBSCRIPTIONS),
     );
     expect(Object.keys(SERVER).sort()).toEqual(Object.keys(readConfig({})).sort());
   });

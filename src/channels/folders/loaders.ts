@@ -1,10 +1,10 @@
 import { forEverybody } from '../../api/graphql/loading/context.ts';
 import { type ChannelFolder, Prisma } from '../../generated/prisma/client.ts';
-import { CHANNEL_FOLDER_COLUMNS, fieldsOf } from '../../platform/db/columns.ts';
+import { fieldsOf } from '../../platform/db/columns.ts';
 import { listOf } from '../../platform/db/lists.ts';
 import { readRows } from '../../platform/db/rows.ts';
 
-const FOLDER = fieldsOf('f', CHANNEL_FOLDER_COLUMNS);
+const FOLDER = fieldsOf('f', 'ChannelFolder');
 
 /** Loads folders by id. Every user of the organization can see all of them. */
 export const foldersById = forEverybody<number, ChannelFolder | null>(async (db, realmId, ids) => {

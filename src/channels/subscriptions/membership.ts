@@ -4,7 +4,7 @@ import { either, except, users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Channel, Subscription } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { fieldsOf, SUBSCRIPTION_COLUMNS } from '../../platform/db/columns.ts';
+import { fieldsOf } from '../../platform/db/columns.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { seesChannel } from '../access.ts';
 import { NO_ACTIVITY, readActivity } from '../activity.ts';
@@ -145,7 +145,7 @@ function saveSubscriptions(tx: Tx, realmId: number, pairs: readonly Pair[]): Pro
     SELECT ${realmId}, user_id, channel_id, color
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS p(user_id int, channel_id int, color text)
     ON CONFLICT (realm_id, user_id, channel_id) DO UPDATE SET active = true, color = EXCLUDED.color
-    RETURNING ${fieldsOf('s', SUBSCRIPTION_COLUMNS)}`;
+    RETURNING ${fieldsOf('s', 'Subscription')}`;
 }
 
 async function emitAdded(

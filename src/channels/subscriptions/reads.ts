@@ -3,7 +3,7 @@ import { channelActor } from '../../access/permissions/require.ts';
 import { Prisma, type Subscription } from '../../generated/prisma/client.ts';
 import { accessUser } from '../../people/users.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import { fieldsOf, SUBSCRIPTION_COLUMNS } from '../../platform/db/columns.ts';
+import { fieldsOf } from '../../platform/db/columns.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { accessChannel, visibleTo } from '../access.ts';
 import { type IncludeSubscribers, toWirePersonal, toWireSubscribers, type WireChannel } from '../wire.ts';
@@ -74,7 +74,7 @@ export async function channelIdsOfUser(ctx: Ctx, userId: number): Promise<readon
 /** A subscription with the channel name, by which lists are sorted. */
 export type ListedSubscription = Subscription & { readonly channelName: string };
 
-const SUBSCRIPTION = fieldsOf('s', SUBSCRIPTION_COLUMNS);
+const SUBSCRIPTION = fieldsOf('s', 'Subscription');
 
 /** Returns the viewer's subscriptions, in no order. */
 export const listedSubscriptions = ({ app, viewer }: Ctx, includeArchived: boolean): Promise<ListedSubscription[]> =>

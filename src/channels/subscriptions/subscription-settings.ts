@@ -2,9 +2,9 @@ import type { Ctx } from '../../access/context.ts';
 import { channelActor } from '../../access/permissions/require.ts';
 import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
+import { TABLE_COLUMNS } from '../../generated/columns.ts';
 import { type Channel, Prisma, type Subscription } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { SUBSCRIPTION_COLUMNS } from '../../platform/db/columns.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { invalidChannelId, readBy } from '../access.ts';
@@ -138,7 +138,9 @@ const TYPES = {
 } as const satisfies Record<Column, string>;
 
 const SETTABLE = Object.keys(TYPES) as Column[];
-const ASSIGNMENTS = Prisma.raw(SETTABLE.map((name) => `"${SUBSCRIPTION_COLUMNS[name]}" = r."${name}"`).join(', '));
+const ASSIGNMENTS = Prisma.raw(
+  SETTABLE.map((name) => `"${TABLE_COLUMNS.Subscription[name]}" = r."${name}"`).join(', '),
+);
 const DEFINITIONS = Prisma.raw(SETTABLE.map((name) => `"${name}" ${TYPES[name]}`).join(', '));
 
 /**

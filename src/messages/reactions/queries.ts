@@ -1,6 +1,6 @@
 import { Prisma, type Reaction } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import { fieldsOf, REACTION_COLUMNS } from '../../platform/db/columns.ts';
+import { fieldsOf } from '../../platform/db/columns.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import {
   type CountedEmoji,
@@ -36,7 +36,7 @@ export async function readReactionGroups(
   return (messageId, viewerId) => (byMessage.get(messageId) ?? []).map((row) => toReactionGroup(row, viewerId));
 }
 
-const REACTION = fieldsOf('r', REACTION_COLUMNS);
+const REACTION = fieldsOf('r', 'Reaction');
 
 /** Reads the reactions to each message. Returns a function that returns them for a message id, oldest first. */
 export async function readReactionsOf(

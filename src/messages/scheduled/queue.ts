@@ -1,7 +1,7 @@
 import type { App } from '../../access/context.ts';
 import { Prisma, type Realm, type ScheduledMessage, type User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { fieldsOf, SCHEDULED_MESSAGE_COLUMNS } from '../../platform/db/columns.ts';
+import { fieldsOf } from '../../platform/db/columns.ts';
 
 // The table `scheduled_message` is the queue. All nodes read it; the node that locks a row delivers it. @see
 // src/messages/README.md
@@ -88,7 +88,7 @@ export async function claim(tx: Tx, app: App, id: number, passedOver: readonly n
     WHERE e.state = 'scheduled' AND (e.scheduled_at, e.id) < (s.scheduled_at, s.id) AND e.owner_id + 0 = s.owner_id
       AND e.id <> ALL(${passedOver}::int[])`;
   const [found] = await tx.$queryRaw<(ScheduledMessage & { now: Date })[]>`
-    SELECT ${fieldsOf('s', SCHEDULED_MESSAGE_COLUMNS)}, ${dueBy(app)} AS now
+    SELECT ${fieldsOf('s', 'ScheduledMessage')}, ${dueBy(app)} AS now
     FROM scheduled_message s
     WHERE s.id = ${id} AND s.state = 'scheduled' AND s.scheduled_at <= ${dueBy(app)} AND NOT EXISTS (${earlier})
     FOR NO KEY UPDATE OF s SKIP LOCKED`;
