@@ -1,22 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { parse, serialize } from 'hono/utils/cookie';
+import { generateCookie } from 'hono/cookie';
+import { type CookieOptions, parse } from 'hono/utils/cookie';
 import type { Config } from '../platform/config.ts';
 import { askedDatabase, askedSchema } from '../platform/db/schema.ts';
 import { urlOf } from '../platform/hosts.ts';
-
-/** A cookie that identifies a browser and is sent only to this server. */
-export interface Cookie {
-  readonly name: string;
-  readonly value: string;
-  readonly sameSite: 'Strict' | 'Lax' | 'None';
-  readonly path: string;
-  /** Lifetime in seconds. If absent, the browser deletes the cookie when it is closed. */
-  readonly maxAge?: number;
-  /** Whether browsers send the cookie only over https. Set if the browser connected over https. */
-  readonly secure?: boolean;
-  /** Whether the browser stores a separate cookie for each top-level site. */
-  readonly partitioned?: boolean;
-}
 
 /** The client of an HTTP request, which may be a browser. */
 export interface Browser {
@@ -61,6 +48,9 @@ function databaseId(databaseUrl: string, secretKey: string): string {
 export const readCookie = (header: string | undefined, name: string): string | undefined =>
   header === undefined ? undefined : parse(header, name)[name];
 
+/** Attributes of a cookie. `maxAge` is in seconds; if it is absent, browsers delete the cookie when they are closed. */
+type Options = Omit<CookieOptions, 'domain' | 'httpOnly'> & Required<Pick<CookieOptions, 'sameSite'>>;
+
 /** Returns the value of a Set-Cookie header. Scripts cannot read the cookie, and browsers send it to no other host. */
-export const setCookie = ({ name, value, ...options }: Cookie): string =>
-  serialize(name, value, { ...options, httpOnly: true });
+export const setCookie = (name: string, value: string, options: Options): string =>
+  generateCookie(name, value, { ...options, httpOnly: true });

@@ -62,11 +62,8 @@ export function sessionCookie(app: App, header: ReadHeader, given: SessionToken 
   const secure = isOverHttps(app.config, header);
   const isAbroad = header('sec-fetch-site') === 'cross-site';
   if (isAbroad && !secure) throw new BadRequestError(ABROAD);
-  return setCookie({
-    name: nameOf(app.config, secure),
-    value: given?.token ?? '',
+  return setCookie(nameOf(app.config, secure), given?.token ?? '', {
     sameSite: isAbroad ? 'None' : 'Lax',
-    path: '/',
     secure,
     partitioned: isAbroad,
     maxAge: given === undefined ? 0 : Math.ceil((given.expiresAt.getTime() - app.now().getTime()) / 1000),

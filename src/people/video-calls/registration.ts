@@ -66,9 +66,7 @@ const PATH = '/api/v1/calls/videoprovider';
  * browser back.
  */
 const cookieOf = ({ config }: App, value: string, maxAge: number) =>
-  setCookie({
-    name: cookieName(config, 'call'),
-    value,
+  setCookie(cookieName(config, 'call'), value, {
     maxAge,
     path: PATH,
     sameSite: 'Lax',

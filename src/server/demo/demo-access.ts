@@ -66,12 +66,7 @@ export class DemoAccess {
   enter(token: string): string | undefined {
     const { config, keys } = this.#app;
     if (!isSameSecret(token, keys.token(START))) return undefined;
-    return setCookie({
-      name: cookieName(config, SIGNED_IN_COOKIE),
-      value: keys.token(LET_IN),
-      sameSite: 'Strict',
-      path: '/',
-    });
+    return setCookie(cookieName(config, SIGNED_IN_COOKIE), keys.token(LET_IN), { sameSite: 'Strict' });
   }
 
   /** Returns whether the request comes from a browser that has access. */
