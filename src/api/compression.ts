@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { parseAccept } from 'hono/utils/accept';
 
 const compressAsBrotli = promisify(brotliCompress);
 const compressAsGzip = promisify(gzip);
@@ -39,14 +40,7 @@ export type Effort = 'each' | 'once';
  * @param accepted The Accept-Encoding header. A weight of 0 rejects a coding.
  */
 export function codingOf(accepted: IncomingHttpHeaders['accept-encoding']): Coding | undefined {
-  if (accepted === undefined) return undefined;
-  const named = new Map(
-    accepted.split(',').map((part) => {
-      const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
-      const weight = parameters.find((parameter) => parameter.startsWith('q='));
-      return [name, weight === undefined ? 1 : Number(weight.slice(2))] as const;
-    }),
-  );
+  const named = new Map(parseAccept(accepted ?? '').map(({ type, q }) => [type.toLowerCase(), q]));
   return CODINGS.find((coding) => (named.get(coding) ?? named.get('*') ?? 0) > 0);
 }
 

@@ -8,6 +8,8 @@ import { setImmediate } from 'node:timers/promises';
  * Number of sockets that accept connections on the port. libuv accepts one connection per socket in each iteration of
  * the event loop (libuv/libuv#3696). With one socket and iterations of 10 ms, a client that opens 100 connections
  * delays the next connection of all other clients by a second.
+ *
+ * @see src/server/README.md#decisions
  */
 const ACCEPTORS = 16;
 
