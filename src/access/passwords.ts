@@ -3,9 +3,9 @@ import { promisify } from 'node:util';
 import type { Caller } from '../platform/caller.ts';
 import type { Config } from '../platform/config.ts';
 import { BadRequestError } from '../platform/errors.ts';
-import { FairLimiter } from '../platform/fair-limiter.ts';
 import { observeCount, passwordHashSeconds } from '../platform/metrics.ts';
 import { refuseNullBytes } from '../platform/text.ts';
+import { HashingLimiter } from './hashing-limiter.ts';
 import { isWeak, type PasswordOwner } from './password-strength.ts';
 
 /** Length limits of passwords, in Unicode code points. */
@@ -30,7 +30,7 @@ const BOUNDS = { atOnce: 2, waitingOfNetwork: 24, places: 96 };
 const EXPECTED_MS = 250;
 
 /** The fair limiter for all hashing of passwords in this process. */
-const limiter = new FairLimiter(BOUNDS, EXPECTED_MS);
+const limiter = new HashingLimiter(BOUNDS, EXPECTED_MS);
 observeCount('password_hash_waiting', 'Number of passwords that wait to be hashed.', () => limiter.waiting);
 
 /**

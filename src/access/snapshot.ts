@@ -40,7 +40,7 @@ export function readOnSnapshot<T>({ app, viewer }: Ctx, read: (moment: Moment) =
       },
       { isolationLevel: 'RepeatableRead', ...LIMITS },
     );
-  return app.database.snapshots.take(viewer.realm.id, () => withinTransaction(reading));
+  return app.database.snapshots.run(viewer.realm.id, () => withinTransaction(reading));
 }
 
 async function viewerIn(db: Tx, viewer: Viewer): Promise<Viewer> {

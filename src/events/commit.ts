@@ -52,7 +52,7 @@ export async function committing<T extends { readonly trace?: Trace }>(
       TRANSACTION_LIMITS,
     );
   try {
-    return await database.permits.take(realmId, () => withinTransaction(changes));
+    return await database.permits.run(realmId, () => withinTransaction(changes));
   } catch (error) {
     const trace = made?.trace;
     if (made !== undefined && trace !== undefined && isBusy(error) && (await hasCommitted(db, trace))) return made;
@@ -69,7 +69,7 @@ export async function committing<T extends { readonly trace?: Trace }>(
 export const inTurn = <T>(
   { app, realmId }: { readonly app: LogContext & { readonly transaction?: object }; readonly realmId: number },
   statement: () => Promise<T>,
-): Promise<T> => (app.transaction === undefined ? app.database.permits.take(realmId, statement) : statement());
+): Promise<T> => (app.transaction === undefined ? app.database.permits.run(realmId, statement) : statement());
 
 /**
  * Whether a transaction whose commit was not confirmed has committed.

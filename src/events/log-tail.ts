@@ -219,7 +219,7 @@ export class LogTail implements EventHolder {
 
   async #advance(): Promise<void> {
     const { database, db } = this.#app;
-    await database.permits.take(this.realmId, () => bumpCounter(db, this.realmId));
+    await database.permits.run(this.realmId, () => bumpCounter(db, this.realmId));
     await this.fill();
   }
 

@@ -87,7 +87,7 @@ export async function readPage(
     const end = Math.min(tail.through, from + span);
     // One permit of `database.catchUps` per step: a reader that is almost up to date waits for at most one step of each other
     // reader.
-    const step = await database.catchUps.take(tail.realmId, async () => {
+    const step = await database.catchUps.run(tail.realmId, async () => {
       if (isOver()) return undefined;
       const began = performance.now();
       const read = await readLogFor(

@@ -1,186 +1,258 @@
-import type { Caller } from './caller.ts';
-import { AbandonedError, RateLimitHitError } from './errors.ts';
+import { AbandonedError, RequestTimeoutError } from './errors.ts';
 
-/** Limits of the running and waiting tasks. */
-interface Bounds {
-  /** Maximum number of running tasks. */
-  readonly atOnce: number;
-  /** Maximum number of waiting tasks of one network. */
-  readonly waitingOfNetwork: number;
-  /** Maximum number of waiting tasks in total, not counting those of the server's operator. */
-  readonly places: number;
+/** Limits of the tasks of one key. */
+export interface KeyLimits {
+  /** Maximum number of running tasks. A key without running tasks can run one whatever this limit is. */
+  readonly running: number;
+  /** Maximum number of waiting tasks. If it is infinite, the tasks do not count in the total of waiting tasks either. */
+  readonly waiting: number;
 }
+
+export interface LimiterOptions<K> {
+  /** Maximum number of running tasks in total. Default: unlimited. */
+  readonly total?: number;
+  /** Part of `total` that is reserved for keys without running tasks. Default: 0. */
+  readonly spare?: number;
+  /** Maximum number of waiting tasks in total. Default: unlimited. */
+  readonly waiting?: number;
+  /** Longest wait in milliseconds. Default: unlimited. */
+  readonly maxWaitMs?: number;
+  /** Returns the current limits of a key. Called whenever a limit is checked. */
+  limitsOf(key: K): KeyLimits;
+  /**
+   * Returns other limits for a key after a failed task, or undefined to leave its limits as they are. They apply until a task of
+   * the key succeeds or the key has no tasks. The failed task counts as running until then.
+   */
+  limitsAfter?(key: K, error: unknown): Promise<KeyLimits | undefined>;
+  /**
+   * Returns the rank of a key with waiting tasks. The key with the lowest rank is served next, and among equal ones the key that
+   * was served least recently. Default: the number of running tasks of the key.
+   */
+  rankOf?(key: K): number;
+  /** Returns the error for a task that cannot wait. Default: RequestTimeoutError. */
+  refusal?(key: K): Error;
+  /** Starts a task that has waited, at once or later. Default: at once. */
+  resume?(start: () => void): void;
+}
+
+/** The client that waits for a task. */
+type Client = { readonly isGone: boolean };
 
 interface Waiting {
-  /** Client that sent the task. Undefined: the task belongs to the server's operator. */
-  readonly caller: Caller | undefined;
-  readonly network: string;
-  start(): void;
-  refuse(error: Error): void;
+  readonly start: () => void;
+  readonly refuse: (error: Error) => void;
+  readonly client: Client | undefined;
+  timer?: NodeJS.Timeout;
 }
 
-/** Key of the queue of the server's operator. */
-const OPERATOR = '';
-/** Weight of the latest duration in the moving average. */
-const WEIGHT = 0.2;
+/** A key with running or waiting tasks. */
+interface ActiveKey<K> {
+  readonly key: K;
+  running: number;
+  /** Waiting tasks, oldest first. */
+  waiting: Waiting[];
+  /** Limits after a failed task. Undefined: those of `limitsOf`. */
+  limits: KeyLimits | undefined;
+}
 
 /**
- * A limiter that runs a few tasks at a time. The others wait in one queue per network, and the networks take turns: a
- * network with a thousand tasks delays only itself. Tasks of closed connections are dropped.
+ * Limits the number of concurrent tasks, in total and per key, and lets the keys take turns: a key with a thousand tasks delays
+ * only itself. The tasks of a key start in the order of arrival. Keys are for example networks, accounts or organizations.
  */
-export class FairLimiter {
-  readonly #bounds: Bounds;
-  /** Queues that are not empty, least recently served first. */
-  readonly #lines = new Map<string, Waiting[]>();
-  /** Number of running tasks of each network. */
-  readonly #running = new Map<string, number>();
-  /** Average duration of a task, without its wait. */
-  #averageMs: number;
+export class FairLimiter<K> {
+  readonly #options: LimiterOptions<K>;
+  readonly #total: number;
+  /** Number of running tasks from which only keys without running tasks can start another one. */
+  readonly #shared: number;
+  readonly #keys = new Map<K, ActiveKey<K>>();
+  /** Keys with waiting tasks, least recently served first. */
+  readonly #queue = new Set<ActiveKey<K>>();
+  #running = 0;
 
-  /** @param expectedMs Initial value of the average duration of a task. */
-  constructor(bounds: Bounds, expectedMs: number) {
-    this.#bounds = bounds;
-    this.#averageMs = expectedMs;
+  constructor(options: LimiterOptions<K>) {
+    this.#options = options;
+    this.#total = options.total ?? Number.POSITIVE_INFINITY;
+    this.#shared = this.#total - (options.spare ?? 0);
+  }
+
+  /** Number of running tasks. */
+  get running(): number {
+    return this.#running;
   }
 
   /** Number of waiting tasks. */
   get waiting(): number {
-    return sum([...this.#lines.values()].map((line) => line.length));
+    return sum(this.#queue, ({ waiting }) => waiting.length);
+  }
+
+  /** Returns whether the key has no running or waiting tasks. */
+  isFree(key: K): boolean {
+    return !this.#keys.has(key);
+  }
+
+  /** Returns whether a task of the key would start immediately. */
+  isOpen(key: K): boolean {
+    const known = this.#keys.get(key);
+    return known === undefined ? this.#running < this.#total : this.#isOpen(known);
+  }
+
+  /** Returns the number of waiting tasks that would start before another task of the key, if all keys have equal turns. */
+  waitingBefore(key: K): number {
+    const own = this.#keys.get(key)?.waiting.length ?? 0;
+    return sum(this.#queue, ({ waiting }) => Math.min(waiting.length, own + 1));
   }
 
   /**
    * Runs `work` as soon as the limits permit. Resolves to the result of `work`.
    *
-   * @param caller Undefined for the server's operator, whose tasks are never refused.
-   * @throws RateLimitHitError if the queue is full. Its `retry-after` is an estimate.
-   * @throws AbandonedError if the caller disconnected before `work` was started.
+   * @param work Must not wait for another task of this limiter.
+   * @param client If the client is gone, `work` is not started.
+   * @throws AbandonedError if the client has gone before `work` was started.
+   * @throws RequestTimeoutError, or the error of `refusal`, if too many tasks are waiting.
+   * @throws RequestTimeoutError if the task has waited too long.
    */
-  async run<T>(caller: Caller | undefined, work: () => Promise<T>): Promise<T> {
-    const network = caller?.network ?? OPERATOR;
-    await this.#turn(caller, network);
-    const startedAt = performance.now();
+  async run<T>(key: K, work: () => Promise<T>, client?: Client): Promise<T> {
+    if (client?.isGone === true) throw new AbandonedError();
+    const own: ActiveKey<K> = this.#keys.get(key) ?? { key, running: 0, waiting: [], limits: undefined };
+    if (this.#isOpen(own)) this.#enter(own);
+    else await this.#wait(own, client);
     try {
-      return await work();
+      const result = await work();
+      own.limits = undefined;
+      return result;
+    } catch (error) {
+      own.limits = (await this.#options.limitsAfter?.(key, error)) ?? own.limits;
+      throw error;
     } finally {
-      this.#averageMs += WEIGHT * (performance.now() - startedAt - this.#averageMs);
-      this.#leave(network);
-      this.#startNext();
+      this.#leave(own);
     }
   }
 
-  /** Resolves when a task may start: immediately if fewer than `atOnce` are running. */
-  async #turn(caller: Caller | undefined, network: string): Promise<void> {
-    if (caller?.isGone === true) throw new AbandonedError();
-    if (sum(this.#running.values()) < this.#bounds.atOnce) {
-      this.#enter(network);
-      return;
-    }
-    if (caller !== undefined) this.#makeRoom(network);
+  #limitsOf({ key, limits }: ActiveKey<K>): KeyLimits {
+    return limits ?? this.#options.limitsOf(key);
+  }
+
+  #isOpen(own: ActiveKey<K>): boolean {
+    return own.waiting.length === 0 && this.#hasPermit(own);
+  }
+
+  #hasPermit(own: ActiveKey<K>): boolean {
+    if (own.running === 0) return this.#running < this.#total;
+    return this.#running < this.#shared && own.running < this.#limitsOf(own).running;
+  }
+
+  #enter(own: ActiveKey<K>): void {
+    if (own.running === 0) this.#keys.set(own.key, own);
+    own.running++;
+    this.#running++;
+  }
+
+  #leave(own: ActiveKey<K>): void {
+    // While the total is not reached, the other keys wait for permits of their own.
+    const gaining = this.#running < this.#shared ? [own] : this.#queue;
+    own.running--;
+    this.#running--;
+    if (this.#queue.size > 0) this.#startWaiting(gaining);
+    this.#forgetIdle(own);
+  }
+
+  #forgetIdle({ key, running, waiting }: ActiveKey<K>): void {
+    if (running === 0 && waiting.length === 0) this.#keys.delete(key);
+  }
+
+  #wait(own: ActiveKey<K>, client: Client | undefined): Promise<void> {
+    this.#requirePlace(own);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const line = this.#lines.get(network) ?? [];
-    line.push({ caller, network, start: resolve, refuse: reject });
-    this.#lines.set(network, line);
-    await promise;
+    const one: Waiting = { start: resolve, refuse: reject, client };
+    const { maxWaitMs } = this.#options;
+    if (maxWaitMs !== undefined)
+      one.timer = setTimeout(() => this.#refuse(own, one, new RequestTimeoutError()), maxWaitMs);
+    own.waiting.push(one);
+    this.#keys.set(own.key, own);
+    this.#queue.add(own);
+    return promise;
   }
 
-  /**
-   * Checks that one more task of the network can wait, dropping others if necessary. @throws RateLimitHitError if it cannot.
-   */
-  #makeRoom(network: string): void {
-    const { waitingOfNetwork, places } = this.#bounds;
-    if (this.#lengthOf(network) >= waitingOfNetwork || this.waiting >= places) this.#dropAbandoned();
-    const own = this.#lengthOf(network);
-    if (own >= waitingOfNetwork) throw this.#refusal(network);
-    if (this.waiting - this.#lengthOf(OPERATOR) < places) return;
-    // If the total is reached, the newest task of the network with the most waiting tasks is refused in favor of a network with
-    // fewer tasks.
-    const longest = [...this.#lines]
-      .filter(([of]) => of !== OPERATOR)
-      .reduce((most, each) => (each[1].length > most[1].length ? each : most));
-    if (longest[1].length <= own + 1) throw this.#refusal(network);
-    longest[1].pop()?.refuse(this.#refusal(longest[0]));
+  /** Checks that another task of the key can wait, dropping others if necessary. @throws The error of `refusal` if it cannot. */
+  #requirePlace(own: ActiveKey<K>): void {
+    const { waiting: most } = this.#limitsOf(own);
+    const { waiting: total } = this.#options;
+    if (most === Number.POSITIVE_INFINITY) return;
+    const isFull = () => total !== undefined && sum(this.#boundedKeys(), ({ waiting }) => waiting.length) >= total;
+    if (own.waiting.length >= most || isFull()) this.#dropAbandoned();
+    if (own.waiting.length >= most) throw this.#refusal(own);
+    if (!isFull()) return;
+    // The newest task of the key with the most waiting tasks is refused in favor of a key with fewer tasks.
+    const longest = this.#boundedKeys().reduce((a, b) => (b.waiting.length > a.waiting.length ? b : a), own);
+    const newest = longest.waiting.at(-1);
+    if (newest === undefined || longest.waiting.length <= own.waiting.length + 1) throw this.#refusal(own);
+    this.#remove(longest, newest);
+    newest.refuse(this.#refusal(longest));
+  }
+
+  /** Returns the waiting keys that count in the total of waiting tasks. */
+  #boundedKeys(): ActiveKey<K>[] {
+    return [...this.#queue].filter((each) => this.#limitsOf(each).waiting !== Number.POSITIVE_INFINITY);
   }
 
   #dropAbandoned(): void {
-    for (const [network, line] of this.#lines) {
-      const gone = line.filter(({ caller }) => caller?.isGone === true);
-      if (gone.length === 0) continue;
-      const left = line.filter((waiting) => !gone.includes(waiting));
-      if (left.length === 0) this.#lines.delete(network);
-      else this.#lines.set(network, left);
-      for (const { refuse } of gone) refuse(new AbandonedError());
+    for (const each of this.#queue) {
+      for (const one of each.waiting.filter(({ client }) => client?.isGone === true))
+        this.#refuse(each, one, new AbandonedError());
     }
   }
 
-  #startNext(): void {
-    for (;;) {
-      const network = this.#networkInTurn();
-      const line = network === undefined ? undefined : this.#lines.get(network);
-      if (network === undefined || line === undefined) return;
-      const next = line.shift();
-      // Moves the network to the end of the order.
-      this.#lines.delete(network);
-      if (line.length > 0) this.#lines.set(network, line);
-      if (next === undefined) continue;
-      if (next.caller?.isGone === true) {
-        next.refuse(new AbandonedError());
+  #refusal({ key }: ActiveKey<K>): Error {
+    return this.#options.refusal?.(key) ?? new RequestTimeoutError();
+  }
+
+  #refuse(own: ActiveKey<K>, one: Waiting, error: Error): void {
+    this.#remove(own, one);
+    this.#forgetIdle(own);
+    one.refuse(error);
+  }
+
+  #remove(own: ActiveKey<K>, one: Waiting): void {
+    clearTimeout(one.timer);
+    own.waiting.splice(own.waiting.indexOf(one), 1);
+    if (own.waiting.length === 0) this.#queue.delete(own);
+  }
+
+  /** Starts the waiting tasks of `keys` for which there are permits. */
+  #startWaiting(keys: Iterable<ActiveKey<K>>): void {
+    for (let own = this.#next(keys); own !== undefined; own = this.#next(keys)) {
+      const [first] = own.waiting;
+      if (first === undefined) return;
+      if (first.client?.isGone === true) {
+        this.#refuse(own, first, new AbandonedError());
         continue;
       }
-      this.#enter(network);
-      next.start();
-      return;
+      this.#enter(own);
+      this.#remove(own, first);
+      // The key that is served moves to the end of the queue.
+      if (this.#queue.delete(own)) this.#queue.add(own);
+      if (this.#options.resume === undefined) first.start();
+      else this.#options.resume(first.start);
     }
   }
 
-  /**
-   * Returns the waiting network with the fewest running tasks. If several networks have the fewest, returns the one that was
-   * served least recently.
-   */
-  #networkInTurn(): string | undefined {
-    let inTurn: string | undefined;
-    for (const network of this.#lines.keys()) {
-      if (inTurn === undefined || this.#runningOf(network) < this.#runningOf(inTurn)) inTurn = network;
+  /** Returns the key whose waiting task is started next. Undefined if none of `keys` has a permit for a waiting task. */
+  #next(keys: Iterable<ActiveKey<K>>): ActiveKey<K> | undefined {
+    let next: ActiveKey<K> | undefined;
+    let lowest = Number.POSITIVE_INFINITY;
+    for (const own of keys) {
+      if (own.waiting.length === 0 || !this.#hasPermit(own)) continue;
+      const rank = this.#options.rankOf?.(own.key) ?? own.running;
+      if (rank >= lowest) continue;
+      [next, lowest] = [own, rank];
+      if (rank === 0) break;
     }
-    return inTurn;
-  }
-
-  /**
-   * Returns the error for a task that does not fit into the queue. The estimated time covers the network's waiting tasks and
-   * the tasks of other networks that run between them.
-   */
-  #refusal(network: string): RateLimitHitError {
-    const own = this.#lengthOf(network);
-    const before = sum([...this.#lines.values()].map((line) => Math.min(line.length, own + 1)));
-    const rounds = (before + this.#bounds.atOnce) / this.#bounds.atOnce;
-    const seconds = Math.max(1, Math.ceil((rounds * this.#averageMs) / 1000));
-    return new RateLimitHitError(
-      seconds,
-      undefined,
-      `Too many sign-ins are waiting; try again in ${seconds} second${seconds === 1 ? '' : 's'}`,
-    );
-  }
-
-  #enter(network: string): void {
-    this.#running.set(network, this.#runningOf(network) + 1);
-  }
-
-  #leave(network: string): void {
-    const left = this.#runningOf(network) - 1;
-    if (left > 0) this.#running.set(network, left);
-    else this.#running.delete(network);
-  }
-
-  #runningOf(network: string): number {
-    return this.#running.get(network) ?? 0;
-  }
-
-  #lengthOf(network: string): number {
-    return this.#lines.get(network)?.length ?? 0;
+    return next;
   }
 }
 
-function sum(numbers: Iterable<number>): number {
+function sum<T>(items: Iterable<T>, of: (item: T) => number): number {
   let total = 0;
-  for (const number of numbers) total += number;
+  for (const item of items) total += of(item);
   return total;
 }

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { Agent, type ClientRequest, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { HashingLimiter } from '../../src/access/hashing-limiter.ts';
 import type { Caller } from '../../src/platform/caller.ts';
-import { FairLimiter } from '../../src/platform/fair-limiter.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { type Json, send } from '../helpers/http.ts';
 import { METRICS, type ServerProcess } from '../helpers/process.ts';
@@ -18,7 +18,7 @@ const PATIENCE = { timeout: 45_000, interval: 20 };
 
 /** Returns a limiter that runs two jobs at a time. Each job runs until the test calls `end`. */
 function limiterOf({ waitingOfNetwork = 100, places = 100 }: { waitingOfNetwork?: number; places?: number } = {}) {
-  const gate = new FairLimiter({ atOnce: 2, waitingOfNetwork, places }, 500);
+  const gate = new HashingLimiter({ atOnce: 2, waitingOfNetwork, places }, 500);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   return {

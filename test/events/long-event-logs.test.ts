@@ -143,7 +143,7 @@ test('no events are read for clients that disconnect while they wait for old eve
   await lengthenLog(run, realm.id, { count: EVENTS, of: [Number(id)] });
 
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
-  const others = [1, 2, 3].map(() => database.catchUps.take(realm.id, () => over));
+  const others = [1, 2, 3].map(() => database.catchUps.run(realm.id, () => over));
   const asking = queues.map(({ queue_id, last_event_id }) => {
     const path = `/api/v1/events?queue_id=${queue_id}&last_event_id=${last_event_id}`;
     return request(`${member.url}${path}`, { headers: member.headers }).end();
@@ -160,7 +160,7 @@ test('no events are read for clients that disconnect while they wait for old eve
     const [{ statusCode }] = (await answered) as [{ statusCode: number }];
     expect(statusCode).toBe(200);
     // This waits in the queue behind the clients that have disconnected.
-    await database.catchUps.take(realm.id, async () => {});
+    await database.catchUps.run(realm.id, async () => {});
   });
   expect(reads.filter((sql) => sql.includes('AS concerned'))).toHaveLength(1);
 });

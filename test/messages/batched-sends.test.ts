@@ -74,7 +74,7 @@ test.for(ways)(
     const statements = await server.queriesOf(async () => {
       // While all permits of the organization are in use, further messages wait. They are then sent as a batch.
       const { promise: over, resolve: end } = Promise.withResolvers<void>();
-      const others = Array.from({ length: each }, () => permits.take(realm.id, () => over));
+      const others = Array.from({ length: each }, () => permits.run(realm.id, () => over));
       beginnings = 0;
       const one = (i: number) => ({ to, topic: i % 2 === 0 ? 'known' : `new ${i}`, content: `${i}`, key: `key ${i}` });
       const many = people.map((person, i) => say(person, one(i)));
@@ -127,7 +127,7 @@ test('of two concurrent messages that start a topic, one reports the policy', as
   const { permits } = server.app.database;
   const { each } = permitsOf(server.app.config.databasePoolSize);
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
-  const others = Array.from({ length: each }, () => permits.take(realm.id, () => over));
+  const others = Array.from({ length: each }, () => permits.run(realm.id, () => over));
   beginnings = 0;
   // The first waiting message is sent alone. The next ones are sent as a batch.
   const first = WAYS.REST(member, { to, topic: 'first', content: 'first', key: 'first' });

@@ -396,7 +396,7 @@ test('an unsent message that would have followed its topic is not reported as pa
   const id = await channelOf(owner, 'general', [owner, member]);
   // The message starts a topic, which the sender then follows.
   const { promise: enough, resolve: end } = Promise.withResolvers<void>();
-  const line = Array.from({ length: 300 }, () => app.database.permits.take(realm.id, () => enough));
+  const line = Array.from({ length: 300 }, () => app.database.permits.run(realm.id, () => enough));
   const answers = Promise.allSettled(line);
   const sent = await member.tryMutation('sendMessage', { to: toTopic(id, 'new'), content: 'hello' });
   end();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { FairPermits, permitsOf, READER_QUEUE, readerPermitsOf } from '../../src/platform/db/permits.ts';
+import { CHANGE_QUEUE, fairPermits, permitsOf, READER_QUEUE, readerPermitsOf } from '../../src/platform/db/permits.ts';
+import type { FairLimiter } from '../../src/platform/fair-limiter.ts';
 
 /** Returns a change that runs until the test calls `end` or `fail`. */
 function change() {
@@ -14,9 +15,9 @@ function change() {
 }
 
 /** Requests permits for `count` changes of an organization at the same time. */
-function changesOf(permits: FairPermits, realmId: number, count: number) {
+function changesOf(permits: FairLimiter<number>, realmId: number, count: number) {
   const changes = Array.from({ length: count }, change);
-  const ends = changes.map(({ run }) => permits.take(realmId, run));
+  const ends = changes.map(({ run }) => permits.run(realmId, run));
   for (const end of ends) end.catch(() => {});
   return { changes, ends, begun: () => changes.filter(({ isBegun }) => isBegun).length };
 }
@@ -28,7 +29,7 @@ const lockTimeout = () => Object.assign(new Error('too late'), { code: '55P03' }
 
 test('reserves connections for reads, and permits for organizations without any', async () => {
   expect(total).toBeLessThan(POOL);
-  const permits = new FairPermits(permitsOf(POOL), held);
+  const permits = fairPermits(permitsOf(POOL), CHANGE_QUEUE, held);
   const first = changesOf(permits, 1, 30);
   expect(first.begun()).toBe(each);
   // As long as there are permits, each further organization gets one, no matter how many changes of others do not end.
@@ -38,10 +39,10 @@ test('reserves connections for reads, and permits for organizations without any'
 });
 
 test('serves organizations in turn, and the changes of each in order of arrival', async () => {
-  const permits = new FairPermits({ total: 1, each: 1, spare: 0 }, held);
+  const permits = fairPermits({ total: 1, each: 1, spare: 0 }, CHANGE_QUEUE, held);
   const order: string[] = [];
   const noting = (realmId: number, name: string) =>
-    permits.take(realmId, async () => {
+    permits.run(realmId, async () => {
       await sleep(1);
       order.push(name);
     });
@@ -50,9 +51,9 @@ test('serves organizations in turn, and the changes of each in order of arrival'
 });
 
 test('refuses changes immediately if too many wait, and sooner after a lock timeout', async () => {
-  const permits = new FairPermits(permitsOf(POOL), held);
+  const permits = fairPermits(permitsOf(POOL), CHANGE_QUEUE, held);
   const { changes, ends, begun } = changesOf(permits, 1, each + 250);
-  await expect(permits.take(1, async () => 'never')).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT', status: 503 });
+  await expect(permits.run(1, async () => 'never')).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT', status: 503 });
   changes[0]?.fail(lockTimeout());
   await expect(ends[0]).rejects.toThrow('too late');
   // The other changes of the organization are still running, so no further ones start.
@@ -60,12 +61,12 @@ test('refuses changes immediately if too many wait, and sooner after a lock time
   for (const { end } of changes) end();
   await Promise.allSettled(ends);
   expect(begun()).toBe(each + 250);
-  expect(await permits.take(1, async () => 'done')).toBe('done');
+  expect(await permits.run(1, async () => 'done')).toBe('done');
 });
 
 test('admits as many as before if the lock timeout was not for the lock that all changes need', async () => {
   const asked: number[] = [];
-  const permits = new FairPermits(permitsOf(POOL), async (realmId) => {
+  const permits = fairPermits(permitsOf(POOL), CHANGE_QUEUE, async (realmId) => {
     asked.push(realmId);
     return false;
   });
@@ -80,7 +81,7 @@ test('admits as many as before if the lock timeout was not for the lock that all
 
 test('refuses whoever waited for too long', async () => {
   const patienceMs = 300;
-  const permits = new FairPermits({ total: 1, each: 1, spare: 0 }, held, { longest: 250, patienceMs });
+  const permits = fairPermits({ total: 1, each: 1, spare: 0 }, { longest: 250, patienceMs }, held);
   const { changes, ends } = changesOf(permits, 1, 2);
   const startedAt = performance.now();
   await expect(ends[1]).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
@@ -91,7 +92,7 @@ test('refuses whoever waited for too long', async () => {
 });
 
 test('lets two readers of one organization catch up at a time, and one of another besides', async () => {
-  const permits = new FairPermits(readerPermitsOf(POOL), async () => false, READER_QUEUE);
+  const permits = fairPermits(readerPermitsOf(POOL), READER_QUEUE);
   // The organization requests more changes than can wait for a permit.
   const first = changesOf(permits, 1, 1_000);
   expect(first.begun()).toBe(2);

@@ -158,7 +158,7 @@ describe('a registration that selects the state', () => {
     const { database, config } = service.app;
     const held = Promise.withResolvers<void>();
     const places = permitsOf(config.databasePoolSize).each;
-    const holding = Array.from({ length: places }, () => database.snapshots.take(realm.id, () => held.promise));
+    const holding = Array.from({ length: places }, () => database.snapshots.run(realm.id, () => held.promise));
     let isAnswered = false;
     const answering = asking().finally(() => {
       isAnswered = true;

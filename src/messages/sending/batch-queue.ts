@@ -131,7 +131,7 @@ export class BatchQueue {
       messages: batch.map(({ message }) => message),
     }));
     try {
-      const written = await database.permits.take(SHARED_KEY, () => writeMessagesOfMany(db, statement));
+      const written = await database.permits.run(SHARED_KEY, () => writeMessagesOfMany(db, statement));
       for (const { source, batch } of batches) {
         const outcomes = written.get(source.realmId);
         if (outcomes === undefined) void source.sendAlone(batch);

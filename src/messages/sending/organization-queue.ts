@@ -134,7 +134,7 @@ class OrganizationQueue implements BatchSource {
   #write(together: readonly WaitingMessage[]): Promise<Outcome[]> {
     const { database, db } = this.#app;
     const messages = together.map(({ message }) => message);
-    return database.permits.take(this.realmId, () => writeMessages(db, this.realmId, messages));
+    return database.permits.run(this.realmId, () => writeMessages(db, this.realmId, messages));
   }
 }
 

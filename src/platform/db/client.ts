@@ -12,12 +12,14 @@ import pg from 'pg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { type Prisma, PrismaClient } from '../../generated/prisma/client.ts';
 import type { Config } from '../config.ts';
+import type { FairLimiter } from '../fair-limiter.ts';
 import { DiskSpace, TAKE_DISK_SPACE } from './disk-space.ts';
 import { copyOf, EmbeddedDatabase, requireRoomFor } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
 import { isOrganizationHeld } from './organization-lock.ts';
 import {
-  FairPermits,
+  CHANGE_QUEUE,
+  fairPermits,
   permitsOf,
   READER_QUEUE,
   readerPermitsOf,
@@ -53,11 +55,11 @@ export interface Database {
   schema(): string | null;
   readonly db: Db;
   /** Limiter of the connections for changes. */
-  readonly permits: FairPermits;
+  readonly permits: FairLimiter<number>;
   /** Limiter of the connections for snapshots, which hold a connection for several statements. */
-  readonly snapshots: FairPermits;
+  readonly snapshots: FairLimiter<number>;
   /** Limiter of the connections for reads of events that are older than the in-memory tail of the log. */
-  readonly catchUps: FairPermits;
+  readonly catchUps: FairLimiter<number>;
   /** Driver for the schema engine, which applies and compares migrations. */
   readonly factory: SqlMigrationAwareDriverAdapterFactory;
   /** Runs a script of many statements in one transaction: all of it, or nothing and an error. */
@@ -248,7 +250,6 @@ function connect(
   });
   const poolSize = config.databasePoolSize;
   const isEmbedded = kind === 'embedded';
-  const isNeverHeld = async () => false;
   return {
     kind,
     copy: driver.copy,
@@ -259,10 +260,10 @@ function connect(
     onSlow: (heard) => void slow.push(heard),
     onError: (heard) => void errors.push(heard),
     diskSpace: driver.diskSpace,
-    permits: new FairPermits(permitsOf(poolSize), (realmId) => isOrganizationHeld(db, realmId)),
+    permits: fairPermits(permitsOf(poolSize), CHANGE_QUEUE, (realmId) => isOrganizationHeld(db, realmId)),
     // Snapshots and reads of the log wait for no locks, so their organizations are never stuck.
-    snapshots: new FairPermits(isEmbedded ? SINGLE_PERMIT : snapshotPermitsOf(poolSize), isNeverHeld, SNAPSHOT_QUEUE),
-    catchUps: new FairPermits(isEmbedded ? SINGLE_PERMIT : readerPermitsOf(poolSize), isNeverHeld, READER_QUEUE),
+    snapshots: fairPermits(isEmbedded ? SINGLE_PERMIT : snapshotPermitsOf(poolSize), SNAPSHOT_QUEUE),
+    catchUps: fairPermits(isEmbedded ? SINGLE_PERMIT : readerPermitsOf(poolSize), READER_QUEUE),
     runScript: driver.runScript,
     lookAfter: driver.lookAfter,
     pool: driver.pool,

@@ -1,8 +1,8 @@
 import type { Sharp } from 'sharp';
 import { BadRequestError } from '../errors.ts';
-import { FairQueue } from '../fair-queue.ts';
 import { BadImageError } from './errors.ts';
 import { isUploadFormat, sharp } from './formats.ts';
+import { ImageQueue } from './queue.ts';
 
 /** An image as it is stored: encoded again, without any other data of the uploaded file. */
 export interface PreparedImage {
@@ -95,7 +95,7 @@ const written = async (image: Sharp): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await image.webp(FORMAT).toBuffer());
 
 /** Queue of the images that wait to be decoded. */
-export const imageQueue = new FairQueue({ ofAccount: MAX_WAITING_OF_ACCOUNT, total: MAX_WAITING });
+export const imageQueue = new ImageQueue({ ofAccount: MAX_WAITING_OF_ACCOUNT, total: MAX_WAITING });
 
 /**
  * Decodes one image at a time: several large images at the same time would fill the memory.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { RequestTimeoutError } from '../../src/platform/errors.ts';
-import { FairQueue } from '../../src/platform/fair-queue.ts';
+import { ImageQueue } from '../../src/platform/images/queue.ts';
 import { heldImages } from '../helpers/held-images.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import { PNG } from '../helpers/pictures.ts';
@@ -9,7 +9,7 @@ import { organization } from '../helpers/server.ts';
 describe('a queue for expensive work', () => {
   /** Returns a queue, the order in which its work starts, and a function that adds work which ends when its `end` is called. */
   function queued(bounds = { ofAccount: 8, total: 20 }) {
-    const queue = new FairQueue(bounds);
+    const queue = new ImageQueue(bounds);
     const order: string[] = [];
     let running = 0;
     const send = (account: number, name: string) => {

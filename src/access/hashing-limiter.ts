@@ -1,0 +1,77 @@
+import type { Caller } from '../platform/caller.ts';
+import { RateLimitHitError } from '../platform/errors.ts';
+import { FairLimiter, type KeyLimits } from '../platform/fair-limiter.ts';
+
+/** Limits of the running and waiting tasks. */
+interface Bounds {
+  /** Maximum number of running tasks. */
+  readonly atOnce: number;
+  /** Maximum number of waiting tasks of one network. */
+  readonly waitingOfNetwork: number;
+  /** Maximum number of waiting tasks in total, not counting those of the server's operator. */
+  readonly places: number;
+}
+
+/** Key of the server's operator, and its limits. */
+const OPERATOR = '';
+const UNLIMITED: KeyLimits = { running: Number.POSITIVE_INFINITY, waiting: Number.POSITIVE_INFINITY };
+/** Weight of the latest duration in the moving average. */
+const WEIGHT = 0.2;
+
+/** A fair limiter of the hashing of passwords, by the network of the client. */
+export class HashingLimiter {
+  readonly #limiter: FairLimiter<string>;
+  readonly #atOnce: number;
+  /** Average duration of a task, without its wait. */
+  #averageMs: number;
+
+  /** @param expectedMs Initial value of the average duration of a task. */
+  constructor({ atOnce, waitingOfNetwork, places }: Bounds, expectedMs: number) {
+    const ofNetwork: KeyLimits = { running: atOnce, waiting: waitingOfNetwork };
+    this.#limiter = new FairLimiter({
+      ...{ total: atOnce, waiting: places },
+      limitsOf: (network) => (network === OPERATOR ? UNLIMITED : ofNetwork),
+      refusal: (network) => this.#refusal(network),
+    });
+    this.#atOnce = atOnce;
+    this.#averageMs = expectedMs;
+  }
+
+  /** Number of waiting tasks. */
+  get waiting(): number {
+    return this.#limiter.waiting;
+  }
+
+  /**
+   * Runs `work` as soon as the limits permit. Resolves to the result of `work`.
+   *
+   * @param caller Undefined for the server's operator, whose tasks are never refused.
+   * @throws RateLimitHitError if the queue is full. Its `retry-after` is an estimate.
+   * @throws AbandonedError if the caller disconnected before `work` was started.
+   */
+  run<T>(caller: Caller | undefined, work: () => Promise<T>): Promise<T> {
+    const timed = async () => {
+      const startedAt = performance.now();
+      try {
+        return await work();
+      } finally {
+        this.#averageMs += WEIGHT * (performance.now() - startedAt - this.#averageMs);
+      }
+    };
+    return this.#limiter.run(caller?.network ?? OPERATOR, timed, caller);
+  }
+
+  /**
+   * Returns the error for a task that does not fit into the queue. The estimated time covers the network's waiting tasks and
+   * the tasks of other networks that run between them.
+   */
+  #refusal(network: string): RateLimitHitError {
+    const rounds = (this.#limiter.waitingBefore(network) + this.#atOnce) / this.#atOnce;
+    const seconds = Math.max(1, Math.ceil((rounds * this.#averageMs) / 1000));
+    return new RateLimitHitError(
+      seconds,
+      undefined,
+      `Too many sign-ins are waiting; try again in ${seconds} second${seconds === 1 ? '' : 's'}`,
+    );
+  }
+}
