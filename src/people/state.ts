@@ -8,7 +8,7 @@ import { fieldsOf } from '../platform/db/columns.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { JsonBytes } from '../platform/json-bytes.ts';
 import { isAdministrator, isGuest, isModerator, isOwner } from '../platform/roles.ts';
-import { yieldToEventLoop } from '../platform/yield-to-event-loop.ts';
+import { yieldToEventLoop } from '../platform/time-slices.ts';
 import { profileDataOf } from './profile-fields/values.ts';
 import { avatarUrl, type Requester, toWireUser, type UserRenderOptions, visibilitiesFor } from './wire.ts';
 

@@ -1,4 +1,4 @@
-import { LongWork } from './yield-to-event-loop.ts';
+import { LongWork } from './time-slices.ts';
 
 /** A value as serialized JSON. Cached long values can be sent repeatedly without being serialized again. */
 export class JsonBytes {

@@ -4,6 +4,8 @@ const SLICE_MS = 2;
 const SLICE_WHEN_IDLE_MS = 4;
 /** Length of a time slice while sliced work arrives faster than it is done. */
 const LONG_SLICE_MS = 50;
+/** Length of a time slice of `LongWork`: about the duration of a short request. */
+const LONG_WORK_MS = 1;
 
 /** Work on a very large number of items, done in small steps. */
 export interface SlicedWork {
@@ -17,6 +19,8 @@ export interface SlicedWork {
 
 /** Sliced work in progress, in the order of its next slices. */
 const works = new Set<SlicedWork>();
+/** Callbacks that resume paused asynchronous work, oldest first. */
+const paused: (() => void)[] = [];
 let isNextTurnTaken = false;
 /** Callbacks that return whether other work is waiting for this process. */
 const waits = new Set<() => boolean>();
@@ -42,12 +46,44 @@ export function inTimeSlices(work: SlicedWork): void {
   takeNextTurn();
 }
 
+/**
+ * Yields to the event loop before asynchronous work continues. Each iteration of the event loop resumes only one paused task,
+ * so many long tasks delay other work no more than one task does.
+ */
+export function yieldToEventLoop(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  paused.push(resolve);
+  takeNextTurn();
+  return promise;
+}
+
+/** Long asynchronous work that is done in time slices. For work on items of which each takes little, use `inTimeSlices`. */
+export class LongWork {
+  #until = performance.now() + LONG_WORK_MS;
+
+  /** Whether the time slice is over. Check it often where awaiting a promise would cost more than the work in between. */
+  get isLong(): boolean {
+    return performance.now() > this.#until;
+  }
+
+  async rest(): Promise<void> {
+    await yieldToEventLoop();
+    this.#until = performance.now() + LONG_WORK_MS;
+  }
+
+  /** Yields to the event loop if the time slice is over. */
+  async pause(): Promise<void> {
+    if (this.isLong) await this.rest();
+  }
+}
+
 function takeNextTurn(): void {
-  if (isNextTurnTaken || works.size === 0) return;
+  if (isNextTurnTaken || (works.size === 0 && paused.length === 0)) return;
   isNextTurnTaken = true;
   setImmediate(takeTurn);
 }
 
+/** Does one slice of sliced work, and resumes one paused task, which continues after this function. */
 function takeTurn(): void {
   isNextTurnTaken = false;
   const until = performance.now() + sliceMs();
@@ -58,11 +94,13 @@ function takeTurn(): void {
     while (isMore && performance.now() < until) isMore = work.step();
     if (isMore) works.add(work);
   }
+  paused.shift()?.();
   takeNextTurn();
 }
 
 function sliceMs(): number {
   for (const { isBehind } of works) if (isBehind) return LONG_SLICE_MS;
+  if (paused.length > 0) return SLICE_MS;
   for (const othersWait of waits) if (othersWait()) return SLICE_MS;
   return SLICE_WHEN_IDLE_MS;
 }

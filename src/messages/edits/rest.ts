@@ -3,7 +3,7 @@ import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { sharedBudget } from '../../markdown/diff.ts';
-import { LongWork } from '../../platform/yield-to-event-loop.ts';
+import { LongWork } from '../../platform/time-slices.ts';
 import { deleteMessage } from './delete.ts';
 import { updateMessage } from './edit.ts';
 import { PROPAGATE_MODES } from './events.ts';

@@ -1,5 +1,5 @@
 import type { StateGroup } from '../../api/state-group.ts';
-import { yieldToEventLoop } from '../../platform/yield-to-event-loop.ts';
+import { yieldToEventLoop } from '../../platform/time-slices.ts';
 import { readPresences } from './reads.ts';
 import { presencesByEmail, presencesById } from './wire.ts';
 

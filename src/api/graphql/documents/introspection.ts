@@ -29,7 +29,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { shareOfHeap } from '../../../platform/memory.ts';
-import { LongWork } from '../../../platform/yield-to-event-loop.ts';
+import { LongWork } from '../../../platform/time-slices.ts';
 import { isLeftOut } from './cost.ts';
 import { type SelectedFields, selectedFields } from './selected-fields.ts';
 

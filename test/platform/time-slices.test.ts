@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { isLong, JsonBytes, writeJson } from '../../src/platform/json-bytes.ts';
-import { LongWork } from '../../src/platform/yield-to-event-loop.ts';
+import { inTimeSlices, LongWork } from '../../src/platform/time-slices.ts';
 
 const busyFor = (ms: number) => {
   for (const until = performance.now() + ms; performance.now() < until; );
@@ -28,6 +28,32 @@ test('long tasks yield to the event loop, and concurrent ones alternate', async 
   expect(turns).toEqual([1, 2, 3, 1, 2, 3, 1, 2, 3]);
   // The event loop runs after each time slice of each task, not only after all tasks have had one.
   expect(looks).toBeGreaterThanOrEqual(turns.length);
+});
+
+test('sliced work and long tasks take turns in the same iterations of the event loop', async () => {
+  const order: string[] = [];
+  let isOver = false;
+  inTimeSlices({
+    priority: 0,
+    isBehind: false,
+    step: () => {
+      busyFor(1);
+      order.push('step');
+      return !isOver;
+    },
+  });
+  const work = new LongWork();
+  for (let i = 0; i < 5; i++) {
+    busyFor(2);
+    order.push('task');
+    await work.pause();
+  }
+  isOver = true;
+  const [first, ...turns] = order.join(' ').split('task');
+  expect(first).toBe('');
+  expect(turns).toHaveLength(5);
+  // Each iteration does a slice of steps, and one part of the task.
+  for (const turn of turns) expect(turn.trim().split(' ')).toEqual(expect.arrayContaining(['step']));
 });
 
 test.for([
