@@ -1,8 +1,8 @@
-import DataLoader from 'dataloader';
 import { Prisma, type Realm, type User } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { joinedColumns, type QueryRow } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
+import { readByTurn } from '../platform/db/read-by-turn.ts';
 import { readRows } from '../platform/db/rows.ts';
 import type { App } from './context.ts';
 
@@ -17,33 +17,19 @@ const REALM = joinedColumns('r', 'Realm');
 
 type KeyedRow = QueryRow & { readonly hash: Uint8Array };
 
-const loaders = new WeakMap<App, DataLoader<Uint8Array<ArrayBuffer>, Account | undefined>>();
-
 /**
  * Returns the account whose API key has this hash, read from the database. Undefined if there is none.
  *
  * Every sign-in reads the database once. Concurrent sign-ins share one query, so that this costs little under load. The query
  * is raw SQL, because the ORM takes three queries for the two joins.
  */
-export function accountByKeyHash(app: App, hash: Uint8Array<ArrayBuffer>): Promise<Account | undefined> {
-  let loader = loaders.get(app);
-  if (loader === undefined) {
-    loader = new DataLoader((hashes) => readAccounts(app, hashes), {
-      cache: false,
-      maxBatchSize: 500,
-      // The query is scheduled after the requests that have already arrived, so that they share it.
-      batchScheduleFn: (run) => void setImmediate(run),
-    });
-    loaders.set(app, loader);
-  }
-  return loader.load(hash);
-}
+export const accountByKeyHash = readByTurn(readAccounts);
 
 /**
  * Reads accounts by the hashes of their keys. OFFSET 0 makes the planner find the organization by its id. Without it, the
  * planner overestimates the number of keys and reads all organizations.
  */
-async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer>[]) {
+async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer>[]): Promise<(Account | undefined)[]> {
   const rows = await readRows<KeyedRow>(
     db,
     Prisma.sql`

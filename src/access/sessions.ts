@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import DataLoader from 'dataloader';
 import { noRecipients } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import { Prisma, type Session, type User } from '../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../platform/db/client.ts';
 import { joinedColumns, type QueryRow } from '../platform/db/columns.ts';
+import { readByTurn } from '../platform/db/read-by-turn.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { TOTALS } from '../platform/totals.ts';
 import type { Account } from './accounts.ts';
@@ -122,27 +122,8 @@ export async function endSessions(
 export const otherThan = ({ credential }: Viewer): Prisma.SessionWhereInput =>
   credential?.kind === 'session' ? { id: { not: credential.id } } : {};
 
-type Find<K> = (app: App, keys: readonly K[]) => Promise<readonly (SessionAccount | undefined)[]>;
-
-/** Returns a function that batches lookups: every sign-in reads the database, but concurrent lookups share one query. */
-function batched<K>(find: Find<K>): (app: App, key: K) => Promise<SessionAccount | undefined> {
-  const loaders = new WeakMap<App, DataLoader<K, SessionAccount | undefined>>();
-  return (app, key) => {
-    let loader = loaders.get(app);
-    if (loader === undefined) {
-      loader = new DataLoader((keys: readonly K[]) => find(app, keys), {
-        cache: false,
-        maxBatchSize: 500,
-        batchScheduleFn: (run) => void setImmediate(run),
-      });
-      loaders.set(app, loader);
-    }
-    return loader.load(key);
-  };
-}
-
 /** Finds a session by its current, next or (briefly) previous token. */
-const sessionByHash = batched<Uint8Array<ArrayBuffer>>(async (app, hashes) => {
+const sessionByHash = readByTurn(async (app: App, hashes: readonly Uint8Array<ArrayBuffer>[]) => {
   const list = Prisma.sql`ANY(${hashes}::bytea[])`;
   const found = await read(
     app.db,
@@ -152,7 +133,7 @@ const sessionByHash = batched<Uint8Array<ArrayBuffer>>(async (app, hashes) => {
   return hashes.map((hash) => byHash.get(hex(hash)));
 });
 
-const byKey = batched<SessionKey>(async (app, keys) => {
+const byKey = readByTurn(async (app: App, keys: readonly SessionKey[]) => {
   const [realmIds, ids] = [keys.map(({ realmId }) => realmId), keys.map(({ id }) => id)];
   const found = await read(
     app.db,

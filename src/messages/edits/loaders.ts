@@ -3,8 +3,8 @@ import { signedIn } from '../../access/context.ts';
 import { perOperation } from '../../api/graphql/loading/context.ts';
 import { sharedBudget } from '../../markdown/diff.ts';
 import { BadRequestError } from '../../platform/errors.ts';
-import { TOTALS } from '../../platform/totals.ts';
 import { LongWork } from '../../platform/time-slices.ts';
+import { TOTALS } from '../../platform/totals.ts';
 import { bytesOfEdits, readEdits, type StoredEdit } from '../stored-edits.ts';
 import type { Snapshot } from './history.ts';
 

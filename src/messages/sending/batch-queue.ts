@@ -1,4 +1,5 @@
 import type { App } from '../../access/context.ts';
+import { BatchSchedule } from '../../platform/batch-schedule.ts';
 import { type MessageToWrite, type Outcome, writeMessagesOfMany } from './write.ts';
 
 /**
@@ -58,8 +59,11 @@ interface Batch {
 export class BatchQueue {
   readonly #app: Pick<App, 'database' | 'db'>;
   readonly #ready: BatchSource[] = [];
-  /** Identifies the statement in progress that the next statement waits for. Undefined if the next one need not wait. */
-  #awaited: object | undefined;
+  readonly #schedule = new BatchSchedule({
+    start: () => (this.#ready.length === 0 ? undefined : this.#send(this.#next())),
+    patienceMs: PATIENCE_MS,
+    canOverlap: () => this.#canOverlap(),
+  });
 
   constructor(app: Pick<App, 'database' | 'db'>) {
     this.#app = app;
@@ -72,8 +76,7 @@ export class BatchQueue {
   join(source: BatchSource): void {
     if (this.#isFree(source)) {
       this.#ready.push(source);
-      // Runs after all requests that have already arrived, so that their messages share the statement.
-      setImmediate(() => this.#flush());
+      this.#schedule.request();
     } else void source.sendAlone(source.take(MAX_BATCH_SIZE));
   }
 
@@ -81,28 +84,8 @@ export class BatchQueue {
     return this.#app.database.permits.isFree(realmId);
   }
 
-  #flush(): void {
-    if (this.#awaited !== undefined || this.#ready.length === 0) return;
-    const statement = {};
-    this.#awaited = statement;
-    const goOn = () => {
-      if (this.#awaited !== statement) return;
-      this.#awaited = undefined;
-      this.#flush();
-    };
-    const goOnLate = () => {
-      if (this.#wouldBegin()) goOn();
-      else timer = setTimeout(goOnLate, PATIENCE_MS);
-    };
-    let timer = setTimeout(goOnLate, PATIENCE_MS);
-    void this.#send(this.#next()).finally(() => {
-      clearTimeout(timer);
-      goOn();
-    });
-  }
-
   /** Returns whether another statement could begin immediately. The embedded database runs one at a time. */
-  #wouldBegin(): boolean {
+  #canOverlap(): boolean {
     const { kind, permits } = this.#app.database;
     return kind === 'postgresql' && permits.isOpen(SHARED_KEY);
   }

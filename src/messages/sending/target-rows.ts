@@ -1,9 +1,9 @@
-import DataLoader from 'dataloader';
 import type { Guarded } from '../../channels/access.ts';
 import type { ChannelKey } from '../../channels/keys.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { listOf } from '../../platform/db/lists.ts';
+import { readByTurn } from '../../platform/db/read-by-turn.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { isRowId } from '../../platform/ids.ts';
 import type { MessageSender } from './sender.ts';
@@ -32,47 +32,36 @@ interface TargetRequest {
 /** Largest number of targets in one query. Far fewer arrive in one turn of the event loop. */
 const MOST_TOGETHER = 100;
 
-type Loader = DataLoader<TargetRequest, TargetRow | undefined>;
-const byId = new WeakMap<SqlClient, Loader>();
-const byName = new WeakMap<SqlClient, Loader>();
+/** Reads targets whose channels are given by id, or by name. */
+const byId = (db: SqlClient, wanted: readonly TargetRequest[]) =>
+  readTargets(db, wanted, Prisma.sql`c.id = w.channel::int`);
+const byName = (db: SqlClient, wanted: readonly TargetRequest[]) =>
+  readTargets(db, wanted, Prisma.sql`lower(c.name) = lower(w.channel)`);
+// Sign-ins are read by turn too, so requests that signed in together also send together.
+const byIdAndTurn = readByTurn(byId, MOST_TOGETHER);
+const byNameAndTurn = readByTurn(byName, MOST_TOGETHER);
 
 /**
  * Reads the channel and topic to which a message is sent. Undefined if the channel does not exist. Concurrent calls share one
  * query.
  */
-export function readTarget(
+export async function readTarget(
   db: SqlClient,
   sender: TargetRequest['sender'],
   reference: ChannelKey,
   topic: string,
 ): Promise<TargetRow | undefined> {
-  if ('id' in reference) {
-    if (!isRowId(reference.id)) return Promise.resolve(undefined);
-    return load(db, byId, { sender, channel: reference.id, topic });
-  }
-  if (reference.name.includes('\0')) return Promise.resolve(undefined);
-  return load(db, byName, { sender, channel: reference.name.trim().toWellFormed(), topic });
-}
-
-async function load(db: SqlClient, loaders: typeof byId, wanted: TargetRequest): Promise<TargetRow | undefined> {
-  const read = (all: readonly TargetRequest[]) => readTargets(db, all, loaders === byId ? BY_ID : BY_NAME);
   // A transaction belongs to one sender, so its reads are not batched with those of other senders.
-  if (!('$transaction' in db)) return (await read([wanted]))[0];
-  let loader = loaders.get(db);
-  if (loader === undefined) {
-    loader = new DataLoader(read, {
-      cache: false,
-      maxBatchSize: MOST_TOGETHER,
-      // Batches of sign-ins are scheduled in the same way, so requests that signed in together also send together.
-      batchScheduleFn: (run) => void setImmediate(run),
-    });
-    loaders.set(db, loader);
+  const isShared = '$transaction' in db;
+  if ('id' in reference) {
+    if (!isRowId(reference.id)) return undefined;
+    const wanted = { sender, channel: reference.id, topic };
+    return isShared ? byIdAndTurn(db, wanted) : (await byId(db, [wanted]))[0];
   }
-  return loader.load(wanted);
+  if (reference.name.includes('\0')) return undefined;
+  const wanted = { sender, channel: reference.name.trim().toWellFormed(), topic };
+  return isShared ? byNameAndTurn(db, wanted) : (await byName(db, [wanted]))[0];
 }
-
-const BY_ID = Prisma.sql`c.id = w.channel::int`;
-const BY_NAME = Prisma.sql`lower(c.name) = lower(w.channel)`;
 
 /**
  * Reads targets by index lookups, so that the cost does not depend on the size of the tables. `LIMIT 1` makes the planner look

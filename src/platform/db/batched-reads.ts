@@ -1,4 +1,5 @@
 import type { Prisma } from '../../generated/prisma/client.ts';
+import { BatchSchedule } from '../batch-schedule.ts';
 import type { SqlClient } from './client.ts';
 import { isBusy, isSerializationFailure } from './errors.ts';
 import { readRows } from './rows.ts';
@@ -17,17 +18,16 @@ const PATIENCE_MS = 20;
 /** A batch: the requests that wait for one statement. */
 interface Batch<T, V> {
   readonly items: T[];
-  readonly read: Promise<readonly V[]>;
-  readonly start: () => void;
+  readonly values: PromiseWithResolvers<readonly V[]>;
   callers: number;
   weight: number;
 }
 
 /** The batch queue for one statement of one organization. */
 interface BatchQueue<T, V> {
+  /** The batch that collects requests. */
   batch: Batch<T, V> | undefined;
-  /** Number of statements in progress. */
-  reading: number;
+  readonly schedule: BatchSchedule;
 }
 
 /** Key of a read. Two requests share a statement only if all fields are equal. */
@@ -66,57 +66,57 @@ export class BatchedReads<T, V> {
    * fail instead: one statement per request would only add load.
    */
   async of(place: ReadPlace, items: readonly T[]): Promise<readonly V[]> {
-    const batch = this.#batchAt(place);
+    const { schedule, batch } = this.#collecting(place);
     const start = batch.items.length;
     for (const item of items) {
       batch.items.push(item);
       batch.weight += this.#weightOf(item);
     }
     batch.callers++;
-    if (batch.weight >= MAX_WEIGHT) batch.start();
+    if (batch.weight >= MAX_WEIGHT) schedule.startNow();
+    else schedule.request();
     try {
-      return (await batch.read).slice(start, start + items.length);
+      return (await batch.values.promise).slice(start, start + items.length);
     } catch (error) {
       if (batch.callers === 1 || isBusy(error) || isSerializationFailure(error)) throw error;
       return this.#read(place, items);
     }
   }
 
-  #batchAt(place: ReadPlace): Batch<T, V> {
+  #collecting(place: ReadPlace): { readonly schedule: BatchSchedule; readonly batch: Batch<T, V> } {
     const { db, realmId, statement = '' } = place;
     const key = `${realmId} ${statement}`;
     const queues = this.#queues.get(db) ?? new Map<string, BatchQueue<T, V>>();
     this.#queues.set(db, queues);
-    const queue = queues.get(key) ?? { batch: undefined, reading: 0 };
+    const queue = queues.get(key) ?? this.#newQueue(place, () => queues.delete(key));
     queues.set(key, queue);
-    return queue.batch ?? this.#begin(place, queue, () => queues.delete(key));
+    queue.batch ??= { items: [], values: Promise.withResolvers(), callers: 0, weight: 0 };
+    return { schedule: queue.schedule, batch: queue.batch };
   }
 
-  #begin(place: ReadPlace, queue: BatchQueue<T, V>, forget: () => void): Batch<T, V> {
-    const { promise: read, resolve } = Promise.withResolvers<readonly V[]>();
-    let timer: NodeJS.Timeout | undefined;
-    const batch: Batch<T, V> = {
-      ...{ items: [], read, callers: 0, weight: 0 },
-      start: () => {
-        if (queue.batch !== batch) return;
-        queue.batch = undefined;
-        clearTimeout(timer);
-        queue.reading++;
-        // A synchronous exception of `#read` rejects the promise too. In a timer it would be uncaught.
-        const reading = new Promise<readonly V[]>((done) => done(this.#read(place, batch.items))).finally(() => {
-          queue.reading--;
-          if (queue.batch !== undefined) queue.batch.start();
-          else if (queue.reading === 0) forget();
-        });
-        resolve(reading);
-      },
+  #newQueue(place: ReadPlace, forget: () => void): BatchQueue<T, V> {
+    const queue: BatchQueue<T, V> = {
+      batch: undefined,
+      schedule: new BatchSchedule({
+        patienceMs: PATIENCE_MS,
+        start: () => {
+          const { batch } = queue;
+          queue.batch = undefined;
+          if (batch === undefined) forget();
+          return batch && this.#readBatch(place, batch);
+        },
+      }),
     };
-    queue.batch = batch;
-    // If no statement is in progress, the batch starts after the requests that have already arrived, so that they share
-    // it. Otherwise it starts when that statement ends, or after `PATIENCE_MS`.
-    if (queue.reading === 0) setImmediate(batch.start);
-    else timer = setTimeout(batch.start, PATIENCE_MS);
-    return batch;
+    return queue;
+  }
+
+  /** Reads a batch and settles its promise. Never rejects. */
+  async #readBatch(place: ReadPlace, { items, values }: Batch<T, V>): Promise<void> {
+    try {
+      values.resolve(await this.#read(place, items));
+    } catch (error) {
+      values.reject(error);
+    }
   }
 }
 
