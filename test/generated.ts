@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { schemaDrift } from '../src/platform/db/migrate.ts';
+import { schemaDrift } from './schema-drift.ts';
 
 const root = join(import.meta.dirname, '..');
 const generated = join(root, 'src/generated');

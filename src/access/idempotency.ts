@@ -274,7 +274,7 @@ async function claim(tx: Tx, taken: IdempotencyKey): Promise<Trace | undefined> 
   const { realmId, userId, key, inputHash } = taken;
   const [claimed] = await tx.$queryRaw<{ xid: string; written_at: string }[]>`
     WITH held AS MATERIALIZED (
-      SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.inMigrations.send_messages}::int, ${lockOf(taken)}::int))
+      SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.inSqlFunctions.send_messages}::int, ${lockOf(taken)}::int))
     INSERT INTO idempotency_record (realm_id, user_id, key, input_hash)
     SELECT ${realmId}, ${userId}, ${key}, ${inputHash} FROM held ON CONFLICT DO NOTHING
     RETURNING pg_current_xact_id()::text AS xid, extract(epoch FROM created_at)::text AS written_at`;

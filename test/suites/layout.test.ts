@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ADVISORY_LOCKS } from '../../src/platform/db/advisory-lock.ts';
 import { readMigrations } from '../../src/platform/db/migrate.ts';
+import { readFunctionFiles } from '../../src/platform/db/sql-functions.ts';
 import { faultsOf, missingPackages, packagesOf, readTree } from '../layout.ts';
 
 const SRC = join(import.meta.dirname, '../../src');
@@ -97,13 +98,13 @@ test('the environment is read in one module', () => {
   expect(broken).toEqual([]);
 });
 
-test('all numbers of advisory locks are in one table, including those in SQL of migrations', () => {
+test('all numbers of advisory locks are in one table, including those in SQL functions', () => {
   const numbersIn = (text: string) =>
     [...text.matchAll(/pg_(?:try_)?advisory\w*\(\s*(\d+)/g)].map(([, number]) => Number(number));
   expect(files.filter((file) => numbersIn(texts.get(file) ?? '').length > 0)).toEqual([]);
-  const inMigrations = readMigrations().flatMap(({ sql }) => numbersIn(sql));
-  expect(new Set(inMigrations)).toEqual(new Set(Object.values(ADVISORY_LOCKS.inMigrations)));
-  const withId = Object.values({ ...ADVISORY_LOCKS.ofOne, ...ADVISORY_LOCKS.inMigrations });
+  const inSql = [...readMigrations(), ...readFunctionFiles()].flatMap(({ sql }) => numbersIn(sql));
+  expect(new Set(inSql)).toEqual(new Set(Object.values(ADVISORY_LOCKS.inSqlFunctions)));
+  const withId = Object.values({ ...ADVISORY_LOCKS.ofOne, ...ADVISORY_LOCKS.inSqlFunctions });
   expect(new Set(withId).size).toBe(withId.length);
 });
 

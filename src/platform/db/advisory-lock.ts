@@ -22,11 +22,8 @@ export const ADVISORY_LOCKS = {
     /** One lock for each organization. */
     message_retention: 7_340_173,
   },
-  /**
-   * Locks that SQL functions acquire. The functions are created by migrations, which cannot change, so the numbers cannot
-   * either.
-   */
-  inMigrations: {
+  /** Locks that SQL functions acquire. The previous version acquires them too, so the numbers cannot change. */
+  inSqlFunctions: {
     /** One lock for each user. */
     make_event_queue: 7_340_169,
     /** One lock for each idempotency key, identified by its hash. */

@@ -2,12 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { join } from 'node:path';
 import type { PGlite } from '@electric-sql/pglite';
 import { PrismaPg } from '@prisma/adapter-pg';
-import type {
-  SqlDriverAdapter,
-  SqlMigrationAwareDriverAdapterFactory,
-  SqlQuery,
-  SqlQueryable,
-} from '@prisma/driver-adapter-utils';
+import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlQuery, SqlQueryable } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { type Prisma, PrismaClient } from '../../generated/prisma/client.ts';
@@ -60,8 +55,6 @@ export interface Database {
   readonly snapshots: FairLimiter<number>;
   /** Limiter of the connections for reads of events that are older than the in-memory tail of the log. */
   readonly catchUps: FairLimiter<number>;
-  /** Driver for the schema engine, which applies and compares migrations. */
-  readonly factory: SqlMigrationAwareDriverAdapterFactory;
   /** Runs a script of many statements in one transaction: all of it, or nothing and an error. */
   runScript(sql: string): Promise<void>;
   /** Registers a callback for each statement that does not go through the ORM. */
@@ -162,7 +155,7 @@ export async function openDatabase(config: Config): Promise<Database> {
     lock.release();
     throw error;
   });
-  const factory = new PrismaPGlite(pglite) as unknown as SqlMigrationAwareDriverAdapterFactory;
+  const factory = new PrismaPGlite(pglite) as unknown as SqlDriverAdapterFactory;
   return connect('embedded', factory, {
     config,
     copy: copyOf(folder),
@@ -206,7 +199,7 @@ const MAX_SHOWN = 2_000;
 
 function connect(
   kind: Database['kind'],
-  factory: SqlMigrationAwareDriverAdapterFactory,
+  factory: SqlDriverAdapterFactory,
   {
     config,
     ...driver
@@ -255,7 +248,6 @@ function connect(
     copy: driver.copy,
     schema: driver.schema,
     db,
-    factory,
     onStatement: (heard) => void listeners.push(heard),
     onSlow: (heard) => void slow.push(heard),
     onError: (heard) => void errors.push(heard),
@@ -301,7 +293,7 @@ const tellingReader =
  * batches look-ups of one iteration of the event loop in the context of the first look-up. Under load, such a batch can contain
  * a look-up of another request, which then fails.
  */
-const guarded = (factory: SqlMigrationAwareDriverAdapterFactory) =>
+const guarded = (factory: SqlDriverAdapterFactory) =>
   adapting(factory, (adapter) =>
     running(adapter, (run, query) => {
       requireNoChange(query.sql);
@@ -325,7 +317,7 @@ function requireNoChange(sql: string): void {
  * Runs the statements of a transaction one after another, as the database does. Reads for one response are started
  * concurrently, and the driver accepts one statement at a time.
  */
-const oneByOne = (factory: SqlMigrationAwareDriverAdapterFactory) =>
+const oneByOne = (factory: SqlDriverAdapterFactory) =>
   adapting(factory, (adapter) => {
     const start = adapter.startTransaction.bind(adapter);
     adapter.startTransaction = async (isolationLevel) => {
@@ -370,7 +362,7 @@ class TablesOf {
 }
 
 /** Makes the ORM use the schema that `tables` found, because the ORM qualifies the names of tables with a schema. */
-const inSchema = (factory: SqlMigrationAwareDriverAdapterFactory, pool: pg.Pool, tables: TablesOf) =>
+const inSchema = (factory: SqlDriverAdapterFactory, pool: pg.Pool, tables: TablesOf) =>
   adapting(factory, async (adapter) => {
     try {
       (await pool.connect()).release();
@@ -386,9 +378,9 @@ const inSchema = (factory: SqlMigrationAwareDriverAdapterFactory, pool: pg.Pool,
 
 /** Returns a factory that applies `adapt` to each connection pool that it makes. */
 function adapting(
-  factory: SqlMigrationAwareDriverAdapterFactory,
+  factory: SqlDriverAdapterFactory,
   adapt: (adapter: SqlDriverAdapter) => void | Promise<void>,
-): SqlMigrationAwareDriverAdapterFactory {
+): SqlDriverAdapterFactory {
   return new Proxy(factory, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);

@@ -1,23 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { PGlite } from '@electric-sql/pglite';
-import {
-  bindMigrationAwareSqlAdapterFactory,
-  type SqlDriverAdapter,
-  type SqlQuery,
-} from '@prisma/driver-adapter-utils';
-import * as wasm from '@prisma/schema-engine-wasm/schema_engine_bg';
-import { PrismaPGlite } from 'pglite-prisma-adapter';
 import type { Config } from '../config.ts';
 import { retry } from '../retry.ts';
 import { holdingLock } from './advisory-lock.ts';
 import type { Database } from './client.ts';
 import { isLockConflict } from './errors.ts';
+import { type FunctionFile, functionScript, outdatedFunctionFiles, readFunctionFiles } from './sql-functions.ts';
 
-const PRISMA_DIR = join(import.meta.dirname, '../../../prisma');
-const NO_FILTERS = { externalTables: [], externalEnums: [] };
+const FOLDER = join(import.meta.dirname, '../../../prisma/migrations');
 
 /**
  * Maximum time that a migration usually waits for one lock, in milliseconds. It is shorter than PostgreSQL's `deadlock_timeout`
@@ -51,50 +42,116 @@ export class OutdatedDatabaseError extends IncompatibleDatabaseError {
 
 /** Returns the migrations of this version, oldest first. */
 export function readMigrations(): Migration[] {
-  const folder = join(PRISMA_DIR, 'migrations');
-  return readdirSync(folder, { withFileTypes: true })
+  return readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
-    .map(({ name }) => ({ name, sql: readFileSync(join(folder, name, 'migration.sql'), 'utf8') }))
+    .map(({ name }) => ({ name, sql: readFileSync(join(FOLDER, name, 'migration.sql'), 'utf8') }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /**
- * Applies the migrations that the database lacks, each completely or not at all.
+ * Applies the migrations that the database lacks, each completely or not at all, and then the SQL functions that changed, all or
+ * none.
  *
- * If several nodes start at the same time, they migrate one after another. If no migration is missing, only small queries run.
+ * If several nodes start at the same time, they migrate one after another. If nothing is missing, only small queries run.
  *
  * @returns Names of the applied migrations, oldest first.
  * @throws IncompatibleDatabaseError if the database is newer than this version, has other migrations of the same name, or
- * contains tables of another program, or if the database role cannot create tables.
+ * contains tables of another program, if the database role cannot create tables, or if the functions cannot be applied.
  */
-export async function migrate(config: Config, database: Database): Promise<string[]> {
+export async function migrate(
+  config: Config,
+  database: Database,
+  files: readonly FunctionFile[] = readFunctionFiles(),
+): Promise<string[]> {
   const migrations = readMigrations();
+  const known = migrations.map(({ name }) => name);
   const before = await appliedMigrations(database);
-  if (before.every(({ finished }) => finished) && missingMigrations(migrations, before).length === 0) return [];
+  if (before.every(({ finished }) => finished) && missingMigrations(migrations, before).length === 0) {
+    if ((await outdatedFunctionFiles(database, files, known)).length === 0) return [];
+  }
   // An unfinished migration can be in progress on another node. Only the holder of the lock can exclude this.
   return holdingLock(config, 'migrations', async () => {
-    await settleUnfinished(database, migrations);
-    const names = missingMigrations(migrations, await appliedMigrations(database)).map(({ name }) => name);
-    if (names.length === 0) return [];
-    await using driver = engineDriver(database);
-    const engine = await openEngine(driver.factory);
     try {
-      await engine.applyMigrations({ migrationsList: asList(migrations), filters: NO_FILTERS });
+      await settleUnfinished(database, migrations);
+      const applied = await appliedMigrations(database);
+      const missing = missingMigrations(migrations, applied);
+      if (applied.length === 0) await createJournal(database);
+      for (const migration of missing) await runBetweenOthers(database.runScript, recorded(migration));
+      const outdated = await outdatedFunctionFiles(database, files, known);
+      if (outdated.length > 0) await applyFunctions(database, outdated, known);
+      return missing.map(({ name }) => name);
     } catch (error) {
-      const cause = driver.failure() ?? error;
-      throw refusedBy(cause) ?? cause;
-    } finally {
-      engine.free();
+      throw (error instanceof IncompatibleDatabaseError ? undefined : refusedBy(error)) ?? error;
     }
-    return names;
   });
 }
 
 /**
- * Compares the migrations of the database with those of this version, and changes nothing.
+ * Creates the table that lists the applied migrations, if it does not exist. Its columns are those of the program that applied
+ * migrations in earlier versions.
+ *
+ * @throws IncompatibleDatabaseError if the schema contains tables.
+ */
+async function createJournal({ db, runScript }: Database): Promise<void> {
+  const [found] = await db.$queryRaw<{ exists: boolean; other: boolean }[]>`
+    SELECT to_regclass('_prisma_migrations') IS NOT NULL AS exists, EXISTS (
+      SELECT FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')) AS other`;
+  if (found?.exists === true) return;
+  if (found?.other === true) {
+    throw new IncompatibleDatabaseError(
+      'The database contains tables of another application. Set DATABASE_URL to a database for the service alone, or to ' +
+        'another schema by ?schema=.',
+    );
+  }
+  await runScript(`
+    CREATE TABLE _prisma_migrations (
+      id varchar(36) PRIMARY KEY, checksum varchar(64) NOT NULL, finished_at timestamptz, migration_name varchar(255) NOT NULL,
+      logs text, rolled_back_at timestamptz, started_at timestamptz NOT NULL DEFAULT now(),
+      applied_steps_count integer NOT NULL DEFAULT 0)`);
+}
+
+/** Returns the script of a migration that also records it, so that both happen in one transaction. */
+const recorded = ({ name, sql }: Migration): string => `${sql}
+  ;INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
+  VALUES (gen_random_uuid(), '${checksumOf(sql)}', '${name}', clock_timestamp(), 1)`;
+
+const checksumOf = (sql: string): string => createHash('sha256').update(sql).digest('hex');
+
+/** Applies files with SQL functions, all or none. @throws IncompatibleDatabaseError if one of them fails. */
+async function applyFunctions(
+  { runScript }: Database,
+  files: readonly FunctionFile[],
+  migrations: readonly string[],
+): Promise<void> {
+  try {
+    await runBetweenOthers(runScript, functionScript(files, migrations));
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof IncompatibleDatabaseError || refusedBy(error) !== undefined)
+      throw error;
+    // The error does not say to which file the statement belongs.
+    for (const [i, { name }] of files.entries()) {
+      const isFine = await runScript(`BEGIN;\n${functionScript(files.slice(0, i + 1), migrations)}\nROLLBACK`).then(
+        () => true,
+        () => false,
+      );
+      if (isFine) continue;
+      throw new IncompatibleDatabaseError(
+        `The SQL functions of prisma/functions/${name} cannot be applied: ${error.message}. The previous functions are still ` +
+          'in use.',
+        { cause: error },
+      );
+    }
+    throw error;
+  }
+}
+
+/**
+ * Compares the migrations and SQL functions of the database with those of this version, and changes nothing.
  *
  * @returns The number of migrations that the database and this version have in common.
- * @throws OutdatedDatabaseError if the database lacks migrations of this version, or has some that are not complete.
+ * @throws OutdatedDatabaseError if the database lacks migrations or SQL functions of this version, or has migrations that are
+ * not complete.
  * @throws IncompatibleDatabaseError if the database has migrations that this version does not have, or has in another form.
  */
 export async function requireMigrated(database: Database): Promise<number> {
@@ -104,10 +161,18 @@ export async function requireMigrated(database: Database): Promise<number> {
     migrations,
     applied.filter(({ finished }) => finished),
   ).map(({ name }) => name);
-  if (missing.length === 0) return applied.length;
+  const bringUp = 'To migrate it, start the server, or run: npm run cli -- migrate';
+  if (missing.length === 0) {
+    const names = migrations.map(({ name }) => name);
+    const outdated = await outdatedFunctionFiles(database, readFunctionFiles(), names);
+    if (outdated.length === 0) return applied.length;
+    const files = outdated.map(({ name }) => name).join(', ');
+    throw new OutdatedDatabaseError(
+      `The database is older than this version of the service: its SQL functions differ (${files}). ${bringUp}`,
+    );
+  }
   const [first] = missing;
   const open = applied.find(({ finished }) => !finished);
-  const bringUp = 'To migrate it, start the server, or run: npm run cli -- migrate';
   if (applied.length === 0)
     throw new OutdatedDatabaseError(`The database has no tables of the service yet. ${bringUp}`);
   if (open !== undefined) {
@@ -125,12 +190,6 @@ export async function requireMigrated(database: Database): Promise<number> {
 /** Returns the error for a failed migration whose cause an operator can fix. Undefined for all other causes. */
 function refusedBy(error: unknown): IncompatibleDatabaseError | undefined {
   const said = error instanceof Error ? error.message : '';
-  if (said.includes('schema is not empty')) {
-    return new IncompatibleDatabaseError(
-      'The database contains tables of another application. Set DATABASE_URL to a database for the service alone, or to ' +
-        'another schema by ?schema=.',
-    );
-  }
   const denied = /permission denied for (\w+ \S+)/.exec(said);
   return denied === null
     ? undefined
@@ -140,8 +199,8 @@ function refusedBy(error: unknown): IncompatibleDatabaseError | undefined {
 }
 
 /**
- * Finds out whether unfinished migrations were applied, and corrects their records. The engine records a migration
- * before it runs and again when it is done. A process that ends in between leaves the first record. Since a script runs
+ * Finds out whether unfinished migrations were applied, and corrects their records. Earlier versions recorded a migration
+ * before it ran and again when it was done. A process that ended in between left the first record. Since a script runs
  * completely or not at all, a trial run shows whether it was applied.
  */
 async function settleUnfinished(database: Database, migrations: Migration[]): Promise<void> {
@@ -201,88 +260,6 @@ function runBetweenOthers(runScript: Database['runScript'], sql: string): Promis
 const AFTER_DEADLOCK_CHECK =
   "500 + round(1000 * extract(epoch FROM current_setting('deadlock_timeout')::interval))::integer";
 
-interface EngineDriver extends AsyncDisposable {
-  readonly factory: Database['factory'];
-  /** Returns the error of the failed script, which the engine does not report. Undefined if no script failed. */
-  failure(): unknown;
-}
-
-/**
- * Matches the statement by which the engine acquires a lock for its session. The engine shares a pool, so a node that
- * had migrated kept the lock while one of its connections was in use. A node of a later version could then not start
- * beside it.
- */
-const ENGINE_LOCK = /\bpg_advisory_lock\(/;
-
-const withoutLock = (query: SqlQuery): SqlQuery =>
-  ENGINE_LOCK.test(query.sql) ? { ...query, sql: 'SELECT 1' } : query;
-
-/**
- * Returns a driver for the schema engine that executes scripts with `runScript`. The original drivers would run a script
- * statement by statement, split at every semicolon, even in functions and comments, or would not wait for its end. The driver
- * skips the engine's own lock, which would stay on a connection; the caller holds the service's lock.
- */
-function engineDriver({ factory, runScript }: Database): EngineDriver {
-  const connections: SqlDriverAdapter[] = [];
-  let failure: unknown;
-  const executeScript = async (sql: string) => {
-    try {
-      await runBetweenOthers(runScript, sql);
-    } catch (error) {
-      failure = error;
-      throw error;
-    }
-  };
-  const wrapped = new Proxy(factory, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (name !== 'connect') return typeof value === 'function' ? value.bind(target) : value;
-      return async () => {
-        const connection = await target.connect();
-        connections.push(connection);
-        const { executeRaw, queryRaw } = connection;
-        return Object.assign(connection, {
-          executeScript,
-          executeRaw: (query: SqlQuery) => executeRaw.call(connection, withoutLock(query)),
-          queryRaw: (query: SqlQuery) => queryRaw.call(connection, withoutLock(query)),
-        });
-      };
-    },
-  });
-  return {
-    factory: wrapped,
-    failure: () => failure,
-    async [Symbol.asyncDispose]() {
-      await Promise.all(connections.map((connection) => connection.dispose()));
-    },
-  };
-}
-
-/**
- * Returns the SQL that the Prisma schema needs beyond the migrations, which it applies to an empty embedded database.
- *
- * @returns SQL, or '' if the schema and the migrations agree.
- */
-export async function schemaDrift(): Promise<string> {
-  const pglite = await PGlite.create();
-  const factory = new PrismaPGlite(pglite);
-  const engine = await openEngine(factory);
-  try {
-    const result = await engine.diff({
-      from: { tag: 'migrations', ...asList(readMigrations()) },
-      to: { tag: 'schemaDatamodel', files: [schemaFile()] },
-      script: true,
-      exitCode: true,
-      shadowDatabaseUrl: null,
-      filters: NO_FILTERS,
-    } as Parameters<typeof engine.diff>[0]);
-    return result.exitCode === 2 ? (result.stdout ?? '') : '';
-  } finally {
-    engine.free();
-    await pglite.close();
-  }
-}
-
 interface AppliedMigration {
   readonly migration_name: string;
   readonly checksum: string;
@@ -306,7 +283,7 @@ function missingMigrations(known: Migration[], applied: AppliedMigration[]): Mig
           'version does not have. Start the version that created it, or a later one.',
       );
     }
-    if (checksum !== createHash('sha256').update(migration.sql).digest('hex')) {
+    if (checksum !== checksumOf(migration.sql)) {
       throw new IncompatibleDatabaseError(
         `The database was created with a different version of migration ${migration_name} than the one in this service.`,
       );
@@ -314,50 +291,4 @@ function missingMigrations(known: Migration[], applied: AppliedMigration[]): Mig
   }
   const names = new Set(applied.map(({ migration_name }) => migration_name));
   return known.filter(({ name }) => !names.has(name));
-}
-
-function asList(migrations: Migration[]) {
-  return {
-    baseDir: join(PRISMA_DIR, 'migrations'),
-    lockfile: { path: 'migration_lock.toml', content: 'provider = "postgresql"\n' },
-    shadowDbInitScript: '',
-    migrationDirectories: migrations.map(({ name, sql }) => ({
-      path: name,
-      migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value: sql } },
-    })),
-  };
-}
-
-function schemaFile() {
-  return { path: 'schema.prisma', content: readFileSync(join(PRISMA_DIR, 'schema.prisma'), 'utf8') };
-}
-
-let loaded = false;
-
-/** A global of Node, whose type declarations are only in those of the browser. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object, imports: object) => { readonly exports: Record<string, unknown> };
-};
-
-/** Opens Prisma's own schema engine, in WebAssembly: the native one is a download, which a closed network refuses. */
-async function openEngine(factory: unknown): Promise<wasm.SchemaEngine> {
-  if (!loaded) {
-    // Node does not import .wasm as a module, so it is instantiated manually, once.
-    const path = createRequire(import.meta.url)
-      .resolve('@prisma/schema-engine-wasm')
-      .replace('schema_engine.js', 'schema_engine_bg.wasm');
-    const instance = new WebAssembly.Instance(new WebAssembly.Module(readFileSync(path)), {
-      './schema_engine_bg.js': wasm,
-    });
-    wasm.__wbg_set_wasm(instance.exports);
-    (instance.exports['__wbindgen_start'] as () => void)();
-    loaded = true;
-  }
-  const { path, content } = schemaFile();
-  return wasm.SchemaEngine.new(
-    { datamodels: [[path, content]] },
-    () => {},
-    bindMigrationAwareSqlAdapterFactory(factory as Parameters<typeof bindMigrationAwareSqlAdapterFactory>[0]),
-  );
 }

@@ -1,0 +1,17 @@
+-- Version 1
+
+-- Triggers, so that all names have words, whichever statement writes them.
+
+CREATE OR REPLACE FUNCTION "set_user_name_words"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.name_words := search_words_of_name(NEW.full_name);
+  RETURN NEW;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION "set_name_words"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.name_words := search_words_of_name(NEW.name);
+  RETURN NEW;
+END
+$$;
