@@ -1,14 +1,19 @@
 /**
- * Compares the schema with the released one. Fails if `CHANGES.md` does not list a breaking change. With the argument
- * `release`, the current schema becomes the released one.
+ * Compares the schema and the SQL functions with the released ones. Fails if `CHANGES.md` does not list a breaking change of the
+ * schema, or if nodes of the released version could not work with the functions. With the argument `release`, the current ones
+ * become the released ones.
  */
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CriticalityLevel, diff } from '@graphql-inspector/core';
 import { buildSchema, type GraphQLSchema, parse, print, visit } from 'graphql';
+import { readMigrations } from '../src/platform/db/migrate.ts';
+import { type FunctionFile, readFunctionFiles } from '../src/platform/db/sql-functions.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const RELEASED = 'test/released.graphql';
+const RELEASED_FUNCTIONS = 'test/released-functions.json';
 const CHANGES = 'src/api/CHANGES.md';
 
 /** Heading of the changes that are not released yet. */
@@ -44,11 +49,60 @@ export async function faultsOf(released: GraphQLSchema, now: GraphQLSchema, chan
 export const withoutDescriptions = (sdl: string): string =>
   `${print(visit(parse(sdl), { StringValue: (_, key) => (key === 'description' ? null : undefined) }))}\n`;
 
+/** A released file of `prisma/functions`. */
+interface ReleasedFile {
+  readonly name: string;
+  readonly version: number;
+  readonly hash: string;
+  /** Names, parameters and results of its functions. */
+  readonly signatures: readonly string[];
+}
+
+export const asReleased = ({ name, version, sql }: FunctionFile): ReleasedFile => ({
+  ...{ name, version },
+  hash: createHash('sha256').update(sql).digest('hex'),
+  signatures: [...sql.replaceAll(/--.*/g, '').matchAll(/^CREATE OR REPLACE FUNCTION ("\w+"\(.*?)\sLANGUAGE\s/gms)].map(
+    ([, signature = '']) => signature.replaceAll(/\s+/g, ' ').trim(),
+  ),
+});
+
+/**
+ * Compares SQL functions with the released ones, which nodes of the released version call.
+ *
+ * @param migrations SQL of all migrations. A function may be missing if one of them drops it.
+ * @returns One line for each function that is gone or has other parameters or results, and for each file that was changed but
+ * has the released version number.
+ */
+export function functionFaultsOf(
+  released: readonly ReleasedFile[],
+  files: readonly FunctionFile[],
+  migrations: readonly string[],
+): string[] {
+  const now = files.map(asReleased);
+  const signatures = new Set(now.flatMap((file) => file.signatures));
+  const gone = released
+    .flatMap((file) => file.signatures)
+    .filter((signature) => !signatures.has(signature))
+    .filter((signature) => !migrations.some((sql) => sql.includes(`DROP FUNCTION ${/^"\w+"/.exec(signature)?.[0]}`)));
+  const sameVersion = released.filter((old) =>
+    now.some(({ name, version, hash }) => name === old.name && version <= old.version && hash !== old.hash),
+  );
+  return [
+    ...gone.map(
+      (signature) => `${signature} is gone or differs: give the new function another name, and keep this one`,
+    ),
+    ...sameVersion.map(
+      ({ name, version }) => `${name} differs from version ${version}: its first line needs the next number`,
+    ),
+  ];
+}
+
 // `npm run check` runs this file as a script.
 if (import.meta.main) {
   const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
   if (process.argv[2] === 'release') {
     writeFileSync(join(ROOT, RELEASED), withoutDescriptions(read('schema.graphql')));
+    writeFileSync(join(ROOT, RELEASED_FUNCTIONS), `${JSON.stringify(readFunctionFiles().map(asReleased), null, 2)}\n`);
   } else {
     const [released, now] = [RELEASED, 'schema.graphql'].map((file) => buildSchema(read(file))) as [
       GraphQLSchema,
@@ -56,6 +110,12 @@ if (import.meta.main) {
     ];
     const faults = await faultsOf(released, now, read(CHANGES));
     for (const fault of faults) console.error(`${CHANGES}: ${fault}`);
-    process.exitCode = faults.length > 0 ? 1 : 0;
+    const functionFaults = functionFaultsOf(
+      JSON.parse(read(RELEASED_FUNCTIONS)) as ReleasedFile[],
+      readFunctionFiles(),
+      readMigrations().map(({ sql }) => sql),
+    );
+    for (const fault of functionFaults) console.error(`prisma/functions: ${fault}`);
+    process.exitCode = faults.length + functionFaults.length > 0 ? 1 : 0;
   }
 }

@@ -86,6 +86,46 @@ test('a failure in one organization does not affect the others', async () => {
   expect((await first?.heard())?.map(({ content }) => content)).toEqual(['in time']);
 });
 
+/** Errors of a message, by code: those that the shared statement expects, and one that it does not. */
+const REFUSALS = {
+  data: '22023',
+  constraint: '23514',
+  conflict: '40001',
+  limit: '54000',
+  lock: '55P03',
+  other: 'XX001',
+};
+
+test.for(Object.entries(REFUSALS))(
+  'a message that fails by an error of kind %s does not fail its batch',
+  async ([, code]) => {
+    const all = await scenes(5);
+    const [first, ...others] = all;
+    await server.app.database.runScript(`
+    CREATE FUNCTION refuse_message() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF NEW.content = 'refused' THEN RAISE EXCEPTION 'refused' USING ERRCODE = '${code}'; END IF;
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER refuse_message BEFORE INSERT ON message FOR EACH ROW EXECUTE FUNCTION refuse_message()`);
+    try {
+      const shared = await sharedDuring(async () => {
+        const [refused, ...replies] = await Promise.all([
+          first?.say('refused'),
+          ...others.map(({ say }) => say('sent')),
+        ]);
+        expect(refused?.status).toBeGreaterThan(399);
+        expect(replies.map(({ status }) => status)).toEqual(others.map(() => 200));
+      });
+      expect(shared).toBeGreaterThan(0);
+    } finally {
+      await server.app.database.runScript('DROP TRIGGER refuse_message ON message; DROP FUNCTION refuse_message');
+    }
+    for (const { heard } of others) expect((await heard()).map(({ content }) => content)).toEqual(['sent']);
+    expect(await first?.heard()).toEqual([]);
+  },
+);
+
 test('after a lost reply, each organization finds its messages, and none is sent twice', async () => {
   const all = await scenes(6);
   // The connection breaks twice: first before the statement has run, then after it has run.

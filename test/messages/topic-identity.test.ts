@@ -1,17 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isSameTopic, topicKey } from '../../src/contract/topic-key.ts';
 import { countMessages } from '../../src/messages/flags/count-worker.ts';
 import { countUnreadInTopics, countUnreadOfEach } from '../../src/messages/flags/unread-counts.ts';
-import { readConfig } from '../../src/platform/config.ts';
-import { type Database, openDatabase } from '../../src/platform/db/client.ts';
 import { migrate, readMigrations } from '../../src/platform/db/migrate.ts';
-import { createDatabase } from '../helpers/database.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
+import { type Migrated, migratedDatabase } from '../helpers/migrated.ts';
 import type { Person } from '../helpers/person.ts';
 import { organization } from '../helpers/server.ts';
 import { startOnDatabaseOfRun } from '../helpers/service.ts';
@@ -81,25 +76,6 @@ function* everyCharacter(): Generator<string> {
   }
 }
 
-interface Migrated extends AsyncDisposable {
-  readonly config: ReturnType<typeof readConfig>;
-  readonly database: Database;
-}
-
-/** Creates a migrated database of the kind that the run uses. @param options Options of PostgreSQL's CREATE DATABASE. */
-async function migrated(options = ''): Promise<Migrated> {
-  const own = new AsyncDisposableStack();
-  const dataDir = mkdtempSync(join(tmpdir(), 'chat-test-'));
-  own.defer(() => rmSync(dataDir, { recursive: true, force: true }));
-  const postgres = DATABASE_URL === '' ? undefined : own.use(await createDatabase(DATABASE_URL, options));
-  const place = postgres === undefined ? {} : { DATABASE_URL: postgres.url, SECRET_KEY: 'topics '.repeat(6) };
-  const config = readConfig({ DATA_DIR: dataDir, ...place });
-  const database = await openDatabase(config);
-  own.defer(() => database.close());
-  await migrate(config, database);
-  return { config, database, [Symbol.asyncDispose]: () => own.disposeAsync() };
-}
-
 const LOCALES =
   DATABASE_URL === ''
     ? ['']
@@ -108,7 +84,7 @@ const LOCALES =
 describe.for(LOCALES)('a database %s', (locale) => {
   let at: Migrated;
   beforeAll(async () => {
-    at = await migrated(locale === '' ? '' : `TEMPLATE template0 ENCODING 'UTF8' ${locale}`);
+    at = await migratedDatabase(locale === '' ? '' : `TEMPLATE template0 ENCODING 'UTF8' ${locale}`);
   }, 120_000);
   afterAll(() => at[Symbol.asyncDispose]());
 
@@ -367,7 +343,7 @@ const UPGRADE = '20261127180000_topic_identity';
 describe('the upgrade', () => {
   let at: Migrated;
   beforeAll(async () => {
-    at = await migrated();
+    at = await migratedDatabase();
   }, 120_000);
   afterAll(() => at[Symbol.asyncDispose]());
 

@@ -9,6 +9,7 @@ import { type Database, openDatabase } from '../../src/platform/db/client.ts';
 import { DataDirectoryInUseError } from '../../src/platform/db/lock.ts';
 import { IncompatibleDatabaseError, migrate, readMigrations } from '../../src/platform/db/migrate.ts';
 import { createDatabase } from '../helpers/database.ts';
+import { migratedDatabase } from '../helpers/migrated.ts';
 
 // The tests run one after another, each on the database that the previous one left.
 describe('migrating', () => {
@@ -117,12 +118,14 @@ describe('migrating', () => {
 });
 
 const { DATABASE_URL } = process.env;
+const SECRET_KEY = 'migrating '.repeat(4);
+const SLOW = { timeout: 120_000 };
 
 test.skipIf(DATABASE_URL === undefined)(
   'a node that has migrated holds no lock, so that one of a later version can migrate meanwhile',
   async () => {
     await using fresh = await createDatabase(DATABASE_URL ?? '');
-    const config = readConfig({ DATABASE_URL: fresh.url, SECRET_KEY: 'migrating '.repeat(4) });
+    const config = readConfig({ DATABASE_URL: fresh.url, SECRET_KEY });
     const database = await openDatabase(config);
     try {
       await migrate(config, database);
@@ -140,7 +143,7 @@ test.skipIf(DATABASE_URL === undefined)(
   'a migration waits for locks of other sessions, and neither it nor they fail by a deadlock',
   async () => {
     await using fresh = await createDatabase(DATABASE_URL ?? '');
-    const config = readConfig({ DATABASE_URL: fresh.url, SECRET_KEY: 'migrating '.repeat(4) });
+    const config = readConfig({ DATABASE_URL: fresh.url, SECRET_KEY });
     const database = await openDatabase(config);
     const other = new pg.Client({ connectionString: fresh.url });
     await other.connect();
@@ -167,6 +170,98 @@ test.skipIf(DATABASE_URL === undefined)(
     } finally {
       await other.end();
       await database.close();
+    }
+  },
+);
+
+test.skipIf(DATABASE_URL === undefined)('nodes that start at the same time migrate once', SLOW, async () => {
+  await using fresh = await createDatabase(DATABASE_URL ?? '');
+  const config = readConfig({ DATABASE_URL: fresh.url, SECRET_KEY });
+  const nodes = await Promise.all([openDatabase(config), openDatabase(config), openDatabase(config)]);
+  try {
+    const all = readMigrations().map(({ name }) => name);
+    const applied = await Promise.all(nodes.map((node) => migrate(config, node)));
+    expect(applied.sort((a, b) => a.length - b.length)).toEqual([[], [], all]);
+    await nodes[0].runScript("UPDATE _sql_functions SET hash = 'earlier'");
+    expect(await Promise.all(nodes.map((node) => migrate(config, node)))).toEqual([[], [], []]);
+  } finally {
+    await Promise.all(nodes.map((node) => node.close()));
+  }
+});
+
+test('a migration that fails leaves nothing, and is repeated', SLOW, async () => {
+  await using at = await migratedDatabase();
+  const { config, database } = at;
+  const [first, second] = readMigrations();
+  await database.runScript(`
+    CREATE SCHEMA kept; ALTER TABLE _prisma_migrations SET SCHEMA kept; DROP SCHEMA public CASCADE; CREATE SCHEMA public;
+    ALTER TABLE kept._prisma_migrations SET SCHEMA public; DROP SCHEMA kept; DELETE FROM _prisma_migrations;
+    CREATE TABLE message_edit (id int)`);
+  await expect(migrate(config, database)).rejects.toThrow('relation "message_edit" already exists');
+  const journal = database.db.$queryRaw`SELECT migration_name AS name FROM _prisma_migrations`;
+  expect(await journal).toEqual([{ name: first?.name }]);
+  expect(await database.db.$queryRaw`SELECT to_regclass('message')::text AS name`).toEqual([{ name: null }]);
+  await database.runScript('DROP TABLE message_edit');
+  expect((await migrate(config, database))[0]).toBe(second?.name);
+});
+
+/** Returns the definitions of all columns, indexes, constraints, triggers and functions of the schema. */
+const definitionsIn = ({ db }: Database) => db.$queryRaw<{ definition: string }[]>`
+  SELECT attrelid::regclass || '.' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull AS definition
+    FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+    WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
+  UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema()
+  UNION ALL SELECT conrelid::regclass || conname || pg_get_constraintdef(oid) FROM pg_constraint
+    WHERE connamespace = current_schema()::regnamespace
+  UNION ALL SELECT pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid
+    WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal
+  UNION ALL SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+  UNION ALL SELECT migration_name || checksum || applied_steps_count FROM _prisma_migrations WHERE finished_at IS NOT NULL
+  ORDER BY 1`;
+
+test.skipIf(DATABASE_URL === undefined)(
+  'a database that stopped at any migration becomes like a new one, and keeps its rows',
+  { timeout: 600_000 },
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const fresh = stack.use(await migratedDatabase());
+    const expected = await definitionsIn(fresh.database);
+    expect(expected.length).toBeGreaterThan(500);
+    const journal = await fresh.database.db.$queryRaw<{ row: string }[]>`
+      SELECT to_jsonb(m)::text AS row FROM _prisma_migrations m ORDER BY migration_name`;
+
+    const old = stack.use(await createDatabase(DATABASE_URL ?? ''));
+    // Closes its connection, because a database with connections cannot be copied.
+    const run = async (sql: string, values?: unknown[]) => {
+      const client = new pg.Client({ connectionString: old.url });
+      await client.connect();
+      await client.query(sql, values).finally(() => client.end());
+    };
+    await run(`CREATE TABLE _prisma_migrations (
+      id varchar(36) PRIMARY KEY, checksum varchar(64) NOT NULL, finished_at timestamptz, migration_name varchar(255) NOT NULL,
+      logs text, rolled_back_at timestamptz, started_at timestamptz NOT NULL DEFAULT now(),
+      applied_steps_count integer NOT NULL DEFAULT 0)`);
+    const migrations = readMigrations();
+    for (const [i, { sql }] of migrations.entries()) {
+      await run(sql);
+      await run('INSERT INTO _prisma_migrations SELECT * FROM jsonb_populate_record(NULL::_prisma_migrations, $1)', [
+        journal[i]?.row,
+      ]);
+      if (i === 0) {
+        await run(`
+          INSERT INTO realm (subdomain, name) VALUES ('one', 'One');
+          INSERT INTO event_counter (realm_id) SELECT id FROM realm;
+          INSERT INTO user_account (realm_id, email, full_name) SELECT id, 'ann@example.com', 'Ann O’Neil' FROM realm;
+          INSERT INTO channel (realm_id, name) SELECT id, 'general' FROM realm`);
+      }
+      await using copy = await createDatabase(DATABASE_URL ?? '', `TEMPLATE ${new URL(old.url).pathname.slice(1)}`);
+      const config = readConfig({ DATABASE_URL: copy.url, SECRET_KEY });
+      const database = await openDatabase(config);
+      await using _ = { [Symbol.asyncDispose]: () => database.close() };
+      expect(await migrate(config, database)).toEqual(migrations.slice(i + 1).map(({ name }) => name));
+      expect(await definitionsIn(database)).toEqual(expected);
+      expect(await database.db.user.count({ where: { email: 'ann@example.com', fullName: 'Ann O’Neil' } })).toBe(1);
+      expect(await database.db.channel.count({ where: { name: 'general' } })).toBe(1);
     }
   },
 );

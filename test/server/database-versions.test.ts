@@ -103,6 +103,17 @@ describe('only migrate and the server apply migrations', { timeout: 300_000 }, (
     expect(await cli('org', 'list')).toEqual({ code: 0, said: 'none' });
   });
 
+  test('on a database with other SQL functions they do the same', async () => {
+    const { cli, run } = await ground();
+    await run(`UPDATE _sql_functions SET hash = 'earlier' WHERE file IN ('event_log.sql', 'sends.sql')`);
+    expect(await cli('org', 'list')).toEqual({
+      code: 1,
+      said: 'The database is older than this version of the service: its SQL functions differ (event_log.sql, sends.sql). To migrate it, start the server, or run: npm run cli -- migrate',
+    });
+    expect(await cli('migrate')).toEqual({ code: 0, said: 'applied: none' });
+    expect(await cli('org', 'list')).toEqual({ code: 0, said: 'none' });
+  });
+
   test.skipIf(DATABASE_URL === '')('on a database without tables they do the same', async () => {
     await using database = await createDatabase(DATABASE_URL);
     const env = { DATABASE_URL: database.url, SECRET_KEY, DATA_DIR: join('/nonexistent', 'data') };

@@ -47,8 +47,11 @@ export async function outdatedFunctionFiles(
   files: readonly FunctionFile[],
   migrations: readonly string[],
 ): Promise<FunctionFile[]> {
-  const [table] = await db.$queryRaw<{ name: string | null }[]>`SELECT to_regclass('_sql_functions')::text AS name`;
-  if (table?.name == null) return [...files];
+  const [table] = await db.$queryRaw<{ readable: boolean | null }[]>`
+    SELECT has_table_privilege(t, 'SELECT') AS readable FROM to_regclass('_sql_functions') AS t`;
+  // `requireRights` reports missing privileges.
+  if (table?.readable === false) return [];
+  if (table?.readable == null) return [...files];
   const rows = await db.$queryRaw<{ file: string; version: number; hash: string }[]>`
     SELECT file, version, hash FROM _sql_functions`;
   const applied = new Map(rows.map((row) => [row.file, row]));
