@@ -37,7 +37,7 @@ const DISK_IS_FULL = 'The disk of the database is full. Free some disk space, an
  */
 export function explain(error: unknown): string {
   if (isDiskFull(error)) return error instanceof NoRoomForDatabaseError ? error.message : DISK_IS_FULL;
-  if (!(error instanceof Error)) return saidBy(error);
+  if (!(error instanceof Error)) return String(error);
   if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
   if (error instanceof DataDirectoryInUseError) {
     return `${error.message}. Stop it first, or set DATA_DIR to another directory.`;
@@ -61,10 +61,4 @@ export function explain(error: unknown): string {
   const said = saidByDatabase(error);
   if (said !== undefined) return `Database error: ${said}`;
   return error.stack ?? error.message;
-}
-
-/** Returns the message of a thrown value that is not an `Error`. The engine that applies migrations throws such values. */
-function saidBy(thrown: unknown): string {
-  const said: unknown = typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, 'message') : thrown;
-  return typeof said === 'object' || said === undefined ? JSON.stringify(thrown) : String(said);
 }

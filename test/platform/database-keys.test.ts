@@ -21,6 +21,7 @@ const DIRECTORY: Readonly<Record<string, string>> = {
 const OF_THE_DATABASE: Readonly<Record<string, string>> = {
   log_epoch_pkey: 'since when the logs of this database go on without a break',
   log_epoch_only: 'that there is one such row',
+  _sql_functions_pkey: 'files whose functions the database has',
 };
 
 let service: InProcess;

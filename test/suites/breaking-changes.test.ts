@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSchema } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { faultsOf, withoutDescriptions } from '../released.ts';
+import { readFunctionFiles } from '../../src/platform/db/sql-functions.ts';
+import { asReleased, faultsOf, functionFaultsOf, withoutDescriptions } from '../released.ts';
 
 const sdl = readFileSync(join(import.meta.dirname, '../../schema.graphql'), 'utf8');
 const bare = withoutDescriptions(sdl);
@@ -69,5 +70,43 @@ describe('the list of changes since the release', () => {
     expect(await faultsOf(buildSchema(bare), buildSchema(bare), HEAD + row)).toEqual([
       'Message.content: breaks nobody',
     ]);
+  });
+});
+
+describe('the SQL functions since the release', () => {
+  const files = readFunctionFiles();
+  const released = files.map(asReleased);
+  /** Returns the faults if `from` is replaced with `to` in all files. */
+  const faultsWith = (from: RegExp, to: string, { version = 0, migrations = [] as string[] } = {}) => {
+    const changed = files.map((file) => ({
+      ...file,
+      sql: file.sql.replace(from, to),
+      version: file.version + version,
+    }));
+    expect(changed.map(({ sql }) => sql)).not.toEqual(files.map(({ sql }) => sql));
+    return functionFaultsOf(released, changed, migrations);
+  };
+
+  test('have signatures, and are compatible if nothing changed', () => {
+    expect(released.flatMap(({ signatures }) => signatures)).toHaveLength(
+      files.flatMap(({ sql }) => sql.match(/FUNCTION "/g) ?? []).length,
+    );
+    expect(functionFaultsOf(released, files, [])).toEqual([]);
+  });
+
+  test('need a new version if a body changes', () => {
+    expect(faultsWith(/RETURN NULL/, 'RETURN NEW')).toContainEqual(
+      expect.stringMatching(/^message_counts\.sql differs from/),
+    );
+    expect(faultsWith(/RETURN NULL/, 'RETURN NEW', { version: 1 })).toEqual([]);
+  });
+
+  test('keep their names, parameters and results until a migration drops them', () => {
+    const gone = [expect.stringMatching(/^"hold_log"\(p_realm_id INTEGER, .+\) RETURNS BOOLEAN is gone or differs/)];
+    expect(faultsWith(/"hold_log"/, '"hold_log_too"', { version: 1 })).toEqual(gone);
+    expect(faultsWith(/p_harmless TEXT\[\]/, 'p_harmless TEXT[], p_more TEXT', { version: 1 })).toEqual(gone);
+    expect(faultsWith(/RETURNS BOOLEAN/, 'RETURNS TEXT', { version: 1 })).toEqual(gone);
+    const migrations = ['DROP FUNCTION "hold_log";'];
+    expect(faultsWith(/"hold_log"/, '"hold_log_too"', { version: 1, migrations })).toEqual([]);
   });
 });

@@ -77,14 +77,9 @@ test('a start that fails on a full disk prints a clear message', () => {
   const full = Object.assign(new Error('could not extend file "base/5/1": No space left on device'), { code: '53100' });
   const sentence = 'The disk of the database is full. Free some disk space, and start again.';
   expect(explain(full)).toBe(sentence);
-  // `explain` also recognizes the errors of the migration engine and of the ORM.
-  expect(explain({ code: 'P1000', meta: { code: '53100' } })).toBe(sentence);
+  // `explain` also recognizes the errors of the ORM.
   expect(explain(Object.assign(new Error('of the ORM'), { cause: { originalCode: '53100' } }))).toBe(sentence);
   expect(explain(new Error('FATAL: could not write init file'))).toBe(sentence);
   const file = Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', path: '/data/secret-key' });
   expect(explain(file)).toBe('The disk of /data/secret-key is full. Free some disk space.');
-});
-
-test('an exception that is not an Error is reported by its message', () => {
-  expect(explain({ message: 'of the engine', code: 'X' })).toBe('of the engine');
 });

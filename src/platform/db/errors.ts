@@ -181,10 +181,7 @@ export function isUniqueViolation(error: unknown): boolean {
   return codesOf(error).some((code) => code === 'P2002' || code === '23505' || code === 'UniqueConstraintViolation');
 }
 
-/**
- * Returns the database server's own message in an error of the ORM, the driver or the migration engine. Undefined if
- * there is none.
- */
+/** Returns the database server's own message in an error of the ORM or the driver. Undefined if there is none. */
 export function saidByDatabase(error: Error): string | undefined {
   if (error.name.startsWith('Prisma')) return /Message: `(.+)`/.exec(error.message)?.[1];
   if (error instanceof pg.DatabaseError) return error.message;

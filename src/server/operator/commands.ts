@@ -271,7 +271,9 @@ export const commands: readonly Command[] = [
     repairTimes,
   ),
   // Does nothing: the process that runs commands applied the migrations when it started.
-  command('migrate', 'apply the migrations to the database', z.strictObject({}), async () => ({ applied: [] })),
+  command('migrate', 'apply the migrations and SQL functions to the database', z.strictObject({}), async () => ({
+    applied: [],
+  })),
   command('doctor', 'check whether the service can run', z.strictObject({}), examine),
 ];
 
