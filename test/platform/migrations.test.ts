@@ -205,6 +205,25 @@ test('a migration that fails leaves nothing, and is repeated', SLOW, async () =>
   expect((await migrate(config, database))[0]).toBe(second?.name);
 });
 
+test.skipIf(DATABASE_URL === undefined)(
+  'tables of another application are refused, and not changed',
+  SLOW,
+  async () => {
+    await using fresh = await createDatabase(DATABASE_URL ?? '');
+    const config = readConfig({ DATABASE_URL: fresh.url, SECRET_KEY });
+    const database = await openDatabase(config);
+    try {
+      await database.runScript('CREATE TABLE of_another_application (id int)');
+      await expect(migrate(config, database)).rejects.toThrow('The database contains tables of another application.');
+      expect(await database.db.$queryRaw`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`).toEqual([
+        { name: 'of_another_application' },
+      ]);
+    } finally {
+      await database.close();
+    }
+  },
+);
+
 /** Returns the definitions of all columns, indexes, constraints, triggers and functions of the schema. */
 const definitionsIn = ({ db }: Database) => db.$queryRaw<{ definition: string }[]>`
   SELECT attrelid::regclass || '.' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull AS definition

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { retry } from '../retry.ts';
 import { holdingLock } from './advisory-lock.ts';
 import type { Database } from './client.ts';
-import { isLockConflict } from './errors.ts';
+import { isBusy, isLockConflict } from './errors.ts';
 import { type FunctionFile, functionScript, outdatedFunctionFiles, readFunctionFiles } from './sql-functions.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../prisma/migrations');
@@ -95,7 +95,8 @@ export async function migrate(
 async function createJournal({ db, runScript }: Database): Promise<void> {
   const [found] = await db.$queryRaw<{ exists: boolean; other: boolean }[]>`
     SELECT to_regclass('_prisma_migrations') IS NOT NULL AS exists, EXISTS (
-      SELECT FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+      SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
         AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')) AS other`;
   if (found?.exists === true) return;
   if (found?.other === true) {
@@ -127,8 +128,8 @@ async function applyFunctions(
   try {
     await runBetweenOthers(runScript, functionScript(files, migrations));
   } catch (error) {
-    if (!(error instanceof Error) || error instanceof IncompatibleDatabaseError || refusedBy(error) !== undefined)
-      throw error;
+    const isOfFile = !(error instanceof IncompatibleDatabaseError) && refusedBy(error) === undefined && !isBusy(error);
+    if (!(error instanceof Error) || !isOfFile) throw error;
     // The error does not say to which file the statement belongs.
     for (const [i, { name }] of files.entries()) {
       const isFine = await runScript(`BEGIN;\n${functionScript(files.slice(0, i + 1), migrations)}\nROLLBACK`).then(
