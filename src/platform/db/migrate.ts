@@ -35,7 +35,7 @@ export class IncompatibleDatabaseError extends Error {
   override name = 'IncompatibleDatabaseError';
 }
 
-/** Thrown if the database lacks migrations of this version. */
+/** Thrown if the database lacks migrations or SQL functions of this version. */
 export class OutdatedDatabaseError extends IncompatibleDatabaseError {
   override name = 'OutdatedDatabaseError';
 }
@@ -54,6 +54,7 @@ export function readMigrations(): Migration[] {
  *
  * If several nodes start at the same time, they migrate one after another. If nothing is missing, only small queries run.
  *
+ * @param files Files with the SQL functions, in their order. Tests replace them.
  * @returns Names of the applied migrations, oldest first.
  * @throws IncompatibleDatabaseError if the database is newer than this version, has other migrations of the same name, or
  * contains tables of another program, if the database role cannot create tables, or if the functions cannot be applied.
