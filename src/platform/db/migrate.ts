@@ -196,7 +196,8 @@ function refusedBy(error: unknown): IncompatibleDatabaseError | undefined {
   return denied === null
     ? undefined
     : new IncompatibleDatabaseError(
-        `The database role cannot create tables: permission denied for ${denied[1]}. GRANT CREATE ON it to the role.`,
+        `The database role cannot create tables and functions: permission denied for ${denied[1]}. GRANT CREATE ON it to the ` +
+          'role, or run as the owner of the tables: npm run cli -- migrate',
       );
 }
 
