@@ -89,7 +89,7 @@ export function signInBy(app: App, origin: Origin, { client, allowBearer = false
   const renewed = (given: SessionToken) => {
     answer?.appendHeader('set-cookie', sessionCookie(app, headersOf(origin.headers), given));
   };
-  const shown = sessionShownBy(app.config, origin);
+  const shown = authorization === undefined || authorization === '' ? sessionShownBy(app.config, origin) : undefined;
   const session = shown && { ...shown, ...(answer !== undefined && { renewed }) };
   return signIn(app, { host, userAgent, client, authorization, allowBearer, session });
 }

@@ -108,11 +108,11 @@ async function isUnderWay(db: Db, xid: string): Promise<boolean> {
  *
  * @throws RequestTimeoutError after too many failures, or if the database is unavailable.
  */
-export const retrying = <T>(change: () => Promise<T>): Promise<T> => changing(() => untilWon(change));
+export const retrying = <T>(change: () => Promise<T>): Promise<T> => changing(() => retry(change, pauseAfter));
 
-const untilWon = <T>(change: () => Promise<T>): Promise<T> =>
-  retry(change, (error, attempts) => {
-    if (!isBusy(error) && !isSerializationFailure(error)) return undefined;
-    if (isBusy(error) || attempts > RETRIES) throw refusalOf(error);
-    return Math.random() * 10 * 2 ** attempts;
-  });
+/** Returns the milliseconds before the next attempt. Undefined if the change must not be retried. */
+function pauseAfter(error: unknown, attempts: number): number | undefined {
+  if (!isBusy(error) && !isSerializationFailure(error)) return undefined;
+  if (isBusy(error) || attempts > RETRIES) throw refusalOf(error);
+  return Math.random() * 10 * 2 ** attempts;
+}

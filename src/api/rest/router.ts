@@ -1,7 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
-import { type App, type Ctx, chargedAccountOf, type RequestCtx, signedIn } from '../../access/context.ts';
+import { type App, chargedAccountOf, type RequestCtx, signedIn } from '../../access/context.ts';
 import { idempotencyKey, withIdempotencyKey } from '../../access/idempotency.ts';
 import { anonymous } from '../../access/sign-in.ts';
 import type { Budget } from '../../platform/budget.ts';
@@ -46,6 +46,8 @@ const HEADERS = {
 interface Prepared {
   readonly endpoint: Endpoint;
   readonly read: ParamsReader;
+  /** Whether the endpoint accepts an idempotency key. */
+  readonly takesKey: boolean;
   /** Checks each response against its declaration. Undefined unless CHECK_REPLIES is on. */
   readonly check: ReplyCheck | undefined;
 }
@@ -80,7 +82,7 @@ export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
     if (wantsPage(c.env.incoming, c.req.path)) return notFoundPage(c.env.incoming.headers);
     return renderError(app, new NotFoundError(`There is no endpoint at ${c.req.path}`), c.req.path, {
       headers: HEADERS,
-      challenge: {},
+      requestHeaders: c.env.incoming.headers,
     });
   });
   return web;
@@ -108,6 +110,7 @@ function resourceOf(pattern: string, endpoints: readonly Endpoint[], checksRepli
     methods.set(endpoint.method, {
       endpoint,
       read: readerOf(endpoint.params, slotsOf(endpoint.path)),
+      takesKey: takesIdempotencyKey(endpoint),
       check: checksReplies ? replyCheckOf(endpoint) : undefined,
     });
   }
@@ -142,7 +145,7 @@ async function serve(app: App, resource: Resource, c: WebContext): Promise<Respo
   const { incoming } = c.env;
   const note = currentRequest();
   if (note !== undefined) note.route = resource.template;
-  const reply: Reply = { headers: HEADERS, challenge: challengeOf(incoming.headers) };
+  const reply: Reply = { headers: HEADERS, requestHeaders: incoming.headers };
   let method = incoming.method ?? '';
   let response: Response;
   try {
@@ -210,13 +213,13 @@ function overridden(form: Fields): string | undefined {
 interface Reply {
   headers: Readonly<Record<string, string>>;
   budget?: Budget;
-  /** Additional headers of a 401. */
-  readonly challenge: Readonly<Record<string, string>>;
+  /** Headers of the request, which determine the additional headers of a 401. */
+  readonly requestHeaders: IncomingHttpHeaders;
 }
 
 async function run(
   app: App,
-  { endpoint, read, check }: Prepared,
+  { endpoint, read, takesKey, check }: Prepared,
   { template, slots }: Resource,
   c: WebContext,
   form: Form,
@@ -230,37 +233,23 @@ async function run(
   const inSlots = slots.length === 0 ? NO_SLOTS : slots.map((slot) => c.req.param(slot) ?? '');
   const { values, ignored } = read(inSlots, sent, form.files);
   const http = httpOf(c, reply);
-  const input = () => [endpoint.method, template, inSlots, [...sent].sort(), form.files];
+  const { viewer } = ctx;
+  const key = takesKey && viewer !== null ? http.header('idempotency-key') : undefined;
   const work = async () => {
-    const answer = await answerOnce(endpoint, ctx, http, input, (ctx) => endpoint.handle(ctx, values, http));
+    const answer =
+      key === undefined || viewer === null
+        ? await endpoint.handle(ctx, values, http)
+        : await withIdempotencyKey(
+            app,
+            idempotencyKey({ app, viewer }, key, [endpoint.method, template, inSlots, [...sent].sort(), form.files]),
+            (app) => endpoint.handle({ ...ctx, app }, values, http),
+            { repliesFirst: endpoint.repliesFirst === true },
+          );
     check?.(answer);
     return envelope(answer, ignored, reply);
   };
-  const { viewer } = ctx;
   if (viewer !== null) noteUser(viewer.id);
   return viewer === null || endpoint.waits === true ? work() : app.accountLimiter.run(chargedAccountOf(viewer), work);
-}
-
-/**
- * Calls the handler. If the request has an idempotency key that the endpoint accepts, the handler runs only for the first
- * request with that key. Later requests get the result of the first.
- *
- * @param input Returns everything that the handler's effect depends on, except the viewer.
- * @see src/events/README.md#idempotency-keys
- */
-function answerOnce(
-  endpoint: Endpoint,
-  ctx: Ctx | RequestCtx,
-  http: Http,
-  input: () => readonly unknown[],
-  handle: (ctx: Ctx | RequestCtx) => Promise<HandlerResult>,
-): Promise<HandlerResult> {
-  const key = takesIdempotencyKey(endpoint) ? http.header('idempotency-key') : undefined;
-  const { app, viewer } = ctx;
-  if (key === undefined || viewer === null) return handle(ctx);
-  const { repliesFirst = false } = endpoint;
-  const answer = (app: App) => handle({ ...ctx, app });
-  return withIdempotencyKey(app, idempotencyKey({ app, viewer }, key, input()), answer, { repliesFirst });
 }
 
 const NO_SLOTS: readonly string[] = [];
@@ -363,7 +352,7 @@ function renderError(app: App, thrown: unknown, what: string, reply: Reply): Res
   }
   const { status, message, code, data } = error;
   observeRefusal('rest', code);
-  const headers = status === 401 ? { ...reply.headers, ...reply.challenge } : reply.headers;
+  const headers = status === 401 ? { ...reply.headers, ...challengeOf(reply.requestHeaders) } : reply.headers;
   const wait = data['retry-after'];
   return json(
     status,
