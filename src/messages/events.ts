@@ -75,7 +75,7 @@ function viewerClassOf(payload: SentPayload, view: EventView): number {
 
 /**
  * Event for all recipients of a new message. The sender and users with their own flags, such as mentions, get separate
- * renderings; all other users share one. This definition is used for rendering only: the SQL function `send_messages` writes
+ * renderings; all other users share one. This definition is used for rendering only: the SQL function `write_messages` writes
  * the events.
  */
 export const messageSent = defineEvent('message', undefined, (payload: SentPayload): SentPayload => payload, {

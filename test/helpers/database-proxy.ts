@@ -58,7 +58,7 @@ function messagesOf(take: (type: string, body: Buffer) => void, { startup }: { s
  */
 const commits = (tag: string, sql: string, wasInTransaction: boolean): boolean =>
   tag.startsWith('COMMIT') ||
-  (!wasInTransaction && (/^(INSERT|UPDATE|DELETE)/.test(tag) || sql.includes('send_messages(')));
+  (!wasInTransaction && (/^(INSERT|UPDATE|DELETE)/.test(tag) || sql.includes('write_messages(')));
 
 /** Type of the field of a notice that holds its message. */
 const MESSAGE = 'M';

@@ -84,7 +84,7 @@ test.for(ways)(
       sent.push(...(await Promise.all(many)));
     });
     expect(sent.filter(({ isSent }) => !isSent)).toEqual([]);
-    expect(statements.filter((sql) => /send_messages\(/.test(sql)).length).toBeLessThan(people.length / 2);
+    expect(statements.filter((sql) => /write_messages\(/.test(sql)).length).toBeLessThan(people.length / 2);
     expect(statements.filter((sql) => /COMMIT/.test(sql))).toEqual([]);
     expect(new Set(messagesIn(await heard()).map(({ message }) => message.content)).size).toBe(people.length);
     const following = people.map((person) =>
@@ -199,7 +199,7 @@ test.for(ways)('%s: after a lost reply, a key finds its message, and none is sen
   let losses = 2;
   // The connection breaks twice: first before the statement has run, then after it has run.
   const mend = aroundStatements(server.app, async (run, sql) => {
-    if (losses === 0 || !sql.includes('send_messages')) return run();
+    if (losses === 0 || !sql.includes('write_messages')) return run();
     if (--losses === 0) await run();
     throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
   });

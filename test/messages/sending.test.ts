@@ -311,7 +311,7 @@ test('finds a sent message after a lost reply of the database, and sends none tw
   let losses = 2;
   // The connection breaks twice: first after the statement has run, then before it has run.
   const mend = aroundStatements(server.app, async (run, sql) => {
-    if (losses === 0 || !sql.includes('send_messages')) return run();
+    if (losses === 0 || !sql.includes('write_messages')) return run();
     if (losses-- === 2) await run();
     throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
   });
@@ -332,7 +332,7 @@ test('retries after a conflict with the current sender, whose image is shown as 
   const sendingLate = async (person: Person, meanwhile: () => Promise<unknown>) => {
     let happened = false;
     const mend = aroundStatements(server.app, async (run, sql) => {
-      if (sql.includes('send_messages')) {
+      if (sql.includes('write_messages')) {
         happened = true;
         // The act runs only once.
         mend();

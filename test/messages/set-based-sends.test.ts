@@ -23,7 +23,9 @@ afterAll(() => server[Symbol.asyncDispose]());
 async function givenFor(work: () => Promise<unknown>, { app }: InProcess = server): Promise<Json[]> {
   const given: Json[] = [];
   const mend = aroundStatements(app, (run, sql, values) => {
-    if (sql.includes('send_messages(')) given.push(...(JSON.parse(String(values[1])) as Json[]));
+    if (sql.includes('write_messages(')) {
+      for (const { messages } of JSON.parse(String(values[0])) as Json[]) given.push(...messages);
+    }
     return run();
   });
   onTestFinished(mend);
@@ -234,7 +236,7 @@ test.skipIf(DATABASE_URL === undefined).for(Object.entries(HELD))(
     await holder.query('BEGIN');
     await holder.query(hold, hold.includes('$1') ? [all[0]?.realm.id] : []);
     const sending = service.app.db.$queryRaw<Json[]>`
-      SELECT * FROM send_messages_of_many(${JSON.stringify(batches)}::jsonb)`;
+      SELECT * FROM write_messages(${JSON.stringify(batches)}::jsonb)`;
     const rows = await sending.finally(() => holder.end());
     const sent = all.map(({ realm }) => rows.filter((row) => row.realm_id === realm.id).map(({ place }) => place));
     expect(sent).toEqual(isSent.map((is) => (is ? [1, 2] : [])));

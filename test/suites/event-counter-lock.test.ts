@@ -7,7 +7,7 @@ import { pathOf, REST_CALLS, type RestCall } from '../helpers/rest-calls.ts';
 import { makeScene, type Scene } from '../helpers/scene.ts';
 
 /** Matches statements that take ids from the organization's event counter. The counter is locked from then on. */
-const COUNTS = /UPDATE event_counter SET last_id|hold_log\(|send_messages?\(/;
+const COUNTS = /UPDATE event_counter SET last_id|hold_log\(|write_messages\(/;
 
 /**
  * Statements that may run between a statement that matches `COUNTS` and the commit, because they need the event's id or the

@@ -33,14 +33,10 @@ function parsed(to: string): unknown {
 function channelOf(value: unknown, raw: string): ChannelKey {
   // Some channel names are also valid JSON, such as `null` or `true`.
   if (typeof value === 'boolean' || value === null) return { name: raw };
-  if (!Array.isArray(value)) return channelNamed(value);
-  if (value.length !== 1) throw new BadRequestError('Expected exactly one channel');
-  return channelNamed(value[0]);
-}
-
-function channelNamed(value: unknown): ChannelKey {
-  if (typeof value === 'string') return { name: value };
-  if (typeof value === 'number' && Number.isInteger(value)) return { id: value };
+  if (Array.isArray(value) && value.length !== 1) throw new BadRequestError('Expected exactly one channel');
+  const channel: unknown = Array.isArray(value) ? value[0] : value;
+  if (typeof channel === 'string') return { name: channel };
+  if (typeof channel === 'number' && Number.isInteger(channel)) return { id: channel };
   throw new BadRequestError('Invalid data type for channel');
 }
 

@@ -49,33 +49,40 @@ export async function loadDirectory(
   author: Author,
   references: References,
 ): Promise<Directory> {
+  const { userNames, userIds, groupNames, groupNamesLikeUsers, channelNames, topics, emojiNames } = references;
   // The queries run one after another: a transaction has one connection, and few texts refer to several kinds of entities.
-  const users = await loadUsers(db, author, references);
-  const { userNames, userIds, groupNames, groupNamesLikeUsers } = references;
-  const isComplete = userNames.every((name) => users.byName.has(name)) && userIds.every((id) => users.byId.has(id));
-  const groups = await loadGroups(db, author, isComplete ? groupNames : [...groupNames, ...groupNamesLikeUsers]);
-  const channels = await loadChannels(db, author, references, app.now());
-  const latest = await loadLatest(db, author, references, channels);
-  const emoji = await loadEmoji(db, author, references);
+  const users = userNames.length + userIds.length === 0 ? undefined : await loadUsers(db, author, references);
+  const isComplete = userNames.every((name) => users?.byName.has(name)) && userIds.every((id) => users?.byId.has(id));
+  const allGroupNames = isComplete ? groupNames : [...groupNames, ...groupNamesLikeUsers];
+  const groups = allGroupNames.length === 0 ? undefined : await loadGroups(db, author, allGroupNames);
+  const channels = channelNames.length === 0 ? undefined : await loadChannels(db, author, references, app.now());
+  const latest =
+    topics.length === 0 || channels === undefined ? undefined : await loadLatest(db, author, references, channels);
+  const emoji = emojiNames.length === 0 ? undefined : await loadEmoji(db, author, references);
   return {
     realmUrl: urlOf(app.config, author.realm.subdomain),
     emptyTopicName: emptyTopicName(author.realm),
-    userNamed: (name) => users.byName.get(name),
-    userWithId: (id) => users.byId.get(id),
-    groupNamed: (name) => groups.get(name),
-    channelNamed: (name) => channels.get(name),
-    latestMessageId: (channelId, topic) => latest.get(topicReference(channelId, topic)),
-    customEmoji: (name) => emoji.get(name),
+    userNamed: (name) => users?.byName.get(name),
+    userWithId: (id) => users?.byId.get(id),
+    groupNamed: (name) => groups?.get(name),
+    channelNamed: (name) => channels?.get(name),
+    latestMessageId: (channelId, topic) => latest?.get(topicReference(channelId, topic)),
+    customEmoji: (name) => emoji?.get(name),
   };
 }
 
-/** Loads the organization's active custom emoji that the text names, by name. No query if it names none. */
+/** Users to whom the text refers. */
+interface KnownUsers {
+  readonly byName: ReadonlyMap<string, DirectoryUser>;
+  readonly byId: ReadonlyMap<number, DirectoryUser>;
+}
+
+/** Loads the organization's active custom emoji that the text names, by name. */
 async function loadEmoji(
   db: DirectoryDb,
   { realm }: Author,
   { emojiNames }: References,
 ): Promise<Map<string, { url: string }>> {
-  if (emojiNames.length === 0) return new Map();
   const rows = await db.$queryRaw<{ name: string; imageId: string }[]>`
     SELECT name, image_id AS "imageId" FROM custom_emoji
     WHERE realm_id = ${realm.id} AND name = ANY(${[...emojiNames]}::text[]) AND deactivated_at IS NULL`;
@@ -90,18 +97,15 @@ interface UserRow extends DirectoryUser {
   readonly asked: string | null;
 }
 
-async function loadUsers(db: DirectoryDb, { realm }: Author, { userNames, userIds }: References) {
-  const rows =
-    userNames.length + userIds.length === 0
-      ? []
-      : await db.$queryRaw<UserRow[]>`
-          SELECT asked.name AS asked, u.id, u.full_name AS "fullName", u.is_active AS "isActive"
-          FROM unnest(${[...userNames]}::text[]) AS asked (name)
-          JOIN user_account u ON u.realm_id = ${realm.id} AND lower(u.full_name) = lower(asked.name) AND NOT u.is_system
-          UNION ALL
-          SELECT NULL, u.id, u.full_name, u.is_active
-          FROM user_account u
-          WHERE u.realm_id = ${realm.id} AND u.id = ANY(${[...userIds]}::int[]) AND NOT u.is_system`;
+async function loadUsers(db: DirectoryDb, { realm }: Author, { userNames, userIds }: References): Promise<KnownUsers> {
+  const rows = await db.$queryRaw<UserRow[]>`
+    SELECT asked.name AS asked, u.id, u.full_name AS "fullName", u.is_active AS "isActive"
+    FROM unnest(${[...userNames]}::text[]) AS asked (name)
+    JOIN user_account u ON u.realm_id = ${realm.id} AND lower(u.full_name) = lower(asked.name) AND NOT u.is_system
+    UNION ALL
+    SELECT NULL, u.id, u.full_name, u.is_active
+    FROM user_account u
+    WHERE u.realm_id = ${realm.id} AND u.id = ANY(${[...userIds]}::int[]) AND NOT u.is_system`;
   const isExact = ({ asked, fullName }: UserRow) => Number(asked === fullName);
   // If several users match a name, the last row is used. Rows are sorted so that active accounts win, then accounts whose name
   // matches in upper and lower case, then older accounts. So a new account cannot take over the mentions of an older account by
@@ -120,7 +124,6 @@ async function loadGroups(
   { realm }: Author,
   groupNames: readonly string[],
 ): Promise<Map<string, DirectoryGroup>> {
-  if (groupNames.length === 0) return new Map();
   const rows = await db.$queryRaw<{ asked: string; id: number; name: string; isActive: boolean }[]>`
     SELECT asked.name AS asked, g.id, g.name, g.deactivated_at IS NULL AS "isActive"
     FROM unnest(${[...new Set(groupNames)]}::text[]) AS asked (name)
@@ -138,7 +141,6 @@ async function loadChannels(
   { channelNames }: References,
   now: Date,
 ): Promise<Map<string, KnownChannel>> {
-  if (channelNames.length === 0) return new Map();
   const rows = await db.$queryRaw<ChannelRow[]>`
     SELECT c.id, c.name, c.invite_only AS "inviteOnly", c.is_web_public AS "isWebPublic", c.permissions,
            c.creator_id AS "creatorId", c.history_public_to_subscribers AS "historyPublicToSubscribers",

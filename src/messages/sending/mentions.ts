@@ -2,7 +2,7 @@ import { type Governed, holdsInGroup } from '../../access/permissions/group-perm
 import { fullMemberSince } from '../../access/permissions/membership.ts';
 import { mayInRealm } from '../../access/permissions/require.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
-import { alertedUserIds } from '../../people/alert-words/matching.ts';
+import { alertedUserIds, type Receivers } from '../../people/alert-words/matching.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import type { RenderedContent } from './content.ts';
@@ -118,9 +118,12 @@ export async function whoIsMentioned(
   const inTopic = content.topicWildcard && target !== null ? [sender.id, ...(await participants(db, target))] : [];
   const mentioned = [...new Set(content.mentionedUserIds)];
   const named = [...new Set([...mentioned, ...inTopic])];
-  const alerted = await alertedAmong(db, sender, { target, memberIds }, content);
-  const channelId = target?.channel.id ?? null;
-  const receivers = { channelId, userIds: target === null ? (memberIds ?? []) : [sender.id] };
+  // The sender receives the message even without a subscription.
+  const receivers = {
+    channelId: target?.channel.id ?? null,
+    userIds: target === null ? (memberIds ?? []) : [sender.id],
+  };
+  const alerted = await alertedUserIds(db, sender.realm, content.source, receivers);
   const grouped = await membersMentioned(db, sender.realm, content, now, receivers);
   if (named.length === 0) return { mentioned: grouped, topicMentioned: [], alerted };
   const receiving = new Set(target === null ? memberIds : await subscribersAmong(db, target.channel.id, named));
@@ -130,17 +133,6 @@ export async function whoIsMentioned(
     topicMentioned: [...new Set(inTopic)].filter((id) => receiving.has(id)),
     alerted,
   };
-}
-
-/** Returns the ids of recipients who have an alert word in the content. The sender is included even without a subscription. */
-function alertedAmong(
-  db: MentionDb,
-  { id, realm }: Pick<MessageSender, 'id' | 'realm'>,
-  { target, memberIds }: MessageLocation,
-  { source }: RenderedContent,
-): Promise<number[]> {
-  const receivers = target === null ? { userIds: memberIds ?? [] } : { channelId: target.channel.id, userIds: [id] };
-  return alertedUserIds(db, realm, source, receivers);
 }
 
 /**
@@ -154,7 +146,7 @@ export async function membersMentioned(
   realm: MessageSender['realm'],
   { mentionedGroupIds }: Pick<RenderedContent, 'mentionedGroupIds'>,
   now: Date,
-  receivers: { readonly channelId: number | null; readonly userIds: readonly number[] } | null,
+  receivers: Receivers | null,
 ): Promise<number[]> {
   if (mentionedGroupIds.length === 0) return [];
   const ids = [...mentionedGroupIds];

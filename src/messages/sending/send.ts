@@ -21,10 +21,13 @@ import { hasRoomForAutomaticPolicy, setAutomaticPolicy } from '../topic-policies
 import { normalContent, renderContent } from './content.ts';
 import { accessMembers, type Recipients } from './direct.ts';
 import { requireMayMention, whoIsMentioned } from './mentions.ts';
-import { writeBatched } from './organization-queue.ts';
-import { isInteractive, type MessageSender } from './sender.ts';
+import { writeBatched } from './queue.ts';
+import type { MessageSender } from './sender.ts';
 import { accessTarget, requireTopic } from './target.ts';
 import { isWritten, type MessageToWrite, type Outcome, type PreparedMessage, writeMessages } from './write.ts';
+
+/** Matches names of clients that a person operates, not a program. */
+const INTERACTIVE = /web|desktop|electron|mobile|android|ios|flutter|terminal|mozilla/i;
 
 /** A message as requested by its sender. */
 export interface NewMessage {
@@ -34,7 +37,7 @@ export interface NewMessage {
   /** Flavored Markdown. Truncated to 10,000 code points. */
   readonly content: string;
   /**
-   * Whether the message is marked as read for the sender. Absent: true if an interactive client sends it (see `isInteractive`),
+   * Whether the message is marked as read for the sender. Absent: true if an interactive client sends it (see `INTERACTIVE`),
    * unless it is a note to self.
    */
   readonly readBySender?: boolean | undefined;
@@ -66,18 +69,18 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
   const { app } = ctx;
   if (app.transaction !== undefined) return sendWithin(ctx, input);
   if (app.replyFirst !== undefined) return sendBehindReply(ctx, input, app.replyFirst);
-  const prepare = preparing(ctx, input);
-  let token: bigint | undefined;
+  const token = newToken();
+  let isRetry = false;
   let repeated = false;
   const doubt = () => {
     repeated = true;
   };
   return retrying(async () => {
-    const latest = await prepare(app.db);
-    token ??= latest.token;
-    const prepared = { ...latest, token };
+    const prepared = await prepareFor(app.db, ctx, input, isRetry);
+    isRetry = true;
     if (!isOneStatement(prepared)) return sendWithin(ctx, input);
-    const written = await writeSurely(ctx, { ...toWrite(prepared), repeated }, doubt);
+    const setsPolicy = prepared.newPolicy !== undefined;
+    const written = await writeSurely(ctx, { prepared, token, setsPolicy, repeated }, doubt);
     if (!isWritten(written)) throw new Error('A message without an idempotency key was not sent');
     publishCommitted(ctx, written.events);
     return { id: written.messageId, newPolicy: prepared.newPolicy };
@@ -91,15 +94,13 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
 const isOneStatement = ({ newPolicy, target }: PreparedMessage): boolean =>
   newPolicy === undefined || target?.topicPolicy === INHERITED;
 
-const toWrite = (prepared: PreparedMessage) => ({ prepared, setsPolicy: prepared.newPolicy !== undefined });
-
 /** Sends a message for a request with an idempotency key. The same statement stores the response. */
 async function sendBehindReply(ctx: Ctx, input: NewMessage, replyFirst: ReplyFirst): Promise<SentMessage> {
-  const prepared = await preparing(ctx, input)(ctx.app.db);
+  const prepared = await prepareFor(ctx.app.db, ctx, input, replyFirst.isRetried);
   if (!isOneStatement(prepared)) throw new NeedsTransaction();
+  const message = { prepared, token: newToken(), setsPolicy: prepared.newPolicy !== undefined, repeated: false };
   replyFirst.change(async (kept) => {
-    const message = { ...toWrite(prepared), repeated: false, kept };
-    const written = await writeSurely(ctx, message, () => replyFirst.doubt());
+    const written = await writeSurely(ctx, { ...message, kept }, () => replyFirst.doubt());
     if (isWritten(written)) publishCommitted(ctx, written.events);
     return written?.reply ?? null;
   });
@@ -123,20 +124,16 @@ async function writeSurely({ app, realmId }: Ctx, message: MessageToWrite, doubt
 }
 
 /**
- * Returns a function that prepares the message. Each call after the first reads the viewer again, because a change of their
- * role may have caused the retry. The first call also reads the viewer if the whole request may be a retry: in a transaction,
- * or with an idempotency key on a retried request.
+ * Prepares the message of a request.
+ *
+ * @param isRetry Whether to read the viewer again, because a change of their role may have caused the retry.
  */
-function preparing({ app, viewer }: Ctx, input: NewMessage): (db: Tx) => Promise<PreparedMessage> {
-  let isFirst = app.transaction === undefined && app.replyFirst?.isRetried !== true;
-  return async (db) => {
-    const sender = isFirst ? viewer : await asOfNow(db, viewer);
-    isFirst = false;
-    const prepared = await prepareMessage(db, app, sender, input);
-    const { newPolicy, target } = prepared;
-    if (newPolicy === undefined || target?.topicPolicy !== INHERITED) return prepared;
-    return (await hasRoomForAutomaticPolicy(db, sender.user)) ? prepared : { ...prepared, newPolicy: undefined };
-  };
+async function prepareFor(db: Tx, { app, viewer }: Ctx, input: NewMessage, isRetry: boolean): Promise<PreparedMessage> {
+  const sender = isRetry ? await asOfNow(db, viewer) : viewer;
+  const prepared = await prepareMessage(db, app, sender, input);
+  const { newPolicy, target } = prepared;
+  if (newPolicy === undefined || target?.topicPolicy !== INHERITED) return prepared;
+  return (await hasRoomForAutomaticPolicy(db, sender.user)) ? prepared : { ...prepared, newPolicy: undefined };
 }
 
 async function asOfNow(db: Tx, viewer: Viewer): Promise<Viewer> {
@@ -147,9 +144,8 @@ async function asOfNow(db: Tx, viewer: Viewer): Promise<Viewer> {
 
 /** Sends a message with its side effects in one transaction of several statements. */
 function sendWithin(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
-  const prepare = preparing(ctx, input);
   return transact(ctx, async (tx, emit) => {
-    const prepared = await prepare(tx);
+    const prepared = await prepareFor(tx, ctx, input, true);
     const { newPolicy, target, sender, sentAt } = prepared;
     const sent: { id: number; newPolicy: SentMessage['newPolicy'] } = { id: 0, newPolicy: undefined };
     emitMessage(emit, prepared, (id) => {
@@ -196,7 +192,9 @@ async function confirm(app: App, realmId: number, message: MessageToWrite): Prom
  */
 export function emitMessage(emit: Emit, prepared: PreparedMessage, onSent?: (id: number) => unknown): void {
   emit.writing(async (tx) => {
-    const [written] = await writeMessages(tx, prepared.sender.realm.id, [{ prepared, repeated: false }]);
+    const message = { prepared, token: newToken(), setsPolicy: false, repeated: false };
+    const [outcomes] = await writeMessages(tx, [{ realmId: prepared.sender.realm.id, messages: [message] }]);
+    const written = outcomes?.[0];
     if (!isWritten(written)) throw new Error('The message was not written');
     await onSent?.(written.messageId);
     return written;
@@ -252,14 +250,14 @@ export async function prepareMessage(
       emptyTopicName: emptyTopicName(sender.realm),
       // A message is never unread for a sender who is not subscribed to the channel.
       readBySender:
-        target?.isSubscribed === false || (input.readBySender ?? (isInteractive(sender.clientName) && !isNoteToSelf)),
+        target?.isSubscribed === false ||
+        (input.readBySender ?? (INTERACTIVE.test(sender.clientName) && !isNoteToSelf)),
       channelWildcard: content.channelWildcard,
       ...named,
-      ...localOf(input),
+      ...(input.queueId !== undefined && input.localId !== undefined && localOf(input.queueId, input.localId)),
     },
     newPolicy: target === null ? undefined : automaticPolicy(sender.user, target),
     sentAt: now,
-    token: newToken(),
   };
 }
 
@@ -267,18 +265,16 @@ export async function prepareMessage(
 const MAX_LOCAL_LENGTH = 100;
 
 /**
- * Returns `queueId` and `localId` for the payload. Only the sender's own queue receives `localId`. Empty if one of them is
- * absent.
+ * Checks `queueId` and `localId` for the payload. Only the sender's own queue receives `localId`.
  *
  * @throws BadRequestError if one is too long.
  */
-function localOf({ queueId, localId }: NewMessage): Pick<Unsent, 'queueId' | 'localId'> {
-  if (queueId === undefined || localId === undefined) return {};
+function localOf(queueId: string, localId: string): Pick<Unsent, 'queueId' | 'localId'> {
   const rules = { max: MAX_LOCAL_LENGTH };
   return { queueId: requireText('queue_id', queueId, rules), localId: requireText('local_id', localId, rules) };
 }
 
-/** Buffer of random tokens. Generating 256 tokens in one call takes hardly longer than generating one. */
+/** Buffer of random tokens of messages. Generating 256 tokens in one call takes hardly longer than generating one. */
 const tokens = new BigInt64Array(256);
 let used = tokens.length;
 

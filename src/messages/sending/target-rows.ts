@@ -2,7 +2,6 @@ import type { Guarded } from '../../channels/access.ts';
 import type { ChannelKey } from '../../channels/keys.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import { listOf } from '../../platform/db/lists.ts';
 import { readByTurn } from '../../platform/db/read-by-turn.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { isRowId } from '../../platform/ids.ts';
@@ -23,7 +22,9 @@ export interface TargetRow extends TargetChannel {
 
 /** Arguments of one read: the sender, and the channel and topic of their message. */
 interface TargetRequest {
-  readonly sender: Pick<MessageSender, 'id' | 'realm' | 'user'>;
+  readonly realm_id: number;
+  readonly sender_id: number;
+  readonly owner_id: number | null;
   /** Id of the channel if read by id, else its name. */
   readonly channel: number | string;
   readonly topic: string;
@@ -47,20 +48,17 @@ const byNameAndTurn = readByTurn(byName, MOST_TOGETHER);
  */
 export async function readTarget(
   db: SqlClient,
-  sender: TargetRequest['sender'],
+  { id, realm, user }: Pick<MessageSender, 'id' | 'realm' | 'user'>,
   reference: ChannelKey,
   topic: string,
 ): Promise<TargetRow | undefined> {
+  const isById = 'id' in reference;
+  if (isById ? !isRowId(reference.id) : reference.name.includes('\0')) return undefined;
+  const channel = isById ? reference.id : reference.name.trim().toWellFormed();
+  const wanted = { realm_id: realm.id, sender_id: id, owner_id: user.botOwnerId, channel, topic };
   // A transaction belongs to one sender, so its reads are not batched with those of other senders.
-  const isShared = '$transaction' in db;
-  if ('id' in reference) {
-    if (!isRowId(reference.id)) return undefined;
-    const wanted = { sender, channel: reference.id, topic };
-    return isShared ? byIdAndTurn(db, wanted) : (await byId(db, [wanted]))[0];
-  }
-  if (reference.name.includes('\0')) return undefined;
-  const wanted = { sender, channel: reference.name.trim().toWellFormed(), topic };
-  return isShared ? byNameAndTurn(db, wanted) : (await byName(db, [wanted]))[0];
+  if (!('$transaction' in db)) return (await (isById ? byId : byName)(db, [wanted]))[0];
+  return (isById ? byIdAndTurn : byNameAndTurn)(db, wanted);
 }
 
 /**
@@ -82,25 +80,10 @@ async function readTargets(
            t.policy AS topic_policy,
            (SELECT m.id FROM message m WHERE m.channel_id = c.id AND topic_key(m.topic) = topic_key(w.topic)
             ORDER BY m.id DESC LIMIT 1) AS last_in_topic
-    FROM unnest(${listOf(
-      'int',
-      wanted.map(({ sender }) => sender.realm.id),
-    )}, ${listOf(
-      'int',
-      wanted.map(({ sender }) => sender.id),
-    )},
-                ${listOf(
-                  'int',
-                  wanted.map(({ sender }) => sender.user.botOwnerId),
-                )},
-                ${listOf(
-                  'text',
-                  wanted.map(({ channel }) => String(channel)),
-                )}, ${listOf(
-                  'text',
-                  wanted.map(({ topic }) => topic),
-                )})
-      WITH ORDINALITY AS w(realm_id, sender_id, owner_id, channel, topic, place)
+    FROM ROWS FROM (
+      jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb)
+        AS (realm_id int, sender_id int, owner_id int, channel text, topic text)
+    ) WITH ORDINALITY AS w(realm_id, sender_id, owner_id, channel, topic, place)
     JOIN LATERAL (SELECT c.*, c.xmin FROM channel c WHERE c.realm_id = w.realm_id AND ${isChannel} LIMIT 1) AS c ON true
     LEFT JOIN LATERAL (SELECT s.xmin::text AS version, s.is_muted FROM subscription s
       WHERE s.realm_id = w.realm_id AND s.channel_id = c.id AND s.user_id = w.sender_id AND s.active LIMIT 1) AS s ON true

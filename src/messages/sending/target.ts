@@ -6,7 +6,7 @@ import { type Guarded, holds, readsChannel, seesChannel } from '../../channels/a
 import { ChannelDoesNotExistError, TopicPolicyError } from '../../channels/errors.ts';
 import type { ChannelKey } from '../../channels/keys.ts';
 import { emptyTopicName, topicNamed } from '../../channels/topic-name.ts';
-import type { Channel } from '../../generated/prisma/client.ts';
+import type { Channel, User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { unreadableAt } from '../../platform/names.ts';
@@ -15,7 +15,7 @@ import { unprintableAt } from '../../platform/text.ts';
 import { hasProtectedHistory } from '../access.ts';
 import { INHERITED } from '../topic-policies/policies.ts';
 import { hasReceivedInTopic } from '../topics/topics.ts';
-import { botOwner, type MessageSender } from './sender.ts';
+import type { MessageSender } from './sender.ts';
 import { readTarget, type TargetChannel, type TargetRow } from './target-rows.ts';
 
 /** Channel and topic to which a message is sent, with the state from which the permission was derived. */
@@ -76,9 +76,16 @@ export async function accessTarget(
   const row = await readTarget(db, sender, reference, topic);
   const noChannel = () => new ChannelDoesNotExistError('id' in reference ? reference.id : reference.name);
   if (row === undefined) throw noChannel();
-  const subscription = await requireMayPost(db, sender, row, { now, noChannel });
-  await requireTopicAllowed(db, sender, row, topic, now);
-  const topicIsKnown = await isKnown(db, sender, row, topic);
+  const subscription = sender.user.isSystem ? null : await requireMayPost(db, sender, row, { now, noChannel });
+  const topicExists = row.last_in_topic !== null;
+  if (!sender.user.isSystem) {
+    if (!topicExists) await requireMayCreateTopic(db, sender, row, now);
+    requireTopicPolicy(sender.realm, row, topic);
+  }
+  const topicIsKnown =
+    topicExists && hasProtectedHistory(row)
+      ? await hasReceivedInTopic(db, { realmId: sender.realm.id, userId: sender.id }, row.id, topic)
+      : topicExists;
   if (!topicIsKnown) requireReadableTopic(topic);
   return {
     channel: row,
@@ -98,12 +105,17 @@ export type Holders = readonly [self: ChannelActor, ...owner: ChannelActor[]];
 /** Returns the users whose permissions apply to the sender: the sender and, if it is a bot, its owner. */
 export async function holdersOf(db: TargetDb, sender: MessageSender, now: Date): Promise<Holders> {
   const groups = await systemGroups(db, sender.realm.id);
-  const owner = await botOwner(db, sender);
+  const owner =
+    sender.user.botOwnerId === null ? null : await readBotOwner(db, sender.realm.id, sender.user.botOwnerId);
   const self = { person: sender, groups, now };
   return owner === null
     ? [self]
     : [self, { ...self, person: { ...sender, id: owner.id, role: owner.role, user: owner } }];
 }
+
+/** Reads the owner of a bot. The bot can also post where its owner is permitted to. Null if the account no longer exists. */
+const readBotOwner = (db: Pick<Tx, 'user'>, realmId: number, id: number): Promise<User | null> =>
+  db.user.findUnique({ where: { realmId_id: { realmId, id } } });
 
 /** Returns whether at least one of the users has the permission in the channel. */
 export const holdAny = (holders: Holders, channel: Guarded, name: ChannelPermissionName): boolean =>
@@ -150,7 +162,6 @@ async function requireMayPost(
   row: TargetRow,
   { now, noChannel }: { readonly now: Date; readonly noChannel: () => ChannelDoesNotExistError },
 ): Promise<Target['subscription']> {
-  if (sender.user.isSystem) return null;
   const holders = await holdersOf(db, sender, now);
   const own = row.subscription_version;
   const owners = row.owner_subscription_version;
@@ -161,18 +172,6 @@ async function requireMayPost(
   if (isOpenToSender(holders, row)) return null;
   if (own !== null) return { userId: sender.id, version: own };
   return { userId: sender.user.botOwnerId ?? 0, version: owners ?? '' };
-}
-
-async function requireTopicAllowed(
-  db: TargetDb,
-  sender: MessageSender,
-  row: TargetRow,
-  topic: string,
-  now: Date,
-): Promise<void> {
-  if (sender.user.isSystem) return;
-  if (row.last_in_topic === null) await requireMayCreateTopic(db, sender, row, now);
-  requireTopicPolicy(sender.realm, row, topic);
 }
 
 /**
@@ -226,10 +225,4 @@ export function requireTopicPolicy(
   if (policy === 'empty_topic_only' && topic !== '') {
     throw new TopicPolicyError(`Only the ${name} topic is allowed in this channel.`, name);
   }
-}
-
-/** Returns whether the topic has a message that the sender can read. */
-async function isKnown(db: TargetDb, sender: MessageSender, row: TargetRow, topic: string): Promise<boolean> {
-  if (row.last_in_topic === null || !hasProtectedHistory(row)) return row.last_in_topic !== null;
-  return hasReceivedInTopic(db, { realmId: sender.realm.id, userId: sender.id }, row.id, topic);
 }

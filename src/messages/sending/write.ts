@@ -23,17 +23,17 @@ export interface PreparedMessage {
   /** New visibility policy of the sender for the topic. Undefined if the policy does not change. */
   readonly newPolicy: AutomaticPolicy | undefined;
   readonly sentAt: Date;
-  /** Random number by which the message is found if the response of its statement is lost. */
-  readonly token: bigint;
 }
 
 /** A prepared message, with the options of one attempt to write it. */
 export interface MessageToWrite {
   readonly prepared: PreparedMessage;
+  /** Random number by which the message is found if the response of its statement is lost. The same in each attempt. */
+  readonly token: bigint;
   /** Whether an earlier attempt may have written the message although its response was lost. If so, it is looked up first. */
   readonly repeated: boolean;
   /** Whether the statement sets `newPolicy`. Only if the sender has no policy for the topic yet. */
-  readonly setsPolicy?: boolean;
+  readonly setsPolicy: boolean;
   /** Response to store with the message. Only for a request with an idempotency key. */
   readonly kept?: DraftedReply | undefined;
 }
@@ -55,8 +55,9 @@ export type Outcome = WrittenMessage | RepeatedMessage | undefined;
 
 export const isWritten = (outcome: Outcome): outcome is WrittenMessage => outcome !== undefined && 'events' in outcome;
 
-/** A row that the SQL function `send_messages` returns: the result for one message. */
+/** A row that the SQL function `write_messages` returns: the result for one message. */
 interface WrittenRow {
+  readonly realm_id: number;
   /** Position of the message in the batch, from 1. */
   readonly place: number;
   /** Null if an earlier request had written the message. Then the columns below are also null, except `reply`. */
@@ -68,59 +69,44 @@ interface WrittenRow {
   readonly xid: string;
 }
 
-/**
- * Writes messages of one organization in the given order, all or none, with one statement. Outside of a transaction, the
- * statement is a transaction of its own.
- *
- * @returns The outcome of each message, in the given order.
- * @throws A serialization failure (40001) if data from which a message was prepared has changed.
- */
-export async function writeMessages(
-  db: SqlClient,
-  realmId: number,
-  messages: readonly MessageToWrite[],
-): Promise<Outcome[]> {
-  const input = JSON.stringify(messages.map(argumentsOf));
-  const rows = await readRows<WrittenRow>(
-    db,
-    Prisma.sql`SELECT * FROM send_messages(${realmId}::int, ${input}::jsonb, false)`,
-  );
-  return outcomesOf(messages, rows);
-}
-
-/** Messages of one organization that are written together, in this order. */
+/** Messages of one organization that are written in one statement, in this order. */
 export interface Batch {
   readonly realmId: number;
   readonly messages: readonly MessageToWrite[];
 }
 
 /**
- * Writes messages of several organizations in one statement. An organization is omitted if it has a change in progress, or if
- * one of its messages cannot be written as prepared. Nothing of an omitted organization is written. The statement skips locked
- * event counters and waits at most 10 ms for any other lock.
+ * Writes messages in one statement: of each organization all, in the given order, or none. Outside of a transaction, the
+ * statement is a transaction of its own.
  *
- * @returns The outcomes by organization id, in the order of the messages. Without the omitted organizations.
- * @throws Errors that prevent all of the messages from being written.
+ * If there are several organizations, one is omitted if it has a change in progress, or if one of its messages cannot be written
+ * as prepared. The statement then skips locked event counters and waits at most 10 ms for any other lock.
+ *
+ * @returns For each organization the outcomes of its messages, in the given order. Undefined if it was omitted.
+ * @throws A serialization failure (40001) if there is one organization, and data from which a message was prepared has changed.
  */
-export async function writeMessagesOfMany(db: SqlClient, batches: readonly Batch[]): Promise<Map<number, Outcome[]>> {
+export async function writeMessages(
+  db: SqlClient,
+  batches: readonly Batch[],
+): Promise<(readonly Outcome[] | undefined)[]> {
   const input = batches.map(({ realmId, messages }) => ({ realm_id: realmId, messages: messages.map(argumentsOf) }));
-  const rows = await readRows<WrittenRow & { readonly realm_id: number }>(
+  const rows = await readRows<WrittenRow>(
     db,
-    Prisma.sql`SELECT * FROM send_messages_of_many(${JSON.stringify(input)}::jsonb)`,
+    Prisma.sql`SELECT * FROM write_messages(${JSON.stringify(input)}::jsonb)`,
   );
   const byRealm = Map.groupBy(rows, (row) => row.realm_id);
-  const done = batches.flatMap(({ realmId, messages }) => {
+  return batches.map(({ realmId, messages }) => {
     const written = byRealm.get(realmId);
-    return written === undefined ? [] : [[realmId, outcomesOf(messages, written)] as const];
+    return written === undefined && batches.length > 1 ? undefined : outcomesOf(messages, written ?? []);
   });
-  return new Map(done);
 }
 
 function outcomesOf(messages: readonly MessageToWrite[], rows: readonly WrittenRow[]): Outcome[] {
   const byPlace = new Map(rows.map((row) => [row.place, row]));
   return messages.map((message, i) => {
     const row = byPlace.get(i + 1);
-    if (row === undefined && message.kept === undefined) throw new Error('send_messages returned no row for a message');
+    if (row === undefined && message.kept === undefined)
+      throw new Error('write_messages returned no row for a message');
     if (row === undefined) return undefined;
     return row.message_id === null ? { reply: row.reply ?? '' } : writtenOf(message, row);
   });
@@ -130,8 +116,8 @@ const publicChannelId = ({ target }: PreparedMessage): number | null =>
   target === null || target.channel.inviteOnly ? null : target.channel.id;
 
 function argumentsOf(message: MessageToWrite) {
-  const { prepared, repeated, kept } = message;
-  const { sender, target, memberIds, content, payload, sentAt, token } = prepared;
+  const { prepared, token, setsPolicy, repeated, kept } = message;
+  const { sender, target, memberIds, content, payload, sentAt } = prepared;
   return {
     payload,
     channel_id: target?.channel.id ?? null,
@@ -153,7 +139,7 @@ function argumentsOf(message: MessageToWrite) {
     // Encoded as a string, because the token exceeds the integers that JSON numbers represent exactly.
     send_token: String(token),
     repeated,
-    policy: policyToSet(message),
+    policy: setsPolicy ? policyToSet(prepared) : undefined,
     kept: kept && {
       ...{ user_id: kept.userId, key: kept.key, lock: kept.lock, input_hash: kept.inputHash },
       ...{ reply: kept.reply, id_mark: kept.idMark, position_mark: kept.positionMark },
@@ -161,9 +147,9 @@ function argumentsOf(message: MessageToWrite) {
   };
 }
 
-function policyToSet({ prepared, setsPolicy }: MessageToWrite) {
+function policyToSet(prepared: PreparedMessage) {
   const { sender, target, newPolicy } = prepared;
-  if (setsPolicy !== true || target === null || newPolicy === undefined) return undefined;
+  if (target === null || newPolicy === undefined) return undefined;
   const { type, payload } = policyEvent(prepared, target, newPolicy);
   return { user_id: sender.id, topic: target.topic, policy: newPolicy, event_type: type, payload };
 }
@@ -171,8 +157,8 @@ function policyToSet({ prepared, setsPolicy }: MessageToWrite) {
 const policyEvent = ({ sender, sentAt }: PreparedMessage, { channel, topic }: Target, policy: AutomaticPolicy) =>
   topicPolicyChanged({ channelId: channel.id, topic, policy, lastUpdated: sentAt }, sender.realm);
 
-function writtenOf({ prepared }: MessageToWrite, row: WrittenRow): WrittenMessage {
-  const { sender, target, memberIds, payload, sentAt, newPolicy, token } = prepared;
+function writtenOf({ prepared, token }: MessageToWrite, row: WrittenRow): WrittenMessage {
+  const { sender, target, memberIds, payload, sentAt, newPolicy } = prepared;
   const messageId = Number(row.message_id);
   const complete: SentPayload = { ...payload, id: messageId, recipientId: Number(row.recipient_id) };
   const audience =

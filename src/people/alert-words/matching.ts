@@ -1,10 +1,10 @@
 import { Prisma, type Realm } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 
-/** Recipients of a message: the listed users and the subscribers of a channel. */
+/** Recipients of a message: the listed users and the subscribers of a channel, if it is not null. */
 export interface Receivers {
   readonly userIds: readonly number[];
-  readonly channelId?: number;
+  readonly channelId: number | null;
 }
 
 /** Characters that can precede (`BEFORE`) or follow (`AFTER`) an alert word, besides the start and end of the text. */
@@ -50,7 +50,7 @@ function receives(among: Receivers | null): Prisma.Sql {
   if (among === null) return Prisma.sql`true`;
   const { userIds, channelId } = among;
   const isListed = Prisma.sql`a.user_id = ANY(${[...userIds]}::int[])`;
-  if (channelId === undefined) return isListed;
+  if (channelId === null) return isListed;
   return Prisma.sql`(${isListed} OR EXISTS (
     SELECT FROM subscription s WHERE s.realm_id = a.realm_id AND s.user_id = a.user_id AND s.channel_id = ${channelId} AND s.active))`;
 }
