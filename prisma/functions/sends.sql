@@ -116,13 +116,42 @@ BEGIN
 END
 $$;
 
+-- Messages that are sent under an idempotency key store their facts, from which nodes render the reply. Nodes of the previous
+-- version pass the text of the reply instead ("reply"), with placeholders for the two numbers ("id_mark", "position_mark"). When
+-- no such node is left, the second case of "kept_result" and "kept_reply" with its rows can be removed.
+
+-- Returns the value to store under a key: the given facts, with the id of the message and the id of its last event.
+CREATE OR REPLACE FUNCTION "kept_result"(p_kept jsonb, p_message_id bigint, p_position bigint) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+  SELECT CASE
+    WHEN p_kept ? 'facts' THEN p_kept->'facts' || jsonb_build_object('id', p_message_id, 'position', p_position)
+    ELSE to_jsonb(replace(replace(p_kept->>'reply', p_kept->>'id_mark', p_message_id::text),
+                          p_kept->>'position_mark', p_position::text))
+  END
+$$;
+
+-- Returns the reply to a repeated request of a node of the previous version. From facts, it is rendered into the node's own draft,
+-- which lacks the policy: a draft of REST is replaced, and in a draft of GraphQL that selects the policy, null stands for it.
+-- Null in that case, and for other nodes, which read the row.
+CREATE OR REPLACE FUNCTION "kept_reply"(p_kept jsonb, p_result jsonb) RETURNS text
+LANGUAGE sql STABLE AS $$
+  SELECT CASE
+    WHEN p_kept ? 'facts' OR p_result IS NULL THEN NULL
+    WHEN jsonb_typeof(p_result) = 'string' THEN p_result #>> '{}'
+    WHEN p_result ? 'newPolicy' AND starts_with(p_kept->>'reply', '{"id":' || (p_kept->>'id_mark'))
+    THEN jsonb_build_object('id', p_result->'id', 'automatic_new_visibility_policy', p_result->'newPolicy')::text
+    WHEN NOT p_result ? 'newPolicy' OR strpos(p_kept->>'reply', 'null') = 0
+    THEN kept_result(p_kept, (p_result->>'id')::bigint, (p_result->>'position')::bigint) #>> '{}'
+  END
+$$;
+
 CREATE OR REPLACE FUNCTION "send_messages_one_by_one"(
   p_realm_id integer,
-  -- For each message, the arguments of "send_message" without "p_". Optional: "policy", the first policy of the sender for the
-  -- topic, with its event; and "kept": the idempotency key, a number to lock it by, the hash of the input in hex, and the reply
-  -- as JSON, in which two numbers stand for the id of the message and that of the last event.
+  -- For each message the arguments of "send_message", by the same names without "p_". Optional: "policy", the sender's first
+  -- policy for the topic, with its event; "kept", an idempotency key, the number of its lock, the hash of the input in hex, and
+  -- "facts" to store (see "kept_result").
   p_messages jsonb,
-  -- Whether all keys are assumed to be new. If one is not, or is in use, the call fails with 40001.
+  -- Whether all keys are assumed to be new. If one was used or is in use, the statement then fails (40001).
   p_takes_keys_for_new boolean
 ) RETURNS TABLE (
   place integer, message_id bigint, event_id bigint, recipient_id bigint, policy_event_id bigint, reply text, xid text
@@ -136,7 +165,7 @@ DECLARE
   m record;
   sent record;
   v_policy_event_id bigint;
-  v_reply text;
+  v_result jsonb;
 BEGIN
   IF NOT p_takes_keys_for_new AND jsonb_path_exists(p_messages, '$[*].kept') THEN
     v_skipped := ARRAY(
@@ -146,11 +175,12 @@ BEGIN
         FROM ROWS FROM (jsonb_to_recordset(p_messages) AS (kept jsonb)) WITH ORDINALITY AS p(kept, place)
         WHERE p.kept IS NOT NULL) AS k
       WHERE k.nth > 1 OR NOT pg_try_advisory_xact_lock(7340170, k.lock));
-    -- A separate statement, which sees what the previous holders of the keys have committed.
+    -- A separate statement, which sees rows that the previous holders of the locks have committed.
     FOR m IN
-      SELECT p.place, CASE WHEN r.input_hash = decode(p.kept->>'input_hash', 'hex') THEN r.result #>> '{}' END AS reply
+      SELECT p.place,
+             CASE WHEN r.input_hash = decode(p.kept->>'input_hash', 'hex') THEN kept_reply(p.kept, r.result) END AS reply
       FROM ROWS FROM (jsonb_to_recordset(p_messages) AS (kept jsonb)) WITH ORDINALITY AS p(kept, place)
-      -- A look-up for each key: otherwise the planner reads all keys.
+      -- One look-up for each key: otherwise the planner reads the whole table.
       CROSS JOIN LATERAL (
         SELECT k.input_hash, k.result FROM idempotency_record k
         WHERE k.realm_id = p_realm_id AND k.user_id = (p.kept->>'user_id')::integer AND k.key = p.kept->>'key'
@@ -165,8 +195,7 @@ BEGIN
   END IF;
 
   IF jsonb_path_exists(p_messages, '$[*].policy') THEN
-    -- If two messages begin a topic, the first one sets the policy. If an earlier attempt has set it,
-    -- none does.
+    -- If two messages start a topic, the first one sets the policy. If an unconfirmed earlier attempt has set it, none does.
     v_new := ARRAY(
       SELECT DISTINCT ON (y.user_id, p.channel_id, topic_key(y.topic)) p.place
       FROM ROWS FROM (jsonb_to_recordset(p_messages) AS (channel_id integer, policy jsonb, repeated boolean))
@@ -218,15 +247,14 @@ BEGIN
                 ARRAY[(m.policy->>'user_id')::integer], '{}', m.sent_at);
     END IF;
 
-    v_reply := NULL;
+    v_result := NULL;
     IF m.kept IS NOT NULL THEN
-      v_reply := replace(replace(m.kept->>'reply', m.kept->>'id_mark', sent.message_id::text),
-                         m.kept->>'position_mark', COALESCE(v_policy_event_id, sent.event_id)::text);
+      v_result := kept_result(m.kept, sent.message_id, COALESCE(v_policy_event_id, sent.event_id));
       INSERT INTO idempotency_record (realm_id, user_id, key, input_hash, result, reply_bytes)
         VALUES (p_realm_id, (m.kept->>'user_id')::integer, m.kept->>'key', decode(m.kept->>'input_hash', 'hex'),
-                to_jsonb(v_reply), octet_length(v_reply))
+                v_result, octet_length(v_result #>> '{}'))
         ON CONFLICT DO NOTHING;
-      -- The key was not new, or it was taken without the lock.
+      -- The key was not new.
       IF NOT FOUND THEN RAISE EXCEPTION 'the key was used' USING ERRCODE = '40001'; END IF;
     END IF;
 
@@ -235,7 +263,7 @@ BEGIN
     event_id := sent.event_id;
     recipient_id := sent.recipient_id;
     policy_event_id := v_policy_event_id;
-    reply := v_reply;
+    reply := v_result #>> '{}';
     xid := sent.xid;
     RETURN NEXT;
   END LOOP;
@@ -246,17 +274,17 @@ $$;
 -- none. None are sent, and it has no rows, if one of its messages needs more than that: the first message of a topic that sets
 -- a policy or of a conversation, a repeated attempt, a key that was used, or data that has changed.
 CREATE OR REPLACE FUNCTION "send_plain_messages"(
-  -- For each organization {realm_id, messages}, as "send_messages" takes them.
+  -- For each organization {realm_id, messages}: the arguments of "send_messages".
   p_organizations jsonb,
-  -- Organizations whose row of event_counter the caller has locked, so that the data that is read here does not change.
+  -- Organizations whose row of event_counter the caller has locked, so that the rows read here do not change before the send.
   p_realm_ids integer[]
 ) RETURNS TABLE (
   realm_id integer, place integer, message_id bigint, event_id bigint, recipient_id bigint, policy_event_id bigint,
   reply text, xid text
 )
 LANGUAGE plpgsql
--- Otherwise the statement is planned for each number of organizations, which takes longer than to send. A plan that was made
--- while a table was small stays when the table has grown, so it must use indexes.
+-- A plan for each number of organizations would take longer than the send. A generic plan stays when a table has grown, so it
+-- must use indexes.
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
@@ -299,7 +327,7 @@ BEGIN
                END,
                false) AS is_plain
       FROM given g
-      -- A look-up for each message: otherwise the planner reads all users.
+      -- One look-up for each message: otherwise the planner reads whole tables.
       LEFT JOIN LATERAL (
         SELECT true AS is_there FROM user_account a
         WHERE a.realm_id = g.realm_id AND a.id = g.sender_id AND a.is_active AND a.role = g.sender_role LIMIT 1) AS u ON true
@@ -320,12 +348,12 @@ BEGIN
     ), counted AS (
       UPDATE event_counter c
       SET last_id = c.last_id + (SELECT l.count FROM looked_up l WHERE l.realm_id = c.realm_id LIMIT 1)
-      -- An array, so that each is found by the index.
+      -- An array, so that the index is used.
       WHERE c.realm_id = ANY (
         ARRAY(SELECT l.realm_id FROM looked_up l GROUP BY l.realm_id HAVING bool_and(l.is_plain)))
       RETURNING c.realm_id, c.last_id
     ), numbered AS MATERIALIZED (
-      -- Numbered after they are sorted: message ids of an organization rise like its event ids.
+      -- Ids are assigned in the order of the messages: within an organization, they ascend with the ids of the events.
       SELECT n.*, nextval('message_id_seq') AS message_id, n.last_id - n.count + n.place AS event_id,
              COALESCE(n.channel_id::bigint * 2, n.conversation_id::bigint * 2 + 1) AS recipient_id
       FROM (
@@ -354,10 +382,10 @@ BEGIN
       FROM numbered n
     ), keys AS (
       INSERT INTO idempotency_record (realm_id, user_id, key, input_hash, result, reply_bytes)
-      SELECT n.realm_id, n.key_user_id, n.key, decode(n.kept->>'input_hash', 'hex'), to_jsonb(n.reply), octet_length(n.reply)
+      SELECT n.realm_id, n.key_user_id, n.key, decode(n.kept->>'input_hash', 'hex'), n.result,
+             octet_length(n.result #>> '{}')
       FROM (
-        SELECT n.*, replace(replace(n.kept->>'reply', n.kept->>'id_mark', n.message_id::text),
-                            n.kept->>'position_mark', n.event_id::text) AS reply
+        SELECT n.*, kept_result(n.kept, n.message_id, n.event_id) AS result
         FROM numbered n WHERE n.kept IS NOT NULL) AS n
       ON CONFLICT DO NOTHING
       RETURNING realm_id, user_id, key, result #>> '{}' AS reply
@@ -365,7 +393,7 @@ BEGIN
     SELECT n.realm_id, n.place, n.message_id, n.event_id, n.recipient_id, n.kept IS NOT NULL AS is_kept, k.reply
     FROM numbered n LEFT JOIN keys k ON k.realm_id = n.realm_id AND k.user_id = n.key_user_id AND k.key = n.key
   LOOP
-    -- The key was taken without the lock, or its lock was released before the look-up.
+    -- Another request has used the key in the meantime.
     IF r.is_kept AND r.reply IS NULL THEN RAISE EXCEPTION 'the key was used' USING ERRCODE = '40001'; END IF;
     realm_id := r.realm_id;
     place := r.place;

@@ -12,7 +12,7 @@ import type { KeyVault } from '../platform/key-vault.ts';
 import type { OutboundBacklog } from '../platform/outbound-backlog.ts';
 import type { RateLimits } from '../platform/rate-limits.ts';
 import { UnauthorizedError } from './errors.ts';
-import type { ReplyFirst } from './reply-first.ts';
+import type { KeyedChange } from './keyed-change.ts';
 import type { SharedState } from './shared-state.ts';
 
 /** The worker for scheduled deliveries, such as scheduled messages. */
@@ -62,8 +62,8 @@ export interface App {
   readonly log: Logger;
   /** The transaction of a request with an idempotency key. If set, `db` is that transaction. */
   readonly transaction?: IdempotentTransaction;
-  /** Set for a request with an idempotency key if its response can be drafted before its only change is made. */
-  readonly replyFirst?: ReplyFirst;
+  /** The change of a request with an idempotency key. Set if its response is rendered from the facts of the change. */
+  readonly keyedChange?: KeyedChange;
   /**
    * The snapshot from which the request is answered, if the request selects a consistent state. `db` then reads from it, and
    * nothing can be changed.

@@ -9,8 +9,8 @@ import type { Db, Tx } from '../platform/db/client.ts';
 import { isBusy, isSerializationFailure } from '../platform/db/errors.ts';
 import { BadRequestError, RequestTimeoutError } from '../platform/errors.ts';
 import type { App, IdempotentTransaction } from './context.ts';
-import { hasAmpleRoom, isHardlyAnything, keepReply, keptReply, requireRoomForKey } from './kept-replies.ts';
-import { NeedsTransaction, ReplyFirstRequest } from './reply-first.ts';
+import { hasAmpleRoom, type KeptResult, keepReply, keptResult, requireRoomForKey } from './kept-replies.ts';
+import { KeyedChange, type KeyToUse, NeedsTransaction } from './keyed-change.ts';
 
 /** The idempotency key of a user's request, with a hash of the request. */
 export interface IdempotencyKey {
@@ -51,16 +51,17 @@ const hashed = (_name: string, value: unknown): unknown =>
 /**
  * Answers a request once: a repetition gets the response of the first request, and has no effect.
  *
- * Key, changes and response are one transaction. If several requests with one key run concurrently, one of them makes the
- * change, and the others wait for its response. Everything that services read before or after their changes is read inside the
- * transaction. If a node fails, either the effect and its response exist, or neither. A failed request stores nothing, so the
- * next request with the key is treated as the first.
+ * Key, changes and response (or the facts from which it is rendered) are one transaction. If several requests with one key run
+ * concurrently, one of them makes the change, and the others wait for its response. Everything that services read before or
+ * after their changes is read inside the transaction. If a node fails, either the effect and its response exist, or neither. A
+ * failed request stores nothing, so the next request with the key is treated as the first.
  *
  * @param answer Returns the response, which must be JSON, with the services of the app that it receives. The request runs again
  * from the start after a serialization failure, or if it needs work outside the transaction. `answer` must rethrow errors for
  * which `shouldRestart` returns true.
- * @param options.repliesFirst Whether `answer` makes a single change and can register it with `app.replyFirst`. A transaction
- * of several statements is then only used if that is not possible, and for repetitions.
+ * @param options.rendersFacts Whether `answer` makes a single change, and makes it by `app.keyedChange` if that is set. It then
+ * renders the response from the facts of the change and the input alone, and is also called for repetitions. A transaction of
+ * several statements is only used if one statement cannot make the change, and to find out why a key cannot be used.
  * @throws BadRequestError if the key was used for another input. Errors not listed here are from `answer`.
  * @throws ReplyNotKeptError for a repetition, if the first response was too long to store.
  * @throws TotalReachedError if the viewer has too many keys; nothing was changed.
@@ -69,49 +70,41 @@ export async function withIdempotencyKey<T>(
   app: App,
   key: IdempotencyKey,
   answer: (app: App) => Promise<T>,
-  { repliesFirst = false }: { readonly repliesFirst?: boolean } = {},
+  { rendersFacts = false }: { readonly rendersFacts?: boolean } = {},
 ): Promise<T> {
-  if (!repliesFirst || !(await hasAmpleRoom(app, key))) return answerInTransaction(app, key, answer);
-  const request = new ReplyFirstRequest();
-  const made = await replyFirst({ ...app, replyFirst: request }, request, key, answer);
+  if (!rendersFacts || !(await hasAmpleRoom(app, key))) return answerInTransaction(app, key, answer);
+  const change = new KeyedChange(keyToUse(key));
+  const made = await answerFromFacts(app, change, answer);
   if (made !== undefined) return made.reply;
   try {
     return await answerInTransaction(app, key, answer);
   } catch (error) {
-    if (!request.mayBeMade || !(error instanceof RequestTimeoutError)) throw error;
+    if (!change.mayBeMade || !(error instanceof RequestTimeoutError)) throw error;
     throw new RequestTimeoutError('The service is unavailable; the change may have been made');
   }
 }
 
 /**
- * Drafts the response, then makes the change and stores the response in one statement.
+ * Makes the change and stores its facts in one statement, then renders the response from the facts.
  *
  * @returns Undefined if nothing was changed: the request needs more than one statement, or the request or its key is invalid.
  * The caller then answers in a transaction, which also finds the reason.
  */
-async function replyFirst<T>(
+async function answerFromFacts<T>(
   app: App,
-  request: ReplyFirstRequest,
-  key: IdempotencyKey,
+  change: KeyedChange,
   answer: (app: App) => Promise<T>,
 ): Promise<{ readonly reply: T } | undefined> {
-  const { userId } = key;
   return retrying(async () => {
-    request.begin();
-    let reply: string;
+    change.begin();
     try {
-      reply = JSON.stringify((await answer(app)) ?? null);
+      return { reply: await answer({ ...app, keyedChange: change }) };
     } catch (error) {
+      // `answer` may have thrown another error instead, for example one with a result that contains the failure.
+      if (change.failure !== undefined) throw change.failure;
       if (isBusy(error)) throw error;
       return undefined;
     }
-    // Replacing the placeholders by real ids only makes the response shorter.
-    if (request.made === undefined || !isHardlyAnything(reply)) return undefined;
-    const kept = await request.made({
-      ...{ userId, key: key.key, lock: lockOf(key), inputHash: Buffer.from(key.inputHash).toString('hex') },
-      ...{ reply, idMark: String(request.id), positionMark: String(request.position) },
-    });
-    return kept === null ? undefined : { reply: JSON.parse(kept) as T };
   });
 }
 
@@ -119,13 +112,14 @@ async function answerInTransaction<T>(app: App, key: IdempotencyKey, answer: (ap
   const done: Outcomes = new Map();
   for (;;) {
     try {
-      const { reply, after } = await retrying(() =>
+      const { result, after } = await retrying(() =>
         committing({ app, realmId: key.realmId }, (tx) =>
           answerWithin(new IdempotentRequest(app, tx, done), key, answer),
         ),
       );
       for (const act of after) act();
-      return reply;
+      if ('reply' in result) return result.reply as T;
+      return await answer({ ...app, keyedChange: new KeyedChange(keyToUse(key), result.facts) });
     } catch (error) {
       if (!(error instanceof OutsideWork)) throw error;
       const outcome = error.work(app);
@@ -170,9 +164,9 @@ class OutsideWork extends Error {
   }
 }
 
-/** A response, the trace by which the commit of its transaction can be verified, and the actions that wait for the commit. */
-interface Answered<T> {
-  readonly reply: T;
+/** A result, the trace by which the commit of its transaction can be verified, and the actions that wait for the commit. */
+interface Answered {
+  readonly result: KeptResult;
   readonly after: readonly (() => void)[];
   readonly trace?: Trace;
 }
@@ -181,10 +175,10 @@ async function answerWithin<T>(
   work: IdempotentRequest,
   key: IdempotencyKey,
   answer: (app: App) => Promise<T>,
-): Promise<Answered<T>> {
+): Promise<Answered> {
   const { tx } = work;
   const trace = await claim(tx, key);
-  if (trace === undefined) return { reply: (await replyUnder(tx, key)) as T, after: [] };
+  if (trace === undefined) return { result: await resultUnder(tx, key), after: [] };
   await requireRoomForKey(tx, key);
   const reply = await answer(work.app);
   const keep = () => keepReply(tx, key, JSON.stringify(reply ?? null));
@@ -195,7 +189,7 @@ async function answerWithin<T>(
     work.reportPosition(key.realmId);
     await keep();
   }
-  return { reply, after: work.after(), trace };
+  return { result: { reply }, after: work.after(), trace };
 }
 
 /** The transaction of a request, with the actions that wait for its commit. */
@@ -264,9 +258,16 @@ class IdempotentRequest implements IdempotentTransaction {
 const lockOf = ({ userId, key }: IdempotencyKey): number =>
   Number.parseInt(hash('sha256', `${userId} ${key}`).slice(0, 8), 16) | 0;
 
+const keyToUse = (key: IdempotencyKey): KeyToUse => ({
+  userId: key.userId,
+  key: key.key,
+  lock: lockOf(key),
+  inputHash: Buffer.from(key.inputHash).toString('hex'),
+});
+
 /**
- * Inserts the row of the key. A second request with the key waits for the advisory lock, not for the row: a request whose
- * response is drafted first inserts the row while it holds the event counter, and must not wait then.
+ * Inserts the row of the key. A second request with the key waits for the advisory lock, not for the row: a statement that
+ * makes a change and stores its facts inserts the row while it holds the event counter, and must not wait then.
  *
  * @returns A trace by which the commit can be verified. Undefined if the key was already used.
  */
@@ -285,12 +286,12 @@ async function claim(tx: Tx, taken: IdempotencyKey): Promise<Trace | undefined> 
   return { xid: claimed.xid, row };
 }
 
-async function replyUnder(tx: Tx, { realmId, userId, key, inputHash }: IdempotencyKey): Promise<unknown> {
+async function resultUnder(tx: Tx, { realmId, userId, key, inputHash }: IdempotencyKey): Promise<KeptResult> {
   const record = await tx.idempotencyRecord.findUniqueOrThrow({
     where: { realmId_userId_key: { realmId, userId, key } },
   });
   if (!Buffer.from(record.inputHash).equals(inputHash)) {
     throw new BadRequestError('This idempotency key was used for another request');
   }
-  return keptReply(record);
+  return keptResult(record);
 }

@@ -18,12 +18,6 @@ const MAX_REPLY_BYTES = 64 * 1024;
  */
 const MAX_REPLIES_BYTES = 16 * 1024 * 1024;
 
-/**
- * Size in bytes up to which a response does not count towards the total size of a user's stored responses. The limit on the
- * number of keys bounds these. The predicate of the table's index has the same size.
- */
-const FEW_BYTES = 1024;
-
 /** The error for a repeated request whose change was made, but whose response was too long to store. */
 export class ReplyNotKeptError extends BadRequestError {
   override readonly data = { reason: 'reply_not_kept' };
@@ -83,9 +77,6 @@ async function countKeys(
   return held?.count ?? 0;
 }
 
-/** Returns whether a response is so short that it can always be stored. */
-export const isHardlyAnything = (reply: string): boolean => Buffer.byteLength(reply) <= FEW_BYTES;
-
 /**
  * Stores the response of a change for its repetitions, as part of the change. If the response is too long, or exceeds the
  * user's limit, only the key is stored, so that the change is not made twice.
@@ -96,7 +87,7 @@ export async function keepReply(tx: Tx, { realmId, userId, key }: Keyed, reply: 
   const bytes = Buffer.byteLength(reply);
   if (bytes > MAX_REPLY_BYTES) return;
   // Uses a single statement, because the change may already hold the event counter, for which other changes of the organization
-  // wait.
+  // wait. The index `idempotency_record_large` has the predicate `reply_bytes > 1024`.
   await tx.$executeRaw`
     UPDATE idempotency_record SET result = ${JSON.stringify(reply)}::jsonb, reply_bytes = ${bytes}
     WHERE realm_id = ${realmId} AND user_id = ${userId} AND key = ${key} AND ${bytes} + (
@@ -104,12 +95,17 @@ export async function keepReply(tx: Tx, { realmId, userId, key }: Keyed, reply: 
       WHERE realm_id = ${realmId} AND user_id = ${userId} AND reply_bytes > 1024) <= ${MAX_REPLIES_BYTES}`;
 }
 
+/** The result that is stored under a key: the response, or the facts of the change from which the response is rendered. */
+export type KeptResult = { readonly reply: unknown } | { readonly facts: object };
+
 /**
- * Returns the response that was stored under a key.
+ * Returns the result that was stored under a key. Nodes of the previous version stored responses only.
  *
- * @throws ReplyNotKeptError if it was not stored.
+ * @param record.result JSON: the response as a string, or facts as an object.
+ * @throws ReplyNotKeptError if the response was not stored.
  */
-export function keptReply({ result }: { readonly result: unknown }): unknown {
-  if (typeof result !== 'string') throw new ReplyNotKeptError();
-  return JSON.parse(result);
+export function keptResult({ result }: { readonly result: unknown }): KeptResult {
+  if (typeof result === 'string') return { reply: JSON.parse(result) };
+  if (typeof result === 'object' && result !== null) return { facts: result };
+  throw new ReplyNotKeptError();
 }

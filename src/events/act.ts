@@ -43,9 +43,14 @@ export const apart = <T>(run: () => T): T => acts.exit(run);
 
 /** Records the position of the current request: the id of the last of these committed events that a client can receive. */
 export function noteCommitted(events: readonly StoredEvent[]): void {
-  const act = acts.getStore();
   const position = lastPosition(events);
-  if (act !== undefined && position !== null) act.position = Math.max(position, act.position ?? 0);
+  if (position !== null) noteCommittedAt(position);
+}
+
+/** Records the position of the current request, whose events may have been committed by an earlier request. */
+export function noteCommittedAt(position: number): void {
+  const act = acts.getStore();
+  if (act !== undefined) act.position = Math.max(position, act.position ?? 0);
 }
 
 /**

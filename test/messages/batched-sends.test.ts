@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { permitsOf } from '../../src/platform/db/permits.ts';
-import { type Json, send } from '../helpers/http.ts';
+import type { Json } from '../helpers/http.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
-import { operationBody, type Person } from '../helpers/person.ts';
+import { KNOWN, WAYS, ways } from '../helpers/send-ways.ts';
 import { organization } from '../helpers/server.ts';
 import { aroundStatements } from '../helpers/statements.ts';
-import { channelOf, messagesIn, toTopic } from '../helpers/talk.ts';
+import { channelOf, messagesIn } from '../helpers/talk.ts';
 
 let server: InProcess;
 /** Number of messages that were prepared and start a topic. They are counted by the last statement of the preparation. */
@@ -19,37 +19,6 @@ beforeAll(async () => {
   server.app.db.$on('query' as never, (({ query }: { query: string }) => count(query)) as never);
 });
 afterAll(() => server[Symbol.asyncDispose]());
-
-interface Said {
-  readonly to: number;
-  readonly topic: string;
-  readonly content: string;
-  readonly key?: string;
-}
-
-const KNOWN = 'position again: position newTopicVisibility';
-
-/** Functions that send a message over each API. The form of the result does not depend on the API. */
-const WAYS = {
-  async REST(person: Person, { key, ...message }: Said): Promise<Json> {
-    const options = key === undefined ? {} : { headers: { 'idempotency-key': key } };
-    const { status, body } = await person.rest('POST', '/messages', { type: 'channel', ...message }, options);
-    return { isSent: status === 200, ...body };
-  },
-  async GraphQL(person: Person, { key, to, topic, content }: Said, selection = KNOWN): Promise<Json> {
-    const query = `mutation ($input: SendMessageInput!) { sent: sendMessage(input: $input) { __typename
-      ... on SendMessagePayload { ${selection} } ... on ServiceError { code message } } }`;
-    const variables = { input: { to: toTopic(to, topic), content } };
-    const { headers, body } = operationBody({ query, variables });
-    const keyed = key === undefined ? {} : { 'idempotency-key': key };
-    const all = { ...person.headers, ...headers, ...keyed };
-    const reply = await send(person.url, { method: 'POST', path: '/graphql', headers: all, body });
-    const { data, errors } = JSON.parse(reply.text) as Json;
-    if (errors !== undefined) return { isSent: false, msg: errors[0].message };
-    return { isSent: data.sent.__typename === 'SendMessagePayload', ...data.sent };
-  },
-};
-const ways = Object.entries(WAYS);
 
 /** Creates an organization with a channel. Its users automatically follow topics that they start. */
 async function scene() {

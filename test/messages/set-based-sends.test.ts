@@ -126,10 +126,7 @@ test('batched messages are written like single ones', async () => {
   });
   const alone = await lastWritten(realm, keys);
   expect(alone.map(({ message }) => message.content)).toEqual([...everywhere.map(({ content }) => content), 'told']);
-  expect(alone.map(({ reply }) => reply)).toEqual([
-    ...everywhere.map(() => '{"id":id}'),
-    expect.stringContaining('position'),
-  ]);
+  expect(alone.map(({ reply }) => reply)).toEqual(alone.map(() => '{"id": id, "position": position}'));
 
   const written = await sendTogether(realm, anew(given));
   expect(written.map(({ place }) => place)).toEqual(keys.map((_, i) => i + 1));

@@ -71,10 +71,10 @@ interface Description {
    */
   readonly ignoresIdempotencyKey?: true;
   /**
-   * True for endpoints that make a single change, and whose response can be drafted before the change is made. The handler must
-   * use `app.replyFirst` if it is set.
+   * True for endpoints that make a single change, and whose response is rendered from the facts of the change and the input
+   * alone. The handler must use `app.keyedChange` if it is set.
    */
-  readonly repliesFirst?: true;
+  readonly rendersFacts?: true;
   /**
    * True for endpoints that spend most of their time waiting for an event. They bypass the fair limiter, so that an account can
    * have any number of such requests in progress.

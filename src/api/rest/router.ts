@@ -243,7 +243,7 @@ async function run(
             app,
             idempotencyKey({ app, viewer }, key, [endpoint.method, template, inSlots, [...sent].sort(), form.files]),
             (app) => endpoint.handle({ ...ctx, app }, values, http),
-            { repliesFirst: endpoint.repliesFirst === true },
+            { rendersFacts: endpoint.rendersFacts === true },
           );
     check?.(answer);
     return envelope(answer, ignored, reply);

@@ -89,7 +89,7 @@ mutation('sendMessage', {
     },
   }),
   errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
-  repliesFirst: true,
+  rendersFacts: true,
   resolve: async (ctx, { to, content, readBySender, queueId, localId }) => {
     const sent = await sendMessage(ctx, {
       ...placeOf(to),

@@ -1,11 +1,13 @@
 import { randomFillSync } from 'node:crypto';
+import { z } from 'zod';
 import { readAccount } from '../../access/accounts.ts';
 import { apiEmail } from '../../access/address.ts';
 import type { App, Ctx, Viewer } from '../../access/context.ts';
-import { NeedsTransaction, type ReplyFirst } from '../../access/reply-first.ts';
+import { type KeyedChange, NeedsTransaction } from '../../access/keyed-change.ts';
 import { requireActive } from '../../access/sign-in.ts';
 import type { ChannelKey } from '../../channels/keys.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
+import { noteCommittedAt } from '../../events/act.ts';
 import { retrying } from '../../events/commit.ts';
 import { type Emit, publishCommitted, transact } from '../../events/log.ts';
 import { topicLinks } from '../../markdown/render.ts';
@@ -16,7 +18,7 @@ import { BadRequestError, RequestTimeoutError } from '../../platform/errors.ts';
 import { requireText } from '../../platform/text.ts';
 import type { Unsent } from '../events.ts';
 import { automaticPolicy } from '../topic-policies/automatic.ts';
-import { type AutomaticPolicy, INHERITED } from '../topic-policies/policies.ts';
+import { type AutomaticPolicy, FOLLOWED, INHERITED, UNMUTED } from '../topic-policies/policies.ts';
 import { hasRoomForAutomaticPolicy, setAutomaticPolicy } from '../topic-policies/service.ts';
 import { normalContent, renderContent } from './content.ts';
 import { accessMembers, type Recipients } from './direct.ts';
@@ -24,7 +26,7 @@ import { requireMayMention, whoIsMentioned } from './mentions.ts';
 import { writeBatched } from './queue.ts';
 import type { MessageSender } from './sender.ts';
 import { accessTarget, requireTopic } from './target.ts';
-import { isWritten, type MessageToWrite, type Outcome, type PreparedMessage, writeMessages } from './write.ts';
+import { type MessageToWrite, type Outcome, type PreparedMessage, writeMessages } from './write.ts';
 
 /** Matches names of clients that a person operates, not a program. */
 const INTERACTIVE = /web|desktop|electron|mobile|android|ios|flutter|terminal|mozilla/i;
@@ -68,7 +70,7 @@ export interface SentMessage {
 export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   const { app } = ctx;
   if (app.transaction !== undefined) return sendWithin(ctx, input);
-  if (app.replyFirst !== undefined) return sendBehindReply(ctx, input, app.replyFirst);
+  if (app.keyedChange !== undefined) return sendUnderKey(ctx, input, app.keyedChange);
   const token = newToken();
   let isRetry = false;
   let repeated = false;
@@ -79,9 +81,8 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
     const prepared = await prepareFor(app.db, ctx, input, isRetry);
     isRetry = true;
     if (!isOneStatement(prepared)) return sendWithin(ctx, input);
-    const setsPolicy = prepared.newPolicy !== undefined;
-    const written = await writeSurely(ctx, { prepared, token, setsPolicy, repeated }, doubt);
-    if (!isWritten(written)) throw new Error('A message without an idempotency key was not sent');
+    const written = await writeSurely(ctx, { ...toWrite(prepared), token, repeated }, doubt);
+    if (written === undefined) throw new Error('A message without an idempotency key was not sent');
     publishCommitted(ctx, written.events);
     return { id: written.messageId, newPolicy: prepared.newPolicy };
   });
@@ -94,17 +95,38 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
 const isOneStatement = ({ newPolicy, target }: PreparedMessage): boolean =>
   newPolicy === undefined || target?.topicPolicy === INHERITED;
 
-/** Sends a message for a request with an idempotency key. The same statement stores the response. */
-async function sendBehindReply(ctx: Ctx, input: NewMessage, replyFirst: ReplyFirst): Promise<SentMessage> {
-  const prepared = await prepareFor(ctx.app.db, ctx, input, replyFirst.isRetried);
+const toWrite = (prepared: PreparedMessage) => ({ prepared, setsPolicy: prepared.newPolicy !== undefined });
+
+/** The stored facts of a message that was sent under an idempotency key. */
+const SentFacts = z.object({
+  id: z.int(),
+  /** Id of the last event of the message. */
+  position: z.int(),
+  newPolicy: z.literal([UNMUTED, FOLLOWED]).optional(),
+});
+
+/**
+ * Sends a message for a request with an idempotency key. The same statement stores the facts of the message. For a repeated
+ * request, only the stored facts are used.
+ */
+async function sendUnderKey(ctx: Ctx, input: NewMessage, change: KeyedChange): Promise<SentMessage> {
+  const facts = change.facts ?? (await makeUnderKey(ctx, input, change));
+  const { id, position, newPolicy } = SentFacts.parse(facts);
+  noteCommittedAt(position);
+  return { id, newPolicy };
+}
+
+async function makeUnderKey(ctx: Ctx, input: NewMessage, change: KeyedChange): Promise<unknown> {
+  const prepared = await prepareFor(ctx.app.db, ctx, input, change.isRetried);
   if (!isOneStatement(prepared)) throw new NeedsTransaction();
-  const message = { prepared, token: newToken(), setsPolicy: prepared.newPolicy !== undefined, repeated: false };
-  replyFirst.change(async (kept) => {
-    const written = await writeSurely(ctx, { ...message, kept }, () => replyFirst.doubt());
-    if (isWritten(written)) publishCommitted(ctx, written.events);
-    return written?.reply ?? null;
+  const token = newToken();
+  return change.make(async (kept) => {
+    const written = await writeSurely(ctx, { ...toWrite(prepared), token, repeated: false, kept }, () =>
+      change.doubt(),
+    );
+    if (written !== undefined) publishCommitted(ctx, written.events);
+    return written?.facts;
   });
-  return { id: replyFirst.id, newPolicy: prepared.newPolicy };
 }
 
 /**
@@ -195,7 +217,7 @@ export function emitMessage(emit: Emit, prepared: PreparedMessage, onSent?: (id:
     const message = { prepared, token: newToken(), setsPolicy: false, repeated: false };
     const [outcomes] = await writeMessages(tx, [{ realmId: prepared.sender.realm.id, messages: [message] }]);
     const written = outcomes?.[0];
-    if (!isWritten(written)) throw new Error('The message was not written');
+    if (written === undefined) throw new Error('The message was not written');
     await onSent?.(written.messageId);
     return written;
   });

@@ -1,4 +1,4 @@
-import type { DraftedReply } from '../../access/reply-first.ts';
+import type { KeyToUse } from '../../access/keyed-change.ts';
 import type { Appended } from '../../events/append.ts';
 import { type Audience, subscribersOf, users } from '../../events/audience.ts';
 import type { StoredEvent } from '../../events/stored.ts';
@@ -34,37 +34,30 @@ export interface MessageToWrite {
   readonly repeated: boolean;
   /** Whether the statement sets `newPolicy`. Only if the sender has no policy for the topic yet. */
   readonly setsPolicy: boolean;
-  /** Response to store with the message. Only for a request with an idempotency key. */
-  readonly kept?: DraftedReply | undefined;
+  /** Key under which the facts of the message are stored. Only for a request with an idempotency key. */
+  readonly kept?: KeyToUse;
 }
 
-/** Result for a message that was written: its id, its events and its stored response. */
+/** Result for a message that was written: its id, its events and its stored facts. */
 export interface WrittenMessage extends Appended {
   readonly messageId: number;
-  /** Stored response. Null if the request has no idempotency key. */
-  readonly reply: string | null;
+  /** Stored facts. Undefined if the request has no idempotency key. */
+  readonly facts: unknown;
 }
 
-/** Result for a message that was not written, because an earlier request with the same idempotency key had written it. */
-export interface RepeatedMessage {
-  readonly reply: string;
-}
-
-/** Result of writing a message. Undefined if its idempotency key is in use or belongs to a different request. */
-export type Outcome = WrittenMessage | RepeatedMessage | undefined;
-
-export const isWritten = (outcome: Outcome): outcome is WrittenMessage => outcome !== undefined && 'events' in outcome;
+/** Result of writing a message. Undefined if nothing was written, because its idempotency key was used before or is in use. */
+export type Outcome = WrittenMessage | undefined;
 
 /** A row that the SQL function `write_messages` returns: the result for one message. */
 interface WrittenRow {
   readonly realm_id: number;
   /** Position of the message in the batch, from 1. */
   readonly place: number;
-  /** Null if an earlier request had written the message. Then the columns below are also null, except `reply`. */
-  readonly message_id: bigint | null;
+  readonly message_id: bigint;
   readonly event_id: bigint;
   readonly recipient_id: bigint;
   readonly policy_event_id: bigint | null;
+  /** Stored facts, as JSON. Null if the request has no idempotency key. */
   readonly reply: string | null;
   readonly xid: string;
 }
@@ -107,8 +100,7 @@ function outcomesOf(messages: readonly MessageToWrite[], rows: readonly WrittenR
     const row = byPlace.get(i + 1);
     if (row === undefined && message.kept === undefined)
       throw new Error('write_messages returned no row for a message');
-    if (row === undefined) return undefined;
-    return row.message_id === null ? { reply: row.reply ?? '' } : writtenOf(message, row);
+    return row === undefined ? undefined : writtenOf(message, row);
   });
 }
 
@@ -142,7 +134,7 @@ function argumentsOf(message: MessageToWrite) {
     policy: setsPolicy ? policyToSet(prepared) : undefined,
     kept: kept && {
       ...{ user_id: kept.userId, key: kept.key, lock: kept.lock, input_hash: kept.inputHash },
-      ...{ reply: kept.reply, id_mark: kept.idMark, position_mark: kept.positionMark },
+      facts: { newPolicy: prepared.newPolicy },
     },
   };
 }
@@ -172,7 +164,8 @@ function writtenOf({ prepared, token }: MessageToWrite, row: WrittenRow): Writte
   }
   const written = Prisma.sql`
     SELECT 1 AS found FROM message WHERE realm_id = ${sender.realm.id} AND id = ${messageId} AND send_token = ${token}`;
-  return { messageId, events, trace: { xid: row.xid, row: written }, reply: row.reply };
+  const facts: unknown = row.reply === null ? undefined : JSON.parse(row.reply);
+  return { messageId, events, trace: { xid: row.xid, row: written }, facts };
 }
 
 function storedEvent(id: bigint, type: string, complete: object, audience: Audience, createdAt: Date): StoredEvent {

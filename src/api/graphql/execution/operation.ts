@@ -9,11 +9,11 @@ import {
   Kind,
   OperationTypeNode,
   print,
+  visit,
 } from 'graphql';
 import { type App, chargedAccountOf, type RequestCtx } from '../../../access/context.ts';
 import { UnauthorizedError } from '../../../access/errors.ts';
 import { idempotencyKey, shouldRestart, withIdempotencyKey } from '../../../access/idempotency.ts';
-import { NeedsTransaction } from '../../../access/reply-first.ts';
 import type { Budget } from '../../../platform/budget.ts';
 import type { Caller } from '../../../platform/caller.ts';
 import { BadRequestError, ChatError } from '../../../platform/errors.ts';
@@ -22,7 +22,7 @@ import { noteUser } from '../../../platform/request-note.ts';
 import { countMore, countRequest } from '../../rate-limits.ts';
 import { introspects } from '../documents/introspection.ts';
 import type { Cost, GraphQLContext } from '../loading/context.ts';
-import { hasFailed, ignoresIdempotencyKey, repliesFirst } from '../schema/mutation.ts';
+import { hasFailed, ignoresIdempotencyKey, rendersFacts } from '../schema/mutation.ts';
 import { awaitsPosition, reportPosition } from '../schema/positions.ts';
 import { acknowledged } from '../schema/read-back.ts';
 import { executorOf } from './executor.ts';
@@ -176,7 +176,7 @@ async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promis
   try {
     const record = idempotencyKey({ app, viewer }, key, input);
     const data = await withIdempotencyKey(app, record, (app) => execution(args, { ...context, app }), {
-      repliesFirst: repliesFirst(field) && !readingBack.has(document),
+      rendersFacts: rendersFacts(field) && !selectsObjects(document),
     });
     return { data };
   } catch (error) {
@@ -185,10 +185,23 @@ async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promis
   }
 }
 
-/**
- * Documents whose payload must be read from the database after the change. Their response cannot be drafted before the change.
- */
-const readingBack = new WeakSet<DocumentNode>();
+/** Results of `selectsObjects`. */
+const selecting = new WeakMap<DocumentNode, boolean>();
+
+/** Returns whether a document selects objects in the payload of a mutation. They must be read in the transaction of the change. */
+function selectsObjects(document: DocumentNode): boolean {
+  const known = selecting.get(document);
+  if (known !== undefined) return known;
+  let objects = 0;
+  visit(document, {
+    Field({ selectionSet }) {
+      if (selectionSet !== undefined) objects++;
+    },
+  });
+  // The payload itself is one.
+  selecting.set(document, objects > 1);
+  return objects > 1;
+}
 
 /**
  * Executes a mutation that has an idempotency key, and returns its data.
@@ -203,7 +216,6 @@ async function execution(
   const result = await executorOf(contextValue.app.config)({ ...args, contextValue });
   const causes = result.errors?.map(({ originalError }) => originalError) ?? [];
   const reason = causes.find(shouldRestart);
-  if (reason instanceof NeedsTransaction) readingBack.add(args.document);
   if (reason !== undefined) throw reason;
   const { data, errors } = result;
   // `data` is dropped, because the transaction is rolled back, and with it the changes that `data` shows.

@@ -1,7 +1,6 @@
 import type { InputFieldMap, InputShapeFromFields, ShapeFromTypeParam, TypeParam } from '@pothos/core';
 import { type GraphQLField, type GraphQLResolveInfo, responsePathAsArray as responsePath } from 'graphql';
 import { type Ctx, type RequestCtx, signedIn } from '../../../access/context.ts';
-import { NeedsTransaction } from '../../../access/reply-first.ts';
 import { observingChanges } from '../../../events/act.ts';
 import { AbandonedError, BadRequestError, ChatError, RequestTimeoutError } from '../../../platform/errors.ts';
 import { observeRefusal } from '../../../platform/metrics.ts';
@@ -41,16 +40,8 @@ class ReadBack<V> {
 /** Returns a payload value that is read from the database only if it is selected. */
 export const whenAsked = <V>(read: () => Promise<V>): ReadBack<V> => new ReadBack(read);
 
-/**
- * Returns a payload value, which is read now if necessary.
- *
- * @throws NeedsTransaction if it must be read, and the change has not been made yet.
- */
-function resolved<V>(value: V | ReadBack<V>, { app }: RequestCtx): V | Promise<V> {
-  if (!(value instanceof ReadBack)) return value;
-  if (app.replyFirst !== undefined) throw new NeedsTransaction();
-  return value.read();
-}
+/** Returns a payload value, which is read now if necessary. */
+const resolved = <V>(value: V | ReadBack<V>): V | Promise<V> => (value instanceof ReadBack ? value.read() : value);
 
 interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, PayloadField>> {
   readonly description: string;
@@ -76,10 +67,10 @@ interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, P
   /** True for mutations that check credentials, such as a password. An operation can contain at most one such mutation. */
   readonly provesIdentity?: true;
   /**
-   * True for mutations that make a single change, and whose payload can be drafted before the change is made. `resolve` must
-   * use `app.replyFirst` if it is set.
+   * True for mutations that make a single change, and whose payload, except for objects, is rendered from the facts of the
+   * change and the input alone. `resolve` must use `app.keyedChange` if it is set.
    */
-  readonly repliesFirst?: true;
+  readonly rendersFacts?: true;
   /**
    * True if the payload has the field `query`, which exposes the whole state that the viewer can read. An operation that
    * selects it is executed on one read-only database snapshot (`app.snapshot`). Changes must be deferred until the snapshot has
@@ -122,7 +113,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
     errors = [],
     ignoresIdempotencyKey,
     provesIdentity,
-    repliesFirst,
+    rendersFacts,
     answersWithState,
     resolve,
   }: MutationOptions<C, I, P>,
@@ -140,8 +131,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
       ...Object.fromEntries(
         Object.entries(payload()).map(([field, { refersTo: typename, isAlwaysThere, ...options }]) => {
           const named = typename === undefined ? {} : refersTo(typename);
-          const resolve = (payload: Record<string, unknown>, _args: unknown, ctx: RequestCtx) =>
-            resolved(payload[field], ctx);
+          const resolve = (payload: Record<string, unknown>) => resolved(payload[field]);
           return [field, t.field({ ...options, ...named, nullable: isAlwaysThere !== true, resolve } as never)];
         }),
       ),
@@ -157,7 +147,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
         union: { description: `Result of \`${name}\`: its payload or one of the errors that clients should handle.` },
       },
       args: Input === undefined ? {} : { input: t.arg({ type: Input, description: `Input of \`${name}\`.` }) },
-      extensions: { ignoresIdempotencyKey, provesIdentity, repliesFirst, answersWithState },
+      extensions: { ignoresIdempotencyKey, provesIdentity, rendersFacts, answersWithState },
       resolve: (async (
         _root: unknown,
         { input = {} }: { input?: unknown },
@@ -180,9 +170,9 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
           return { position };
         }
         failed.add(ctx);
-        // With `replyFirst`, a failed mutation is executed a second time, and fails again. Only the second failure is counted
+        // With `keyedChange`, a failed mutation is executed a second time, and fails again. Only the second failure is counted
         // in the metrics.
-        if (ctx.app.replyFirst === undefined && outcome.error instanceof ChatError) {
+        if (ctx.app.keyedChange === undefined && outcome.error instanceof ChatError) {
           observeRefusal('graphql', outcome.error.code, outcome.error);
         }
         noteInputPath(outcome.error, parentType.getFields()[fieldName]?.args ?? []);
@@ -203,7 +193,6 @@ const positionField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, { readonly
       'other users, a heartbeat reaches the position. Null if nothing was changed, or if no event of the change has ' +
       'recipients.',
     resolve: ({ position }, _args, ctx, { path }) => {
-      if (ctx.app.replyFirst !== undefined) return ctx.app.replyFirst.position;
       // In the transaction of an idempotency key, the position is known only at the end. It is written to the recorded path
       // later.
       if (ctx.app.transaction !== undefined) notePosition(ctx, responsePath(path));
@@ -246,9 +235,9 @@ export const hasFailed = (ctx: RequestCtx): boolean => failed.has(ctx);
 export const ignoresIdempotencyKey = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['ignoresIdempotencyKey'] === true;
 
-/** Whether the response to a mutation can be drafted before its change is made. */
-export const repliesFirst = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
-  extensions['repliesFirst'] === true;
+/** Whether the payload of a mutation, except for objects, is rendered from the facts of the change. */
+export const rendersFacts = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
+  extensions['rendersFacts'] === true;
 
 /** Whether the payload of a mutation has the field `query`. */
 export const answersWithState = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
