@@ -12,9 +12,9 @@ import {
   text,
   withoutEffect,
 } from '../platform/setting.ts';
-import type { GroupRule } from './permissions/permission-values.ts';
-import type { SystemGroupName, SystemGroups } from './permissions/system-groups.ts';
-import { type GroupSetting, roleGroup } from './permissions/system-groups.ts';
+import type { GroupRule } from './permission-values.ts';
+import type { SystemGroupName, SystemGroups } from './system-groups.ts';
+import { type GroupSetting, roleGroup } from './system-groups.ts';
 
 /** Defines a setting that holds a channel's id; -1 for none. */
 const channel = (meaning: string) => setting(z.int(), -1, meaning, { names: 'Channel' });

@@ -1,5 +1,5 @@
 import type { App, Viewer } from '../access/context.ts';
-import type { SystemGroups } from '../access/permissions/system-groups.ts';
+import type { SystemGroups } from '../access/system-groups.ts';
 import type { RenderOptions } from '../events/view.ts';
 import type { Tx } from '../platform/db/client.ts';
 

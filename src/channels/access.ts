@@ -8,7 +8,7 @@ import {
 } from '../access/permissions/channel-permissions.ts';
 import { groupIdsOf, isInGroup, isInSystemGroup } from '../access/permissions/membership.ts';
 import { type ChannelActor, channelActor } from '../access/permissions/require.ts';
-import { SYSTEM_GROUPS } from '../access/permissions/system-groups.ts';
+import { SYSTEM_GROUPS } from '../access/system-groups.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import { BatchedReads, type ReadPlace } from '../platform/db/batched-reads.ts';
 import type { Tx } from '../platform/db/client.ts';

@@ -1,5 +1,5 @@
 import type { Ctx } from '../access/context.ts';
-import { systemGroups } from '../access/permissions/system-groups.ts';
+import { systemGroups } from '../access/system-groups.ts';
 import { subscribersOf } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel } from '../generated/prisma/client.ts';
@@ -9,9 +9,9 @@ import { readActivity } from './activity.ts';
 import { channelAudience } from './audience.ts';
 import { channelUpdated, peersAdded, subscriptionsAdded } from './events.ts';
 import { lockAdministeredChannel } from './seen-channel.ts';
+import { readSubscribers } from './subscribers.ts';
 import { announceDefaultChannels } from './subscriptions/default-channels.ts';
 import type { SubscriptionChangeContext } from './subscriptions/membership.ts';
-import { readSubscribers } from './subscriptions/subscribers.ts';
 import { toSnapshot, toWireChannel } from './wire.ts';
 
 /**

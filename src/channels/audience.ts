@@ -1,7 +1,7 @@
 import { channelPermission, METADATA_PERMISSIONS } from '../access/permissions/channel-permissions.ts';
 import { fullMemberSince, type Memberships } from '../access/permissions/membership.ts';
-import { type SystemGroupName, systemGroups } from '../access/permissions/system-groups.ts';
 import { realmSetting } from '../access/realm-settings.ts';
+import { type SystemGroupName, systemGroups } from '../access/system-groups.ts';
 import { type Audience, either, everyone, roleAtMost, subscribersOf, users } from '../events/audience.ts';
 import { type Channel, Prisma, type Realm, type User } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';

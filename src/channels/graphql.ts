@@ -6,8 +6,8 @@ import {
   channelPermission,
 } from '../access/permissions/channel-permissions.ts';
 import { CHANNEL_PERMISSION_MEANINGS } from '../access/permissions/meanings.ts';
-import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../access/permissions/system-groups.ts';
 import { TOPICS_POLICY } from '../access/realm-settings.ts';
+import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../access/system-groups.ts';
 import { byKeyIfAny } from '../api/graphql/loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../api/graphql/loading/context.ts';
 import { present } from '../api/graphql/loading/keyed-loader.ts';
@@ -35,7 +35,7 @@ import { foldersById } from './folders/loaders.ts';
 import { channelActivities, visibleChannels, visibleFor } from './loaders.ts';
 import { channelIdOf } from './reads.ts';
 import type { TopicsPolicy } from './settings.ts';
-import { subscriberCounts } from './subscriptions/loaders.ts';
+import { subscriberCounts } from './subscription-loaders.ts';
 
 const CALLED = 'Name of the channel, at most 60 characters.';
 const SOURCE = 'Description of the channel, in Markdown, at most 1,024 characters.';

@@ -1,17 +1,17 @@
 import {
+  type GroupSettings,
+  type GroupSettingValues,
+  isSameSetting,
+  readGroupSettings,
+} from '../access/permission-values.ts';
+import {
   CHANNEL_PERMISSION_NAMES,
   CHANNEL_PERMISSIONS,
   type ChannelPermissionName,
   channelPermission,
   initialPermission,
 } from '../access/permissions/channel-permissions.ts';
-import {
-  type GroupSettings,
-  type GroupSettingValues,
-  isSameSetting,
-  readGroupSettings,
-} from '../access/permissions/permission-values.ts';
-import type { SystemGroups } from '../access/permissions/system-groups.ts';
+import type { SystemGroups } from '../access/system-groups.ts';
 import type { Channel, Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 

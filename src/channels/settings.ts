@@ -6,8 +6,8 @@ import {
   mayInRealm,
   requireInRealm,
 } from '../access/permissions/require.ts';
-import type { GroupSetting, SystemGroups } from '../access/permissions/system-groups.ts';
 import { type RealmGroupSettingName, realmSetting, TOPICS_POLICY } from '../access/realm-settings.ts';
+import type { GroupSetting, SystemGroups } from '../access/system-groups.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { BadRequestError, UnsupportedParametersError } from '../platform/errors.ts';

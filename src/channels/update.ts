@@ -1,13 +1,13 @@
 import type { Ctx } from '../access/context.ts';
+import { changedGroupSettings, type GroupSettingEdits } from '../access/permission-values.ts';
 import {
   CHANNEL_PERMISSIONS,
   type ChannelPermissionName,
   CONTENT_PERMISSIONS,
   channelPermission,
 } from '../access/permissions/channel-permissions.ts';
-import { changedGroupSettings, type GroupSettingEdits } from '../access/permissions/permission-values.ts';
-import { type GroupSetting, toWireGroupSetting } from '../access/permissions/system-groups.ts';
 import { requireOwner } from '../access/roles.ts';
+import { type GroupSetting, toWireGroupSetting } from '../access/system-groups.ts';
 import { users } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel, Prisma } from '../generated/prisma/client.ts';

@@ -1,5 +1,5 @@
 import { METADATA_PERMISSIONS } from '../access/permissions/channel-permissions.ts';
-import { systemGroups } from '../access/permissions/system-groups.ts';
+import { systemGroups } from '../access/system-groups.ts';
 import { type Audience, except, users } from '../events/audience.ts';
 import type { Emit } from '../events/log.ts';
 import type { Channel } from '../generated/prisma/client.ts';
@@ -7,8 +7,8 @@ import type { Tx } from '../platform/db/client.ts';
 import { readActivity } from './activity.ts';
 import { channelAudience, userIdsSeeing } from './audience.ts';
 import { type ChannelChange, channelsCreated, peersAdded } from './events.ts';
+import { readSubscribers } from './subscribers.ts';
 import type { SubscriptionChangeContext } from './subscriptions/membership.ts';
-import { readSubscribers } from './subscriptions/subscribers.ts';
 import { toSnapshot, toWireChannel } from './wire.ts';
 
 /** Properties that determine who can see a channel. */

@@ -3,7 +3,7 @@ import type { Channel, Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { LongWork, yieldToEventLoop } from '../platform/time-slices.ts';
 import { readActivity } from './activity.ts';
-import { countSubscribers, NOBODY, readSubscribers, readWholeSubscribers } from './subscriptions/subscribers.ts';
+import { countSubscribers, NOBODY, readSubscribers, readWholeSubscribers } from './subscribers.ts';
 import { type IncludeSubscribers, type SubscriberList, toWireChannel, type WireChannel } from './wire.ts';
 
 type ChannelWireDb = Pick<Tx, 'channel' | '$queryRaw'>;

@@ -4,9 +4,9 @@ import {
   type ChannelPermissionName,
   channelPermission,
 } from '../access/permissions/channel-permissions.ts';
-import type { SystemGroupName, SystemGroups } from '../access/permissions/system-groups.ts';
-import { type GroupSetting, toWireGroupSetting, type WireGroupSetting } from '../access/permissions/system-groups.ts';
 import { groupSetting, permissionFields } from '../access/permissions/wire.ts';
+import type { SystemGroupName, SystemGroups } from '../access/system-groups.ts';
+import { type GroupSetting, toWireGroupSetting, type WireGroupSetting } from '../access/system-groups.ts';
 import { userSetting } from '../access/user-settings.ts';
 import type { Channel, Subscription, User } from '../generated/prisma/client.ts';
 import type { Wire } from '../platform/wire.ts';

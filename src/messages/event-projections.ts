@@ -4,7 +4,7 @@ import { isMeMessage, topicLinks } from '../markdown/render.ts';
 import { namedUser, userProjection, userReference } from '../people/event-projections.ts';
 import type { KnownReacted } from './reactions/events.ts';
 import type { KnownReaction, KnownReactions, ReactionGroup } from './reactions/groups.ts';
-import { type NamedTopic, namedTopic, topicReference } from './topics/event-projections.ts';
+import { type NamedTopic, namedTopic, topicReference } from './topic-projections.ts';
 import { isFlag, type MessageEventSnapshot, toWireFlags, type UserFlags } from './wire.ts';
 
 /** Snapshot of a message in an event, with the flags of the viewer. */

@@ -5,7 +5,7 @@ import { isSameTopic } from '../contract/topic-key.ts';
 import { defineEvent } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
 import { documentEvent } from '../events/wire.ts';
-import { mayMatch } from './narrow/logged-messages.ts';
+import { mayMatch } from './logged-messages.ts';
 import { type MessageEventSnapshot, toWireFlags, toWireMessage, type UserFlags, wireMessage } from './wire.ts';
 
 /** Payload of the event of a new message: all data that is needed to render the message for any recipient. */

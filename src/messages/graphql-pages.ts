@@ -18,7 +18,7 @@ import { type Anchor, readPage, selectIds } from './narrow/narrow-select.ts';
 import type { NarrowTerm } from './narrow/narrow-terms.ts';
 import { cutToSize } from './page-bytes.ts';
 import { messageTexts } from './text-budget.ts';
-import { topicMessages } from './topics/topic-loaders.ts';
+import { topicMessages } from './topic-loaders.ts';
 
 /** GraphQL connection type for lists of messages. */
 export const MessageConnection = builder.connectionObject(

@@ -1,7 +1,7 @@
 import { toWireHistory } from './edit-history.ts';
 import type { FetchedMessage } from './fetch.ts';
-import { toWireReaction } from './reactions/wire.ts';
 import { type Shown, toWireFlags, toWireMessage, type WireMessage } from './wire.ts';
+import { toWireReaction } from './wire-reactions.ts';
 
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 

@@ -4,7 +4,7 @@ import type { RenderOptions } from '../events/view.ts';
 import { isMeMessage, type TopicLink } from '../markdown/render.ts';
 import { avatarUrl, type Requester, type UserSnapshot } from '../people/wire.ts';
 import type { Wire } from '../platform/wire.ts';
-import { wirePerson, wireReaction } from './reactions/wire.ts';
+import { wirePerson, wireReaction } from './wire-reactions.ts';
 
 /** A member of a direct conversation, as JSON. */
 export interface MemberSnapshot {

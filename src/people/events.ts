@@ -7,8 +7,8 @@ import { documentEvent } from '../events/wire.ts';
 import type { User } from '../generated/prisma/client.ts';
 import { languageName } from '../platform/languages.ts';
 import type { KnownSetting, SettingValue } from '../platform/setting.ts';
-import type { WireProfileValue } from './profile-fields/wire.ts';
 import { avatarUrl, toMinute, toSnapshot, toWireUser, type UserSnapshot, visibleEmail, wireUser } from './wire.ts';
+import type { WireProfileValue } from './wire-profile-fields.ts';
 
 /**
  * Viewer id for rendering `userAdded`. No user has this id. The new user cannot be the viewer, because they have no queue yet.

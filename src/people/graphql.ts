@@ -16,10 +16,10 @@ import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/role
 import { refuseNullBytes } from '../platform/text.ts';
 import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT } from './bot-types.ts';
 import { mentionNames, usersById } from './loaders.ts';
-import type { ValueEntry } from './profile-fields/wire.ts';
 import { countUsers, readUserPlaces, type UserField, type UserFilter } from './user-pages.ts';
 import { accessUserBy, visibleTo } from './users.ts';
 import { avatarUrl, toMinute, visibleEmail } from './wire.ts';
+import type { ValueEntry } from './wire-profile-fields.ts';
 
 export const UserRole = builder.enumType('UserRole', {
   description: 'Role of a user. Each role includes the rights of the roles after it.',

@@ -12,7 +12,7 @@ import type { Tx } from '../platform/db/client.ts';
 import { type SettingValue, storedAfter } from '../platform/setting.ts';
 import { emailVisibilityChanged, userSettingUpdated, userTimeZoneChanged } from './events.ts';
 import { presenceSwitched } from './presence/service.ts';
-import { userStatusSet } from './status/events.ts';
+import { userStatusSet } from './status-events.ts';
 /**
  * Changes settings of a user whose row is locked, within a transaction. Publishes the values that changed to the user's own
  * clients. Publishes to all users the parts that they can see, such as the time zone.

@@ -11,8 +11,8 @@ import {
 import type { User } from '../generated/prisma/client.ts';
 import { ADMINISTRATOR, isAdministrator, isGuest, isOwner, MEMBER, MODERATOR } from '../platform/roles.ts';
 import type { Wire } from '../platform/wire.ts';
-import { signatureOf } from './avatars/signature.ts';
-import { type WireProfileData, wireProfileData } from './profile-fields/wire.ts';
+import { signatureOf } from './avatar-signature.ts';
+import { type WireProfileData, wireProfileData } from './wire-profile-fields.ts';
 
 /** Snapshot of a user as JSON, from which events about users are rendered. Other users can see parts of it. */
 export interface UserSnapshot {

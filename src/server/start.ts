@@ -15,7 +15,7 @@ import { removeUnreadableStars } from '../messages/flags/unreadable-stars.ts';
 import { indexWorker } from '../messages/narrow/index-worker.ts';
 import { RetentionWorker } from '../messages/retention/worker.ts';
 import { DeliveryWorker } from '../messages/scheduled/worker.ts';
-import { signAvatarsWith } from '../people/avatars/signature.ts';
+import { signAvatarsWith } from '../people/avatar-signature.ts';
 import { AccountLimiter } from '../platform/account-limiter.ts';
 import type { Config } from '../platform/config.ts';
 import { Connections } from '../platform/connections.ts';

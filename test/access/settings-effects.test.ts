@@ -43,7 +43,7 @@ const ORGANIZATION: Effects = {
   name_changes_disabled: 'administration/users/settings-update.ts',
   email_changes_disabled: 'administration/email-changes/service.ts',
   avatar_changes_disabled: 'people/avatars/service.ts',
-  require_unique_names: 'administration/users/new-user.ts',
+  require_unique_names: 'administration/new-user.ts',
   emails_restricted_to_domains: 'administration/domains/service.ts',
   disallow_disposable_email_addresses: LATER,
   invite_required: LATER,
@@ -76,8 +76,8 @@ const ORGANIZATION_PERMISSIONS: Effects = {
   // This permission has only one possible value: everyone.
   can_access_all_users_group: CLIENTS,
   can_add_custom_emoji_group: 'people/emoji/service.ts',
-  can_add_subscribers_group: 'channels/subscriptions/subscriptions.ts',
-  can_create_bots_group: 'administration/bots/owners.ts',
+  can_add_subscribers_group: 'channels/subscribe.ts',
+  can_create_bots_group: 'administration/bot-owners.ts',
   can_create_groups: 'administration/user-groups/service.ts',
   can_create_private_channel_group: 'channels/settings.ts',
   can_create_public_channel_group: 'channels/settings.ts',
@@ -96,8 +96,8 @@ const ORGANIZATION_PERMISSIONS: Effects = {
   can_set_topics_policy_group: 'channels/settings.ts',
   can_summarize_topics_group: LATER,
   create_multiuse_invite_group: LATER,
-  direct_message_initiator_group: 'messages/sending/direct.ts',
-  direct_message_permission_group: 'messages/sending/direct.ts',
+  direct_message_initiator_group: 'messages/direct.ts',
+  direct_message_permission_group: 'messages/direct.ts',
 };
 
 /** Settings of channels, by field, column or permission. */
@@ -117,7 +117,7 @@ const CHANNEL: Effects = {
   can_delete_own_message_group: 'messages/edits/delete.ts',
   can_move_messages_out_of_channel_group: 'messages/edits/move.ts',
   can_move_messages_within_channel_group: 'messages/edits/move.ts',
-  can_remove_subscribers_group: 'channels/subscriptions/subscriptions.ts',
+  can_remove_subscribers_group: 'channels/subscribe.ts',
   can_resolve_topics_group: 'messages/edits/move.ts',
   can_send_message_group: 'messages/sending/target.ts',
   can_subscribe_group: 'access/permissions/channel-permissions.ts',

@@ -12,7 +12,7 @@ import { createUserGroup } from '../../src/administration/user-groups/service.ts
 import { updateUser } from '../../src/administration/users/service.ts';
 import { updateSettingsOf } from '../../src/administration/users/settings-of-others.ts';
 import { createChannel } from '../../src/channels/create.ts';
-import { subscribe } from '../../src/channels/subscriptions/subscriptions.ts';
+import { subscribe } from '../../src/channels/subscribe.ts';
 import { updateChannel } from '../../src/channels/update.ts';
 import { EventStream as LogStream, type StreamSink } from '../../src/events/stream.ts';
 import { updateMessage } from '../../src/messages/edits/edit.ts';

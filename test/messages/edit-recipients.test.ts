@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { definedEvents } from '../../src/events/define.ts';
 import { transact } from '../../src/events/log.ts';
-import { recipientsOf, recipientsOfMove } from '../../src/messages/edits/audience.ts';
+import { recipientsOf, recipientsOfMove } from '../../src/messages/audience.ts';
 import { OF_OTHER_MESSAGES } from '../../src/messages/edits/publish.ts';
 import { readFlagsAndReactions } from '../../src/messages/edits/recipient-flags.ts';
 import type { Tx } from '../../src/platform/db/client.ts';

@@ -1,6 +1,6 @@
 import type { Channel } from '../../generated/prisma/client.ts';
-import type { SystemGroupName, SystemGroups } from './system-groups.ts';
-import { type GroupSetting, roleGroup } from './system-groups.ts';
+import type { SystemGroupName, SystemGroups } from '../system-groups.ts';
+import { type GroupSetting, roleGroup } from '../system-groups.ts';
 
 interface ChannelPermission {
   /** The holder in a new channel: a role group, or only the channel's creator. */

@@ -1,9 +1,9 @@
 import type { Prisma, UserGroup } from '../../generated/prisma/client.ts';
+import { type GroupRule, type GroupSettings, isSameSetting } from '../permission-values.ts';
+import type { SystemGroupName, SystemGroups } from '../system-groups.ts';
+import { type GroupSetting, roleGroup, toWireGroupSetting, type WireGroupSetting } from '../system-groups.ts';
 import { isInGroup } from './membership.ts';
-import { type GroupRule, type GroupSettings, isSameSetting } from './permission-values.ts';
 import { type ChannelActor, mayInRealm } from './require.ts';
-import type { SystemGroupName, SystemGroups } from './system-groups.ts';
-import { type GroupSetting, roleGroup, toWireGroupSetting, type WireGroupSetting } from './system-groups.ts';
 
 interface GroupPermission extends GroupRule {
   /** The holder in a new group: a role group, or only the group's creator. */

@@ -2,7 +2,7 @@ import type { Realm, User } from '../../generated/prisma/client.ts';
 import { ADMINISTRATOR, isGuest, MEMBER, MODERATOR, OWNER } from '../../platform/roles.ts';
 import type { Viewer } from '../context.ts';
 import { realmSetting } from '../realm-settings.ts';
-import type { GroupSetting, SystemGroupName, SystemGroups } from './system-groups.ts';
+import type { GroupSetting, SystemGroupName, SystemGroups } from '../system-groups.ts';
 
 /** The groups of a user that are not role groups, as stored in the user's row. */
 export type Memberships = Pick<User, 'groupIds' | 'fullMemberGroupIds'>;

@@ -1,8 +1,8 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { MEMBER } from '../../platform/roles.ts';
+import { ROLE_REACH } from '../system-groups.ts';
 import type { Memberships } from './membership.ts';
-import { ROLE_REACH } from './system-groups.ts';
 
 /** A user whose groups have changed. */
 export interface Regrouped {

@@ -1,8 +1,8 @@
 import { BadRequestError } from '../../platform/errors.ts';
 import { REALM_GROUP_SETTINGS, type RealmGroupSettingName, realmGroupSetting } from '../realm-settings.ts';
+import type { GroupReader } from '../system-groups.ts';
+import { type SystemGroups, systemGroups } from '../system-groups.ts';
 import { isInGroup, type Person } from './membership.ts';
-import type { GroupReader } from './system-groups.ts';
-import { type SystemGroups, systemGroups } from './system-groups.ts';
 
 /** The acting user, with the role groups and the current time, on which every check of a permission depends. */
 export interface ChannelActor {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { UserGroup } from '../../generated/prisma/client.ts';
 import type { Wire } from '../../platform/wire.ts';
+import type { SystemGroups } from '../system-groups.ts';
 import { GROUP_PERMISSION_NAMES, wirePermissions } from './group-permissions.ts';
-import type { SystemGroups } from './system-groups.ts';
 
 /** The holders of a permission, as clients send them: a group's id, or users and groups. */
 export const groupSetting = z.union([

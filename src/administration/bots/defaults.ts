@@ -8,9 +8,9 @@ import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { refuseNullBytes } from '../../platform/text.ts';
-import { botUpdated } from './events.ts';
-import { administratorsOf } from './owners.ts';
-import { type BotDefaults, channelNames, toWireDefaults } from './wire.ts';
+import { botUpdated } from '../bot-events.ts';
+import { administratorsOf } from '../bot-owners.ts';
+import { type BotDefaults, channelNames, toWireDefaults } from '../bot-wire.ts';
 
 /** Default channels of a bot. Null clears a value, absent values stay unchanged. */
 export interface DefaultsEdit {

@@ -1,5 +1,5 @@
 import { EventProjection, referenceProjection } from '../../api/graphql/schema/event-projections.ts';
-import type { KnownBot } from './events.ts';
+import type { KnownBot } from '../bot-events.ts';
 
 const botReference = referenceProjection('Bot', { withNumber: false });
 

@@ -15,12 +15,12 @@ import type { User as UserRow } from '../../generated/prisma/client.ts';
 import { BY_ID, SORTED, User, UserConnection, UserOrder, UserRole, usersPage } from '../../people/graphql.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
+import { administersBot } from '../bot-administrators.ts';
+import type { KnownBot } from '../bot-events.ts';
 import { PasswordRequiredError } from '../sign-in/errors.ts';
 import { CURRENT_PASSWORD, RECENT_SIGN_IN, requireRecentSignIn } from '../sign-in/proof.ts';
-import { administersBot } from './administers.ts';
 import type { DefaultsEdit } from './defaults.ts';
 import { lostBot, projectionOf } from './event-projections.ts';
-import type { KnownBot } from './events.ts';
 import { readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
 import { administeredBots, createBot, deactivateBot, ownBots, updateBot } from './service.ts';
 

@@ -5,8 +5,8 @@ import type { Realm, User } from '../../generated/prisma/client.ts';
 import { lockRealm } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { oneLine } from '../../platform/mail/outbox.ts';
+import { queueSecurityMail } from '../security-mail.ts';
 import { requireProof, requireRecentSignIn } from '../sign-in/proof.ts';
-import { queueSecurityMail } from '../sign-in/security-mail.ts';
 import { accessBot } from './service.ts';
 
 /**

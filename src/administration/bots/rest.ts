@@ -6,11 +6,11 @@ import type { ChannelKey } from '../../channels/keys.ts';
 import { GENERIC_BOT } from '../../people/bot-types.ts';
 import { avatarUrl } from '../../people/wire.ts';
 import { ROLES_MEANING } from '../../platform/roles.ts';
+import { channelNames, toWireDefaults, wireDefaults } from '../bot-wire.ts';
 import { CURRENT_PASSWORD, RECENT_SIGN_IN } from '../sign-in/proof.ts';
 import type { DefaultsEdit } from './defaults.ts';
 import { readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
 import { createBot, deactivateBot, listOwnBots, updateBot } from './service.ts';
-import { channelNames, toWireDefaults, wireDefaults } from './wire.ts';
 
 const currentPassword = text(z.string(), { description: CURRENT_PASSWORD }).optional();
 

@@ -12,14 +12,14 @@ import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/erro
 import { domainOf } from '../../platform/hosts.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { isAdministrator, isOwner } from '../../platform/roles.ts';
+import { administersBot } from '../bot-administrators.ts';
+import { giveBotTo, requireMayCreateBots, requireRoomForBot } from '../bot-owners.ts';
+import { channelNames } from '../bot-wire.ts';
 import { deactivateBotOf } from '../deactivation/service.ts';
+import { checkNewUser, isNameTaken, type MadeUser, refusingTakenAddress } from '../new-user.ts';
 import { requireProof, requireRecentSignIn } from '../sign-in/proof.ts';
-import { checkNewUser, isNameTaken, type MadeUser, refusingTakenAddress } from '../users/new-user.ts';
 import { changeRole, introduceUser, rename, requireRole, requireRoleChange } from '../users/service.ts';
-import { administersBot } from './administers.ts';
 import { type DefaultsEdit, requireDefaults, tellDefaults } from './defaults.ts';
-import { giveBotTo, requireMayCreateBots, requireRoomForBot } from './owners.ts';
-import { channelNames } from './wire.ts';
 
 /** Properties of a new bot. */
 export interface NewBot {

@@ -1,6 +1,6 @@
 import type { StateGroup } from '../../api/state-group.ts';
 import { isAdministrator } from '../../platform/roles.ts';
-import { readWireBots } from './wire.ts';
+import { readWireBots } from '../bot-wire.ts';
 
 /** State with the bots that the viewer can administer. It includes deactivated bots, because no event removes them. */
 export const botsState: StateGroup = {

@@ -8,7 +8,7 @@ import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { User } from '../../people/graphql.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isOwner } from '../../platform/roles.ts';
-import { administersBot } from '../bots/administers.ts';
+import { administersBot } from '../bot-administrators.ts';
 import { CannotDeactivateLastUserError } from './errors.ts';
 import { countOwners, deactivateUser, deactivateViewer, objectionTo, reactivateUser } from './service.ts';
 

@@ -8,7 +8,7 @@ import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { isUniqueViolation } from '../../platform/db/errors.ts';
 import { BadRequestError } from '../../platform/errors.ts';
-import { queueSecurityMail } from '../sign-in/security-mail.ts';
+import { queueSecurityMail } from '../security-mail.ts';
 
 /**
  * Changes a user's email address, and notifies the users who can see it. The transaction must hold the lock of the user's row.

@@ -14,8 +14,8 @@ import { urlOf } from '../../platform/hosts.ts';
 import { oneLine, queueMail } from '../../platform/mail/outbox.ts';
 import { isAdministrator } from '../../platform/roles.ts';
 import { requireAllowedAddress } from '../domains/service.ts';
-import { queueSecurityMail } from '../sign-in/security-mail.ts';
-import { refusingTakenAddress } from '../users/new-user.ts';
+import { refusingTakenAddress } from '../new-user.ts';
+import { queueSecurityMail } from '../security-mail.ts';
 import { changeAddress, notifyOldAddress } from './address-change.ts';
 import { countAttempt } from './limits.ts';
 

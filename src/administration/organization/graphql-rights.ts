@@ -5,7 +5,7 @@ import { builder } from '../../api/graphql/schema/builder.ts';
 import { viewerAsActor } from '../../channels/loaders.ts';
 import { mayChooseDefaultChannels, objectionToPrivacy } from '../../channels/settings.ts';
 import { mayAddEmoji } from '../../people/emoji/service.ts';
-import { mayCreateBots } from '../bots/owners.ts';
+import { mayCreateBots } from '../bot-owners.ts';
 import { mayCreateGroups } from '../user-groups/service.ts';
 import { mayCreateUsers } from '../users/service.ts';
 import { Organization } from './graphql.ts';

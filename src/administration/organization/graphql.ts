@@ -1,7 +1,6 @@
 import { type Ctx, signedIn } from '../../access/context.ts';
-import { SystemGroupRequiredError } from '../../access/permissions/errors.ts';
+import { SystemGroupRequiredError } from '../../access/permission-errors.ts';
 import { REALM_PERMISSION_MEANINGS } from '../../access/permissions/meanings.ts';
-import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../../access/permissions/system-groups.ts';
 import {
   EDITABLE_REALM_SETTINGS,
   REALM_GROUP_SETTING_NAMES,
@@ -12,6 +11,7 @@ import {
   realmGroupSetting,
   realmSetting,
 } from '../../access/realm-settings.ts';
+import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../../access/system-groups.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { given, mutation } from '../../api/graphql/schema/mutation.ts';
 import { nodeType } from '../../api/graphql/schema/node.ts';

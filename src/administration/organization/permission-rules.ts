@@ -1,8 +1,8 @@
+import type { GroupRule } from '../../access/permission-values.ts';
 import { CHANNEL_PERMISSIONS } from '../../access/permissions/channel-permissions.ts';
 import { GROUP_PERMISSIONS } from '../../access/permissions/group-permissions.ts';
-import type { GroupRule } from '../../access/permissions/permission-values.ts';
-import type { SystemGroupName } from '../../access/permissions/system-groups.ts';
 import { REALM_GROUP_SETTINGS } from '../../access/realm-settings.ts';
+import type { SystemGroupName } from '../../access/system-groups.ts';
 
 /** The rule of a permission for clients: which groups can hold it, and which holds it initially. */
 interface WirePermissionRule {

@@ -1,5 +1,5 @@
 import type { App } from '../../access/context.ts';
-import { createSystemGroups } from '../../access/permissions/system-groups.ts';
+import { createSystemGroups } from '../../access/system-groups.ts';
 import { transact } from '../../events/log.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { createNotificationBot } from '../../people/system-bot.ts';
@@ -10,7 +10,7 @@ import { MAX_REALM_NAME_LENGTH } from '../../platform/limits.ts';
 import { requireReadable } from '../../platform/names.ts';
 import { OWNER } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
-import { checkNewUser, insertUser, insertUsers, type MadeUser, type NewUser } from '../users/new-user.ts';
+import { checkNewUser, insertUser, insertUsers, type MadeUser, type NewUser } from '../new-user.ts';
 
 /** Properties of a new organization. */
 export interface NewRealm {

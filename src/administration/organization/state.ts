@@ -1,7 +1,5 @@
 import type { App } from '../../access/context.ts';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../access/passwords.ts';
-import type { SystemGroupName, SystemGroups } from '../../access/permissions/system-groups.ts';
-import { toWireGroupSetting } from '../../access/permissions/system-groups.ts';
 import {
   NO_VIDEO_CHAT,
   REALM_GROUP_SETTINGS,
@@ -12,6 +10,8 @@ import {
   realmSetting,
   VIDEO_PROVIDER,
 } from '../../access/realm-settings.ts';
+import type { SystemGroupName, SystemGroups } from '../../access/system-groups.ts';
+import { toWireGroupSetting } from '../../access/system-groups.ts';
 import type { Snapshot, StateGroup } from '../../api/state-group.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { emojiDataUrl } from '../../people/emoji/files.ts';

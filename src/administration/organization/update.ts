@@ -5,8 +5,7 @@ import {
   type GroupSettingEdits,
   type GroupSettings,
   isSameSetting,
-} from '../../access/permissions/permission-values.ts';
-import { type SystemGroups, systemGroups } from '../../access/permissions/system-groups.ts';
+} from '../../access/permission-values.ts';
 import {
   type EditableRealmSettingName,
   initialRealmGroup,
@@ -20,6 +19,7 @@ import {
 } from '../../access/realm-settings.ts';
 import { requireAdministrator, requireOwner } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
+import { type SystemGroups, systemGroups } from '../../access/system-groups.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Prisma, Realm } from '../../generated/prisma/client.ts';

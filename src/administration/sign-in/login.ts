@@ -9,8 +9,8 @@ import type { Caller } from '../../platform/caller.ts';
 import { AbandonedError, NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
 import type { FailureCounter } from '../../platform/rate-limits.ts';
 import { refuseNullBytes } from '../../platform/text.ts';
-import { recordFirstLogin } from '../users/first-login.ts';
 import { AuthenticationFailedError } from './errors.ts';
+import { recordFirstLogin } from './first-login.ts';
 
 const FAILURES = { points: 5, duration: 1800 };
 

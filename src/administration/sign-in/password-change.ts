@@ -8,9 +8,9 @@ import type { Realm, User } from '../../generated/prisma/client.ts';
 import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { queueSecurityMail } from '../security-mail.ts';
 import { tryPassword } from './login.ts';
 import { wrongPassword } from './proof.ts';
-import { queueSecurityMail } from './security-mail.ts';
 
 /** A change of a password: the stored hashes of the old and the new password. */
 export interface PasswordChange {

@@ -1,7 +1,7 @@
 import { METADATA_PERMISSIONS } from '../../access/permissions/channel-permissions.ts';
 import type { Memberships, Person } from '../../access/permissions/membership.ts';
 import type { Regrouped } from '../../access/permissions/memberships.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { systemGroups } from '../../access/system-groups.ts';
 import { seesChannel } from '../../channels/access.ts';
 import { channelsDeleted } from '../../channels/events.ts';
 import { publishAccessChange } from '../../channels/hooks.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { GroupPermissionName } from '../../access/permissions/group-permissions.ts';
-import type { SystemGroups } from '../../access/permissions/system-groups.ts';
 import { toWire, type WireUserGroup, wireUserGroup } from '../../access/permissions/wire.ts';
+import type { SystemGroups } from '../../access/system-groups.ts';
 import { defineEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
 import { documentEvent } from '../../events/wire.ts';

@@ -1,7 +1,7 @@
 import { signedIn } from '../../access/context.ts';
 import { holdsInGroup, managesGroup, wirePermissions } from '../../access/permissions/group-permissions.ts';
 import { GROUP_PERMISSION_MEANINGS } from '../../access/permissions/meanings.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { systemGroups } from '../../access/system-groups.ts';
 import { byKeyIfAny } from '../../api/graphql/loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../../api/graphql/loading/context.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';

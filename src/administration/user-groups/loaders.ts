@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { systemGroups } from '../../access/system-groups.ts';
 import { perOperation } from '../../api/graphql/loading/context.ts';
 import type { UserGroup } from '../../generated/prisma/client.ts';
 import type { UserPage } from '../../people/user-pages.ts';

@@ -6,8 +6,8 @@ import {
   managesGroup,
 } from '../../access/permissions/group-permissions.ts';
 import { type ChannelActor, insufficientPermission } from '../../access/permissions/require.ts';
-import type { SystemGroups } from '../../access/permissions/system-groups.ts';
 import { requireMember } from '../../access/roles.ts';
+import type { SystemGroups } from '../../access/system-groups.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { User, UserGroup } from '../../generated/prisma/client.ts';

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { systemGroups } from '../../access/system-groups.ts';
 import type { UserGroup } from '../../generated/prisma/client.ts';
 import { visibleTo } from '../../people/users.ts';
 import { BadRequestError } from '../../platform/errors.ts';

@@ -1,11 +1,6 @@
 import { fullMemberSince } from '../../access/permissions/membership.ts';
-import {
-  GROUP_OF_ROLE,
-  ROLE_REACH,
-  roleGroupsWithin,
-  type SystemGroups,
-} from '../../access/permissions/system-groups.ts';
 import { toWire, type WireUserGroup } from '../../access/permissions/wire.ts';
+import { GROUP_OF_ROLE, ROLE_REACH, roleGroupsWithin, type SystemGroups } from '../../access/system-groups.ts';
 import { Prisma, type Realm, type UserGroup } from '../../generated/prisma/client.ts';
 import { isUserWithin, type PlaceRow, placeOf, type UserPage, userKey, usersInOrder } from '../../people/user-pages.ts';
 import type { SqlClient } from '../../platform/db/client.ts';

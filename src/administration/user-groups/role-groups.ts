@@ -1,7 +1,7 @@
 import { isInSystemGroup } from '../../access/permissions/membership.ts';
 import { refreshMemberships } from '../../access/permissions/memberships.ts';
-import { GROUP_OF_ROLE, type SystemGroupName, systemGroups } from '../../access/permissions/system-groups.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
+import { GROUP_OF_ROLE, type SystemGroupName, systemGroups } from '../../access/system-groups.ts';
 import { everyone } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Realm, User } from '../../generated/prisma/client.ts';

@@ -1,20 +1,20 @@
 import type { Ctx } from '../../access/context.ts';
 import {
+  changedGroupSettings,
+  type GroupSettingEdits,
+  type GroupSettingValues,
+  readGroupSettings,
+} from '../../access/permission-values.ts';
+import {
   GROUP_PERMISSIONS,
   type GroupPermissionName,
   groupPermission,
   toStoredPermissions,
 } from '../../access/permissions/group-permissions.ts';
-import {
-  changedGroupSettings,
-  type GroupSettingEdits,
-  type GroupSettingValues,
-  readGroupSettings,
-} from '../../access/permissions/permission-values.ts';
 import { type ChannelActor, insufficientPermission, mayInRealm } from '../../access/permissions/require.ts';
-import { systemGroups, toWireGroupSetting } from '../../access/permissions/system-groups.ts';
 import type { WireUserGroup } from '../../access/permissions/wire.ts';
 import { requireMember } from '../../access/roles.ts';
+import { systemGroups, toWireGroupSetting } from '../../access/system-groups.ts';
 import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { UserGroup } from '../../generated/prisma/client.ts';

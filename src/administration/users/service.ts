@@ -3,7 +3,7 @@ import { runOutsideTransaction } from '../../access/idempotency.ts';
 import { administersOrganization, requireAdministrator } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { userSetting, VISIBLE_TO_EVERYONE } from '../../access/user-settings.ts';
-import { subscribeToDefaultChannels } from '../../channels/subscriptions/subscriptions.ts';
+import { subscribeToDefaultChannels } from '../../channels/subscribe.ts';
 import { everyone, users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Realm, User } from '../../generated/prisma/client.ts';
@@ -11,20 +11,17 @@ import { emailHiddenOrShown, userAdded, userRenamed, userRoleChanged } from '../
 import { requireFullName, requireReadableName } from '../../people/full-name.ts';
 import { lockRealm } from '../../people/locks.ts';
 import { setProfileValues } from '../../people/profile-fields/values.ts';
-import type { ValueEntry } from '../../people/profile-fields/wire.ts';
-import { userStatusSet } from '../../people/status/events.ts';
+import { userStatusSet } from '../../people/status-events.ts';
 import { accessUserByEmail } from '../../people/users.ts';
 import { visibleEmail } from '../../people/wire.ts';
+import type { ValueEntry } from '../../people/wire-profile-fields.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { isOwner, OWNER, ROLES } from '../../platform/roles.ts';
-import { botsAfterRoleChange, introduceBot } from '../bots/owners.ts';
+import { botsAfterRoleChange, introduceBot } from '../bot-owners.ts';
 import { requireAllowedAddress } from '../domains/service.ts';
 import { giveAddress, refusingTakenNewEmail, requireNewEmail } from '../email-changes/address-change.ts';
-import { requireProof } from '../sign-in/proof.ts';
-import { joinRoleGroups, roleGroupsChanged } from '../user-groups/role-groups.ts';
-import { roleChangeEffects } from './channel-effects.ts';
 import {
   checkNewUser,
   insertUser,
@@ -32,7 +29,10 @@ import {
   type NewUser,
   refusingTakenAddress,
   requireUniqueName,
-} from './new-user.ts';
+} from '../new-user.ts';
+import { requireProof } from '../sign-in/proof.ts';
+import { joinRoleGroups, roleGroupsChanged } from '../user-groups/role-groups.ts';
+import { roleChangeEffects } from './channel-effects.ts';
 
 /** A member to be created by an administrator. */
 interface NewMember {

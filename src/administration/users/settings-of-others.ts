@@ -1,9 +1,9 @@
 import type { Ctx } from '../../access/context.ts';
+import { requireGroups } from '../../access/permission-values.ts';
 import { isInGroup } from '../../access/permissions/membership.ts';
-import { requireGroups } from '../../access/permissions/permission-values.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { requireAdministrator } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
+import { systemGroups } from '../../access/system-groups.ts';
 import { hasEdited, USER_SETTINGS, type UserSettingName } from '../../access/user-settings.ts';
 import { transact } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';

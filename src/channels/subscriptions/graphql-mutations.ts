@@ -9,9 +9,9 @@ import { ChannelRef } from '../channel-ref.ts';
 import { CHANNEL_DESCRIPTION, Channel } from '../graphql.ts';
 import { ChannelOptionsInput, toOptions } from '../graphql-mutations.ts';
 import { visibleChannels } from '../loaders.ts';
+import { type ChannelOutcome, subscribe, unsubscribe } from '../subscribe.ts';
 import { AUDIBLE_SAID, ChannelSubscription, COLOR, DESKTOP_SAID, MUTED, PINNED, WILDCARD_SAID } from './graphql.ts';
 import { updateSubscriptionSettings } from './subscription-settings.ts';
-import { type ChannelOutcome, subscribe, unsubscribe } from './subscriptions.ts';
 
 const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
   description: 'A channel to subscribe to.',

@@ -32,9 +32,9 @@ import {
 } from '../graphql.ts';
 import { channelsById, viewerAsActor, visibleChannels } from '../loaders.ts';
 import { administersChannel } from '../seen-channel.ts';
-import { channelsOfUsers, ownSubscriptions, subscriberCounts, subscriberPages } from './loaders.ts';
+import { mayAddOthers } from '../subscribe.ts';
+import { channelsOfUsers, ownSubscriptions, subscriberCounts, subscriberPages } from '../subscription-loaders.ts';
 import { type ListedSubscription, listedSubscriptions } from './reads.ts';
-import { mayAddOthers } from './subscriptions.ts';
 
 export const COLOR = 'Color in which clients show the channel: "#rgb" or "#rrggbb".';
 export const MUTED = 'Whether the channel is muted: only mentions in it notify the user.';

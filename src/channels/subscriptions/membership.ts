@@ -1,5 +1,5 @@
 import type { Person } from '../../access/permissions/membership.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { systemGroups } from '../../access/system-groups.ts';
 import { either, except, users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Channel, Subscription } from '../../generated/prisma/client.ts';
@@ -18,10 +18,10 @@ import {
   subscriptionsRemoved,
 } from '../events.ts';
 import { afterLeaving, publishAccessChange } from '../hooks.ts';
+import { countSubscribers, readSubscribers } from '../subscribers.ts';
 import { toSnapshot, toWireChannel } from '../wire.ts';
 import { nextColor } from './colors.ts';
 import type { Subject } from './principals.ts';
-import { countSubscribers, readSubscribers } from './subscribers.ts';
 
 /** The organization and the time of a change. */
 export interface SubscriptionChangeContext {

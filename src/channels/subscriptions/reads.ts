@@ -6,9 +6,9 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { fieldsOf } from '../../platform/db/columns.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { accessChannel, visibleTo } from '../access.ts';
+import { readWholeSubscribers } from '../subscribers.ts';
 import { type IncludeSubscribers, toWirePersonal, toWireSubscribers, type WireChannel } from '../wire.ts';
 import { toPeopledChannels } from '../wire-channels.ts';
-import { readWholeSubscribers } from './subscribers.ts';
 
 /**
  * Returns the ids of a channel's subscribers, ascending.

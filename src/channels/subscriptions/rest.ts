@@ -2,16 +2,10 @@ import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
 import { creationParams, flag, streamId, toOptions } from '../rest.ts';
+import { type ChannelOutcome, editSubscriptions, type SubscribeOutcome, subscribe, unsubscribe } from '../subscribe.ts';
 import { wireSubscription } from '../wire.ts';
 import { channelIdsOfUser, isUserSubscribed, listSubscriptions } from './reads.ts';
 import { updateSubscriptionSettings } from './subscription-settings.ts';
-import {
-  type ChannelOutcome,
-  editSubscriptions,
-  type SubscribeOutcome,
-  subscribe,
-  unsubscribe,
-} from './subscriptions.ts';
 
 export const getSubscriptions = endpoint({
   method: 'GET',

@@ -15,10 +15,10 @@ import {
   type PlacedMessage,
   receivedBy,
 } from '../access.ts';
+import { recipientsOf } from '../audience.ts';
+import { type LockedToDelete, lockToDelete } from '../locks.ts';
 import { type Holders, holdAny, holdersOf } from '../sending/target.ts';
-import { recipientsOf } from './audience.ts';
 import { messagesDeleted } from './events.ts';
-import { type LockedToDelete, lockToDelete } from './locks.ts';
 import { isPast } from './time-limits.ts';
 import { removeTraces } from './traces.ts';
 

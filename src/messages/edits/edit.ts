@@ -8,10 +8,9 @@ import { BadRequestError, ExpectationMismatchError } from '../../platform/errors
 import { unprintableAt } from '../../platform/text.ts';
 import type { PlacedMessage } from '../access.ts';
 import { moveTopicDrafts } from '../drafts/move.ts';
+import { lockMessages, type PropagateMode } from '../locks.ts';
 import { requireReadableTopic } from '../sending/target.ts';
 import { type ContentEdit, prepareContent, writeFlags } from './content.ts';
-import type { PropagateMode } from './events.ts';
-import { lockMessages } from './locks.ts';
 import { dropWhatIsGone, prepareMove, takePoliciesAlong, writeMove } from './move.ts';
 import { sendNotices, takeBackNotice } from './notices.ts';
 import type { MessageMove, RequestedEdit } from './plan.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { documentEvent } from '../../events/wire.ts';
-import { messagesDeleted, messageUpdated, PROPAGATE_MODES } from './events.ts';
+import { PROPAGATE_MODES } from '../locks.ts';
+import { messagesDeleted, messageUpdated } from './events.ts';
 
 // Documents the payloads and recipients of the events for changed and deleted messages.
 

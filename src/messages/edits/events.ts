@@ -1,13 +1,10 @@
 import { defineEvent, type RenderedEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
 import type { TopicLink } from '../../markdown/render.ts';
+import type { PropagateMode } from '../locks.ts';
 import { classOfReactor, type EventEmoji, type KnownReactions, reactionsSeenBy } from '../reactions/groups.ts';
 import { type MessageEventSnapshot, shownTopic, toWireFlags, type UserFlags } from '../wire.ts';
 import { flagsOf, type RecipientFlags } from './recipient-flags.ts';
-
-/** Extent of a move: one message, this message and the later ones of its topic, or all messages of the topic. */
-export const PROPAGATE_MODES = ['change_one', 'change_later', 'change_all'] as const;
-export type PropagateMode = (typeof PROPAGATE_MODES)[number];
 
 /**
  * Data of an edited message that is the same for all users who can read it: a `MessageEventSnapshot` without content, and the

@@ -13,6 +13,7 @@ import { isRowId } from '../../platform/ids.ts';
 import { isModerator } from '../../platform/roles.ts';
 import { hasProtectedHistory, type PlacedMessage, receivedBy } from '../access.ts';
 import { removeUnreadableStars } from '../flags/unreadable-stars.ts';
+import type { PropagateMode } from '../locks.ts';
 import {
   type Holders,
   holdAny,
@@ -23,7 +24,6 @@ import {
 } from '../sending/target.ts';
 import { moveTopicPolicies } from '../topic-policies/service.ts';
 import { MoveMessagesTimeLimitExceededError } from './errors.ts';
-import type { PropagateMode } from './events.ts';
 import type { MessageMove, RequestedEdit } from './plan.ts';
 import { GRACE_SECONDS, isTooLate } from './time-limits.ts';
 

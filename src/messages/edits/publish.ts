@@ -7,10 +7,11 @@ import { isMeMessage, topicLinks } from '../../markdown/render.ts';
 import { toSnapshot as toUserSnapshot } from '../../people/wire.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import type { PlacedMessage } from '../access.ts';
+import { recipientsOf, recipientsOfMove } from '../audience.ts';
+import type { PropagateMode } from '../locks.ts';
 import { channelRecipientId } from '../wire.ts';
-import { recipientsOf, recipientsOfMove } from './audience.ts';
 import type { ContentEdit } from './content.ts';
-import { MAX_ORIG_HTML, messagesDeleted, messageUpdated, type PropagateMode, type UpdatedPayload } from './events.ts';
+import { MAX_ORIG_HTML, messagesDeleted, messageUpdated, type UpdatedPayload } from './events.ts';
 import type { MessageMove } from './plan.ts';
 import { readFlagsAndReactions } from './recipient-flags.ts';
 

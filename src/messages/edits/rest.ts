@@ -4,9 +4,9 @@ import { inPath, json, text } from '../../api/rest/params.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { sharedBudget } from '../../markdown/diff.ts';
 import { LongWork } from '../../platform/time-slices.ts';
+import { PROPAGATE_MODES } from '../locks.ts';
 import { deleteMessage } from './delete.ts';
 import { updateMessage } from './edit.ts';
-import { PROPAGATE_MODES } from './events.ts';
 import { readHistory } from './history.ts';
 import { toWireSnapshot, type WireSnapshot, wireSnapshot } from './wire.ts';
 

@@ -2,7 +2,7 @@ import { users } from '../../events/audience.ts';
 import { eraseLogged, eraseLoggedMessages, ofReminders } from '../../events/erase-logged.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { reminderRemoved } from '../reminders/events.ts';
+import { reminderRemoved } from '../scheduled/reminder-events.ts';
 
 /**
  * Removes data of messages outside of their rows, inside the change that deletes them. This includes the payloads of logged

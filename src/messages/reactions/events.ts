@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
 import { documentEvent } from '../../events/wire.ts';
+import { type ReactionOfUser, toWireReaction, type WireReaction, wireReaction } from '../wire-reactions.ts';
 import { classOfReactor, type KnownReactions, reactionsSeenBy } from './groups.ts';
 import type { EventReactions } from './queries.ts';
-import { type ReactionOfUser, toWireReaction, type WireReaction, wireReaction } from './wire.ts';
 
 interface ReactionPayload extends WireReaction {
   readonly message_id: number;

@@ -1,5 +1,5 @@
 import { EventProjection, instantOf } from '../../api/graphql/schema/event-projections.ts';
-import type { ReminderSnapshot } from './wire.ts';
+import type { ReminderSnapshot } from '../scheduled/reminder-wire.ts';
 
 /**
  * GraphQL fields that the events of all reminders contain. Excludes the message: it may be deleted, or no longer readable for

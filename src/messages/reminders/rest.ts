@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
+import { toWire, wireReminder } from '../scheduled/reminder-wire.ts';
 import { createReminder, deleteReminder, listReminders } from './service.ts';
-import { toWire, wireReminder } from './wire.ts';
 
 export const getReminders = endpoint({
   method: 'GET',

@@ -9,12 +9,12 @@ import { isRowId } from '../../platform/ids.ts';
 import { MAX_REMINDER_NOTE_LENGTH } from '../../platform/limits.ts';
 import { requireText } from '../../platform/text.ts';
 import { accessMessage } from '../access.ts';
+import { authorOf, reminderOf } from '../scheduled/reminder-content.ts';
+import { reminderAdded, reminderRemoved } from '../scheduled/reminder-events.ts';
 import { IN_ORDER, requireFuture } from '../scheduled/service.ts';
 import { requireWaitingWithin } from '../scheduled/totals.ts';
+import { senderFor } from '../sender.ts';
 import { renderContent } from '../sending/content.ts';
-import { senderFor } from '../sending/sender.ts';
-import { authorOf, reminderOf } from './content.ts';
-import { reminderAdded, reminderRemoved } from './events.ts';
 
 /** Input of `createReminder`. */
 export interface NewReminder {

@@ -1,7 +1,7 @@
 import type { StateGroup } from '../../api/state-group.ts';
+import { toWire } from '../scheduled/reminder-wire.ts';
 import { IN_ORDER } from '../scheduled/service.ts';
 import { undelivered } from './service.ts';
-import { toWire } from './wire.ts';
 
 /** Initial state of event queues: the user's reminders that were not delivered, earliest first. */
 export const remindersState: StateGroup = {

@@ -1,7 +1,7 @@
 import type { ChannelKey } from '../../channels/keys.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
-import type { Recipients } from './direct.ts';
+import type { Recipients } from '../direct.ts';
 
 /** Values of the REST parameter `type`. "private" and "stream" are legacy names of "direct" and "channel". */
 export const MESSAGE_TYPES = ['direct', 'private', 'channel', 'stream'] as const;

@@ -1,5 +1,5 @@
 import type { App, Viewer } from '../../access/context.ts';
-import { type SystemGroupName, systemGroups } from '../../access/permissions/system-groups.ts';
+import { type SystemGroupName, systemGroups } from '../../access/system-groups.ts';
 import { type Guarded, readsChannel } from '../../channels/access.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import type { Channel } from '../../generated/prisma/client.ts';

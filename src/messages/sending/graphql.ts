@@ -5,7 +5,7 @@ import { errorType } from '../../api/graphql/schema/errors.ts';
 import { mutation, whenAsked } from '../../api/graphql/schema/mutation.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
-import { ownSubscriptions } from '../../channels/subscriptions/loaders.ts';
+import { ownSubscriptions } from '../../channels/subscription-loaders.ts';
 import { requireText } from '../../platform/text.ts';
 import { Message, readBack } from '../graphql.ts';
 import { TopicVisibility } from '../topic-policies/topic-visibility.ts';

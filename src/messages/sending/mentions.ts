@@ -1,13 +1,13 @@
 import { type Governed, holdsInGroup } from '../../access/permissions/group-permissions.ts';
 import { fullMemberSince } from '../../access/permissions/membership.ts';
 import { mayInRealm } from '../../access/permissions/require.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { systemGroups } from '../../access/system-groups.ts';
 import { alertedUserIds, type Receivers } from '../../people/alert-words/matching.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import type { MessageSender } from '../sender.ts';
 import type { RenderedContent } from './content.ts';
 import { WildcardMentionNotAllowedError } from './errors.ts';
-import type { MessageSender } from './sender.ts';
 import type { Target } from './target.ts';
 
 /**

@@ -4,8 +4,8 @@ import type { Realm } from '../../generated/prisma/client.ts';
 import { notificationBot } from '../../people/system-bot.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { SENT_RECIPIENT } from '../flag-conditions.ts';
+import { senderFor } from '../sender.ts';
 import { emitMessage, prepareMessage } from './send.ts';
-import { senderFor } from './sender.ts';
 
 /** Client name that messages of the notification bot have. */
 const CLIENT_NAME = 'Internal';

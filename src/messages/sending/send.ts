@@ -16,15 +16,15 @@ import type { Tx } from '../../platform/db/client.ts';
 import { isBusy, isCertainlyNotDone } from '../../platform/db/errors.ts';
 import { BadRequestError, RequestTimeoutError } from '../../platform/errors.ts';
 import { requireText } from '../../platform/text.ts';
+import { accessMembers, type Recipients } from '../direct.ts';
 import type { Unsent } from '../events.ts';
+import type { MessageSender } from '../sender.ts';
 import { automaticPolicy } from '../topic-policies/automatic.ts';
 import { type AutomaticPolicy, FOLLOWED, INHERITED, UNMUTED } from '../topic-policies/policies.ts';
 import { hasRoomForAutomaticPolicy, setAutomaticPolicy } from '../topic-policies/service.ts';
 import { normalContent, renderContent } from './content.ts';
-import { accessMembers, type Recipients } from './direct.ts';
 import { requireMayMention, whoIsMentioned } from './mentions.ts';
 import { writeBatched } from './queue.ts';
-import type { MessageSender } from './sender.ts';
 import { accessTarget, requireTopic } from './target.ts';
 import { type MessageToWrite, type Outcome, type PreparedMessage, writeMessages } from './write.ts';
 

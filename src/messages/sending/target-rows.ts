@@ -5,7 +5,7 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { readByTurn } from '../../platform/db/read-by-turn.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { isRowId } from '../../platform/ids.ts';
-import type { MessageSender } from './sender.ts';
+import type { MessageSender } from '../sender.ts';
 
 export type TargetChannel = Guarded &
   Pick<Channel, 'id' | 'name' | 'isArchived' | 'historyPublicToSubscribers' | 'topicsPolicy'>;

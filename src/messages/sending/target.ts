@@ -1,7 +1,7 @@
 import type { ChannelPermissionName } from '../../access/permissions/channel-permissions.ts';
 import type { ChannelActor } from '../../access/permissions/require.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
+import { systemGroups } from '../../access/system-groups.ts';
 import { type Guarded, holds, readsChannel, seesChannel } from '../../channels/access.ts';
 import { ChannelDoesNotExistError, TopicPolicyError } from '../../channels/errors.ts';
 import type { ChannelKey } from '../../channels/keys.ts';
@@ -13,9 +13,9 @@ import { unreadableAt } from '../../platform/names.ts';
 import { isGuest } from '../../platform/roles.ts';
 import { unprintableAt } from '../../platform/text.ts';
 import { hasProtectedHistory } from '../access.ts';
+import type { MessageSender } from '../sender.ts';
 import { INHERITED } from '../topic-policies/policies.ts';
 import { hasReceivedInTopic } from '../topics/topics.ts';
-import type { MessageSender } from './sender.ts';
 import { readTarget, type TargetChannel, type TargetRow } from './target-rows.ts';
 
 /** Channel and topic to which a message is sent, with the state from which the permission was derived. */

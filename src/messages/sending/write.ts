@@ -6,10 +6,10 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { messageSent, type SentPayload, type Unsent } from '../events.ts';
+import type { MessageSender } from '../sender.ts';
 import { topicPolicyChanged } from '../topic-policies/events.ts';
 import type { AutomaticPolicy } from '../topic-policies/policies.ts';
 import type { RenderedContent } from './content.ts';
-import type { MessageSender } from './sender.ts';
 import type { Target } from './target.ts';
 
 /** A message that was checked and rendered. The statement that writes it only checks that the read data has not changed. */

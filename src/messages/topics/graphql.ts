@@ -35,9 +35,9 @@ import {
   sizeAround,
 } from '../graphql-pages.ts';
 import { termsIn } from '../narrow/graphql.ts';
+import { ownPolicy, topicMessages, topicNamed, topicPage } from '../topic-loaders.ts';
 import { TopicVisibility } from '../topic-policies/topic-visibility.ts';
-import { topicId } from './event-projections.ts';
-import { ownPolicy, topicMessages, topicNamed, topicPage } from './topic-loaders.ts';
+import { topicId } from '../topic-projections.ts';
 import type { Topic as ReadTopic, TopicField } from './topic-pages.ts';
 import type { TopicKey } from './topics.ts';
 

@@ -8,7 +8,7 @@ import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import { BadRequestError, RequestVariableMissingError } from '../../platform/errors.ts';
 import { accessMessageToChange, hasProtectedHistory } from '../access.ts';
-import { accessMembers } from '../sending/direct.ts';
+import { accessMembers } from '../direct.ts';
 import { accessTarget, requireTopic } from '../sending/target.ts';
 import { type TypingOp, typingEditEvents, typingEvents } from './events.ts';
 import { listenersOf, willingAmong } from './queries.ts';

@@ -6,12 +6,12 @@ import { API_PREFIX, type Web } from '../../api/rest/router.ts';
 import { signInBy } from '../../api/sessions.ts';
 import type { Prisma, Realm, User } from '../../generated/prisma/client.ts';
 import { BadRequestError, NonexistentSubdomainError } from '../../platform/errors.ts';
+import { type ImageVersion, isSigned, SIGNATURE } from '../avatar-signature.ts';
 import { accessUser, accessUserByEmail } from '../users.ts';
 import { avatarUrl } from '../wire.ts';
 import { drawnAvatar, PIXELS, type Size } from './drawn.ts';
 import { FOR_EVER, FOR_NOW, imageAnswer, realmAt, redirectAnswer } from './image-reply.ts';
 import { hostedImage } from './provider.ts';
-import { type ImageVersion, isSigned, SIGNATURE } from './signature.ts';
 
 /**
  * Adds routes for the images of users and organizations. They need no credentials, because image tags send none. Instead, the

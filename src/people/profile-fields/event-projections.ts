@@ -1,6 +1,6 @@
 import { EventProjection } from '../../api/graphql/schema/event-projections.ts';
+import type { WireProfileField } from '../wire-profile-fields.ts';
 import { choicesOf, urlPatternOf } from './field-data.ts';
-import type { WireProfileField } from './wire.ts';
 
 const stored = ({ type, field_data }: WireProfileField) => ({ type, fieldData: field_data });
 

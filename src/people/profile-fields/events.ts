@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
 import { documentEvent } from '../../events/wire.ts';
 import type { ProfileField } from '../../generated/prisma/client.ts';
-import { toWire, wireProfileField } from './wire.ts';
+import { toWire, wireProfileField } from '../wire-profile-fields.ts';
 
 /**
  * Event for all users: the complete list of fields, in order. Clients drop the values of fields that are missing from

@@ -8,6 +8,7 @@ import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { ProfileValueInput, toEntries, User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
+import type { WireProfileField } from '../wire-profile-fields.ts';
 import { fieldProjection } from './event-projections.ts';
 import { type Choice, choicesOf, dataOfAccount, dataOfChoices, type FieldData, urlPatternOf } from './field-data.ts';
 import { FIELD_TYPES, type FieldType } from './field-types.ts';
@@ -20,7 +21,6 @@ import {
 } from './fields.ts';
 import { profileValues, type ValueOfField } from './loaders.ts';
 import { removeOwnValues, updateOwnProfile } from './values.ts';
-import type { WireProfileField } from './wire.ts';
 
 const CALLED = 'Label of the field, at most 40 characters.';
 const HINT_SHOWN = 'Hint that helps users to fill in the field, at most 80 characters. Empty if there is none.';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
+import { profileDataSent, toEntries, toWire, wireProfileField } from '../wire-profile-fields.ts';
 import {
   createProfileField,
   deleteProfileField,
@@ -10,7 +11,6 @@ import {
   updateProfileField,
 } from './fields.ts';
 import { removeOwnValues, updateOwnProfile } from './values.ts';
-import { profileDataSent, toEntries, toWire, wireProfileField } from './wire.ts';
 
 const edits = {
   name: text(z.string(), {

@@ -1,7 +1,7 @@
 import type { StateGroup } from '../../api/state-group.ts';
+import { toWire } from '../wire-profile-fields.ts';
 import { FIELD_TYPES } from './field-types.ts';
 import { readProfileFields } from './fields.ts';
-import { toWire } from './wire.ts';
 
 export const profileFieldsState: StateGroup = {
   name: 'custom_profile_fields',

@@ -11,10 +11,10 @@ import { isRowId } from '../../platform/ids.ts';
 import { isAdministrator } from '../../platform/roles.ts';
 import { profileValueChanged } from '../events.ts';
 import { lockRealm } from '../locks.ts';
+import { toWireValue, type ValueEntry, type WireProfileData } from '../wire-profile-fields.ts';
 import { FIELD_TYPES, isMarkdown } from './field-types.ts';
 import { noSuchField, readProfileFields } from './fields.ts';
 import { idsIn, isEmptyValue, type NamedUsers, requireValue } from './value-rules.ts';
-import { toWireValue, type ValueEntry, type WireProfileData } from './wire.ts';
 
 /**
  * Reads the profiles of users, in one query.

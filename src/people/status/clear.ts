@@ -2,7 +2,7 @@ import { everyone } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { userStatusSet } from './events.ts';
+import { userStatusSet } from '../status-events.ts';
 import { isAway } from './state.ts';
 import { toWire } from './wire.ts';
 

@@ -10,8 +10,8 @@ import { requireText } from '../../platform/text.ts';
 import { type Emoji, requireEmoji } from '../emoji/emoji.ts';
 import { lockUser } from '../locks.ts';
 import { writeSettings } from '../settings-write.ts';
+import { type StatusChange, userStatusSet } from '../status-events.ts';
 import { accessUser } from '../users.ts';
-import { type StatusChange, userStatusSet } from './events.ts';
 import { isAway } from './state.ts';
 import { toWire, type WireStatus } from './wire.ts';
 

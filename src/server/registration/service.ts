@@ -1,7 +1,7 @@
 import type { Ctx } from '../../access/context.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { readerAccess } from '../../access/sign-in.ts';
 import { readOnSnapshot } from '../../access/snapshot.ts';
+import { systemGroups } from '../../access/system-groups.ts';
 import { toSnapshot } from '../../api/state-group.ts';
 import { BadEventQueueIdError } from '../../events/errors.ts';
 import { readCounter } from '../../events/log-reads.ts';
@@ -16,9 +16,9 @@ import type { Budget } from '../../platform/budget.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isGuest } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
-import { STATE_GROUPS } from '../registries/state-groups.ts';
 import { noticeFor } from './bot-defaults.ts';
 import { pollDelayMs } from './pace.ts';
+import { STATE_GROUPS } from './state-groups.ts';
 
 /** Idle timeout of a queue if the client gives none: ten minutes. */
 export const DEFAULT_IDLE_SECONDS = 600;

@@ -7,7 +7,7 @@ import {
   UnauthorizedError,
   UserDeactivatedError,
 } from '../../../access/errors.ts';
-import { SystemGroupRequiredError } from '../../../access/permissions/errors.ts';
+import { SystemGroupRequiredError } from '../../../access/permission-errors.ts';
 import { expectedError, isGone } from '../../../platform/db/errors.ts';
 import {
   BadRequestError,

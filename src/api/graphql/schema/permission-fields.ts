@@ -1,5 +1,5 @@
-import type { GroupSettingEdit } from '../../../access/permissions/permission-values.ts';
-import type { WireGroupSetting } from '../../../access/permissions/system-groups.ts';
+import type { GroupSettingEdit } from '../../../access/permission-values.ts';
+import type { WireGroupSetting } from '../../../access/system-groups.ts';
 import { builder, type Types } from './builder.ts';
 import { refersTo } from './refs.ts';
 import { toFieldName } from './setting-fields.ts';

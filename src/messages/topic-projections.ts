@@ -1,6 +1,6 @@
-import { EventProjection } from '../../api/graphql/schema/event-projections.ts';
-import { isResolved } from '../../channels/topic-name.ts';
-import { topicKey } from '../../contract/topic-key.ts';
+import { EventProjection } from '../api/graphql/schema/event-projections.ts';
+import { isResolved } from '../channels/topic-name.ts';
+import { topicKey } from '../contract/topic-key.ts';
 
 /** Channel and name of a topic in an event. */
 export interface NamedTopic {

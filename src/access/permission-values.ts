@@ -1,8 +1,8 @@
-import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError, ExpectationMismatchError } from '../../platform/errors.ts';
-import { isRowId } from '../../platform/ids.ts';
-import { requireWithin } from '../../platform/totals.ts';
-import { SystemGroupRequiredError } from './errors.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { BadRequestError, ExpectationMismatchError } from '../platform/errors.ts';
+import { isRowId } from '../platform/ids.ts';
+import { requireWithin } from '../platform/totals.ts';
+import { SystemGroupRequiredError } from './permission-errors.ts';
 import {
   type GroupSetting,
   roleGroup,

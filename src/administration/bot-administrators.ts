@@ -1,5 +1,5 @@
-import type { User } from '../../generated/prisma/client.ts';
-import { isAdministrator, isGuest, isOwner } from '../../platform/roles.ts';
+import type { User } from '../generated/prisma/client.ts';
+import { isAdministrator, isGuest, isOwner } from '../platform/roles.ts';
 
 /** Returns whether a user can administer the bot, by the rules of `accessBot`. */
 export function administersBot(

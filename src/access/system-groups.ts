@@ -1,5 +1,5 @@
-import type { Prisma } from '../../generated/prisma/client.ts';
-import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../../platform/roles.ts';
+import type { Prisma } from '../generated/prisma/client.ts';
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
 
 /** Name of a role group: a group of users by role that exists in every organization. */
 export type SystemGroupName =

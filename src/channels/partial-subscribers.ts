@@ -1,4 +1,4 @@
-import type { SqlClient } from '../../platform/db/client.ts';
+import type { SqlClient } from '../platform/db/client.ts';
 
 /** Length from which subscriber lists can be sent in part. Shorter lists are always sent whole. */
 export const WHOLE_LIST_BELOW = 250;

@@ -25,7 +25,7 @@ import { profileFieldsState } from '../../people/profile-fields/state.ts';
 import { userSettingsState, usersState } from '../../people/state.ts';
 import { userStatusState } from '../../people/status/state.ts';
 import { videoCallsState } from '../../people/video-calls/state.ts';
-import { emptyGroups } from '../registration/empty-groups.ts';
+import { emptyGroups } from './empty-groups.ts';
 
 /**
  * All groups of state that the registration of a queue can return. If a client requests a group that is not in this list, the

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { apiEmail } from '../../access/address.ts';
-import type { Reaction, User } from '../../generated/prisma/client.ts';
-import type { Wire } from '../../platform/wire.ts';
+import { apiEmail } from '../access/address.ts';
+import type { Reaction, User } from '../generated/prisma/client.ts';
+import type { Wire } from '../platform/wire.ts';
 
 /** A reaction, and the user who reacted. */
 export type ReactionOfUser = Omit<Reaction, 'id' | 'realmId'> & { readonly user: User };

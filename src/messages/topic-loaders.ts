@@ -1,14 +1,14 @@
 import DataLoader from 'dataloader';
-import { signedIn } from '../../access/context.ts';
-import { acrossReaders, type GraphQLContext, perOperation } from '../../api/graphql/loading/context.ts';
-import { readableFor } from '../../channels/loaders.ts';
-import { topicKey } from '../../contract/topic-key.ts';
-import { hasProtectedHistory } from '../access.ts';
-import type { MessagePage } from '../channel-messages.ts';
-import type { TopicPolicy } from '../topic-policies/policies.ts';
-import { readPolicies } from '../topic-policies/queries.ts';
-import { type PlacedTopic, readTopics, type Topic, type TopicPage } from './topic-pages.ts';
-import { findTopicsIn, messagesInTopics, type TopicKey } from './topics.ts';
+import { signedIn } from '../access/context.ts';
+import { acrossReaders, type GraphQLContext, perOperation } from '../api/graphql/loading/context.ts';
+import { readableFor } from '../channels/loaders.ts';
+import { topicKey } from '../contract/topic-key.ts';
+import { hasProtectedHistory } from './access.ts';
+import type { MessagePage } from './channel-messages.ts';
+import type { TopicPolicy } from './topic-policies/policies.ts';
+import { readPolicies } from './topic-policies/queries.ts';
+import { type PlacedTopic, readTopics, type Topic, type TopicPage } from './topics/topic-pages.ts';
+import { findTopicsIn, messagesInTopics, type TopicKey } from './topics/topics.ts';
 
 /** Channel, bounds and order of a page of topics. */
 export interface TopicPageKey extends TopicPage {

@@ -1,9 +1,9 @@
-import type { Ctx, Viewer } from '../../access/context.ts';
-import { asOfNow } from '../../access/sign-in.ts';
-import { holdRolesAndShareChannels } from '../../channels/locks.ts';
-import { Prisma } from '../../generated/prisma/client.ts';
-import type { Tx } from '../../platform/db/client.ts';
-import { isRowId } from '../../platform/ids.ts';
+import type { Ctx, Viewer } from '../access/context.ts';
+import { asOfNow } from '../access/sign-in.ts';
+import { holdRolesAndShareChannels } from '../channels/locks.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { isRowId } from '../platform/ids.ts';
 import {
   accessMessageToChange,
   findMessage,
@@ -12,11 +12,14 @@ import {
   mayChange,
   type PlacedMessage,
   receivedBy,
-} from '../access.ts';
-import type { PropagateMode } from './events.ts';
+} from './access.ts';
 
 // Order of locks: channels first (channels/locks.ts), then messages in ascending order of ids, then rows that reference
 // messages.
+
+/** Extent of a move: one message, this message and the later ones of its topic, or all messages of the topic. */
+export const PROPAGATE_MODES = ['change_one', 'change_later', 'change_all'] as const;
+export type PropagateMode = (typeof PROPAGATE_MODES)[number];
 
 /** Extent of a change: which messages it includes, and the channel to which they move. */
 export interface Reach {

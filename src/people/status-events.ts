@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineEvent } from '../../events/define.ts';
-import { documentEvent } from '../../events/wire.ts';
+import { defineEvent } from '../events/define.ts';
+import { documentEvent } from '../events/wire.ts';
 
 /** The parts of a status that were set. A part that was cleared is an empty text. */
 export interface StatusChange {

@@ -1,12 +1,12 @@
-import { apiEmail } from '../../access/address.ts';
-import { mayInRealm } from '../../access/permissions/require.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
-import { realmGroupSetting } from '../../access/realm-settings.ts';
-import type { User } from '../../generated/prisma/client.ts';
-import { userIdsByAddress } from '../../people/by-address.ts';
-import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
-import { isRowId } from '../../platform/ids.ts';
+import { apiEmail } from '../access/address.ts';
+import { mayInRealm } from '../access/permissions/require.ts';
+import { realmGroupSetting } from '../access/realm-settings.ts';
+import { systemGroups } from '../access/system-groups.ts';
+import type { User } from '../generated/prisma/client.ts';
+import { userIdsByAddress } from '../people/by-address.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { BadRequestError } from '../platform/errors.ts';
+import { isRowId } from '../platform/ids.ts';
 import type { MessageSender } from './sender.ts';
 
 /** Recipients of a direct message: either user ids, or email addresses as shown in the API. */

@@ -1,11 +1,11 @@
 import DataLoader from 'dataloader';
-import { signedIn } from '../../access/context.ts';
-import { acrossReaders, forEverybody, perOperation } from '../../api/graphql/loading/context.ts';
-import type { Channel, Subscription } from '../../generated/prisma/client.ts';
-import type { UserPage } from '../../people/user-pages.ts';
-import type { Place } from '../../platform/db/keyset.ts';
-import { subscribedChannelIds, subscriptionsAmong } from './reads.ts';
+import { signedIn } from '../access/context.ts';
+import { acrossReaders, forEverybody, perOperation } from '../api/graphql/loading/context.ts';
+import type { Channel, Subscription } from '../generated/prisma/client.ts';
+import type { UserPage } from '../people/user-pages.ts';
+import type { Place } from '../platform/db/keyset.ts';
 import { countSubscribers, readSubscriberPages } from './subscribers.ts';
+import { subscribedChannelIds, subscriptionsAmong } from './subscriptions/reads.ts';
 
 /** Loads the number of a channel's subscribers, by channel id. */
 export const subscriberCounts = forEverybody<number, number>((db, _realmId, ids) => countSubscribers(db, ids));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ProfileField, ProfileValue } from '../../generated/prisma/client.ts';
-import type { Wire } from '../../platform/wire.ts';
+import type { ProfileField, ProfileValue } from '../generated/prisma/client.ts';
+import type { Wire } from '../platform/wire.ts';
 
 export const wireProfileField = z
   .object({

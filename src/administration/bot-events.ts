@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { defineEvent } from '../../events/define.ts';
-import type { EventView } from '../../events/view.ts';
-import { documentEvent } from '../../events/wire.ts';
-import type { User } from '../../generated/prisma/client.ts';
-import { administersBot } from './administers.ts';
-import type { WireBot, WireDefaults } from './wire.ts';
-import { wireDefaults } from './wire.ts';
+import { defineEvent } from '../events/define.ts';
+import type { EventView } from '../events/view.ts';
+import { documentEvent } from '../events/wire.ts';
+import type { User } from '../generated/prisma/client.ts';
+import { administersBot } from './bot-administrators.ts';
+import type { WireBot, WireDefaults } from './bot-wire.ts';
+import { wireDefaults } from './bot-wire.ts';
 
 // Recipients: the users who can administer the bot, which are its owner and administrators. Data of a bot that all users
 // can see is sent in user events.

@@ -1,16 +1,16 @@
-import { requireAddress } from '../../access/address.ts';
-import type { App } from '../../access/context.ts';
-import { checkPassword, hashPassword } from '../../access/passwords.ts';
-import { realmSetting } from '../../access/realm-settings.ts';
-import { Prisma, type Realm, type User } from '../../generated/prisma/client.ts';
-import { requireFullName, requireReadableName } from '../../people/full-name.ts';
-import { lockRealm } from '../../people/locks.ts';
-import type { Caller } from '../../platform/caller.ts';
-import type { Tx } from '../../platform/db/client.ts';
-import { isUniqueViolation } from '../../platform/db/errors.ts';
-import { BadRequestError } from '../../platform/errors.ts';
-import { isAlike } from '../../platform/names.ts';
-import { MEMBER, ROLES } from '../../platform/roles.ts';
+import { requireAddress } from '../access/address.ts';
+import type { App } from '../access/context.ts';
+import { checkPassword, hashPassword } from '../access/passwords.ts';
+import { realmSetting } from '../access/realm-settings.ts';
+import { Prisma, type Realm, type User } from '../generated/prisma/client.ts';
+import { requireFullName, requireReadableName } from '../people/full-name.ts';
+import { lockRealm } from '../people/locks.ts';
+import type { Caller } from '../platform/caller.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { isUniqueViolation } from '../platform/db/errors.ts';
+import { BadRequestError } from '../platform/errors.ts';
+import { isAlike } from '../platform/names.ts';
+import { MEMBER, ROLES } from '../platform/roles.ts';
 
 /** Properties of a new user. */
 export interface NewUser {

@@ -1,6 +1,6 @@
-import type { Realm, User } from '../../generated/prisma/client.ts';
-import type { Tx } from '../../platform/db/client.ts';
-import { oneLine, queueMail } from '../../platform/mail/outbox.ts';
+import type { Realm, User } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { oneLine, queueMail } from '../platform/mail/outbox.ts';
 
 /**
  * Notifies a user by email of a change of their credentials, within the transaction of the change.

@@ -1,27 +1,22 @@
-import type { Ctx } from '../../access/context.ts';
-import {
-  type ChannelActor,
-  channelActor,
-  insufficientPermission,
-  mayInRealm,
-} from '../../access/permissions/require.ts';
-import { asOfNow } from '../../access/sign-in.ts';
-import { type Emit, transact } from '../../events/log.ts';
-import type { Channel, User } from '../../generated/prisma/client.ts';
-import type { Tx } from '../../platform/db/client.ts';
-import { isUniqueViolation } from '../../platform/db/errors.ts';
-import { BadRequestError } from '../../platform/errors.ts';
-import { isAdministrator, isGuest } from '../../platform/roles.ts';
-import { holds, invalidChannelId, readsChannel, seesChannel } from '../access.ts';
-import { type ChannelOptions, checkNewChannel, insertChannel, requireRoomForChannels } from '../create.ts';
-import { type ChannelKey, type Found, findChannels, idsOf } from '../keys.ts';
-import { holdChannels, holdRoles, lockChannels } from '../locks.ts';
-import { requireChannelName } from '../names.ts';
-import { administersChannel } from '../seen-channel.ts';
-import { requireColor } from './colors.ts';
-import { defaultChannelIds } from './default-channels.ts';
-import { join, leave, type Moved } from './membership.ts';
-import { accessPrincipals, type Principals, type Subject } from './principals.ts';
+import type { Ctx } from '../access/context.ts';
+import { type ChannelActor, channelActor, insufficientPermission, mayInRealm } from '../access/permissions/require.ts';
+import { asOfNow } from '../access/sign-in.ts';
+import { type Emit, transact } from '../events/log.ts';
+import type { Channel, User } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { isUniqueViolation } from '../platform/db/errors.ts';
+import { BadRequestError } from '../platform/errors.ts';
+import { isAdministrator, isGuest } from '../platform/roles.ts';
+import { holds, invalidChannelId, readsChannel, seesChannel } from './access.ts';
+import { type ChannelOptions, checkNewChannel, insertChannel, requireRoomForChannels } from './create.ts';
+import { type ChannelKey, type Found, findChannels, idsOf } from './keys.ts';
+import { holdChannels, holdRoles, lockChannels } from './locks.ts';
+import { requireChannelName } from './names.ts';
+import { administersChannel } from './seen-channel.ts';
+import { requireColor } from './subscriptions/colors.ts';
+import { defaultChannelIds } from './subscriptions/default-channels.ts';
+import { join, leave, type Moved } from './subscriptions/membership.ts';
+import { accessPrincipals, type Principals, type Subject } from './subscriptions/principals.ts';
 
 /** A channel to subscribe to. If no channel has the name, it is created. */
 export type WantedChannel = ChannelKey & {

@@ -1,9 +1,9 @@
-import { userIdsReading } from '../../channels/audience.ts';
-import { type Audience, either, except, subscribersOf, users } from '../../events/audience.ts';
-import type { Channel, Realm } from '../../generated/prisma/client.ts';
-import type { Tx } from '../../platform/db/client.ts';
-import { GUEST } from '../../platform/roles.ts';
-import { hasProtectedHistory, type PlacedMessage } from '../access.ts';
+import { userIdsReading } from '../channels/audience.ts';
+import { type Audience, either, except, subscribersOf, users } from '../events/audience.ts';
+import type { Channel, Realm } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { GUEST } from '../platform/roles.ts';
+import { hasProtectedHistory, type PlacedMessage } from './access.ts';
 
 /** Messages, and the recipients of an event about them. Each recipient can read all of these messages. */
 export interface RecipientGroup {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
 import { documentEvent } from '../../events/wire.ts';
 import type { ScheduledMessage } from '../../generated/prisma/client.ts';
-import { type ReminderSnapshot, toSnapshot, wireOf, wireReminder } from './wire.ts';
+import { type ReminderSnapshot, toSnapshot, wireOf, wireReminder } from './reminder-wire.ts';
 
 // The events below are sent only to the clients of the reminder's owner.
 

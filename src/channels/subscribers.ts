@@ -1,11 +1,11 @@
-import { Prisma } from '../../generated/prisma/client.ts';
-import { isUserWithin, type PlaceRow, placeOf, type UserPage, userKey, usersInOrder } from '../../people/user-pages.ts';
-import type { SqlClient } from '../../platform/db/client.ts';
-import type { Place } from '../../platform/db/keyset.ts';
-import { listOf } from '../../platform/db/lists.ts';
-import { readRows } from '../../platform/db/rows.ts';
-import type { SubscriberList } from '../wire.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import { isUserWithin, type PlaceRow, placeOf, type UserPage, userKey, usersInOrder } from '../people/user-pages.ts';
+import type { SqlClient } from '../platform/db/client.ts';
+import type { Place } from '../platform/db/keyset.ts';
+import { listOf } from '../platform/db/lists.ts';
+import { readRows } from '../platform/db/rows.ts';
 import { partialSubscribers, WHOLE_LIST_BELOW } from './partial-subscribers.ts';
+import type { SubscriberList } from './wire.ts';
 
 /**
  * Counts the subscribers of each channel, without deactivated users. Returns a function that returns the count by channel id.

@@ -1,4 +1,4 @@
-import { defineError } from '../../platform/errors.ts';
+import { defineError } from '../platform/errors.ts';
 
 /** The error for a permission that only a role group can hold, if the request names another holder. */
 export class SystemGroupRequiredError extends defineError('SYSTEM_GROUP_REQUIRED', (settingName: string) => ({

@@ -1,8 +1,8 @@
-import { userOfStandIn } from '../../access/address.ts';
-import { RESOLVED_PREFIX } from '../../channels/topic-name.ts';
-import { topicKey } from '../../contract/topic-key.ts';
-import { Prisma } from '../../generated/prisma/client.ts';
-import { sameInLowerCase } from '../../platform/db/letter-case.ts';
+import { userOfStandIn } from '../access/address.ts';
+import { RESOLVED_PREFIX } from '../channels/topic-name.ts';
+import { topicKey } from '../contract/topic-key.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import { sameInLowerCase } from '../platform/db/letter-case.ts';
 
 const { sql } = Prisma;
 

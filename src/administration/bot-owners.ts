@@ -1,21 +1,16 @@
-import type { Ctx } from '../../access/context.ts';
-import {
-  type ChannelActor,
-  channelActor,
-  insufficientPermission,
-  mayInRealm,
-} from '../../access/permissions/require.ts';
-import { type Audience, either, everyone, roleAtMost, users } from '../../events/audience.ts';
-import type { Emit } from '../../events/log.ts';
-import type { User } from '../../generated/prisma/client.ts';
-import { botOwnerChanged } from '../../people/events.ts';
-import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
-import { ADMINISTRATOR, isAdministrator, isOwner } from '../../platform/roles.ts';
-import { requireWithin } from '../../platform/totals.ts';
-import { isNameTaken } from '../users/new-user.ts';
-import { botAdded, botLost } from './events.ts';
-import { readWireBots } from './wire.ts';
+import type { Ctx } from '../access/context.ts';
+import { type ChannelActor, channelActor, insufficientPermission, mayInRealm } from '../access/permissions/require.ts';
+import { type Audience, either, everyone, roleAtMost, users } from '../events/audience.ts';
+import type { Emit } from '../events/log.ts';
+import type { User } from '../generated/prisma/client.ts';
+import { botOwnerChanged } from '../people/events.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { BadRequestError, UnauthorizedPrincipalError } from '../platform/errors.ts';
+import { ADMINISTRATOR, isAdministrator, isOwner } from '../platform/roles.ts';
+import { requireWithin } from '../platform/totals.ts';
+import { botAdded, botLost } from './bot-events.ts';
+import { readWireBots } from './bot-wire.ts';
+import { isNameTaken } from './new-user.ts';
 
 /** Returns the audience of a bot's own events: its owner and administrators. */
 export const administratorsOf = ({ botOwnerId }: Pick<User, 'botOwnerId'>): Audience =>

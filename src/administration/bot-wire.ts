@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { User } from '../../generated/prisma/client.ts';
-import type { Tx } from '../../platform/db/client.ts';
-import type { Wire } from '../../platform/wire.ts';
+import type { User } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
+import type { Wire } from '../platform/wire.ts';
 
 /** Default channels of a bot. */
 export const wireDefaults = z.object({

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { isSameSecret, type KeyVault } from '../../platform/key-vault.ts';
+import { isSameSecret, type KeyVault } from '../platform/key-vault.ts';
 
 /** A version of a user's image. */
 export interface ImageVersion {

@@ -1,5 +1,5 @@
-import type { Viewer } from '../../access/context.ts';
-import type { Realm, User } from '../../generated/prisma/client.ts';
+import type { Viewer } from '../access/context.ts';
+import type { Realm, User } from '../generated/prisma/client.ts';
 
 /** User who sends a message. Every `Viewer` can be used. */
 export type MessageSender = Pick<Viewer, 'realm' | 'user' | 'id' | 'role' | 'clientName'>;
