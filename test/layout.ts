@@ -33,6 +33,12 @@ export const ORDERED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
+ * Returns whether a file belongs to the API layer of its folder: types and endpoints of one API, and the loaders of GraphQL. The
+ * other files of the folder are its core, which imports no API file.
+ */
+const isOfApi = (file: string): boolean => /\/(graphql(-[a-z]+)*|rest|([a-z]+-)*loaders)\.ts$/.test(file);
+
+/**
  * Entry with the code that runs in browsers. It shares only the modules of `contract` with the service, and the service does
  * not import it.
  */
@@ -114,7 +120,8 @@ const entryOf = (file: string): string => file.split('/')[0] ?? '';
 const floorOf = (file: string): number => FLOORS.findIndex((floor) => floor.includes(entryOf(file)));
 
 /**
- * Checks a tree for files that are on no floor, imports from their own or a higher floor, and circular imports.
+ * Checks a tree for files that are on no floor, imports from their own or a higher floor, and circular imports of files or of
+ * folders.
  *
  * @returns One line for each fault.
  */
@@ -141,10 +148,28 @@ export function faultsOf({ files, imports }: Tree): string[] {
   const across = imports
     .filter(({ from, to }) => entryOf(to) !== SHARED && (entryOf(from) === APART) !== (entryOf(to) === APART))
     .map(({ from, to }) => `${from} imports ${to}: ${APART} stands apart`);
-  const circles = circlesOf(imports.filter(({ isLate }) => isLate !== true)).map(
-    (circle) => `a circle of ${circle.length} files: ${circle.join(' → ')}`,
+  const eager = imports.filter(({ isLate }) => isLate !== true);
+  const circles = circlesOf(eager).map((circle) => `a circle of ${circle.length} files: ${circle.join(' → ')}`);
+  const folderCircles = circlesOf(eager.flatMap(betweenParts)).map(
+    (circle) => `a circle of ${circle.length} folders: ${circle.join(' → ')}`,
   );
-  return [...few, ...homeless, ...upward, ...disordered, ...across, ...circles];
+  return [...few, ...homeless, ...upward, ...disordered, ...across, ...circles, ...folderCircles];
+}
+
+/**
+ * Returns the part of its entry to which a file belongs: the file itself if it lies directly in the entry, otherwise the core or
+ * the API layer of its subfolder.
+ */
+function partOf(file: string): string {
+  const [entry = '', subfolder = '', ...rest] = file.split('/');
+  if (rest.length === 0) return file;
+  return `${entry}/${subfolder}${isOfApi(file) && entry !== 'api' ? ' (API)' : ''}`;
+}
+
+/** Returns an import as one between two parts of an entry. None for other imports, and for the page, whose parts are not ordered. */
+function betweenParts({ from, to }: Import): Import[] {
+  if (entryOf(from) !== entryOf(to) || entryOf(from) === APART || partOf(from) === partOf(to)) return [];
+  return [{ from: partOf(from), to: partOf(to) }];
 }
 
 /** Returns the cycles of imports: the strongly connected components with more than one file, found with Tarjan's algorithm. */
