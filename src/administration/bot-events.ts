@@ -20,7 +20,7 @@ interface Payload {
 }
 
 /** Event projection of a bot: its id, the changed value, and whether the recipient can administer the bot. */
-export interface KnownBot {
+export interface ProjectedBot {
   readonly id: number;
   readonly hearsAllPublicChannels: boolean | undefined;
   /**
@@ -35,7 +35,7 @@ const isAdministered = ({ subject }: Payload, { userId, role }: EventView): bool
 
 const RULES = {
   perUser: (payload: Payload, view: EventView) => String(isAdministered(payload, view)),
-  facts: (payload: Payload, view: EventView): KnownBot => ({
+  facts: (payload: Payload, view: EventView): ProjectedBot => ({
     id: payload.bot.user_id,
     hearsAllPublicChannels: payload.bot.default_all_public_streams,
     isAdministered: isAdministered(payload, view),

@@ -97,15 +97,15 @@ const TRAFFIC_LASTS_MS = 3_600_000;
  * Capacity of the traffic cache: the channels of some very large organizations, in about 10 MB. Traffic of evicted
  * channels is counted again.
  */
-const MAX_KNOWN = 50_000;
+const MAX_CACHED = 50_000;
 
-interface KnownTraffic {
+interface CachedTraffic {
   readonly at: number;
   readonly traffic: number;
 }
 
 /** Cached traffic. The key contains the organization, because several services may run in one process. */
-const known = new LRUCache<string, KnownTraffic>({ max: MAX_KNOWN });
+const known = new LRUCache<string, CachedTraffic>({ max: MAX_CACHED });
 
 async function readTraffic(
   db: SqlClient,

@@ -5,7 +5,7 @@ import {
   referenceProjection,
 } from '../api/graphql/schema/event-projections.ts';
 import { userReference } from '../people/event-projections.ts';
-import type { ChannelChange, KnownChannels, KnownUpdate } from './events.ts';
+import type { ChannelChange, ProjectedChannels, ProjectedChannelUpdate } from './events.ts';
 import { folderReference } from './folders/event-projections.ts';
 import type { ChannelSnapshot } from './wire.ts';
 
@@ -63,15 +63,15 @@ const channelFacts = new EventProjection<ChannelSnapshot>('Channel', identity, k
 const earlyFacts = new EventProjection<ChannelSnapshot>('Channel', identity, knownOfChannelBefore);
 
 /** Returns the event projection of channels that become visible. */
-export const projectionOf = ({ facts }: { readonly facts: KnownChannels }): EventProjection<ChannelSnapshot> =>
+export const projectionOf = ({ facts }: { readonly facts: ProjectedChannels }): EventProjection<ChannelSnapshot> =>
   facts.channels.every(({ row }) => row !== undefined) ? channelFacts : earlyFacts;
 
-const valueIn = ({ change }: KnownUpdate) => change.value;
+const valueIn = ({ change }: ProjectedChannelUpdate) => change.value;
 
 type Of<P extends ChannelChange['property']> = Extract<ChannelChange, { readonly property: P }>;
-const privacyIn = ({ change }: KnownUpdate) => change as Of<'invite_only'>;
+const privacyIn = ({ change }: ProjectedChannelUpdate) => change as Of<'invite_only'>;
 
-const changes = changeProjections<KnownUpdate>('Channel', ({ id }) => id, {
+const changes = changeProjections<ProjectedChannelUpdate>('Channel', ({ id }) => id, {
   name: { name: valueIn },
   description: {
     description: valueIn,
@@ -89,8 +89,11 @@ const changes = changeProjections<KnownUpdate>('Channel', ({ id }) => id, {
 });
 
 /** Returns the event projection of a channel of which one property changed. */
-export const changedChannel = ({ facts }: { readonly facts: KnownUpdate }): EventProjection<KnownUpdate> =>
-  changes(facts.change.property);
+export const changedChannel = ({
+  facts,
+}: {
+  readonly facts: ProjectedChannelUpdate;
+}): EventProjection<ProjectedChannelUpdate> => changes(facts.change.property);
 
 /** Event projection of a channel that new users are subscribed to. */
 export const defaultChannel = new EventProjection<number>(

@@ -29,7 +29,7 @@ const beforeSubscribers = (channel: WireChannel, { options }: EventView): WireCh
   options.includeSubscribers === 'false' ? channel : { ...channel, subscriber_count: 0 };
 
 /** Channels that become visible to a recipient. */
-export interface KnownChannels {
+export interface ProjectedChannels {
   readonly channels: readonly ChannelSnapshot[];
 }
 
@@ -44,7 +44,9 @@ export const channelsCreated = defineEvent(
   'create',
   (channels: readonly ChannelSnapshot[], { toldAfter = false } = {}) => ({ channels, told_after: toldAfter }),
   {
-    facts: ({ channels }, view): KnownChannels => ({ channels: channels.filter((channel) => !hides(channel, view)) }),
+    facts: ({ channels }, view): ProjectedChannels => ({
+      channels: channels.filter((channel) => !hides(channel, view)),
+    }),
     render: ({ channels, told_after }, view) => {
       const streams = channels.filter((channel) => !hides(channel, view)).map(wireOf);
       if (streams.length === 0) return null;
@@ -108,7 +110,7 @@ interface ChannelUpdate {
  * One changed property of a channel. `channels` contains the channel if it is restored: for clients without the
  * capability `archived_channels` it becomes visible.
  */
-export interface KnownUpdate extends KnownChannels {
+export interface ProjectedChannelUpdate extends ProjectedChannels {
   readonly id: number;
   readonly change: ChannelChange;
 }
@@ -127,7 +129,7 @@ export const channelUpdated = defineEvent(
   ): ChannelUpdate => ({ stream_id: id, name, change, is_archived: isArchived, unarchived }),
   {
     render: renderUpdate,
-    facts: ({ stream_id, change, unarchived }): KnownUpdate => ({
+    facts: ({ stream_id, change, unarchived }): ProjectedChannelUpdate => ({
       id: stream_id,
       change,
       channels: unarchived === null ? [] : [unarchived],
@@ -192,7 +194,7 @@ export const subscriptionsAdded = defineEvent(
   {
     perUser: true,
     render: renderAdded,
-    facts: (payload, view): KnownSubscriptions => ({ subscriptions: begunFor(payload, view) }),
+    facts: (payload, view): ProjectedSubscriptions => ({ subscriptions: begunFor(payload, view) }),
     effect: ({ subscribers, unarchived }) =>
       unarchived
         ? []
@@ -205,18 +207,18 @@ export const subscriptionsAdded = defineEvent(
 );
 
 /** A subscription of the viewer, as part of an event projection. */
-export interface KnownSubscription {
+export interface ProjectedSubscription {
   readonly userId: number;
   readonly channel: ChannelSnapshot & SubscriberList;
   readonly personal: WirePersonal;
 }
 
 /** Subscriptions of the viewer that begin. */
-export interface KnownSubscriptions {
-  readonly subscriptions: readonly KnownSubscription[];
+export interface ProjectedSubscriptions {
+  readonly subscriptions: readonly ProjectedSubscription[];
 }
 
-function begunFor({ channels, subscribers, unarchived }: SubscriptionsAdded, view: EventView): KnownSubscription[] {
+function begunFor({ channels, subscribers, unarchived }: SubscriptionsAdded, view: EventView): ProjectedSubscription[] {
   const mine = subscribers.find(({ user_id }) => user_id === view.userId);
   if (mine === undefined || (unarchived && view.options.capabilities.archived_channels)) return [];
   return mine.subscriptions.flatMap(({ stream_id, ...personal }) => {
@@ -271,7 +273,7 @@ export const subscriptionsRemoved = defineEvent(
     perUser: true,
     width: ({ channels }) => 1 + channels.filter(({ user_ids }) => user_ids.length > 1).length,
     render: ({ channels }, view) => renderRemoved(channels, view),
-    facts: ({ channels }, view): KnownLeft => ({ userId: view.userId, channels: leftBy(channels, view) }),
+    facts: ({ channels }, view): ProjectedLeft => ({ userId: view.userId, channels: leftBy(channels, view) }),
     effect: ({ channels }) =>
       channels.flatMap(({ stream_id, user_ids }) =>
         user_ids.map((userId) => ({ kind: 'unsubscribed' as const, userId, channelIds: [stream_id] })),
@@ -280,7 +282,7 @@ export const subscriptionsRemoved = defineEvent(
 );
 
 /** Channels that the viewer leaves. */
-export interface KnownLeft {
+export interface ProjectedLeft {
   readonly userId: number;
   readonly channels: readonly Pick<Left, 'stream_id' | 'name'>[];
 }
@@ -311,7 +313,7 @@ export interface SubscriptionChange {
 }
 
 /** A subscription of the viewer of which one setting changed. */
-export interface KnownSubscriptionUpdate extends SubscriptionChange {
+export interface ProjectedSubscriptionUpdate extends SubscriptionChange {
   readonly userId: number;
   readonly channelId: number;
 }
@@ -330,7 +332,7 @@ export const subscriptionUpdated = defineEvent(
     perUser: true,
     render: ({ stream_id, property, value, is_archived }, view) =>
       hides({ is_archived }, view) ? null : { type: 'subscription', op: 'update', stream_id, property, value },
-    facts: ({ stream_id, property, value }, { userId }): KnownSubscriptionUpdate => ({
+    facts: ({ stream_id, property, value }, { userId }): ProjectedSubscriptionUpdate => ({
       ...{ userId, channelId: stream_id, property, value },
     }),
   },

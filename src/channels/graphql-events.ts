@@ -5,10 +5,10 @@ import { projectedFromEvent } from '../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../api/graphql/schema/event-types.ts';
 import { refersTo } from '../api/graphql/schema/refs.ts';
 import { changedChannel, defaultChannel, projectionOf } from './event-projections.ts';
-import type { KnownChannels, KnownUpdate } from './events.ts';
+import type { ProjectedChannels, ProjectedChannelUpdate } from './events.ts';
 import { Channel, TOPICS } from './graphql.ts';
 
-eventType<unknown, KnownChannels>(
+eventType<unknown, ProjectedChannels>(
   'stream',
   'create',
   'ChannelsCreatedEvent',
@@ -17,7 +17,7 @@ eventType<unknown, KnownChannels>(
       type: [Channel],
       nullable: { list: false, items: true },
       description: 'Channels that became visible.',
-      ...projectedFromEvent(projectionOf, ({ facts }: EventSource<unknown, KnownChannels>) => facts.channels),
+      ...projectedFromEvent(projectionOf, ({ facts }: EventSource<unknown, ProjectedChannels>) => facts.channels),
     }),
   }),
   {
@@ -78,7 +78,7 @@ interface WireChannelUpdate {
   readonly property: string;
 }
 
-eventType<WireChannelUpdate, KnownUpdate>(
+eventType<WireChannelUpdate, ProjectedChannelUpdate>(
   'stream',
   'update',
   'ChannelUpdatedEvent',
@@ -87,7 +87,10 @@ eventType<WireChannelUpdate, KnownUpdate>(
       type: Channel,
       nullable: true,
       description: 'The channel that changed.',
-      ...projectedFromEvent(changedChannel, ({ facts }: EventSource<WireChannelUpdate, KnownUpdate>) => facts),
+      ...projectedFromEvent(
+        changedChannel,
+        ({ facts }: EventSource<WireChannelUpdate, ProjectedChannelUpdate>) => facts,
+      ),
     }),
     property: t.field({
       type: ChannelProperty,

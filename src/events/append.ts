@@ -24,9 +24,9 @@ export type LoggingStatement = (tx: Tx) => Promise<Appended>;
 export type EventsReading = (tx: Tx) => Promise<readonly AddressedEvent[]>;
 
 /** A step that needs no read: events, or a statement that logs its own. */
-type KnownLogStep = { readonly events: EmittedEvent[] } | { readonly write: LoggingStatement };
+type PreparedLogStep = { readonly events: EmittedEvent[] } | { readonly write: LoggingStatement };
 /** One step of a change's logging, in order: a known step, or a read that returns the events. */
-export type LogStep = KnownLogStep | { readonly read: EventsReading; readonly harmless: readonly string[] };
+export type LogStep = PreparedLogStep | { readonly read: EventsReading; readonly harmless: readonly string[] };
 
 /** The events that were logged. */
 export interface Appended {
@@ -52,11 +52,11 @@ export async function appendAll(tx: Tx, realmId: number, steps: readonly LogStep
  * unless another transaction has logged such a change in the meantime. In that case, `read` runs again while the counter row is
  * locked, and other changes of the organization wait.
  */
-async function foundOut(tx: Tx, realmId: number, steps: readonly LogStep[]): Promise<readonly KnownLogStep[]> {
+async function foundOut(tx: Tx, realmId: number, steps: readonly LogStep[]): Promise<readonly PreparedLogStep[]> {
   const readings = steps.filter((step) => 'read' in step);
-  if (readings.length === 0) return steps as KnownLogStep[];
+  if (readings.length === 0) return steps as PreparedLogStep[];
   const findOut = async () => {
-    const found: KnownLogStep[] = [];
+    const found: PreparedLogStep[] = [];
     for (const step of steps) found.push('read' in step ? { events: [...(await step.read(tx))] } : step);
     return found;
   };

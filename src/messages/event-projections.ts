@@ -2,13 +2,13 @@ import { EventProjection, referenceProjection } from '../api/graphql/schema/even
 import { channelReference, namedChannel } from '../channels/event-projections.ts';
 import { isMeMessage, topicLinks } from '../markdown/render.ts';
 import { namedUser, userProjection, userReference } from '../people/event-projections.ts';
-import type { KnownReacted } from './reactions/events.ts';
-import type { KnownReaction, KnownReactions, ReactionGroup } from './reactions/groups.ts';
+import type { ProjectedReacted } from './reactions/events.ts';
+import type { ReactionGroup, SeenReaction, SeenReactions } from './reactions/groups.ts';
 import { type NamedTopic, namedTopic, topicReference } from './topic-projections.ts';
 import { isFlag, type MessageEventSnapshot, toWireFlags, type UserFlags } from './wire.ts';
 
 /** Snapshot of a message in an event, with the flags of the viewer. */
-export interface KnownMessage {
+export interface ProjectedMessage {
   readonly message: MessageEventSnapshot;
   readonly flags: UserFlags;
 }
@@ -33,7 +33,7 @@ const told = {
   viewerHasStarred: ({ flags }: MessageProjection) => flags.starred === true,
 };
 
-interface MessageProjection extends Pick<KnownMessage, 'flags'> {
+interface MessageProjection extends Pick<ProjectedMessage, 'flags'> {
   readonly message: Omit<MessageEventSnapshot, 'content' | 'renderedContent' | 'members'>;
 }
 
@@ -43,7 +43,7 @@ const topicOf = ({ message: { channel, topic } }: MessageProjection): NamedTopic
 const nothing = () => null;
 
 /** Event projection of a message that was just sent. */
-export const sentMessage = new EventProjection<KnownMessage>(
+export const sentMessage = new EventProjection<ProjectedMessage>(
   'Message',
   { idOf },
   {
@@ -61,12 +61,12 @@ export const sentMessage = new EventProjection<KnownMessage>(
 );
 
 const emoji = {
-  emojiName: ({ emojiName }: ReactionGroup | KnownReaction) => emojiName,
-  emojiCode: ({ emojiCode }: ReactionGroup | KnownReaction) => emojiCode,
-  reactionType: ({ reactionType }: ReactionGroup | KnownReaction) => reactionType,
+  emojiName: ({ emojiName }: ReactionGroup | SeenReaction) => emojiName,
+  emojiCode: ({ emojiCode }: ReactionGroup | SeenReaction) => emojiCode,
+  reactionType: ({ reactionType }: ReactionGroup | SeenReaction) => reactionType,
 };
 
-const reaction = new EventProjection<KnownReaction>(
+const reaction = new EventProjection<SeenReaction>(
   'Reaction',
   { idOf: ({ id }) => id },
   { ...emoji, user: { facts: userReference, of: ({ userId }) => userId } },
@@ -90,18 +90,18 @@ const reacted = {
 };
 
 interface Reacted {
-  readonly reactions?: KnownReactions | null | undefined;
+  readonly reactions?: SeenReactions | null | undefined;
 }
 
 /** Event projection of a message to which a reaction was added or from which one was removed. Contains all of its reactions. */
-export const reactedMessage = new EventProjection<KnownReacted>(
+export const reactedMessage = new EventProjection<ProjectedReacted>(
   'Message',
   { idOf: ({ id }) => id },
   { databaseId: ({ id }) => id, ...reacted },
 );
 
 /** Snapshot of a message whose content was edited by its sender. */
-export interface KnownEdit extends MessageProjection, Reacted {
+export interface ProjectedEdit extends MessageProjection, Reacted {
   readonly message: MessageProjection['message'] & {
     readonly lastEditedAt: string;
     readonly lastMovedAt: string | null;
@@ -115,29 +115,29 @@ const edited = {
   ...told,
   topic: { facts: topicReference, of: topicOf },
   participants: { facts: namedUser, of: nothing },
-  content: ({ content }: KnownEdit) => content.source,
-  renderedContent: ({ content }: KnownEdit) => content.html,
-  isMeMessage: ({ content }: KnownEdit) => content.isMeMessage,
-  lastEditedAt: ({ message }: KnownEdit) => new Date(message.lastEditedAt),
-  lastMovedAt: ({ message }: KnownEdit) => dateOrNull(message.lastMovedAt),
+  content: ({ content }: ProjectedEdit) => content.source,
+  renderedContent: ({ content }: ProjectedEdit) => content.html,
+  isMeMessage: ({ content }: ProjectedEdit) => content.isMeMessage,
+  lastEditedAt: ({ message }: ProjectedEdit) => new Date(message.lastEditedAt),
+  lastMovedAt: ({ message }: ProjectedEdit) => dateOrNull(message.lastMovedAt),
 };
 
-const editedMessage = new EventProjection<KnownEdit>('Message', { idOf }, { ...edited, ...reacted });
+const editedMessage = new EventProjection<ProjectedEdit>('Message', { idOf }, { ...edited, ...reacted });
 
 /**
  * Event projection of an edited message, for events that do not contain reactions. The message has too many of them, or the
  * event was logged by an earlier version.
  */
-const editedWithoutReactions = new EventProjection<KnownEdit>('Message', { idOf }, edited);
+const editedWithoutReactions = new EventProjection<ProjectedEdit>('Message', { idOf }, edited);
 
 /**
  * Returns the event projection of a message whose content its sender edited. It includes reactions if the event contains them.
  */
-export const editProjection = ({ reactions }: Reacted): EventProjection<KnownEdit> =>
+export const editProjection = ({ reactions }: Reacted): EventProjection<ProjectedEdit> =>
   reactions == null ? editedWithoutReactions : editedMessage;
 
 /** Snapshot of a moved message: its new location and the time of the move. */
-export interface KnownMove {
+export interface ProjectedMove {
   readonly id: number;
   readonly channelId: number;
   readonly topic: string;
@@ -146,19 +146,19 @@ export interface KnownMove {
 }
 
 const place = {
-  databaseId: ({ id }: KnownMove) => id,
+  databaseId: ({ id }: ProjectedMove) => id,
   type: () => 'channel',
-  channel: { facts: channelReference, of: ({ channelId }: KnownMove) => channelId },
-  topic: { facts: topicReference, of: ({ channelId, topic }: KnownMove) => ({ channelId, name: topic }) },
+  channel: { facts: channelReference, of: ({ channelId }: ProjectedMove) => channelId },
+  topic: { facts: topicReference, of: ({ channelId, topic }: ProjectedMove) => ({ channelId, name: topic }) },
   participants: { facts: namedUser, of: nothing },
 };
 const topicName = {
-  topicName: ({ topic }: KnownMove) => topic,
-  topicLinks: ({ topic }: KnownMove) => (topic === '' ? [] : topicLinks(topic)),
+  topicName: ({ topic }: ProjectedMove) => topic,
+  topicLinks: ({ topic }: ProjectedMove) => (topic === '' ? [] : topicLinks(topic)),
 };
-const lastMovedAt = { lastMovedAt: ({ at }: KnownMove) => new Date(at) };
+const lastMovedAt = { lastMovedAt: ({ at }: ProjectedMove) => new Date(at) };
 
-const identity = { idOf: ({ id }: KnownMove) => id };
+const identity = { idOf: ({ id }: ProjectedMove) => id };
 
 /** Event projection of a moved message: its new channel and topic, and the time of the move. */
 export const movedMessage = new EventProjection('Message', identity, { ...place, ...topicName, ...lastMovedAt });

@@ -1,13 +1,13 @@
 import { projectedFromEvent } from '../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../api/graphql/schema/event-types.ts';
-import { type KnownMessage, sentMessage } from './event-projections.ts';
+import { type ProjectedMessage, sentMessage } from './event-projections.ts';
 import { Message } from './graphql.ts';
 
 interface SentBody {
   readonly local_message_id?: string;
 }
 
-eventType<SentBody, KnownMessage>(
+eventType<SentBody, ProjectedMessage>(
   'message',
   undefined,
   'MessageSentEvent',
@@ -16,7 +16,7 @@ eventType<SentBody, KnownMessage>(
       type: Message,
       nullable: true,
       description: 'The sent message.',
-      ...projectedFromEvent(sentMessage, ({ facts }: EventSource<SentBody, KnownMessage>) => facts),
+      ...projectedFromEvent(sentMessage, ({ facts }: EventSource<SentBody, ProjectedMessage>) => facts),
     }),
     localMessageId: t.string({
       nullable: true,

@@ -1,15 +1,15 @@
 import { USER_SETTINGS } from '../access/user-settings.ts';
 import { changeProjections, EventProjection, referenceProjection } from '../api/graphql/schema/event-projections.ts';
 import { settingProjections } from '../api/graphql/schema/setting-fields.ts';
-import { type KnownSetting, withEffect } from '../platform/setting.ts';
-import { type KnownChange, propertyOf } from './events.ts';
+import { type ProjectedSetting, withEffect } from '../platform/setting.ts';
+import { type ProjectedChange, propertyOf } from './events.ts';
 import { avatarUrl, toMinute, type UserSnapshot } from './wire.ts';
 
 // Event projections never contain an email address, even if the event does. Events can be read days later, and a user may have
 // hidden the address in the meantime. Addresses are fetched for each viewer, with the current visibility.
 
 /** A user that the event contains in full. */
-export interface KnownUser {
+export interface ProjectedUser {
   readonly user: UserSnapshot;
 }
 
@@ -28,32 +28,32 @@ type Size = { readonly size?: unknown };
 const imageOf = (user: UserSnapshot, { size }: Size) => avatarUrl(user, size === 'MEDIUM' ? 'medium' : undefined);
 
 const whole = {
-  databaseId: ({ user }: KnownUser) => user.id,
-  fullName: ({ user }: KnownUser) => user.fullName,
-  role: ({ user }: KnownUser) => user.role,
-  isActive: ({ user }: KnownUser) => user.isActive,
-  isBot: ({ user }: KnownUser) => user.botType !== null,
-  botType: ({ user }: KnownUser) => user.botType,
-  botOwner: { facts: userReference, of: ({ user }: KnownUser) => user.botOwnerId },
-  timezone: ({ user }: KnownUser) => user.timezone,
-  avatarUrl: ({ user }: KnownUser, size: Size) => imageOf(user, size),
-  avatarSource: ({ user }: KnownUser) => user.avatarSource,
-  avatarVersion: ({ user }: KnownUser) => user.avatarVersion,
-  joinedAt: ({ user }: KnownUser) => new Date(toMinute(user.joinedAt)),
-  isImportedStub: ({ user }: KnownUser) => user.isImportedStub,
-  isDeleted: ({ user }: KnownUser) => user.isDeleted,
+  databaseId: ({ user }: ProjectedUser) => user.id,
+  fullName: ({ user }: ProjectedUser) => user.fullName,
+  role: ({ user }: ProjectedUser) => user.role,
+  isActive: ({ user }: ProjectedUser) => user.isActive,
+  isBot: ({ user }: ProjectedUser) => user.botType !== null,
+  botType: ({ user }: ProjectedUser) => user.botType,
+  botOwner: { facts: userReference, of: ({ user }: ProjectedUser) => user.botOwnerId },
+  timezone: ({ user }: ProjectedUser) => user.timezone,
+  avatarUrl: ({ user }: ProjectedUser, size: Size) => imageOf(user, size),
+  avatarSource: ({ user }: ProjectedUser) => user.avatarSource,
+  avatarVersion: ({ user }: ProjectedUser) => user.avatarVersion,
+  joinedAt: ({ user }: ProjectedUser) => new Date(toMinute(user.joinedAt)),
+  isImportedStub: ({ user }: ProjectedUser) => user.isImportedStub,
+  isDeleted: ({ user }: ProjectedUser) => user.isDeleted,
 };
 
-const identity = { idOf: ({ user }: KnownUser) => user.id };
+const identity = { idOf: ({ user }: ProjectedUser) => user.id };
 
 /** Resolves fields of `User` from an event that contains the whole user, without reading the database. */
-export const userProjection = new EventProjection<KnownUser>('User', identity, whole);
+export const userProjection = new EventProjection<ProjectedUser>('User', identity, whole);
 
 /** Event projection of a new user, whose profile is empty. */
-export const newUser = new EventProjection<KnownUser>('User', identity, { ...whole, profileData: () => [] });
+export const newUser = new EventProjection<ProjectedUser>('User', identity, { ...whole, profileData: () => [] });
 
 /** Event projections of a changed user, by the changed property. */
-const changes = changeProjections<KnownChange>('User', ({ person }) => person.user_id, {
+const changes = changeProjections<ProjectedChange>('User', ({ person }) => person.user_id, {
   full_name: { fullName: ({ person }) => person.full_name },
   role: { role: ({ person }) => person.role },
   is_imported_stub: { isImportedStub: ({ person }) => person.is_imported_stub },
@@ -69,11 +69,11 @@ const changes = changeProjections<KnownChange>('User', ({ person }) => person.us
 });
 
 /** Returns the event projection of a changed user. */
-export const changedUser = ({ facts }: { readonly facts: KnownChange }): EventProjection<KnownChange> =>
+export const changedUser = ({ facts }: { readonly facts: ProjectedChange }): EventProjection<ProjectedChange> =>
   changes(propertyOf(facts.person));
 
 const bySetting = settingProjections('UserSettings', Object.keys(withEffect(USER_SETTINGS)));
 
 /** Returns the event projection of the viewer's settings. It contains only the setting that changed. */
-export const changedSetting = ({ facts }: { readonly facts: KnownSetting }): EventProjection<KnownSetting> =>
+export const changedSetting = ({ facts }: { readonly facts: ProjectedSetting }): EventProjection<ProjectedSetting> =>
   bySetting(facts.property);

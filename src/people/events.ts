@@ -6,7 +6,7 @@ import type { EventView } from '../events/view.ts';
 import { documentEvent } from '../events/wire.ts';
 import type { User } from '../generated/prisma/client.ts';
 import { languageName } from '../platform/languages.ts';
-import type { KnownSetting, SettingValue } from '../platform/setting.ts';
+import type { ProjectedSetting, SettingValue } from '../platform/setting.ts';
 import { avatarUrl, toMinute, toSnapshot, toWireUser, type UserSnapshot, visibleEmail, wireUser } from './wire.ts';
 import type { WireProfileValue } from './wire-profile-fields.ts';
 
@@ -52,7 +52,7 @@ type KeysOf<T> = T extends unknown ? keyof T : never;
 type ValueOf<T, K> = T extends unknown ? (K extends keyof T ? T[K] : never) : never;
 
 /** One change of a user as a viewer receives it. Only the changed properties are present. */
-export interface KnownChange {
+export interface ProjectedChange {
   readonly person: { readonly [K in KeysOf<PersonChange>]?: ValueOf<PersonChange, K> } & { readonly user_id: number };
   /** The user after the change. Set if viewers see different changes, because some of them cannot see the email address. */
   readonly after?: UserSnapshot | undefined;
@@ -200,7 +200,7 @@ export const userSettingUpdated = defineEvent(
   {
     // The event contains no user id, so `facts` takes it from the viewer, who is the owner of the setting.
     perUser: true,
-    facts: ({ property, value }, { userId }): KnownSetting => ({ id: userId, property, value }),
+    facts: ({ property, value }, { userId }): ProjectedSetting => ({ id: userId, property, value }),
   },
 );
 

@@ -3,9 +3,9 @@ import { builder } from '../api/graphql/schema/builder.ts';
 import { projectedFromEvent } from '../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../api/graphql/schema/event-types.ts';
 import { meaningsOf, settingEnum, settingEnumValue } from '../api/graphql/schema/setting-fields.ts';
-import type { KnownSetting } from '../platform/setting.ts';
+import type { ProjectedSetting } from '../platform/setting.ts';
 import { changedSetting, changedUser, newUser } from './event-projections.ts';
-import { type KnownChange, type PersonChange, type PersonProperty, propertyOf } from './events.ts';
+import { type PersonChange, type PersonProperty, type ProjectedChange, propertyOf } from './events.ts';
 import {
   API_ADDRESS,
   BOT_OWNER,
@@ -31,9 +31,9 @@ interface WireSettingUpdate {
   readonly language_name?: string;
 }
 
-type SettingSource = EventSource<WireSettingUpdate, KnownSetting>;
+type SettingSource = EventSource<WireSettingUpdate, ProjectedSetting>;
 
-eventType<WireSettingUpdate, KnownSetting>(
+eventType<WireSettingUpdate, ProjectedSetting>(
   'user_settings',
   'update',
   'UserSettingUpdatedEvent',
@@ -92,7 +92,7 @@ const UserProperty = builder.enumType('UserProperty', {
   ) as Record<string, { readonly value: PersonProperty }>,
 });
 
-eventType<{ person: PersonChange }, KnownChange>(
+eventType<{ person: PersonChange }, ProjectedChange>(
   'realm_user',
   'update',
   'UserUpdatedEvent',
@@ -101,7 +101,7 @@ eventType<{ person: PersonChange }, KnownChange>(
       type: User,
       nullable: true,
       description: 'The user.',
-      ...projectedFromEvent(changedUser, ({ facts }: EventSource<{ person: PersonChange }, KnownChange>) => facts),
+      ...projectedFromEvent(changedUser, ({ facts }: EventSource<{ person: PersonChange }, ProjectedChange>) => facts),
     }),
     userProperty: t.field({
       type: UserProperty,

@@ -8,7 +8,7 @@ import { problemOf } from './validation.ts';
 export type SettingValue = boolean | number | string | null;
 
 /** Event projection of a changed setting. */
-export interface KnownSetting {
+export interface ProjectedSetting {
   /** Id of the object that has the setting. */
   readonly id: number;
   readonly property: string;

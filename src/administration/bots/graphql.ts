@@ -16,7 +16,7 @@ import { BY_ID, SORTED, User, UserConnection, UserOrder, UserRole, usersPage } f
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
 import { administersBot } from '../bot-administrators.ts';
-import type { KnownBot } from '../bot-events.ts';
+import type { ProjectedBot } from '../bot-events.ts';
 import { PasswordRequiredError } from '../sign-in/errors.ts';
 import { CURRENT_PASSWORD, RECENT_SIGN_IN, requireRecentSignIn } from '../sign-in/proof.ts';
 import type { DefaultsEdit } from './defaults.ts';
@@ -266,9 +266,9 @@ const BotSetting = builder.enumType('BotSetting', {
 const SETTINGS = ['default_sending_stream', 'default_events_register_stream', 'default_all_public_streams'] as const;
 
 /** Field options for the bot's user, in events that are sent to the users who can administer it. */
-const administered = projectedFromEvent(projectionOf, ({ facts }: EventSource<unknown, KnownBot>) => facts);
+const administered = projectedFromEvent(projectionOf, ({ facts }: EventSource<unknown, ProjectedBot>) => facts);
 
-eventType<unknown, KnownBot>(
+eventType<unknown, ProjectedBot>(
   'realm_bot',
   'add',
   'BotAddedEvent',
@@ -279,7 +279,7 @@ eventType<unknown, KnownBot>(
   },
 );
 
-eventType<{ bot: BotBody }, KnownBot>(
+eventType<{ bot: BotBody }, ProjectedBot>(
   'realm_bot',
   'update',
   'BotUpdatedEvent',

@@ -7,12 +7,12 @@ import { type DomainSnapshot, toSnapshot, wireOf, wireRealmDomain } from './wire
 // All events are sent to all users of the organization.
 
 /** A domain in an event projection. Null in events of previous versions, which did not contain its id. */
-export type KnownDomain = (DomainSnapshot & { readonly id: number }) | null;
+export type ProjectedDomain = (DomainSnapshot & { readonly id: number }) | null;
 
 const domainEvent = (op: 'add' | 'change') =>
   defineEvent('realm_domains', op, (domain: RealmDomain) => ({ realm_domain: toSnapshot(domain) }), {
     render: ({ realm_domain }) => ({ type: 'realm_domains', op, realm_domain: wireOf(realm_domain) }),
-    facts: ({ realm_domain: { id, ...domain } }): { readonly domain: KnownDomain } => ({
+    facts: ({ realm_domain: { id, ...domain } }): { readonly domain: ProjectedDomain } => ({
       domain: id === undefined ? null : { ...domain, id },
     }),
   });

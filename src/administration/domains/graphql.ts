@@ -7,7 +7,7 @@ import { byNumber, nodeModel } from '../../api/graphql/schema/node.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { domainProjection } from './event-projections.ts';
-import type { KnownDomain } from './events.ts';
+import type { ProjectedDomain } from './events.ts';
 import { addRealmDomain, listRealmDomains, removeRealmDomain, updateRealmDomain, visibleTo } from './service.ts';
 
 const DOMAIN = 'The domain: the part of an email address after the @, in lower case.';
@@ -70,7 +70,7 @@ for (const [op, name, description] of [
   ['add', 'RealmDomainAddedEvent', 'An allowed domain was added.'],
   ['change', 'RealmDomainChangedEvent', 'An allowed domain was changed.'],
 ] as const) {
-  eventType<unknown, { readonly domain: KnownDomain }>(
+  eventType<unknown, { readonly domain: ProjectedDomain }>(
     'realm_domains',
     op,
     name,
@@ -81,7 +81,7 @@ for (const [op, name, description] of [
         description: 'The domain after the change.',
         ...projectedFromEvent(
           domainProjection,
-          ({ facts }: EventSource<unknown, { readonly domain: KnownDomain }>) => facts.domain,
+          ({ facts }: EventSource<unknown, { readonly domain: ProjectedDomain }>) => facts.domain,
         ),
       }),
     }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
 import { documentEvent } from '../../events/wire.ts';
-import type { KnownOrganization } from './event-projections.ts';
+import type { ProjectedOrganization } from './event-projections.ts';
 import { SERVER_GENERATION, SERVICE_FEATURE_LEVEL, SERVICE_MERGE_BASE, SERVICE_VERSION } from './feature-level.ts';
 
 interface UpdatePayload {
@@ -20,7 +20,7 @@ export const realmUpdated = defineEvent(
   (realm_id: number, data: UpdatePayload['data']): UpdatePayload => ({ data, realm_id }),
   {
     render: ({ data }) => ({ type: 'realm', op: 'update_dict', data, property: 'default' }),
-    facts: ({ realm_id, data }): { readonly known: KnownOrganization | null } => ({
+    facts: ({ realm_id, data }): { readonly known: ProjectedOrganization | null } => ({
       known: realm_id === undefined ? null : { id: realm_id, data },
     }),
   },

@@ -3,7 +3,7 @@ import { builder } from '../../api/graphql/schema/builder.ts';
 import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
 import { meaningsOf, settingEnum, settingEnumValue } from '../../api/graphql/schema/setting-fields.ts';
-import { type KnownOrganization, projectionOf } from './event-projections.ts';
+import { type ProjectedOrganization, projectionOf } from './event-projections.ts';
 import { Organization, PERMISSIONS_WITH_EFFECT } from './graphql.ts';
 
 /** Values in events besides the settings: texts of the organization, and values that are published only for old clients. */
@@ -34,7 +34,7 @@ interface WireUpdate {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-type OrganizationProjection = { readonly known: KnownOrganization | null };
+type OrganizationProjection = { readonly known: ProjectedOrganization | null };
 
 eventType<WireUpdate, OrganizationProjection>(
   'realm',

@@ -1,6 +1,6 @@
 import type { EventProjection } from '../../api/graphql/schema/event-projections.ts';
 import { settingProjections } from '../../api/graphql/schema/setting-fields.ts';
-import { type KnownSetting, withEffect } from '../../platform/setting.ts';
+import { type ProjectedSetting, withEffect } from '../../platform/setting.ts';
 import { EDITABLE_USER_DEFAULTS } from './settings.ts';
 
 const bySetting = settingProjections('UserSettingsDefaults', Object.keys(withEffect(EDITABLE_USER_DEFAULTS)));
@@ -10,4 +10,4 @@ export const projectionOf = ({
   event,
 }: {
   readonly event: { readonly property: string };
-}): EventProjection<KnownSetting> => bySetting(event.property);
+}): EventProjection<ProjectedSetting> => bySetting(event.property);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
 import { documentEvent } from '../../events/wire.ts';
-import type { KnownSetting, SettingValue } from '../../platform/setting.ts';
+import type { ProjectedSetting, SettingValue } from '../../platform/setting.ts';
 import type { UserDefaultName } from './settings.ts';
 
 interface Payload {
@@ -18,7 +18,7 @@ export const userDefaultUpdated = defineEvent(
   (realm_id: number, property: UserDefaultName, value: SettingValue): Payload => ({ property, value, realm_id }),
   {
     render: ({ property, value }) => ({ type: 'realm_user_settings_defaults', op: 'update', property, value }),
-    facts: ({ realm_id, property, value }): { readonly known: KnownSetting | null } => ({
+    facts: ({ realm_id, property, value }): { readonly known: ProjectedSetting | null } => ({
       known: realm_id === undefined ? null : { id: realm_id, property, value },
     }),
   },

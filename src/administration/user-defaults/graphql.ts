@@ -14,7 +14,7 @@ import {
 } from '../../api/graphql/schema/setting-fields.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
-import type { KnownSetting } from '../../platform/setting.ts';
+import type { ProjectedSetting } from '../../platform/setting.ts';
 import { projectionOf } from './event-projections.ts';
 import { updateUserDefaults } from './service.ts';
 import { EDITABLE_USER_DEFAULTS, USER_DEFAULTS, type UserDefaultName, userDefault } from './settings.ts';
@@ -68,7 +68,7 @@ const UserSettingsDefault = builder.enumType('UserSettingsDefault', {
   values: settingEnum(MEANINGS),
 });
 
-type SettingProjection = { readonly known: KnownSetting | null };
+type SettingProjection = { readonly known: ProjectedSetting | null };
 
 eventType<{ readonly property: string }, SettingProjection>(
   'realm_user_settings_defaults',

@@ -1,11 +1,11 @@
 import { EventProjection, referenceProjection } from '../../api/graphql/schema/event-projections.ts';
 import { userReference } from '../../people/event-projections.ts';
-import type { GroupSnapshot, KnownGroup } from './events.ts';
+import type { GroupEventData, GroupSnapshot } from './events.ts';
 
 /** Event projection of a group of which an event contains only the id. */
 export const groupReference = referenceProjection('UserGroup');
 
-type ProjectedGroup = NonNullable<KnownGroup['group']>;
+type ProjectedGroup = NonNullable<GroupEventData['group']>;
 
 const identity = { idOf: ({ id }: ProjectedGroup) => id };
 const databaseId = ({ id }: ProjectedGroup) => id;
@@ -22,5 +22,9 @@ const groupProjection = new EventProjection<GroupSnapshot>('UserGroup', identity
 const idAlone = new EventProjection<ProjectedGroup>('UserGroup', identity, { databaseId });
 
 /** Returns the event projection of the group in an event. */
-export const projectionOf = ({ facts: { group } }: { readonly facts: KnownGroup }): EventProjection<ProjectedGroup> =>
+export const projectionOf = ({
+  facts: { group },
+}: {
+  readonly facts: GroupEventData;
+}): EventProjection<ProjectedGroup> =>
   (group !== null && 'name' in group ? groupProjection : idAlone) as EventProjection<ProjectedGroup>;

@@ -35,11 +35,11 @@ export const toSnapshot = (groups: SystemGroups, group: UserGroup): GroupSnapsho
 const NOBODY = { memberIds: [], subgroupIds: [] };
 
 /** Event projection of a group: its data, or only its id, as in the event. Null for guests, who cannot see groups. */
-export interface KnownGroup {
+export interface GroupEventData {
   readonly group: GroupSnapshot | { readonly id: number } | null;
 }
 
-const known = (id: number, group: GroupSnapshot | undefined, { role }: EventView): KnownGroup => ({
+const known = (id: number, group: GroupSnapshot | undefined, { role }: EventView): GroupEventData => ({
   group: isGuest(role) ? null : (group ?? { id }),
 });
 
@@ -121,7 +121,7 @@ const defineMembersEvent = (op: 'add_members' | 'remove_members') =>
       is_deactivated: isDeactivated,
     }),
     {
-      facts: ({ group_id, user_ids }, view): KnownGroup & { readonly userIds: readonly number[] } => ({
+      facts: ({ group_id, user_ids }, view): GroupEventData & { readonly userIds: readonly number[] } => ({
         ...known(group_id, undefined, view),
         userIds: isGuest(view.role) ? [] : user_ids,
       }),
@@ -145,7 +145,10 @@ const defineSubgroupsEvent = (op: 'add_subgroups' | 'remove_subgroups') =>
       is_deactivated: isDeactivated,
     }),
     {
-      facts: ({ group_id, direct_subgroup_ids }, view): KnownGroup & { readonly subgroupIds: readonly number[] } => ({
+      facts: (
+        { group_id, direct_subgroup_ids },
+        view,
+      ): GroupEventData & { readonly subgroupIds: readonly number[] } => ({
         ...known(group_id, undefined, view),
         subgroupIds: isGuest(view.role) ? [] : direct_subgroup_ids,
       }),

@@ -4,13 +4,13 @@ import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import { groupReference, projectionOf } from './event-projections.ts';
-import type { KnownGroup } from './events.ts';
+import type { GroupEventData } from './events.ts';
 import { UserGroup } from './graphql.ts';
 
 /** Field options for the group of an event. */
-const aboutGroup = projectedFromEvent(projectionOf, ({ facts }: EventSource<unknown, KnownGroup>) => facts.group);
+const aboutGroup = projectedFromEvent(projectionOf, ({ facts }: EventSource<unknown, GroupEventData>) => facts.group);
 
-eventType<unknown, KnownGroup>(
+eventType<unknown, GroupEventData>(
   'user_group',
   'add',
   'UserGroupAddedEvent',
@@ -22,7 +22,7 @@ eventType<unknown, KnownGroup>(
   },
 );
 
-eventType<unknown, KnownGroup>(
+eventType<unknown, GroupEventData>(
   'user_group',
   'update',
   'UserGroupUpdatedEvent',
@@ -46,7 +46,7 @@ eventType<{ group_id: number }>(
   { description: 'A group was deactivated. Only in queues without the capability `include_deactivated_groups`.' },
 );
 
-type WithUsers = KnownGroup & { readonly userIds: readonly number[] };
+type WithUsers = GroupEventData & { readonly userIds: readonly number[] };
 
 for (const [op, name, description] of [
   ['add_members', 'UserGroupMembersAddedEvent', 'Users became direct members of a group.'],
@@ -69,7 +69,7 @@ for (const [op, name, description] of [
   );
 }
 
-type WithSubgroups = KnownGroup & { readonly subgroupIds: readonly number[] };
+type WithSubgroups = GroupEventData & { readonly subgroupIds: readonly number[] };
 
 for (const [op, name, description] of [
   ['add_subgroups', 'UserGroupSubgroupsAddedEvent', 'Groups became direct subgroups of a group.'],

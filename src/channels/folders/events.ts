@@ -43,12 +43,12 @@ export const channelFolderUpdated = defineEvent(
   },
   {
     render: ({ channel_folder_id, data }) => ({ type: 'channel_folder', op: 'update', channel_folder_id, data }),
-    facts: ({ channel_folder_id, folder }): KnownFolder => ({ id: channel_folder_id, folder }),
+    facts: ({ channel_folder_id, folder }): ProjectedFolder => ({ id: channel_folder_id, folder }),
   },
 );
 
 /** A folder that changed. */
-export interface KnownFolder {
+export interface ProjectedFolder {
   readonly id: number;
   /** The folder after the change. Undefined if the event contains only the id. */
   readonly folder: FolderSnapshot | undefined;

@@ -12,7 +12,7 @@ import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { folderProjection, folderReference, placedFolder } from './event-projections.ts';
-import type { KnownFolder } from './events.ts';
+import type { ProjectedFolder } from './events.ts';
 import { createChannelFolder, reorderChannelFolders, updateChannelFolder, visibleTo } from './service.ts';
 import type { FolderSnapshot } from './wire.ts';
 
@@ -157,7 +157,7 @@ eventType(
   { description: 'A channel folder was created.' },
 );
 
-eventType<unknown, KnownFolder>(
+eventType<unknown, ProjectedFolder>(
   'channel_folder',
   'update',
   'ChannelFolderUpdatedEvent',
@@ -166,7 +166,7 @@ eventType<unknown, KnownFolder>(
       type: ChannelFolder,
       nullable: true,
       description: 'The folder after the change.',
-      ...projectedFromEvent<EventSource<unknown, KnownFolder>, FolderSnapshot | number>(
+      ...projectedFromEvent<EventSource<unknown, ProjectedFolder>, FolderSnapshot | number>(
         ({ facts }) =>
           (facts.folder === undefined ? folderReference : folderProjection) as EventProjection<FolderSnapshot | number>,
         ({ facts }) => facts.folder ?? facts.id,

@@ -1,34 +1,39 @@
 import { EventProjection, projectedWithin } from '../../api/graphql/schema/event-projections.ts';
 import { channelReference, knownOfChannel, knownOfChannelBefore } from '../event-projections.ts';
-import type { KnownLeft, KnownSubscription, KnownSubscriptions, KnownSubscriptionUpdate } from '../events.ts';
+import type {
+  ProjectedLeft,
+  ProjectedSubscription,
+  ProjectedSubscriptions,
+  ProjectedSubscriptionUpdate,
+} from '../events.ts';
 
-const idOf = ({ userId, channel }: KnownSubscription) => `${userId}:${channel.stream_id}`;
+const idOf = ({ userId, channel }: ProjectedSubscription) => `${userId}:${channel.stream_id}`;
 
 const settings = {
-  color: ({ personal }: KnownSubscription) => personal.color,
-  isMuted: ({ personal }: KnownSubscription) => personal.is_muted,
-  pinToTop: ({ personal }: KnownSubscription) => personal.pin_to_top,
-  desktopNotifications: ({ personal }: KnownSubscription) => personal.desktop_notifications,
-  audibleNotifications: ({ personal }: KnownSubscription) => personal.audible_notifications,
-  wildcardMentionsNotify: ({ personal }: KnownSubscription) => personal.wildcard_mentions_notify,
+  color: ({ personal }: ProjectedSubscription) => personal.color,
+  isMuted: ({ personal }: ProjectedSubscription) => personal.is_muted,
+  pinToTop: ({ personal }: ProjectedSubscription) => personal.pin_to_top,
+  desktopNotifications: ({ personal }: ProjectedSubscription) => personal.desktop_notifications,
+  audibleNotifications: ({ personal }: ProjectedSubscription) => personal.audible_notifications,
+  wildcardMentionsNotify: ({ personal }: ProjectedSubscription) => personal.wildcard_mentions_notify,
 };
 
-const ofItsChannel = new EventProjection<KnownSubscription>('ChannelSubscription', { idOf }, settings);
+const ofItsChannel = new EventProjection<ProjectedSubscription>('ChannelSubscription', { idOf }, settings);
 
-const channelOf = ({ channel }: KnownSubscription) => channel;
+const channelOf = ({ channel }: ProjectedSubscription) => channel;
 
 /**
  * Returns the event projection of a subscription with its channel. The channel's `ownSubscription` is this subscription.
  *
  * @param known Fields of the channel in the event.
  */
-function withChannel(known: typeof knownOfChannelBefore): EventProjection<KnownSubscription> {
-  const channel = new EventProjection<KnownSubscription>(
+function withChannel(known: typeof knownOfChannelBefore): EventProjection<ProjectedSubscription> {
+  const channel = new EventProjection<ProjectedSubscription>(
     'Channel',
     { idOf: (subscription) => channelOf(subscription).stream_id },
     { ...projectedWithin(known, channelOf), ownSubscription: { facts: ofItsChannel, of: (own) => own } },
   );
-  return new EventProjection<KnownSubscription>(
+  return new EventProjection<ProjectedSubscription>(
     'ChannelSubscription',
     { idOf },
     { ...settings, channel: { facts: channel, of: (own) => own } },
@@ -41,17 +46,21 @@ const subscriptionFacts = withChannel(knownOfChannel);
 const earlyFacts = withChannel(knownOfChannelBefore);
 
 /** Returns the event projection of the viewer's new subscriptions. */
-export const projectionOf = ({ facts }: { readonly facts: KnownSubscriptions }): EventProjection<KnownSubscription> =>
+export const projectionOf = ({
+  facts,
+}: {
+  readonly facts: ProjectedSubscriptions;
+}): EventProjection<ProjectedSubscription> =>
   facts.subscriptions.every(({ channel }) => channel.row !== undefined) ? subscriptionFacts : earlyFacts;
 
 /** Event projection of a channel to which the viewer is no longer subscribed. */
-export const leftChannel = new EventProjection<KnownLeft['channels'][number]>(
+export const leftChannel = new EventProjection<ProjectedLeft['channels'][number]>(
   'Channel',
   { idOf: (channel) => channel.stream_id },
   { databaseId: (channel) => channel.stream_id, name: ({ name }) => name, ownSubscription: () => null },
 );
 
-type UpdateFunction = (update: KnownSubscriptionUpdate) => unknown;
+type UpdateFunction = (update: ProjectedSubscriptionUpdate) => unknown;
 const valueIn: UpdateFunction = ({ value }) => value;
 
 /** The GraphQL field that each setting changes, by the setting's name on the wire. */
@@ -65,16 +74,16 @@ const CHANGED: Readonly<Record<string, readonly [field: string, answer: UpdateFu
   wildcard_mentions_notify: ['wildcardMentionsNotify', valueIn],
 };
 
-const identity = { idOf: ({ userId, channelId }: KnownSubscriptionUpdate) => `${userId}:${channelId}` };
+const identity = { idOf: ({ userId, channelId }: ProjectedSubscriptionUpdate) => `${userId}:${channelId}` };
 
 const changes = new Map(
   Object.entries(CHANGED).map(([property, [field, answer]]) => {
-    const channel = { facts: channelReference, of: ({ channelId }: KnownSubscriptionUpdate) => channelId };
+    const channel = { facts: channelReference, of: ({ channelId }: ProjectedSubscriptionUpdate) => channelId };
     return [property, new EventProjection('ChannelSubscription', identity, { channel, [field]: answer })];
   }),
 );
 const nothingMore = new EventProjection('ChannelSubscription', identity, {});
 
 /** Returns the event projection of a subscription of which one setting changed. */
-export const changedSubscription = ({ facts }: { readonly facts: KnownSubscriptionUpdate }) =>
+export const changedSubscription = ({ facts }: { readonly facts: ProjectedSubscriptionUpdate }) =>
   changes.get(facts.property) ?? nothingMore;

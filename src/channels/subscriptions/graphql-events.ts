@@ -5,14 +5,14 @@ import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import { channelReference } from '../event-projections.ts';
-import type { KnownLeft, KnownSubscriptions, KnownSubscriptionUpdate } from '../events.ts';
+import type { ProjectedLeft, ProjectedSubscriptions, ProjectedSubscriptionUpdate } from '../events.ts';
 import { Channel } from '../graphql.ts';
 import { changedSubscription, leftChannel, projectionOf } from './event-projections.ts';
 import { AUDIBLE_SAID, ChannelSubscription, COLOR, DESKTOP_SAID, MUTED, PINNED, WILDCARD_SAID } from './graphql.ts';
 
-type Added = EventSource<unknown, KnownSubscriptions>;
+type Added = EventSource<unknown, ProjectedSubscriptions>;
 
-eventType<unknown, KnownSubscriptions>(
+eventType<unknown, ProjectedSubscriptions>(
   'subscription',
   'add',
   'SubscriptionsAddedEvent',
@@ -27,9 +27,9 @@ eventType<unknown, KnownSubscriptions>(
   { description: 'The viewer was subscribed to channels.' },
 );
 
-type Removed = EventSource<unknown, KnownLeft>;
+type Removed = EventSource<unknown, ProjectedLeft>;
 
-eventType<unknown, KnownLeft>(
+eventType<unknown, ProjectedLeft>(
   'subscription',
   'remove',
   'SubscriptionsRemovedEvent',
@@ -73,9 +73,9 @@ interface WireSubscriptionUpdate {
   readonly property: SettingValue;
 }
 
-type Updated = EventSource<WireSubscriptionUpdate, KnownSubscriptionUpdate>;
+type Updated = EventSource<WireSubscriptionUpdate, ProjectedSubscriptionUpdate>;
 
-eventType<WireSubscriptionUpdate, KnownSubscriptionUpdate>(
+eventType<WireSubscriptionUpdate, ProjectedSubscriptionUpdate>(
   'subscription',
   'update',
   'SubscriptionUpdatedEvent',

@@ -1,6 +1,6 @@
 import { EventProjection, instantOf } from '../../api/graphql/schema/event-projections.ts';
 import { userReference } from '../../people/event-projections.ts';
-import type { KnownDraft } from './events.ts';
+import type { ProjectedDraft } from './events.ts';
 
 /** Type of a draft and the ids of its target, as in the database and in events. */
 interface Addressed {
@@ -15,7 +15,7 @@ export const channelOf = ({ type, to }: Addressed): number | null => (type === '
 export const peopleOf = ({ type, to }: Addressed): number[] => (type === 'private' ? [...to] : []);
 
 /** Event projection of a draft. It excludes the channel, because the viewer may no longer be able to see it. */
-export const draftProjection = new EventProjection<KnownDraft>(
+export const draftProjection = new EventProjection<ProjectedDraft>(
   'Draft',
   { idOf: ({ id }) => id },
   {

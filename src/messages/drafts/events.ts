@@ -8,7 +8,7 @@ import { type DraftSnapshot, toSnapshot, wireDraft, wireOf, withShownTopic } fro
 // The events below are sent only to the author's clients, because drafts are private.
 
 /** Snapshot of a draft, with its author. The author is the only recipient of the event. */
-export interface KnownDraft extends DraftSnapshot {
+export interface ProjectedDraft extends DraftSnapshot {
   readonly authorId: number;
 }
 
@@ -33,7 +33,8 @@ export const draftsAdded = defineEvent(
         withShownTopic(wireOf(draft), empty_topic_name, options.capabilities.empty_topic_name),
       ),
     }),
-    facts: ({ drafts }, { userId }): readonly KnownDraft[] => drafts.map((draft) => ({ ...draft, authorId: userId })),
+    facts: ({ drafts }, { userId }): readonly ProjectedDraft[] =>
+      drafts.map((draft) => ({ ...draft, authorId: userId })),
   },
 );
 
@@ -56,7 +57,7 @@ export const draftUpdated = defineEvent(
       op: 'update',
       draft: withShownTopic(wireOf(draft), empty_topic_name, options.capabilities.empty_topic_name),
     }),
-    facts: ({ draft }, { userId }): KnownDraft => ({ ...draft, authorId: userId }),
+    facts: ({ draft }, { userId }): ProjectedDraft => ({ ...draft, authorId: userId }),
   },
 );
 

@@ -2,7 +2,7 @@ import { defineEvent, type RenderedEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
 import type { TopicLink } from '../../markdown/render.ts';
 import type { PropagateMode } from '../locks.ts';
-import { classOfReactor, type EventEmoji, type KnownReactions, reactionsSeenBy } from '../reactions/groups.ts';
+import { classOfReactor, type EventEmoji, reactionsSeenBy, type SeenReactions } from '../reactions/groups.ts';
 import { type MessageEventSnapshot, shownTopic, toWireFlags, type UserFlags } from '../wire.ts';
 import { flagsOf, type RecipientFlags } from './recipient-flags.ts';
 
@@ -82,7 +82,7 @@ export const messageUpdated = defineEvent(
     perUser: ({ flags, editorId, reactions = [] }, { userId }) =>
       `${toWireFlags(flagsOf(flags, userId)).join()} ${editorId === userId} ${classOfReactor(reactions, userId)}`,
     render: renderUpdate,
-    facts: (payload, { userId }): KnownUpdate => ({
+    facts: (payload, { userId }): RecipientUpdate => ({
       ...payload,
       flags: flagsOf(payload.flags, userId),
       reactions: payload.reactions && reactionsSeenBy(payload.reactions, userId),
@@ -91,9 +91,9 @@ export const messageUpdated = defineEvent(
 );
 
 /** The payload of an edit or move, with the flags and reactions that one recipient sees. */
-export interface KnownUpdate extends Omit<UpdatedPayload, 'flags' | 'reactions'> {
+export interface RecipientUpdate extends Omit<UpdatedPayload, 'flags' | 'reactions'> {
   readonly flags: UserFlags;
-  readonly reactions?: KnownReactions | undefined;
+  readonly reactions?: SeenReactions | undefined;
 }
 
 function renderUpdate(payload: UpdatedPayload, { userId, options }: EventView): RenderedEvent {

@@ -8,20 +8,20 @@ import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import {
   editProjection,
-  type KnownEdit,
-  type KnownMove,
   messageOfResolved,
   messageOfSpellings,
   messageReference,
   movedMessage,
+  type ProjectedEdit,
+  type ProjectedMove,
 } from '../event-projections.ts';
 import { Message } from '../graphql.ts';
-import type { DeletedPayload, KnownUpdate } from './events.ts';
+import type { DeletedPayload, RecipientUpdate } from './events.ts';
 import { PropagateModeEnum } from './graphql.ts';
 
-type UpdateSource = EventSource<unknown, KnownUpdate>;
+type UpdateSource = EventSource<unknown, RecipientUpdate>;
 
-const isEditKnown = ({ message, content }: KnownUpdate): boolean => message !== undefined && content !== null;
+const isEditKnown = ({ message, content }: RecipientUpdate): boolean => message !== undefined && content !== null;
 
 /** Returns the event projection of the message that the event is about. */
 function factsOfUpdated({ facts }: UpdateSource): EventProjection {
@@ -32,7 +32,7 @@ function factsOfUpdated({ facts }: UpdateSource): EventProjection {
  * Returns the event projection of a moved message, with its new location. If no message was moved, the projection has only the
  * id.
  */
-function factsOfMoved({ move }: KnownUpdate): EventProjection {
+function factsOfMoved({ move }: RecipientUpdate): EventProjection {
   if (move === null) return messageReference;
   if (move.topic === null) return move.isOneSpelling === true ? movedMessage : messageOfSpellings;
   const isResolution = move.channelId === null && isResolved(move.topic) !== isResolved(move.origTopic);
@@ -51,14 +51,14 @@ const factsOfOrigChannel = ({ facts: { move } }: UpdateSource) =>
   move === null || move.channelId === null ? namedChannel : channelToBeSeen;
 
 /** Returns a message of the event in the form that the projection from `factsOfUpdated` reads. */
-const updated = (facts: KnownUpdate, id: number): KnownEdit | KnownMove | number =>
-  isEditKnown(facts) ? (facts as KnownEdit) : moved(facts, id);
+const updated = (facts: RecipientUpdate, id: number): ProjectedEdit | ProjectedMove | number =>
+  isEditKnown(facts) ? (facts as ProjectedEdit) : moved(facts, id);
 
 /**
  * Returns a message of the event in the form that the projection from `factsOfMoved` reads. If no message was moved, this is
  * the id.
  */
-function moved(facts: KnownUpdate, id: number): KnownMove | number {
+function moved(facts: RecipientUpdate, id: number): ProjectedMove | number {
   const { move, channel } = facts;
   if (move === null) return id;
   return {
@@ -69,9 +69,9 @@ function moved(facts: KnownUpdate, id: number): KnownMove | number {
   };
 }
 
-const atOf = ({ at, timestamp }: KnownUpdate): string => at ?? new Date(timestamp * 1000).toISOString();
+const atOf = ({ at, timestamp }: RecipientUpdate): string => at ?? new Date(timestamp * 1000).toISOString();
 
-eventType<unknown, KnownUpdate>(
+eventType<unknown, RecipientUpdate>(
   'update_message',
   undefined,
   'MessageUpdatedEvent',

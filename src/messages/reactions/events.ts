@@ -3,7 +3,7 @@ import { defineEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
 import { documentEvent } from '../../events/wire.ts';
 import { type ReactionOfUser, toWireReaction, type WireReaction, wireReaction } from '../wire-reactions.ts';
-import { classOfReactor, type KnownReactions, reactionsSeenBy } from './groups.ts';
+import { classOfReactor, reactionsSeenBy, type SeenReactions } from './groups.ts';
 import type { EventReactions } from './queries.ts';
 
 interface ReactionPayload extends WireReaction {
@@ -19,17 +19,17 @@ const toPayload = (reaction: ReactionOfUser, told: EventReactions): ReactionPayl
 });
 
 /** Id of a message, and the reactions to it as one recipient of the event sees them. */
-export interface KnownReacted {
+export interface ProjectedReacted {
   readonly id: number;
   /** Reactions to the message. Null if the event does not contain them. */
-  readonly reactions: KnownReactions | null;
+  readonly reactions: SeenReactions | null;
 }
 
 const rulesOf = (op: 'add' | 'remove') => ({
   // The event also contains `user`, because old clients do not read `user_id`.
   render: ({ told: _, ...event }: ReactionPayload) => ({ type: 'reaction', op, ...event }),
   perUser: ({ told }: ReactionPayload, { userId }: EventView) => classOfReactor(told ?? [], userId),
-  facts: ({ message_id, told }: ReactionPayload, { userId }: EventView): KnownReacted => ({
+  facts: ({ message_id, told }: ReactionPayload, { userId }: EventView): ProjectedReacted => ({
     id: message_id,
     reactions: told == null ? null : reactionsSeenBy(told, userId),
   }),

@@ -16,7 +16,7 @@ import { readableMessages } from '../access.ts';
 import { messageReference, reactedMessage } from '../event-projections.ts';
 import { Message, readBack } from '../graphql.ts';
 import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
-import type { KnownReacted } from './events.ts';
+import type { ProjectedReacted } from './events.ts';
 import { MAX_EVENT_REACTIONS, MAX_GROUP_USERS, type ReactionGroup } from './groups.ts';
 import { reactionGroups, reactionsOf } from './loaders.ts';
 import { addReaction, removeReaction } from './service.ts';
@@ -165,7 +165,7 @@ interface ReactionBody {
   readonly reaction_type: ReactionType;
 }
 
-type ReactionSource = EventSource<ReactionBody, KnownReacted>;
+type ReactionSource = EventSource<ReactionBody, ProjectedReacted>;
 
 const factsOfReacted = ({ facts }: ReactionSource): EventProjection =>
   facts.reactions === null ? messageReference : reactedMessage;
@@ -174,7 +174,7 @@ for (const [op, name, description] of [
   ['add', 'ReactionAddedEvent', 'A user reacted to a message.'],
   ['remove', 'ReactionRemovedEvent', 'A user removed a reaction to a message.'],
 ] as const) {
-  eventType<ReactionBody, KnownReacted>(
+  eventType<ReactionBody, ProjectedReacted>(
     'reaction',
     op,
     name,

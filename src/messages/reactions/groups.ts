@@ -50,16 +50,16 @@ export interface EventEmoji extends CountedEmoji {
 }
 
 /** A reaction in an event. */
-export interface KnownReaction extends Pick<ReactionGroup, 'emojiName' | 'emojiCode' | 'reactionType'> {
+export interface SeenReaction extends Pick<ReactionGroup, 'emojiName' | 'emojiCode' | 'reactionType'> {
   readonly id: number;
   readonly userId: number;
 }
 
 /** All reactions to a message, as one recipient of an event sees them. */
-export interface KnownReactions {
+export interface SeenReactions {
   readonly groups: readonly ReactionGroup[];
   /** Single reactions, oldest first. */
-  readonly all: readonly KnownReaction[];
+  readonly all: readonly SeenReaction[];
 }
 
 /** Returns a key of the emoji that the user reacted with. An event is rendered only once for all users with the same key. */
@@ -67,7 +67,7 @@ export const classOfReactor = (told: readonly EventEmoji[], userId: number): str
   told.map(({ user_ids }) => Number(user_ids.includes(userId))).join('');
 
 /** Converts the reactions in an event to the form that the viewer sees. */
-export function reactionsSeenBy(told: readonly EventEmoji[], viewerId: number): KnownReactions {
+export function reactionsSeenBy(told: readonly EventEmoji[], viewerId: number): SeenReactions {
   const all = told.flatMap(({ emoji_name, emoji_code, reaction_type, user_ids, ids }) => {
     const emoji = { emojiName: emoji_name, emojiCode: emoji_code, reactionType: reaction_type };
     return ids.map((id, i) => ({ id, userId: user_ids[i] ?? 0, ...emoji }));

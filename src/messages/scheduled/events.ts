@@ -8,7 +8,7 @@ import { type ScheduledSnapshot, toSnapshot, wireOf, wireScheduledMessage, withS
 // The events below are sent only to the clients of the message's owner.
 
 /** Snapshot of a scheduled message, with its owner. The owner is the only recipient of the event. */
-export interface KnownScheduled extends ScheduledSnapshot {
+export interface ProjectedScheduled extends ScheduledSnapshot {
   readonly ownerId: number;
 }
 
@@ -33,7 +33,7 @@ export const scheduledMessageAdded = defineEvent(
         withShownTopic(wireOf(message), empty_topic_name, options.capabilities.empty_topic_name),
       ),
     }),
-    facts: ({ scheduled_messages }, { userId }): readonly KnownScheduled[] =>
+    facts: ({ scheduled_messages }, { userId }): readonly ProjectedScheduled[] =>
       scheduled_messages.map((message) => ({ ...message, ownerId: userId })),
   },
 );
@@ -62,7 +62,7 @@ export const scheduledMessageUpdated = defineEvent(
         options.capabilities.empty_topic_name,
       ),
     }),
-    facts: ({ scheduled_message }, { userId }): KnownScheduled => ({ ...scheduled_message, ownerId: userId }),
+    facts: ({ scheduled_message }, { userId }): ProjectedScheduled => ({ ...scheduled_message, ownerId: userId }),
   },
 );
 

@@ -28,7 +28,7 @@ const ROLE_GROUPS: ReadonlyMap<string, string> = new Map<SystemGroupName, string
 ]);
 
 /** A channel to which the text refers and that the author can read. */
-interface KnownChannel {
+interface ReferencedChannel {
   readonly id: number;
   readonly name: string;
   /** Whether the author can read only messages that they received. */
@@ -72,7 +72,7 @@ export async function loadDirectory(
 }
 
 /** Users to whom the text refers. */
-interface KnownUsers {
+interface ReferencedUsers {
   readonly byName: ReadonlyMap<string, DirectoryUser>;
   readonly byId: ReadonlyMap<number, DirectoryUser>;
 }
@@ -97,7 +97,11 @@ interface UserRow extends DirectoryUser {
   readonly asked: string | null;
 }
 
-async function loadUsers(db: DirectoryDb, { realm }: Author, { userNames, userIds }: References): Promise<KnownUsers> {
+async function loadUsers(
+  db: DirectoryDb,
+  { realm }: Author,
+  { userNames, userIds }: References,
+): Promise<ReferencedUsers> {
   const rows = await db.$queryRaw<UserRow[]>`
     SELECT asked.name AS asked, u.id, u.full_name AS "fullName", u.is_active AS "isActive"
     FROM unnest(${[...userNames]}::text[]) AS asked (name)
@@ -140,7 +144,7 @@ async function loadChannels(
   author: Author,
   { channelNames }: References,
   now: Date,
-): Promise<Map<string, KnownChannel>> {
+): Promise<Map<string, ReferencedChannel>> {
   const rows = await db.$queryRaw<ChannelRow[]>`
     SELECT c.id, c.name, c.invite_only AS "inviteOnly", c.is_web_public AS "isWebPublic", c.permissions,
            c.creator_id AS "creatorId", c.history_public_to_subscribers AS "historyPublicToSubscribers",
@@ -168,7 +172,7 @@ async function loadLatest(
   db: DirectoryDb,
   author: Author,
   { topics }: References,
-  channels: ReadonlyMap<string, KnownChannel>,
+  channels: ReadonlyMap<string, ReferencedChannel>,
 ): Promise<Map<string, number>> {
   const known = topics.flatMap(({ channel: name, topic }) => {
     const channel = channels.get(name);

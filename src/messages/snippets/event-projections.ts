@@ -1,9 +1,9 @@
 import { EventProjection, instantOf } from '../../api/graphql/schema/event-projections.ts';
 import { userReference } from '../../people/event-projections.ts';
-import type { KnownSnippet } from './events.ts';
+import type { ProjectedSnippet } from './events.ts';
 
 /** Event projection of a snippet. */
-export const snippetProjection = new EventProjection<KnownSnippet>(
+export const snippetProjection = new EventProjection<ProjectedSnippet>(
   'SavedSnippet',
   { idOf: ({ id }) => id },
   {

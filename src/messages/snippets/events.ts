@@ -12,7 +12,7 @@ interface Payload {
 }
 
 /** Snapshot of a snippet, with its author. The author is the only recipient of the event. */
-export interface KnownSnippet extends SnippetSnapshot {
+export interface ProjectedSnippet extends SnippetSnapshot {
   readonly authorId: number;
 }
 
@@ -20,7 +20,7 @@ const snippetEvent = (op: 'add' | 'update') =>
   defineEvent('saved_snippets', op, (snippet: SavedSnippet): Payload => ({ saved_snippet: toSnapshot(snippet) }), {
     perUser: true,
     render: ({ saved_snippet }) => ({ type: 'saved_snippets', op, saved_snippet: wireOf(saved_snippet) }),
-    facts: ({ saved_snippet }, { userId }: EventView): KnownSnippet => ({ ...saved_snippet, authorId: userId }),
+    facts: ({ saved_snippet }, { userId }: EventView): ProjectedSnippet => ({ ...saved_snippet, authorId: userId }),
   });
 
 export const savedSnippetAdded = snippetEvent('add');

@@ -24,7 +24,7 @@ interface TypingPayload {
 }
 
 /** Stored name of the topic of the message. Null for a direct message. */
-export interface KnownTopic {
+export interface TypingTopic {
   readonly topic: string | null;
 }
 
@@ -32,7 +32,7 @@ export interface KnownTopic {
 const typing = (op: TypingOp) =>
   defineEvent('typing', op, (payload: TypingPayload) => payload, {
     ephemeral: true,
-    facts: ({ recipients, topic }): KnownTopic => ({ topic: recipients === null ? topic : null }),
+    facts: ({ recipients, topic }): TypingTopic => ({ topic: recipients === null ? topic : null }),
     render: ({ sender, recipients, stream_id, topic, empty_topic_name }, { options: { capabilities } }) => {
       if (recipients !== null) return { type: 'typing', op, message_type: 'direct', sender, recipients };
       if (!capabilities.stream_typing_notifications) return null;
@@ -57,7 +57,7 @@ interface TypingEditPayload {
 const typingEdit = (op: TypingOp) =>
   defineEvent('typing_edit_message', op, (payload: TypingEditPayload) => payload, {
     ephemeral: true,
-    facts: ({ recipient }): KnownTopic => ({ topic: recipient.type === 'channel' ? recipient.topic : null }),
+    facts: ({ recipient }): TypingTopic => ({ topic: recipient.type === 'channel' ? recipient.topic : null }),
     render: ({ recipient, empty_topic_name, ...fields }, { options: { capabilities } }) => ({
       type: 'typing_edit_message',
       op,

@@ -11,7 +11,7 @@ import { User } from '../../people/graphql.ts';
 import { messageReference } from '../event-projections.ts';
 import { Message } from '../graphql.ts';
 import { MessageTarget } from '../sending/message-target.ts';
-import { type KnownTopic, TYPING_OPS, type Typist } from './events.ts';
+import { TYPING_OPS, type TypingTopic, type Typist } from './events.ts';
 import { setEditTyping, setTyping } from './service.ts';
 
 const TypingOperation = builder.enumType('TypingOperation', {
@@ -75,7 +75,7 @@ const TOPIC = 'Name of the topic of the message. Null for a direct message.';
 
 for (const op of TYPING_OPS) {
   const what = op === 'start' ? 'Started' : 'Stopped';
-  eventType<TypingBody, KnownTopic>(
+  eventType<TypingBody, TypingTopic>(
     'typing',
     op,
     `Typing${what}Event`,
@@ -84,13 +84,13 @@ for (const op of TYPING_OPS) {
         type: User,
         nullable: true,
         description: 'User who is typing.',
-        ...projectedFromEvent(userReference, ({ event }: EventSource<TypingBody, KnownTopic>) => event.sender.user_id),
+        ...projectedFromEvent(userReference, ({ event }: EventSource<TypingBody, TypingTopic>) => event.sender.user_id),
       }),
       recipients: t.field({
         type: [User],
         nullable: { list: false, items: true },
         description: 'Members of the conversation. Empty for a channel message.',
-        ...projectedFromEvent(userReference, ({ event }: EventSource<TypingBody, KnownTopic>) =>
+        ...projectedFromEvent(userReference, ({ event }: EventSource<TypingBody, TypingTopic>) =>
           (event.recipients ?? []).map((recipient) => recipient.user_id),
         ),
       }),
@@ -100,14 +100,14 @@ for (const op of TYPING_OPS) {
         description: CHANNEL,
         ...projectedFromEvent(
           channelReference,
-          ({ event }: EventSource<TypingBody, KnownTopic>) => event.stream_id ?? null,
+          ({ event }: EventSource<TypingBody, TypingTopic>) => event.stream_id ?? null,
         ),
       }),
       topicName: t.string({ nullable: true, description: TOPIC, resolve: ({ facts }) => facts.topic }),
     }),
     { description: `A user has ${what.toLowerCase()} typing.` },
   );
-  eventType<EditTypingBody, KnownTopic>(
+  eventType<EditTypingBody, TypingTopic>(
     'typing_edit_message',
     op,
     `EditTyping${what}Event`,
@@ -116,7 +116,7 @@ for (const op of TYPING_OPS) {
         type: User,
         nullable: true,
         description: 'User who is editing the message.',
-        ...projectedFromEvent(userReference, ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.sender_id),
+        ...projectedFromEvent(userReference, ({ event }: EventSource<EditTypingBody, TypingTopic>) => event.sender_id),
       }),
       message: t.field({
         type: Message,
@@ -124,7 +124,7 @@ for (const op of TYPING_OPS) {
         description: 'The message that is being edited.',
         ...projectedFromEvent(
           messageReference,
-          ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.message_id,
+          ({ event }: EventSource<EditTypingBody, TypingTopic>) => event.message_id,
         ),
       }),
       recipients: t.field({
@@ -133,7 +133,7 @@ for (const op of TYPING_OPS) {
         description: 'Recipients of this event, for a direct message. Empty for a channel message.',
         ...projectedFromEvent(
           userReference,
-          ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.recipient.user_ids ?? [],
+          ({ event }: EventSource<EditTypingBody, TypingTopic>) => event.recipient.user_ids ?? [],
         ),
       }),
       channel: t.field({
@@ -142,7 +142,7 @@ for (const op of TYPING_OPS) {
         description: CHANNEL,
         ...projectedFromEvent(
           channelReference,
-          ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.recipient.channel_id ?? null,
+          ({ event }: EventSource<EditTypingBody, TypingTopic>) => event.recipient.channel_id ?? null,
         ),
       }),
       topicName: t.string({

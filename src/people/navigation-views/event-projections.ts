@@ -1,8 +1,8 @@
 import { EventProjection } from '../../api/graphql/schema/event-projections.ts';
-import type { KnownView } from './events.ts';
+import type { ProjectedView } from './events.ts';
 
 /** Event projection of a view that the event contains in full. */
-export const viewProjection = new EventProjection<NonNullable<KnownView>>(
+export const viewProjection = new EventProjection<NonNullable<ProjectedView>>(
   'NavigationView',
   { idOf: ({ id }) => id },
   {

@@ -7,9 +7,10 @@ import { toSnapshot, type ViewSnapshot, type WireNavigationView, wireNavigationV
 // All events are for the user's own clients only.
 
 /** The view of an event. Null for events that were logged by versions that did not store its id. */
-export type KnownView = (ViewSnapshot & { readonly id: number }) | null;
+export type ProjectedView = (ViewSnapshot & { readonly id: number }) | null;
 
-const known = (view: ViewSnapshot | undefined): KnownView => (view?.id === undefined ? null : { ...view, id: view.id });
+const known = (view: ViewSnapshot | undefined): ProjectedView =>
+  view?.id === undefined ? null : { ...view, id: view.id };
 
 export const navigationViewAdded = defineEvent(
   'navigation_view',

@@ -7,7 +7,7 @@ import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/schema/node.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { viewProjection } from './event-projections.ts';
-import type { KnownView } from './events.ts';
+import type { ProjectedView } from './events.ts';
 import { addNavigationView, removeNavigationView, updateNavigationView, visibleTo } from './service.ts';
 
 const FRAGMENT = "Part of the view's URL after the `#`. Unique among the views of a user.";
@@ -81,10 +81,10 @@ mutation('removeNavigationView', {
 
 const navigationView = projectedFromEvent(
   viewProjection,
-  ({ facts }: EventSource<unknown, { readonly view: KnownView }>) => facts.view,
+  ({ facts }: EventSource<unknown, { readonly view: ProjectedView }>) => facts.view,
 );
 
-eventType<unknown, { readonly view: KnownView }>(
+eventType<unknown, { readonly view: ProjectedView }>(
   'navigation_view',
   'add',
   'NavigationViewAddedEvent',
@@ -99,7 +99,7 @@ eventType<unknown, { readonly view: KnownView }>(
   { description: 'The viewer added a view.' },
 );
 
-eventType<{ fragment: string }, { readonly view: KnownView }>(
+eventType<{ fragment: string }, { readonly view: ProjectedView }>(
   'navigation_view',
   'update',
   'NavigationViewUpdatedEvent',

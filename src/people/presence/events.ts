@@ -5,7 +5,7 @@ import { documentEvent } from '../../events/wire.ts';
 import { type Presence, toLegacyPresence, toWirePresence, wirePresence, wireWebsite } from './wire.ts';
 
 /** Presence of a user as the event stores it, with times in ISO 8601. */
-export interface KnownPresence {
+export interface ProjectedPresence {
   readonly userId: number;
   readonly active_at: string;
   readonly idle_at: string;
@@ -30,7 +30,7 @@ export const presenceChanged = defineEvent(
   }),
   {
     ephemeral: true,
-    facts: ({ user_id, active_at, idle_at, version }): KnownPresence => ({
+    facts: ({ user_id, active_at, idle_at, version }): ProjectedPresence => ({
       userId: user_id,
       active_at,
       idle_at,

@@ -12,7 +12,7 @@ import { pageSize } from '../../api/graphql/schema/page-size.ts';
 import { userReference } from '../event-projections.ts';
 import { User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
-import type { KnownPresence } from './events.ts';
+import type { ProjectedPresence } from './events.ts';
 import { presencesOf, readPresences } from './reads.ts';
 import { recordPresence } from './service.ts';
 import { type Presence, statusAt, toWirePresence } from './wire.ts';
@@ -144,7 +144,7 @@ mutation('recordPresence', {
   },
 });
 
-const knownPresence: EventProjection<KnownPresence> = new EventProjection<KnownPresence>(
+const knownPresence: EventProjection<ProjectedPresence> = new EventProjection<ProjectedPresence>(
   'UserPresence',
   { idOf: ({ userId }) => userId },
   {
@@ -155,13 +155,13 @@ const knownPresence: EventProjection<KnownPresence> = new EventProjection<KnownP
   },
 );
 
-const presentUser = new EventProjection<KnownPresence>(
+const presentUser = new EventProjection<ProjectedPresence>(
   'User',
   { idOf: ({ userId }) => userId },
   { databaseId: ({ userId }) => userId, presence: { facts: knownPresence, of: (presence) => presence } },
 );
 
-eventType<unknown, KnownPresence>(
+eventType<unknown, ProjectedPresence>(
   'presence',
   undefined,
   'PresenceChangedEvent',
@@ -170,7 +170,7 @@ eventType<unknown, KnownPresence>(
       type: User,
       nullable: true,
       description: 'The user, with the new `presence`.',
-      ...projectedFromEvent(presentUser, ({ facts }: EventSource<unknown, KnownPresence>) => facts),
+      ...projectedFromEvent(presentUser, ({ facts }: EventSource<unknown, ProjectedPresence>) => facts),
     }),
   }),
   { description: 'A user came online, or switched their presence off or on.' },

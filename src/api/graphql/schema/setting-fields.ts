@@ -1,7 +1,7 @@
 import type { InputFieldMap, ObjectFieldsShape } from '@pothos/core';
 import {
   type ClosedSet,
-  type KnownSetting,
+  type ProjectedSetting,
   type Setting,
   type Settings,
   type SettingValue,
@@ -195,12 +195,12 @@ export const settingEnumValue = (known: Readonly<Record<string, unknown>>, name:
 export function settingProjections(
   typename: string,
   names: readonly string[],
-): (name: string) => EventProjection<KnownSetting> {
-  const knowing = (known: ProjectedFields<KnownSetting>) =>
-    new EventProjection<KnownSetting>(typename, { idOf }, known);
+): (name: string) => EventProjection<ProjectedSetting> {
+  const knowing = (known: ProjectedFields<ProjectedSetting>) =>
+    new EventProjection<ProjectedSetting>(typename, { idOf }, known);
   const byName = new Map(names.map((name) => [name, knowing({ [settingFieldName(name)]: ({ value }) => value })]));
   const nothing = knowing({});
   return (name) => byName.get(name) ?? nothing;
 }
 
-const idOf = ({ id }: KnownSetting) => id;
+const idOf = ({ id }: ProjectedSetting) => id;
