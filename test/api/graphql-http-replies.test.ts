@@ -182,6 +182,8 @@ const ACCEPTED = [
   'application/graphql+json, application/json',
   'APPLICATION/JSON',
   'image/png, */*;q=0.1',
+  'application/json;q=0, application/graphql-response+json',
+  'application/json;charset="utf-8"',
   '*/*, application/graphql-response+json',
   'multipart/mixed;deferSpec=20220824, application/json',
   'text/html',

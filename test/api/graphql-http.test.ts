@@ -54,6 +54,19 @@ test.concurrent('passes every audit of GraphQL over HTTP', async () => {
   expect(results.length).toBeGreaterThanOrEqual(60);
 });
 
+test.concurrent.for([
+  ['a type that is not supported', { accept: 'image/png' }],
+  ['a type with the weight 0', { accept: 'application/json;q=0' }],
+  ['several parts, with a key', { accept: 'multipart/mixed', 'idempotency-key': 'refused' }],
+] as const)('does not execute a mutation whose Accept header names %s', async ([, headers]) => {
+  const { member } = await organization();
+  const sent = { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ query: CREATE }) };
+  const { status, body } = await ask(member, sent);
+  expect(status).toBe(406);
+  expect(body.errors[0].message).toBeTypeOf('string');
+  expect(await snippetsOf(member)).toEqual([]);
+});
+
 describe('a request that any page can make a browser send', () => {
   test.concurrent.for<[string, Partial<Sent>]>([
     ['a mutation by GET', { method: 'GET', path: `/graphql?${new URLSearchParams({ query: CREATE })}` }],

@@ -35,7 +35,7 @@ interface Parts extends DocumentSources {
 export interface HttpOutcome {
   readonly result: ExecutionResult;
   readonly status: number;
-  /** Status of a response of type application/json: 200 if the request is well-formed, whether or not it was executed. */
+  /** Status of a response of type application/json: 200 instead of 400 if the document, its hash or the variables are invalid. */
   readonly legacyStatus: number;
 }
 
@@ -52,7 +52,7 @@ export async function executeRequest(
     const { params, sender } = await arrive(parts.app, request, response);
     requireObject(params);
     const text = documentText(parts.persisted, params);
-    requireTypes(params, response);
+    requireTypes(params);
     const { document, errors } = checkDocument(parts, text, params);
     if (errors !== undefined) return failure(parts.app, response, { errors });
     const result = await execute(parts, { document, params, sender, response });
@@ -113,14 +113,13 @@ function requireObject(params: unknown): asserts params is GraphQLParams {
 
 const PARAMS: ReadonlySet<string> = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions']);
 
-function requireTypes(params: GraphQLParams, response: ServerResponse): void {
+function requireTypes(params: GraphQLParams): void {
   for (const [name, value] of Object.entries(params)) {
     if (value == null) continue;
     if (!PARAMS.has(name)) throw new BadRequestError(`Unexpected parameter "${name}" in the request body.`);
     if (name !== 'variables' && name !== 'extensions') continue;
     const type = Array.isArray(value) ? 'array' : typeof value;
     if (type === 'object') continue;
-    response.setHeader('allow', 'GET, POST');
     throw new BadRequestError(`Expected "${name}" param to be empty or an object, but given ${type}.`);
   }
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { parseAccept } from 'hono/utils/accept';
 import { isLong, writeJson } from '../../../platform/json-bytes.ts';
 import type { HttpOutcome } from './http-operation.ts';
 
@@ -16,15 +17,14 @@ const FORMS: ReadonlyMap<string, ResponseForm> = new Map([
 ]);
 
 /**
- * Returns the form of the first media range in an Accept header that the service supports for the method; undefined if there
- * is none. Weights are ignored. Pages have no other method than GET, and every text is UTF-8.
+ * Returns the form of the media range with the highest weight in an Accept header that the service supports for the method, and
+ * of the first one among equal weights; undefined if there is none. A weight of 0 rejects a range. Pages have no other method than GET, and every text is UTF-8.
  */
 export function formFor(method: string, accept: string | undefined): ResponseForm | undefined {
-  for (const range of (accept || '*/*').replaceAll(/\s/g, '').toLowerCase().split(',')) {
-    const [type = '', ...parameters] = range.split(';');
-    const form = FORMS.get(type);
-    const isUtf8 = !parameters.some((parameter) => /^charset=(?!utf-8$)/.test(parameter));
-    if (form !== undefined && isUtf8 && (form !== 'text/html' || method === 'GET')) return form;
+  for (const { type, params, q } of parseAccept(accept || '*/*')) {
+    const form = FORMS.get(type.toLowerCase());
+    const isUtf8 = (params['charset'] ?? 'utf-8').toLowerCase() === 'utf-8';
+    if (form !== undefined && q > 0 && isUtf8 && (form !== 'text/html' || method === 'GET')) return form;
   }
   return undefined;
 }

@@ -44,7 +44,7 @@ interface NodeContext {
  * GET for queries.
  *
  * Every POST is answered by `executeRequest` and `respond`, whatever its result. For GET, `executeRequest` executes the
- * operation, and Yoga chooses the media type and writes the response. Yoga also refuses all other methods.
+ * operation, and Yoga chooses the media type and writes the response. Yoga also refuses all other methods except PUT and DELETE.
  *
  * Requests that a page of another origin could send without a preflight request are refused: a mutation by GET, and a body that
  * is neither JSON nor sent with a preflight header. No response can be cached. The server itself sets no CORS headers.
@@ -74,7 +74,7 @@ export function createGraphQL(app: App, { schema, eventStream, page }: Parts): G
       response.setHeader('cache-control', 'private, no-store');
       const { method = '' } = request;
       const form = formFor(method, request.headers.accept);
-      const refusal = method === 'POST' ? refusalOf(request, form) : undefined;
+      const refusal = method === 'POST' || method === 'GET' ? refusalOf(request, form) : undefined;
       if (refusal !== undefined) void respond(response, failure(app, response, { errors: [refusal] }), form);
       else if (isForEventStream(method, form)) void streamEvents(request, response);
       else if (method === 'POST') void post(request, response, form);
@@ -109,9 +109,11 @@ function isForEventStream(method: string, form: ResponseForm | undefined): boole
   return form === 'text/event-stream' && (method === 'GET' || method === 'POST');
 }
 
-/** Returns the error for a POST request whose body or response has an unsupported type; undefined if both are supported. */
+/**
+ * Returns the error for a POST or GET request whose body or response has an unsupported type; undefined if both are supported.
+ */
 function refusalOf(request: IncomingMessage, form: ResponseForm | undefined): BadRequestError | undefined {
-  const objection = objectionTo(request);
+  const objection = request.method === 'POST' ? objectionTo(request) : undefined;
   if (objection !== undefined) return new UnsupportedBodyError(objection);
   return form === undefined ? new NotAcceptableError() : undefined;
 }
