@@ -79,11 +79,16 @@ export function functionFaultsOf(
   migrations: readonly string[],
 ): string[] {
   const now = files.map(asReleased);
+  const sql = migrations.join('\n');
+  // A migration can drop a function and create it again.
+  const isDropped = (name: string) =>
+    sql.lastIndexOf(`DROP FUNCTION ${name}`) >
+    Math.max(sql.lastIndexOf(`CREATE FUNCTION ${name}`), sql.lastIndexOf(`CREATE OR REPLACE FUNCTION ${name}`));
   const signatures = new Set(now.flatMap((file) => file.signatures));
   const gone = released
     .flatMap((file) => file.signatures)
     .filter((signature) => !signatures.has(signature))
-    .filter((signature) => !migrations.some((sql) => sql.includes(`DROP FUNCTION ${/^"\w+"/.exec(signature)?.[0]}`)));
+    .filter((signature) => !isDropped(/^"\w+"/.exec(signature)?.[0] ?? ''));
   const sameVersion = released.filter((old) =>
     now.some(({ name, version, hash }) => name === old.name && version <= old.version && hash !== old.hash),
   );

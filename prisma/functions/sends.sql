@@ -178,8 +178,10 @@ BEGIN
     -- A separate statement, which sees rows that the previous holders of the locks have committed.
     FOR m IN
       SELECT p.place,
-             CASE WHEN r.input_hash = decode(p.kept->>'input_hash', 'hex') THEN kept_reply(p.kept, r.result) END AS reply
-      FROM ROWS FROM (jsonb_to_recordset(p_messages) AS (kept jsonb)) WITH ORDINALITY AS p(kept, place)
+             -- A draft that sets a policy differs from the first reply.
+             CASE WHEN r.input_hash = decode(p.kept->>'input_hash', 'hex')
+                    AND (p.policy IS NULL OR jsonb_typeof(r.result) = 'string') THEN kept_reply(p.kept, r.result) END AS reply
+      FROM ROWS FROM (jsonb_to_recordset(p_messages) AS (kept jsonb, policy jsonb)) WITH ORDINALITY AS p(kept, policy, place)
       -- One look-up for each key: otherwise the planner reads the whole table.
       CROSS JOIN LATERAL (
         SELECT k.input_hash, k.result FROM idempotency_record k
@@ -573,7 +575,7 @@ BEGIN
         RETURN QUERY SELECT r.realm_id, s.* FROM send_messages_one_by_one(r.realm_id, r.messages, true) AS s;
       END IF;
     EXCEPTION WHEN lock_not_available OR transaction_rollback OR data_exception OR integrity_constraint_violation
-      OR program_limit_exceeded OR no_data_found THEN
+      OR program_limit_exceeded THEN
       -- The organization is left out.
       NULL;
     END;

@@ -185,6 +185,41 @@ describe('with nodes of the previous version', () => {
     expect(await sendAsBefore(realm, given, draft)).toMatchObject({ message_id: null, reply });
   });
 
+  test('they send several messages by one call, and messages of several organizations', async () => {
+    const { owner, realm, to } = await scene();
+    await say(owner, to, 'known');
+    const given = await givenFor(owner, to, 'known', randomUUID());
+    const { kept, ...plain } = given;
+    const text = (key: string) => {
+      const { facts: _, ...rest } = kept;
+      return { ...rest, key, reply: '{"id":71,"position":72}', id_mark: '71', position_mark: '72' };
+    };
+    let token = BigInt(given.send_token);
+    const message = (more: object = {}) => ({ ...plain, ...more, send_token: String(--token) });
+    const key = randomUUID();
+    const four = [message({ kept: text(key) }), message(), message(), message()];
+    const rows = await first.app.db.$queryRaw<Json[]>`
+      SELECT * FROM send_messages(${realm.id}::int, ${JSON.stringify(four)}::jsonb, false) ORDER BY place`;
+    expect(rows).toHaveLength(4);
+    const reply = JSON.stringify({ id: Number(rows[0]?.message_id), position: Number(rows[0]?.event_id) });
+    expect(rows[0]).toMatchObject({ reply });
+    expect(await recordOf(key)).toMatchObject({ result: reply });
+    const other = await scene();
+    await say(other.owner, other.to, 'known');
+    const { kept: _, ...ofOther } = await givenFor(other.owner, other.to, 'known', randomUUID());
+    const organizations = [
+      { realm_id: realm.id, messages: [message(), message()] },
+      { realm_id: other.realm.id, messages: [{ ...ofOther, send_token: String(--token) }] },
+    ];
+    const shared = await first.app.db.$queryRaw<Json[]>`
+      SELECT realm_id, place FROM send_messages_of_many(${JSON.stringify(organizations)}::jsonb) ORDER BY realm_id, place`;
+    expect(shared).toEqual([
+      { realm_id: realm.id, place: 1 },
+      { realm_id: realm.id, place: 2 },
+      { realm_id: other.realm.id, place: 1 },
+    ]);
+  });
+
   /** Drafts of a repetition. `again` is the reply for a message that set no policy, `withPolicy` for one that set 3. */
   const DRAFTS = {
     REST: {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSchema } from 'graphql';
 import { describe, expect, test } from 'vitest';
+import { readMigrations } from '../../src/platform/db/migrate.ts';
 import { readFunctionFiles } from '../../src/platform/db/sql-functions.ts';
 import { asReleased, faultsOf, functionFaultsOf, withoutDescriptions } from '../released.ts';
 
@@ -106,6 +107,12 @@ describe('the SQL functions since the release', () => {
     expect(faultsWith(/"hold_log"/, '"hold_log_too"', { version: 1 })).toEqual(gone);
     expect(faultsWith(/p_harmless TEXT\[\]/, 'p_harmless TEXT[], p_more TEXT', { version: 1 })).toEqual(gone);
     expect(faultsWith(/RETURNS BOOLEAN/, 'RETURNS TEXT', { version: 1 })).toEqual(gone);
+    const ofMigrations = readMigrations().map(({ sql }) => sql);
+    const longer = { version: 1, migrations: ofMigrations };
+    // A migration drops this function and creates it again.
+    expect(faultsWith(/("send_message"\(\s*p_realm_id integer,)/, '$1 p_more text,', longer)).toEqual([
+      expect.stringMatching(/^"send_message"\(.+ is gone or differs/),
+    ]);
     const migrations = ['DROP FUNCTION "hold_log";'];
     expect(faultsWith(/"hold_log"/, '"hold_log_too"', { version: 1, migrations })).toEqual([]);
   });

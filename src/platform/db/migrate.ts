@@ -192,6 +192,13 @@ export async function requireMigrated(database: Database): Promise<number> {
 /** Returns the error for a failed migration whose cause an operator can fix. Undefined for all other causes. */
 function refusedBy(error: unknown): IncompatibleDatabaseError | undefined {
   const said = error instanceof Error ? error.message : '';
+  const owned = /must be owner of (\w+ \S+)/.exec(said);
+  if (owned !== null) {
+    return new IncompatibleDatabaseError(
+      `The database role cannot change ${owned[1]}, because it is not its owner. Run as the owner of the tables: ` +
+        'npm run cli -- migrate',
+    );
+  }
   const denied = /permission denied for (\w+ \S+)/.exec(said);
   return denied === null
     ? undefined
