@@ -12,15 +12,15 @@ interface Bounds {
   readonly places: number;
 }
 
-/** Key of the server's operator, and its limits. */
-const OPERATOR = '';
+/** Limits of the server's operator. */
 const UNLIMITED: KeyLimits = { running: Number.POSITIVE_INFINITY, waiting: Number.POSITIVE_INFINITY };
 /** Weight of the latest duration in the moving average. */
 const WEIGHT = 0.2;
 
 /** A fair limiter of the hashing of passwords, by the network of the client. */
 export class HashingLimiter {
-  readonly #limiter: FairLimiter<string>;
+  /** By network. Undefined: the server's operator. */
+  readonly #limiter: FairLimiter<string | undefined>;
   readonly #atOnce: number;
   /** Average duration of a task, without its wait. */
   #averageMs: number;
@@ -28,9 +28,9 @@ export class HashingLimiter {
   /** @param expectedMs Initial value of the average duration of a task. */
   constructor({ atOnce, waitingOfNetwork, places }: Bounds, expectedMs: number) {
     const ofNetwork: KeyLimits = { running: atOnce, waiting: waitingOfNetwork };
-    this.#limiter = new FairLimiter({
+    this.#limiter = new FairLimiter<string | undefined>({
       ...{ total: atOnce, waiting: places },
-      limitsOf: (network) => (network === OPERATOR ? UNLIMITED : ofNetwork),
+      limitsOf: (network) => (network === undefined ? UNLIMITED : ofNetwork),
       refusal: (network) => this.#refusal(network),
     });
     this.#atOnce = atOnce;
@@ -58,14 +58,14 @@ export class HashingLimiter {
         this.#averageMs += WEIGHT * (performance.now() - startedAt - this.#averageMs);
       }
     };
-    return this.#limiter.run(caller?.network ?? OPERATOR, timed, caller);
+    return this.#limiter.run(caller?.network, timed, caller);
   }
 
   /**
    * Returns the error for a task that does not fit into the queue. The estimated time covers the network's waiting tasks and
    * the tasks of other networks that run between them.
    */
-  #refusal(network: string): RateLimitHitError {
+  #refusal(network: string | undefined): RateLimitHitError {
     const rounds = (this.#limiter.waitingBefore(network) + this.#atOnce) / this.#atOnce;
     const seconds = Math.max(1, Math.ceil((rounds * this.#averageMs) / 1000));
     return new RateLimitHitError(

@@ -57,7 +57,7 @@ interface ActiveKey<K> {
 
 /**
  * Limits the number of concurrent tasks, in total and per key, and lets the keys take turns: a key with a thousand tasks delays
- * only itself. The tasks of a key start in the order of arrival. Keys are for example networks, accounts or organizations.
+ * only itself. The waiting tasks of a key get their permits in the order of arrival. Keys are for example networks, accounts or organizations.
  */
 export class FairLimiter<K> {
   readonly #options: LimiterOptions<K>;
@@ -148,7 +148,7 @@ export class FairLimiter<K> {
   }
 
   #leave(own: ActiveKey<K>): void {
-    // While the total is not reached, the other keys wait for permits of their own.
+    // Below #shared, every other key with waiting tasks has reached its own limit, so only this key can start another task.
     const gaining = this.#running < this.#shared ? [own] : this.#queue;
     own.running--;
     this.#running--;

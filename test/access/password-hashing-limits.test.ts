@@ -45,6 +45,16 @@ function limiterOf({ waitingOfNetwork = 100, places = 100 }: { waitingOfNetwork?
 const at = (network: string) => ({ network, isGone: false }) as Caller;
 
 describe('the limiter', () => {
+  test('bounds the tasks of clients whose address is unknown, but not those of the operator', async () => {
+    const { gate, ask } = limiterOf({ waitingOfNetwork: 2 });
+    const refused: unknown[] = [];
+    for (let i = 1; i <= 6; i++) ask(`unknown ${i}`, at('')).catch((error) => refused.push(error.code));
+    for (let i = 1; i <= 6; i++) void ask(`operator ${i}`, undefined);
+    await sleep(0);
+    expect(refused).toEqual(['RATE_LIMIT_HIT', 'RATE_LIMIT_HIT']);
+    expect(gate.waiting).toBe(8);
+  });
+
   test('runs two jobs concurrently, and alternates between networks: a new one is next', async () => {
     const { begun, ask, end } = limiterOf();
     for (let i = 1; i <= 6; i++) void ask(`attacker ${i}`, at('attacker'));
