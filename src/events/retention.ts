@@ -76,13 +76,13 @@ async function deletePruned(db: LogContext['db']): Promise<void> {
     SELECT c.realm_id, c.pruned_through FROM event_counter c
     WHERE EXISTS (SELECT FROM event e WHERE e.realm_id = c.realm_id AND e.id <= c.pruned_through)`;
   for (const { realm_id, pruned_through: through } of realms) {
+    // Replay reads only the role changes after its position, which is never below the bound.
+    await db.$executeRaw`DELETE FROM role_change WHERE realm_id = ${realm_id} AND event_id <= ${through}`;
     for (let deleted = BATCH; deleted === BATCH; ) {
       deleted = await db.$executeRaw`
         DELETE FROM event WHERE realm_id = ${realm_id} AND id IN (
           SELECT id FROM event WHERE realm_id = ${realm_id} AND id <= ${through} ORDER BY id LIMIT ${BATCH})`;
     }
-    // Replay reads only the role changes after its position, which is never below the bound.
-    await db.$executeRaw`DELETE FROM role_change WHERE realm_id = ${realm_id} AND event_id <= ${through}`;
   }
 }
 

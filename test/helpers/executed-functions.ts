@@ -34,9 +34,10 @@ export class FunctionRecorder implements Disposable {
   /** Returns the functions that ran since the last call, in the order of their files and lines. Synchronous. */
   take(): ExecutedFunction[] {
     const executed: ExecutedFunction[] = [];
-    this.#session.post('Profiler.takePreciseCoverage', (error, { result }) => {
-      if (error !== null) throw error;
-      for (const { url, functions } of result.filter((script) => script.url.startsWith(SOURCES.href))) {
+    let failure: Error | null = null;
+    this.#session.post('Profiler.takePreciseCoverage', (error, reply) => {
+      failure = error;
+      for (const { url, functions } of (reply?.result ?? []).filter((script) => script.url.startsWith(SOURCES.href))) {
         const source = readFileSync(fileURLToPath(url), 'utf8');
         for (const { functionName: name, ranges } of functions) {
           const [{ count, startOffset } = { count: 0, startOffset: 0 }] = ranges;
@@ -46,6 +47,7 @@ export class FunctionRecorder implements Disposable {
         }
       }
     });
+    if (failure !== null) throw failure;
     return executed.sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
   }
 

@@ -39,7 +39,7 @@ type SendingApp = Pick<App, 'database' | 'db'>;
 const queues = new WeakMap<Database, SendQueue>();
 
 /**
- * Writes a message in the batch queue of its organization. Messages that arrive while a statement is in progress wait for the
+ * Writes a message by the queue of the database's sends. Messages that arrive while a statement is in progress wait for the
  * next one, so that a whole batch needs one disk flush. A statement can contain messages of several organizations.
  *
  * @returns The outcome of this message, as in `writeMessages`.

@@ -130,7 +130,7 @@ async function makeUnderKey(ctx: Ctx, input: NewMessage, change: KeyedChange): P
 }
 
 /**
- * Writes a message in the batch queue of its organization. If the response of the database is lost, looks up whether the
+ * Writes a message by the queue of the database's sends. If the response of the database is lost, looks up whether the
  * message was written.
  *
  * @param doubt Called before the look-up, because the message may already have been written.
