@@ -110,7 +110,11 @@ async function actOn(): Promise<void> {
 const replies: Record<string, unknown> = {};
 for (const endpoint of routes.filter((endpoint) => demoCallOf(endpoint).refused === undefined)) {
   const reply = replyOf(calls.run(printedCall(endpoint)));
-  if (reply.result !== 'success') throw new Error(`${nameOf(endpoint)}: ${JSON.stringify(reply)}`);
+  if (reply.result !== 'success') {
+    throw new Error(
+      `${nameOf(endpoint)}: ${JSON.stringify(reply)}. Give its example other values in src/server/pages/calls.`,
+    );
+  }
   replies[nameOf(endpoint)] = shownReply(reply);
 }
 const all = { ...replies, ...(shownReply(await setUp()) as object) };

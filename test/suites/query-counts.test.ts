@@ -300,8 +300,8 @@ describe('as many queries for many rows as for few', () => {
 /**
  * Number of queries of a registration that requests everything. 5 queries are general. Others read the viewer with their
  * profile; the channels with their subscribers and activity; the user groups with their members and subgroups; the viewer's
- * subscriptions; the default channels; and 20 other data groups with one query each. The list of users is cached since the
- * previous registration.
+ * subscriptions; the default channels; and one query for each other group of state, so a new group adds one. The list of users is
+ * cached since the previous registration.
  */
 const REGISTRATION_QUERIES = 35;
 
