@@ -54,9 +54,7 @@ export class EpochWatch {
   begin(reason: EpochReason): Promise<number | undefined> {
     return this.#inTurn(async () => {
       const state = await this.#read();
-      const end = state.id === this.#known.id ? await beginEpoch(this.#app, state, reason) : undefined;
-      await this.#begun();
-      return end?.queues;
+      return state.id === this.#known.id ? this.#begin(state, reason) : this.#adopt();
     });
   }
 
@@ -78,8 +76,7 @@ export class EpochWatch {
     const state = await this.#read();
     const { id, kept, found, upSince } = state;
     if (id !== this.#known.id) {
-      this.#app.log.warn({ epoch: id }, 'event log epoch changed');
-      await this.#begun();
+      await this.#adopt();
       return true;
     }
     const waitedMs = this.#differsSince === undefined ? 0 : performance.now() - this.#differsSince;
@@ -91,8 +88,7 @@ export class EpochWatch {
       return false;
     }
     if (typeof verdict === 'object') {
-      await beginEpoch(this.#app, state, verdict.begin);
-      await this.#begun();
+      await this.#begin(state, verdict.begin);
       return true;
     }
     if (verdict === 'adopt') await adoptPlace(this.#app, state);
@@ -113,6 +109,20 @@ export class EpochWatch {
     const counters = await readCounters(this.#app.db, [...seen.keys()]);
     const isThere = ([realmId, position]: [number, number]) => (counters.get(realmId) ?? 0) >= position;
     return [...seen].every(isThere) ? 'whole' : 'lacking';
+  }
+
+  /** Begins an epoch, or adopts the one that another node begins at the same time. @returns As `begin`. */
+  async #begin(state: EpochState, reason: EpochReason): Promise<number | undefined> {
+    const end = await beginEpoch(this.#app, state, reason);
+    if (end === undefined) return this.#adopt();
+    await this.#begun();
+    return end.queues;
+  }
+
+  /** Adopts the epoch that another node has begun. */
+  async #adopt(): Promise<undefined> {
+    await this.#begun();
+    this.#app.log.warn({ epoch: this.#known.id }, 'event log epoch changed');
   }
 
   async #begun(): Promise<void> {
