@@ -39,7 +39,7 @@ export async function observingChanges<T>(
 }
 
 /** Runs a function outside the context of the current request, for work that is not part of the request. */
-export const apart = <T>(run: () => T): T => acts.exit(run);
+export const detached = <T>(run: () => T): T => acts.exit(run);
 
 /** Records the position of the current request: the id of the last of these committed events that a client can receive. */
 export function noteCommitted(events: readonly StoredEvent[]): void {

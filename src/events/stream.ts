@@ -13,7 +13,7 @@ import type { StoredEvent } from './stored.ts';
 import type { EventView, QueueOptions } from './view.ts';
 
 /** Runs a function outside the context of any request. */
-const apart = AsyncLocalStorage.snapshot();
+const detached = AsyncLocalStorage.snapshot();
 
 /** The destination of a stream's events: a socket or a response. */
 export interface StreamSink {
@@ -231,7 +231,7 @@ export class EventStream implements LiveReader, QueueReader {
       this.#attached = false;
       this.#tail.detach(this);
       // Runs outside the context of the request that made the change, in which `receive` may be called.
-      void apart(() => this.#catchUp());
+      void detached(() => this.#catchUp());
     }
   }
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { App } from '../../access/context.ts';
-import { apart } from '../../events/act.ts';
+import { detached } from '../../events/act.ts';
 import { RequestTimeoutError } from '../../platform/errors.ts';
 import { deliverInOrder, giveUp } from './delivery.ts';
 import { type Due, purge, TOGETHER, untilNextDue, whatIsDue } from './queue.ts';
@@ -119,7 +119,7 @@ export class DeliveryWorker {
       this.#wakeIn(await this.deliverDue());
     };
     // Detached from the asynchronous context of the request that schedules the wake-up.
-    this.#timer = apart(() => setTimeout(deliver, ms).unref());
+    this.#timer = detached(() => setTimeout(deliver, ms).unref());
   }
 
   async #deliverDue(): Promise<number> {

@@ -32,7 +32,7 @@ const PATIENCE_MS = 5;
 const SHARED_KEY = 0;
 
 /** Runs a function outside the asynchronous context of the current request, because a batch serves several requests. */
-const apart = AsyncLocalStorage.snapshot();
+const detached = AsyncLocalStorage.snapshot();
 
 type SendingApp = Pick<App, 'database' | 'db'>;
 
@@ -95,7 +95,7 @@ class SendQueue {
     const one = { ...message, resolve, reject };
     if (waiting === undefined) {
       this.#waiting.set(realmId, [one]);
-      apart(() => this.#continue(realmId));
+      detached(() => this.#continue(realmId));
     } else waiting.push(one);
     return promise;
   }
