@@ -3,37 +3,44 @@ import type { SqlClient } from './client.ts';
 import { withSession } from './sessions.ts';
 
 /**
- * All numbers of advisory locks, chosen so that different kinds of work do not block each other. In PostgreSQL, a lock
- * of one number never conflicts with a lock of a number and an id.
+ * Keys of all advisory locks, chosen so that different kinds of work do not block each other. In PostgreSQL, a lock with a
+ * single key never conflicts with a lock with two keys (here, a number and an id).
  */
 export const ADVISORY_LOCKS = {
-  /** Locks that one node holds at a time, for the whole database. */
-  ofAll: { migrations: 7_340_164, demo: 7_340_165 },
-  /** Locks that one change holds at a time, for one organization or user. */
+  /** Keys of locks for the whole database. Each lock can be held by one node at a time. */
+  ofAll: { migrations: 7_340_164, demo: 7_340_165, database_copy: 7_340_174 },
+  /**
+   * First keys of locks for one organization or user, whose id is the second key. Each lock can be held by one transaction at a
+   * time.
+   */
   ofOne: {
-    /** One lock for each organization. */
+    /** One lock for each organization, for changes of the list of default channels. */
     default_channels: 7_340_165,
-    /** One lock for each organization. */
+    /** One lock for each organization, for transactions that create channels. */
     new_channels: 7_340_166,
-    /** One lock for each user. */
+    /** One lock for each user, for the count of the user's idempotency keys. */
     idempotency_keys: 7_340_167,
-    /** One lock for each organization. */
+    /** One lock for each organization, for transactions that send lists of muted topics. */
     muted_topics: 7_340_168,
-    /** One lock for each organization. */
+    /** One lock for each organization, for the deletion of expired messages. */
     message_retention: 7_340_173,
   },
-  /** Locks that SQL functions acquire. The previous version acquires them too, so the numbers cannot change. */
+  /**
+   * Keys of locks that SQL functions acquire. Nodes of the previous version acquire the same locks, so the keys must not
+   * change.
+   */
   inSqlFunctions: {
-    /** One lock for each user. */
+    /** One lock for each user, for the creation of event queues. */
     make_event_queue: 7_340_169,
-    /** One lock for each idempotency key, identified by its hash. */
+    /** One lock for each idempotency key, identified by its hash, for the change that is made under the key. */
     send_messages: 7_340_170,
   },
 } as const;
 
 /**
- * Runs `work` while no other node runs work under the same lock, and returns its result. The embedded database has no other
- * node. The lock is released when its connection is closed, even if the process is killed.
+ * Acquires a lock that one node at a time can hold, runs `work`, releases the lock, and returns the result of `work`. Waits
+ * while another node holds the lock. The embedded database has one node, so it needs no lock. The lock belongs to a connection
+ * of its own, so it is released even if the process is killed.
  */
 export async function holdingLock<T>(
   { databaseUrl }: Pick<Config, 'databaseUrl'>,
@@ -48,8 +55,8 @@ export async function holdingLock<T>(
 }
 
 /**
- * Serializes changes of one kind: waits until the previous change ends, and blocks the next change until this transaction ends.
- * Like every lock, it must be acquired before the lock of the event counter.
+ * Serializes the changes of one kind in an organization or of a user: acquires a lock until the transaction ends, and waits
+ * while another transaction holds it. Like every lock, this lock must be acquired before the lock of the event counter.
  *
  * @param id Id of the organization or user, depending on the kind.
  */
@@ -58,7 +65,7 @@ export async function lockKind(tx: SqlClient, kind: keyof typeof ADVISORY_LOCKS.
 }
 
 /**
- * Acquires the lock of `lockKind` for the rest of the transaction if no other transaction holds it.
+ * Acquires the same lock as `lockKind` until the transaction ends, unless another transaction holds it. Does not wait.
  *
  * @returns Whether the lock was acquired.
  */

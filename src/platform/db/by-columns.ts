@@ -22,10 +22,10 @@ const { builtins } = pg.types;
 const ARRAYS = { BOOL: 1000, INT4: 1007, TEXT: 1009, INT8: 1016 } as const;
 
 const AS_IT_IS: Form = {};
-/** Types whose values can be too large for numbers in JSON. */
+/** Conversion for SQL types whose values can be too large for numbers in JSON. */
 const BIG: Form = { sql: (column) => `${column}::text`, decode: BigInt };
 
-/** Forms by type id. Statements with columns of other types are not read by columns. */
+/** Conversions by the id of the SQL type. Statements with columns of other types are not read by columns. */
 const FORMS: ReadonlyMap<number, Form> = new Map<number, Form>([
   ...[builtins.BOOL, builtins.INT2, builtins.INT4, builtins.TEXT, builtins.VARCHAR, builtins.UUID].map(asItIs),
   ...[builtins.JSON, builtins.JSONB, builtins.DATE, ARRAYS.BOOL, ARRAYS.INT4, ARRAYS.TEXT].map(asItIs),

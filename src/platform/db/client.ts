@@ -8,6 +8,7 @@ import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { type Prisma, PrismaClient } from '../../generated/prisma/client.ts';
 import type { Config } from '../config.ts';
 import type { FairLimiter } from '../fair-limiter.ts';
+import { inStatementSpan } from '../tracing.ts';
 import { DiskSpace, TAKE_DISK_SPACE } from './disk-space.ts';
 import { copyOf, EmbeddedDatabase, requireRoomFor } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
@@ -30,44 +31,58 @@ import { POOL_SETTINGS } from './session-settings.ts';
 import { Session, withSession } from './sessions.ts';
 import { lookAfter } from './upkeep.ts';
 
-/** Database client outside transactions. Inside a change only `Tx` may be used. */
+/** Database client outside transactions. Inside a transaction, use only its `Tx`. */
 export type Db = PrismaClient;
 /** Database client inside one transaction. */
 export type Tx = Prisma.TransactionClient;
 
-/** A client that runs SQL: the client itself, or the transaction of a change. */
+/** An object that runs SQL: the database client, or the client of a transaction. */
 export type SqlClient = Pick<Tx, '$queryRaw'>;
+
+/** Runs a statement in a session, and returns its rows. */
+export type RunSql = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>;
 
 /** An open database, embedded or PostgreSQL. The service uses one SQL dialect and one migration history for both. */
 export interface Database {
   readonly kind: 'embedded' | 'postgresql';
   /**
-   * Identity of this copy of the database files, which a restored copy does not share. Null for PostgreSQL, because only its
-   * server can access the files.
+   * Identity of the files of the embedded database. Files that are restored from a backup have another identity. Null for
+   * PostgreSQL, because only its server can access the files.
    */
   readonly copy: string | null;
-  /** Returns the name of the schema of the service's tables. Null until the first statement. */
+  /** Returns the name of the database schema that contains the service's tables. Null until the first statement. */
   schema(): string | null;
   readonly db: Db;
-  /** Limiter of the connections for changes. */
+  /** Limits the number of connections that write transactions use, in total and per organization. */
   readonly permits: FairLimiter<number>;
-  /** Limiter of the connections for snapshots, which hold a connection for several statements. */
+  /**
+   * Limits the number of connections that snapshots use. A snapshot is a read-only transaction of several statements that reads
+   * the state of an organization.
+   */
   readonly snapshots: FairLimiter<number>;
-  /** Limiter of the connections for reads of events that are older than the in-memory tail of the log. */
+  /** Limits the number of connections for reads of events that are older than the in-memory tail of the log. */
   readonly catchUps: FairLimiter<number>;
-  /** Runs a script of many statements in one transaction: all of it, or nothing and an error. */
+  /**
+   * Runs a script of many statements in one transaction. If a statement fails, the transaction is rolled back, and the promise
+   * is rejected.
+   */
   runScript(sql: string): Promise<void>;
-  /** Registers a callback for each statement that does not go through the ORM. */
-  onStatement(heard: (sql: string) => void): void;
-  /** Returns the number of connections in use, and of statements that wait for one. */
+  /**
+   * Runs `work` with a session outside the pool and the ORM, without the time limits of the pool. The embedded database has a
+   * single session, which all statements use.
+   */
+  session<T>(work: (run: RunSql) => Promise<T>): Promise<T>;
+  /** Registers a callback that runs for each statement that does not go through the ORM. */
+  onStatement(callback: (sql: string) => void): void;
+  /** Returns the number of connections in use, and the number of statements that wait for a connection. */
   pool(): { readonly used: number; readonly waiting: number };
   /**
-   * Registers a callback for each statement that took longer than a second. The callback receives the statement without its
-   * values.
+   * Registers a callback that runs for each statement that took longer than a second. The callback receives the statement
+   * without its values.
    */
-  onSlow(heard: (ms: number, statement: string) => void): void;
-  /** Registers a callback for the error of each failed statement. */
-  onError(heard: (error: unknown) => void): void;
+  onSlow(callback: (ms: number, statement: string) => void): void;
+  /** Registers a callback that runs with the error of each failed statement. */
+  onError(callback: (error: unknown) => void): void;
   /** State of the database's disk space. */
   readonly diskSpace: DiskSpace;
   /** Vacuums and analyzes the tables of the embedded database. Does nothing for PostgreSQL, which has autovacuum. */
@@ -75,30 +90,40 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Set while a change runs, so that a query outside its transaction is detected instead of hanging. */
+/**
+ * True in the asynchronous context of a transaction. With `guardsTransactions`, a query in this context that does not use the
+ * transaction fails, instead of waiting forever for the connection of the embedded database.
+ */
 const inTransaction = new AsyncLocalStorage<boolean>();
 
-/** Marks everything that `run` does as inside a transaction. */
+/** Runs `run` and marks its asynchronous context as inside a transaction. */
 export function withinTransaction<T>(run: () => Promise<T>): Promise<T> {
   return inTransaction.run(true, run);
 }
 
 /**
- * Timeouts of a connection that has become silent. Without them the network would report it after a quarter of an hour.
- * They are longer than any statement of the service takes.
+ * Timeouts, in milliseconds, for connections whose server does not reply. Without these timeouts, the operating system would
+ * report a broken connection only after a quarter of an hour. The timeouts are longer than the duration of any statement of the
+ * service.
  */
 const PATIENCE = { keepAlive: true, connectionTimeoutMillis: 10_000, query_timeout: 20_000 };
 
-/** The client class of the pool. It is cast, because the driver's types require a constructor without parameters. */
+/**
+ * Client class of the connection pool. The class is cast, because the driver's types require a constructor without parameters.
+ */
 const SESSIONS = Session as unknown as NonNullable<pg.PoolConfig['Client']>;
 
-/** Maximum number of prepared statements: all statements of the service, and some with lists of ids of different lengths. */
+/**
+ * Maximum number of prepared statements: enough for all statements of the service, and for variants with lists of ids of
+ * different lengths.
+ */
 const MAX_PREPARED = 500;
 const statementNames = new Map<string, string>();
 
 /**
- * Returns the name of a prepared statement, which PostgreSQL plans once per connection. After `MAX_PREPARED` names it is '',
- * and the statement is not prepared. Otherwise statements with lists of different lengths would accumulate.
+ * Returns the name of a prepared statement, which PostgreSQL plans once per connection. If `MAX_PREPARED` names exist already,
+ * returns '' for a new statement, which is then not prepared. Otherwise statements with lists of different lengths would
+ * accumulate.
  */
 function statementName(sql: string): string {
   const known = statementNames.get(sql);
@@ -113,10 +138,10 @@ function statementName(sql: string): string {
  * Opens PostgreSQL by `config.databaseUrl`, or the embedded database in `config.dataDir` under an exclusive lock.
  *
  * @throws DataDirectoryInUseError if another process has the embedded database open.
- * @throws UnsafeDataDirectoryError if its directory cannot be protected from other users.
- * @throws ReadOnlyDataDirectoryError if its directory cannot be written.
- * @throws DamagedDatabaseError if the database in its directory cannot be opened.
- * @throws NoRoomForDatabaseError if the disk of its directory is full.
+ * @throws UnsafeDataDirectoryError if the data directory cannot be protected from other users.
+ * @throws ReadOnlyDataDirectoryError if the data directory cannot be written.
+ * @throws DamagedDatabaseError if the embedded database cannot be opened.
+ * @throws NoRoomForDatabaseError if the disk of the data directory is full.
  */
 export async function openDatabase(config: Config): Promise<Database> {
   const { databaseUrl: connectionString } = config;
@@ -141,6 +166,14 @@ export async function openDatabase(config: Config): Promise<Database> {
           await tables.select(session);
           await session.query(sql);
         }),
+      session: (work) =>
+        withSession(connectionString, async (session) => {
+          await tables.select(session);
+          return work(async <Row>(sql: string, values?: readonly unknown[]) => {
+            const { rows } = await session.query(sql, values === undefined ? undefined : [...values]);
+            return rows as Row[];
+          });
+        }),
       lookAfter: async () => {},
       diskSpace: new DiskSpace(() => takeDiskSpace(pool)),
       pool: () => ({ used: pool.totalCount - pool.idleCount, waiting: pool.waitingCount }),
@@ -161,6 +194,10 @@ export async function openDatabase(config: Config): Promise<Database> {
     copy: copyOf(folder),
     schema: () => 'public',
     runScript: (sql) => runOnPglite(pglite, sql),
+    session: (work) =>
+      work(
+        async <Row>(sql: string, values: readonly unknown[] = []) => (await pglite.query<Row>(sql, [...values])).rows,
+      ),
     lookAfter: () => lookAfter(pglite),
     diskSpace: new DiskSpace(() => pglite.requireDiskSpace()),
     pool: () => ({ used: 0, waiting: 0 }),
@@ -193,8 +230,9 @@ async function runOnPglite(pglite: PGlite, sql: string): Promise<void> {
   }
 }
 
-/** Duration in ms from which a statement is logged, and the number of its characters that are logged. */
+/** Duration, in milliseconds, above which a statement is logged as slow. */
 const SLOW_MS = 1_000;
+/** Maximum length of a slow statement in the log, in UTF-16 code units. Longer statements are cut. */
 const MAX_SHOWN = 2_000;
 
 function connect(
@@ -203,21 +241,22 @@ function connect(
   {
     config,
     ...driver
-  }: Pick<Database, 'copy' | 'schema' | 'runScript' | 'lookAfter' | 'diskSpace' | 'pool' | 'close'> & {
+  }: Pick<Database, 'copy' | 'schema' | 'runScript' | 'session' | 'lookAfter' | 'diskSpace' | 'pool' | 'close'> & {
     readonly config: Config;
-    /** Reader of rows without the ORM. Undefined if all reads go through the adapter. */
+    /** Reads rows without the ORM. Undefined if all reads go through the ORM's adapter. */
     readonly reader?: RowReader;
   },
 ): Database {
   const errors: ((error: unknown) => void)[] = [];
   const failed = (error: unknown): never => {
-    for (const heard of errors) heard(error);
+    for (const callback of errors) callback(error);
     throw error;
   };
   let reader = driver.reader && (config.guardsTransactions ? guardedReader(driver.reader) : driver.reader);
-  if (reader !== undefined) reader = tellingReader(reader, failed);
+  const observe = observing(config.tracing !== undefined, failed);
+  if (reader !== undefined) reader = observedReader(reader, observe);
   const found = adapting(factory, (adapter) => {
-    telling(adapter, failed);
+    observeStatements(adapter, observe);
     noteTransactions(adapter);
     reader ??= adapterReader(adapter);
   });
@@ -231,13 +270,13 @@ function connect(
   const listeners: ((sql: string) => void)[] = [];
   const slow: ((ms: number, statement: string) => void)[] = [];
   const took = (ms: number, statement: string) => {
-    if (ms > SLOW_MS) for (const heard of slow) heard(Math.round(ms), statement.slice(0, MAX_SHOWN));
+    if (ms > SLOW_MS) for (const callback of slow) callback(Math.round(ms), statement.slice(0, MAX_SHOWN));
   };
   db.$on('query', ({ duration, query }) => took(duration, query));
   knowDriver(db, {
     reader: () => reader,
     onStatement: (sql) => {
-      for (const heard of listeners) heard(sql);
+      for (const callback of listeners) callback(sql);
     },
     took,
   });
@@ -248,15 +287,16 @@ function connect(
     copy: driver.copy,
     schema: driver.schema,
     db,
-    onStatement: (heard) => void listeners.push(heard),
-    onSlow: (heard) => void slow.push(heard),
-    onError: (heard) => void errors.push(heard),
+    onStatement: (callback) => void listeners.push(callback),
+    onSlow: (callback) => void slow.push(callback),
+    onError: (callback) => void errors.push(callback),
     diskSpace: driver.diskSpace,
-    permits: fairPermits(permitsOf(poolSize), CHANGE_QUEUE, (realmId) => isOrganizationHeld(db, realmId)),
-    // Snapshots and reads of the log wait for no locks, so their organizations are never stuck.
+    permits: fairPermits(permitsOf(poolSize), CHANGE_QUEUE, (organizationId) => isOrganizationHeld(db, organizationId)),
+    // Snapshots and reads of the log wait for no locks, so their limiters need no check for held locks.
     snapshots: fairPermits(isEmbedded ? SINGLE_PERMIT : snapshotPermitsOf(poolSize), SNAPSHOT_QUEUE),
     catchUps: fairPermits(isEmbedded ? SINGLE_PERMIT : readerPermitsOf(poolSize), READER_QUEUE),
     runScript: driver.runScript,
+    session: driver.session,
     lookAfter: driver.lookAfter,
     pool: driver.pool,
     async close() {
@@ -267,31 +307,40 @@ function connect(
   };
 }
 
-type Fail = (error: unknown) => never;
+/** Runs a statement and observes its errors. */
+type Observe = <T>(sql: string, run: () => Promise<T>) => Promise<T>;
 
-/** Reports failures of a connection: statements, and the start and commit of transactions. */
-function telling(adapter: SqlDriverAdapter, failed: Fail): void {
-  running(adapter, (run) => run().catch(failed));
+/**
+ * Returns a function that runs statements and passes their errors to `failed`.
+ *
+ * @param isTraced Whether spans are exported. If true, each statement of a request is recorded as a span.
+ */
+const observing = (isTraced: boolean, failed: (error: unknown) => never): Observe =>
+  isTraced ? (sql, run) => inStatementSpan(sql, run).catch(failed) : (_sql, run) => run().catch(failed);
+
+/** Observes a connection: its statements, and the start and commit of its transactions. */
+function observeStatements(adapter: SqlDriverAdapter, observe: Observe): void {
+  running(adapter, (run, { sql }) => observe(sql, run));
   const start = adapter.startTransaction.bind(adapter);
   adapter.startTransaction = async (isolationLevel) => {
-    const transaction = await start(isolationLevel).catch(failed);
-    running(transaction, (run) => run().catch(failed));
+    const transaction = await observe('BEGIN', () => start(isolationLevel));
+    running(transaction, (run, { sql }) => observe(sql, run));
     const commit = transaction.commit.bind(transaction);
-    transaction.commit = () => commit().catch(failed);
+    transaction.commit = () => observe('COMMIT', commit);
     return transaction;
   };
 }
 
-const tellingReader =
-  (read: RowReader, failed: Fail): RowReader =>
+const observedReader =
+  (read: RowReader, observe: Observe): RowReader =>
   (text, values) =>
-    read<never>(text, values).catch(failed);
+    observe(text, () => read<never>(text, values));
 
 /**
- * Makes queries on the client itself fail while a change runs. On the embedded database (one connection) such a query waits for
- * the change's transaction forever; on PostgreSQL it does not see the change's uncommitted rows. For tests only: the client
- * batches look-ups of one iteration of the event loop in the context of the first look-up. Under load, such a batch can contain
- * a look-up of another request, which then fails.
+ * Makes a query inside a transaction fail if it uses the database client, not the client of the transaction. On the embedded
+ * database (one connection), such a query waits for the transaction forever. On PostgreSQL, it does not see the transaction's
+ * uncommitted rows. For tests only: the database client batches look-ups of one iteration of the event loop in the context of
+ * the first look-up. Under load, such a batch can contain a look-up of another request, which then fails.
  */
 const guarded = (factory: SqlDriverAdapterFactory) =>
   adapting(factory, (adapter) =>
@@ -332,7 +381,7 @@ const oneByOne = (factory: SqlDriverAdapterFactory) =>
     };
   });
 
-/** The schema of the service's tables, found by the first session. */
+/** The schema of the service's tables, which the first session finds. */
 class TablesOf {
   readonly #asked: string | undefined;
   #schema: string | undefined;
@@ -376,7 +425,7 @@ const inSchema = (factory: SqlDriverAdapterFactory, pool: pg.Pool, tables: Table
     adapter.getConnectionInfo = () => ({ supportsRelationJoins: false, ...infoOf?.(), schemaName });
   });
 
-/** Returns a factory that applies `adapt` to each connection pool that it makes. */
+/** Wraps a factory of connection pools. The returned factory applies `adapt` to each pool that it makes. */
 function adapting(
   factory: SqlDriverAdapterFactory,
   adapt: (adapter: SqlDriverAdapter) => void | Promise<void>,
@@ -394,7 +443,10 @@ function adapting(
   });
 }
 
-/** Makes a connection call `around` for each statement. `run` executes the statement. */
+/**
+ * Replaces the methods by which a connection executes statements. Each call then goes to `around`, whose argument `run`
+ * executes the statement.
+ */
 function running(where: SqlQueryable, around: <T>(run: () => Promise<T>, query: SqlQuery) => Promise<T>): void {
   for (const method of ['queryRaw', 'executeRaw'] as const) {
     const run = where[method].bind(where) as (query: SqlQuery) => Promise<never>;

@@ -1,7 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { Database, SqlClient } from './client.ts';
 
-/** Parts of a running service that determine the time. */
+/** Parts of a running service from which the current time is taken. */
 export interface Clocked {
   readonly database: Pick<Database, 'kind'>;
   now(): Date;
@@ -16,7 +16,10 @@ export function databaseClock({ database, now }: Clocked): Prisma.Sql {
   return database.kind === 'postgresql' ? Prisma.sql`statement_timestamp()` : Prisma.sql`${now()}::timestamptz`;
 }
 
-/** Returns the current time of the clock that all nodes share: that of the PostgreSQL server, or of the only process. */
+/**
+ * Returns the current time on the clock that all nodes share. This is the clock of the PostgreSQL server or, with the embedded
+ * database, of this process.
+ */
 export async function databaseNow(app: Clocked & { readonly db: SqlClient }): Promise<Date> {
   if (app.database.kind !== 'postgresql') return app.now();
   const [row] = await app.db.$queryRaw<{ now: Date }[]>`SELECT statement_timestamp() AS now`;
@@ -24,5 +27,5 @@ export async function databaseNow(app: Clocked & { readonly db: SqlClient }): Pr
   return row.now;
 }
 
-/** Returns an SQL interval of a number of milliseconds. */
+/** Returns an SQL expression for an interval of `ms` milliseconds. */
 export const milliseconds = (ms: number): Prisma.Sql => Prisma.sql`(${ms}::float8 * interval '1 millisecond')`;

@@ -11,7 +11,7 @@ export type QueryRow = Readonly<Record<string, unknown>>;
 
 /** All columns of one table, for a SELECT from several tables. */
 export interface JoinedColumns<T> {
-  /** The columns, for the SELECT list. */
+  /** All columns of the table, as SQL for the SELECT list. */
   readonly list: Prisma.Sql;
   /** Extracts the row of the table from a row of the result. */
   rowIn(row: QueryRow): T;
@@ -36,7 +36,7 @@ export function joinedColumns<M extends Model>(alias: string, model: M): JoinedC
   };
 }
 
-/** Returns all columns of a table, for a SELECT from this table only: each row of the result is a row of the table. */
+/** Returns the columns of a table for a SELECT whose rows are rows of the table, without columns of other tables. */
 export function fieldsOf(alias: string, model: Model): Prisma.Sql {
   const selected = Object.entries(TABLE_COLUMNS[model]).map(([field, column]) => `${alias}."${column}" AS "${field}"`);
   return Prisma.raw(selected.join(', '));

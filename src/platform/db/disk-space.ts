@@ -2,8 +2,8 @@
 const LOOK_MS = 5_000;
 
 /**
- * State of the disk space of the database. Statements that fail for lack of space report it with `noteLack`. After
- * that, the class checks at intervals whether there is space again.
+ * A record of whether the database has disk space. If a statement fails for lack of disk space, its caller calls `noteLack`.
+ * After that, checks run at intervals until there is disk space again.
  */
 export class DiskSpace {
   readonly #needSome: () => Promise<unknown>;
@@ -12,7 +12,7 @@ export class DiskSpace {
   #timer: NodeJS.Timeout | undefined;
   #onFree: () => void = () => {};
 
-  /** @param needSome Takes some disk space and frees it. Throws if there is none. */
+  /** @param needSome Takes some disk space and frees it. Rejects if there is no disk space. */
   constructor(needSome: () => Promise<unknown>) {
     this.#needSome = needSome;
   }
@@ -33,14 +33,17 @@ export class DiskSpace {
     this.#lookLater();
   }
 
-  /** Stops the checks for good. Later calls of `noteLack`, from statements in progress, start none. */
+  /** Stops the checks permanently. Later calls of `noteLack`, from statements in progress, do not start them again. */
   stop(): void {
     this.#isStopped = true;
     this.#isLacking = false;
     clearTimeout(this.#timer);
   }
 
-  /** Schedules the next check when the last one has ended: a check can wait for a connection longer than the interval. */
+  /**
+   * Schedules the next check. Called after the previous check has ended, because a check can wait for a connection longer than
+   * the interval.
+   */
   #lookLater(): void {
     this.#timer = setTimeout(() => void this.#look(), LOOK_MS).unref();
   }
@@ -58,9 +61,9 @@ export class DiskSpace {
 }
 
 /**
- * Query that takes about a megabyte of disk space, more than any statement of the service adds to a table at a time. It
- * sorts more than fits into memory, so PostgreSQL writes a file and removes it. No table grows, and nothing is written
- * to the write-ahead log.
+ * Query that takes about a megabyte of disk space, more than any statement of the service adds to a table at a time. The query
+ * sorts more rows than fit into a small `work_mem`, so PostgreSQL writes a temporary file and removes it. No table grows, and
+ * nothing is written to the write-ahead log.
  */
 export const TAKE_DISK_SPACE = `
   SELECT count(*)::int AS count FROM (

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setImmediate as looked } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import {
   messages,
@@ -22,8 +22,8 @@ type Parsers = PGlite['parsers'];
 type Start = Parameters<NodeFS['init']>[1];
 
 /**
- * A folder whose files only its user can access. Otherwise every user could write them: the emulated file system sets
- * the mode of each new file explicitly and ignores the umask, while the database assumes the mode that it requested.
+ * A folder whose files only the user of this process can access. Without this class, every user could write to the files,
+ * because the emulated file system sets the mode of each new file explicitly and ignores the umask.
  */
 class PrivateFolder extends NodeFS {
   override init(pg: PGlite, start: Start): ReturnType<NodeFS['init']> {
@@ -43,20 +43,22 @@ class PrivateFolder extends NodeFS {
   }
 }
 
-/** A prepared statement. */
 interface Prepared {
   readonly name: string;
   /** Types of the statement's parameters, as type ids of the database. */
   readonly parameterTypes: readonly number[];
-  /** Description of the rows that the statement returns. Empty if it returns none. */
+  /** Description of the rows that the statement returns. Empty if it returns no rows. */
   readonly rows: readonly Message[];
 }
 
-/** Maximum number of prepared statements: all statements of the service, and some with lists of ids of different lengths. */
+/**
+ * Maximum number of prepared statements: enough for all statements of the service, and for variants with lists of ids of
+ * different lengths.
+ */
 const MAX_PREPARED = 500;
 
-/** Time in ms for which statements run one after another before the process yields to the event loop. */
-const UNLOOKED_MS = 5;
+/** Time, in milliseconds, for which statements run one after another before the process yields to the event loop. */
+const UNINTERRUPTED_MS = 5;
 
 /**
  * Size of the database's own page cache. Most of the default 128 MB would stay empty for the data of an embedded database, and
@@ -65,9 +67,9 @@ const UNLOOKED_MS = 5;
 const SHARED_BUFFERS = '16MB';
 
 /**
- * Memory below which the optimizing compiler is not used for the database. Optimizing a single function takes 600 MB
- * for a second soon after the start, which kills a process in a container of 1 GB. Without it, a request takes 15 to
- * 40 % more CPU time.
+ * Memory, in bytes, below which V8's optimizing compiler is not used for the WebAssembly code of the database. Soon after the
+ * start, optimizing a single function takes 600 MB for a second, which kills a process in a container of 1 GB. Without the
+ * optimizing compiler, a request takes 15 to 40 % more CPU time.
  */
 const MUCH_MEMORY_BYTES = 2 * 2 ** 30;
 const BASELINE_COMPILER = ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
@@ -78,13 +80,17 @@ export class DamagedDatabaseError extends Error {
 }
 
 /**
- * Free disk space below which the database is read-only, and is not opened. The database writes a journal in files of
- * 16 MB. Without space for the next file it blocks forever, and the process with it.
+ * Free disk space, in bytes, below which an open database becomes read-only, and a closed database is not opened. The database
+ * writes its write-ahead log in files of 16 MB. If there is no space for the next file, the database and this process block
+ * forever.
  */
 const ROOM_BYTES = 32 * 2 ** 20;
 /** Additional free disk space, in bytes, that is required to create a database. */
 const NEW_BYTES = 48 * 2 ** 20;
-/** Interval of the disk checks, in milliseconds. The database cannot fill the reserved space within this time. */
+/**
+ * Minimum interval between two checks of the disk space, in milliseconds. The database cannot fill `ROOM_BYTES` within this
+ * time.
+ */
 const LOOK_MS = 200;
 /** SQLSTATE of a statement that writes to a read-only database. */
 const READ_ONLY = '25006';
@@ -128,7 +134,9 @@ function freeBytes(dataDir: string): number {
   return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
 }
 
-/** Checks that the disk has space to open or create a database in a folder. @throws NoRoomForDatabaseError if it is full. */
+/**
+ * Checks that the disk has space to open or create a database in a folder. @throws NoRoomForDatabaseError if it has too little.
+ */
 export function requireRoomFor(dataDir: string): void {
   const needed = existsSync(join(dataDir, 'PG_VERSION')) ? ROOM_BYTES : ROOM_BYTES + NEW_BYTES;
   const free = freeBytes(dataDir);
@@ -146,26 +154,28 @@ export function requireRoomFor(dataDir: string): void {
  * these six calls are more work than the execution. With prepared statements, the registration of an event queue takes half the
  * time.
  *
- * Prepared statements exist while the database is open, so the columns of their results must not change: tables are migrated
- * before the first of these statements is sent.
+ * Prepared statements exist until the database is closed, so the columns of their results must not change. Therefore tables are
+ * migrated before the first of these statements is sent.
  */
 export class EmbeddedDatabase extends PGlite {
   readonly #prepared = new Map<string, Prepared>();
   /**
-   * PGlite's parsers merged with those of a caller. The key is the object that the caller passes, which is the same one in each
-   * call.
+   * PGlite's parsers merged with the parsers that a caller passes. The key is the object with the caller's parsers, which is
+   * the same object in each call.
    */
   readonly #parsers = new WeakMap<object, Parsers>();
-  #lookedAt = 0;
+  #yieldedAt = 0;
   /** Folder of the database. Undefined for a database in memory. */
   #folder: string | undefined;
-  #roomLookedAt = 0;
+  #spaceCheckedAt = 0;
   #isReadOnly = false;
 
   /**
-   * Opens the database in a folder, or makes one. Only one process at a time may have a folder open.
+   * Opens the database in a folder, or creates it if the folder contains no database. Only one process at a time may have a
+   * folder open.
    *
-   * @throws DamagedDatabaseError if the folder contains an incomplete database, which is not changed.
+   * @throws DamagedDatabaseError if the folder contains an incomplete database, which is then not changed, or if the database
+   * cannot be opened.
    */
   static async open(dataDir: string): Promise<EmbeddedDatabase> {
     const inMemory = dataDir.startsWith('memory://');
@@ -183,12 +193,13 @@ export class EmbeddedDatabase extends PGlite {
     } catch (error) {
       throw inMemory ? error : damaged(dataDir, 'it cannot be opened', error);
     }
-    // A new database is made in the memory of another instance and copied from there. Its 350 MB are no longer needed.
+    // PGlite has created the new database in the memory of a second instance and copied it. This frees the 350 MB of that
+    // instance.
     if (isNew) freeUnused();
     return database;
   }
 
-  /** Runs one statement. Supports only `rowMode` and `parsers` of `options`: the ORM's driver uses no others. */
+  /** Runs one statement. Supports only `rowMode` and `parsers` of `options`: the ORM's driver uses no other options. */
   override async query<T>(sql: string, params?: unknown[], options?: QueryOptions): Promise<Results<T>> {
     await this._checkReady();
     await this.#keepRoom();
@@ -203,9 +214,9 @@ export class EmbeddedDatabase extends PGlite {
     );
   }
 
-  /** Checks the disk space. @throws NoRoomForDatabaseError if the database is read-only for lack of it. */
+  /** Checks the disk space. @throws NoRoomForDatabaseError if the database is read-only for lack of disk space. */
   async requireDiskSpace(): Promise<void> {
-    this.#roomLookedAt = 0;
+    this.#spaceCheckedAt = 0;
     await this.#keepRoom();
     if (this.#isReadOnly) throw new NoRoomForDatabaseError('The disk of the embedded database is full');
   }
@@ -213,8 +224,8 @@ export class EmbeddedDatabase extends PGlite {
   /** Makes the database read-only while disk space is low, and writable again after that. */
   async #keepRoom(): Promise<void> {
     const now = performance.now();
-    if (this.#folder === undefined || now - this.#roomLookedAt < LOOK_MS) return;
-    this.#roomLookedAt = now;
+    if (this.#folder === undefined || now - this.#spaceCheckedAt < LOOK_MS) return;
+    this.#spaceCheckedAt = now;
     const isReadOnly = freeBytes(this.#folder) < ROOM_BYTES;
     if (isReadOnly === this.#isReadOnly) return;
     this.#isReadOnly = true;
@@ -240,13 +251,13 @@ export class EmbeddedDatabase extends PGlite {
       await this.#yieldToEventLoop();
       const statement = this.#prepared.get(sql) ?? (await this.#prepare(sql));
       const values = params.map((value, i) => this.#serialized(value, statement.parameterTypes[i] ?? 0));
-      const told = await this.#send([
+      const replies = await this.#send([
         serialize.bind({ statement: statement.name, values }),
         serialize.execute({}),
         serialize.sync(),
       ]);
       const { parsers, rowMode } = options;
-      const [result] = parse.parseResults([...statement.rows, ...told], this.#parsersWith(parsers), {
+      const [result] = parse.parseResults([...statement.rows, ...replies], this.#parsersWith(parsers), {
         ...(rowMode !== undefined && { rowMode }),
       });
       return result as Results<T>;
@@ -254,18 +265,19 @@ export class EmbeddedDatabase extends PGlite {
   }
 
   /**
-   * Yields to the event loop if statements have run for `UNLOOKED_MS`. They run in this process, and each next one
-   * starts immediately. Under load they would run for seconds, and no connection would be read.
+   * Yields to the event loop if statements have run for `UNINTERRUPTED_MS`. Statements run in this process, and each starts
+   * immediately after the previous one. Under load they would run for seconds, and the process would not read from its
+   * connections.
    */
   async #yieldToEventLoop(): Promise<void> {
-    if (performance.now() - this.#lookedAt < UNLOOKED_MS) return;
-    await looked();
-    this.#lookedAt = performance.now();
+    if (performance.now() - this.#yieldedAt < UNINTERRUPTED_MS) return;
+    await nextIteration();
+    this.#yieldedAt = performance.now();
   }
 
   /**
-   * Returns all parsers in one cached object. If the library combined them, it would copy all of them for each result,
-   * which is more work than most results.
+   * Returns PGlite's parsers merged with `own`, as a cached object. If PGlite merged the parsers, it would copy all of them for
+   * each result, which is more work than parsing most results.
    */
   #parsersWith(own: QueryOptions['parsers']): Parsers {
     if (own === undefined) return this.parsers;
@@ -281,20 +293,20 @@ export class EmbeddedDatabase extends PGlite {
     return this.serializers[type]?.(value) ?? String(value);
   }
 
-  /** Prepares a statement. Beyond `MAX_PREPARED`, it has no name and is used only once. */
+  /** Prepares a statement. If `MAX_PREPARED` statements exist already, the new statement has no name and is used only once. */
   async #prepare(sql: string): Promise<Prepared> {
     const isKept = this.#prepared.size < MAX_PREPARED;
     const name = isKept ? `s${this.#prepared.size}` : '';
-    const told = await this.#send([
+    const replies = await this.#send([
       serialize.parse({ name, text: sql }),
       serialize.describe({ type: 'S', name }),
       serialize.sync(),
     ]);
-    const parameters = told.find((message) => message instanceof messages.ParameterDescriptionMessage);
+    const parameters = replies.find((message) => message instanceof messages.ParameterDescriptionMessage);
     const statement: Prepared = {
       name,
       parameterTypes: parameters?.dataTypeIDs ?? [],
-      rows: told.filter((message) => message instanceof messages.RowDescriptionMessage),
+      rows: replies.filter((message) => message instanceof messages.RowDescriptionMessage),
     };
     if (isKept) this.#prepared.set(sql, statement);
     return statement;

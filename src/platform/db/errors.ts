@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { BadRequestError, ChatError, RequestTimeoutError, StorageFullError } from '../errors.ts';
+import { ChatError, RequestTimeoutError, StorageFullError, ValidationError } from '../errors.ts';
 
 /** Returns the PostgreSQL and Prisma codes of an error and its causes. */
 function codesOf(error: unknown, depth = 0): string[] {
@@ -21,11 +21,13 @@ export const DISK_FULL = '53100';
 /** SQLSTATE of a write on a standby, or on a server that is not promoted to primary yet. */
 const READ_ONLY = '25006';
 
-const LOST_RACE = new Set(['40001', '40P01', 'P2034', 'TransactionWriteConflict']);
+const SERIALIZATION_FAILURES = new Set(['40001', '40P01', 'P2034', 'TransactionWriteConflict']);
 /**
- * Error codes of temporary failures: no connection or lock in time (P2024, P2028, 55P03), a transaction that was idle for too
- * long (25P03), too many connections (53300), no memory (53200), disk full (53100), server shutting down or starting (57P0x), not
- * the primary (25006), broken connection.
+ * Error codes of temporary failures:
+ * - no connection or lock in time (P2024, P2028, 55P03), or a transaction that was idle for too long (25P03)
+ * - too many connections (53300, TooManyConnections), no memory (53200), or a full disk (53100)
+ * - a server that is shutting down or starting (57P0x), or is not the primary (25006)
+ * - a connection that broke or could not be made (all other codes)
  */
 const BUSY = new Set([
   'P2024',
@@ -54,39 +56,46 @@ const BUSY = new Set([
   'TooManyConnections',
 ]);
 
-/** Returns whether the transaction had a serialization failure or a deadlock, and can be retried. */
+/** Returns whether an error is a serialization failure or a deadlock, after which the transaction can be retried. */
 export function isSerializationFailure(error: unknown): boolean {
-  return codesOf(error).some((code) => LOST_RACE.has(code));
+  return codesOf(error).some((code) => SERIALIZATION_FAILURES.has(code));
 }
 
-/** Returns whether a statement failed because another transaction held a lock: in a deadlock, or for longer than `lock_timeout`. */
+/** Returns whether a statement failed because of another transaction: a lock timeout, a deadlock or a serialization failure. */
 export function isLockConflict(error: unknown): boolean {
-  return codesOf(error).some((code) => code === LOCK_TIMEOUT || LOST_RACE.has(code));
+  return codesOf(error).some((code) => code === LOCK_TIMEOUT || SERIALIZATION_FAILURES.has(code));
 }
 
 /** Messages of the driver, without a code, for a connection that broke or could not be made. */
 const CONNECTION_LOST =
   /^(Connection terminated|Client has encountered a connection error|timeout e(xceeded when trying|xpired)|Query read timeout)/;
 
-/** Returns whether the database was unavailable for the statement: for lack of time, space or a connection. */
+/** Name of the constraint that refuses events in a database whose data was copied to another one. @see seal.ts */
+export const COPIED_ELSEWHERE = 'database_was_copied_elsewhere';
+
+/**
+ * Returns whether an error means that the database was unavailable, for example because of a timeout, a full disk or a broken
+ * connection, or because its data was copied to another database.
+ */
 export function isBusy(error: unknown): boolean {
   if (error instanceof Error && CONNECTION_LOST.test(error.message)) return true;
+  if (error instanceof Error && error.message.includes(COPIED_ELSEWHERE)) return true;
   return codesOf(error).some((code) => BUSY.has(code)) || isDiskFull(error);
 }
 
 /**
- * Message, without a code, of a PostgreSQL server that refuses new connections because it has no disk space for a file with its
- * list of tables.
+ * Error message, without a code, of a PostgreSQL server that refuses new connections because it has no disk space for a file
+ * with its list of tables.
  */
 const NO_ROOM_TO_CONNECT = 'could not write init file';
 
-/** Returns whether the database has no disk space for a statement. */
+/** Returns whether an error means that the database has no disk space. */
 export function isDiskFull(error: unknown): boolean {
   if (error instanceof Error && error.message.includes(NO_ROOM_TO_CONNECT)) return true;
   return codesOf(error).includes(DISK_FULL);
 }
 
-/** Returns the error for the client, for an error for which `isBusy` is true. Its message says that nothing was changed. */
+/** Converts an error for which `isBusy` is true to the error for the client. The message says that nothing was changed. */
 export const refusalOf = (error: unknown): RequestTimeoutError =>
   isDiskFull(error) ? new StorageFullError() : new RequestTimeoutError();
 
@@ -126,7 +135,7 @@ const NOT_DONE = new Set([
 /** Messages of the driver for a connection that could not be made in time. */
 const NOT_CONNECTED = /^(timeout e(xceeded when trying|xpired)|Connection terminated due to connection timeout)/;
 
-/** Returns whether the statement certainly had no effect, for an error for which `isBusy` is true. */
+/** Returns whether the failed statement certainly had no effect. Call it only with an error for which `isBusy` is true. */
 export function isCertainlyNotDone(error: unknown): boolean {
   if (error instanceof Error && NOT_CONNECTED.test(error.message)) return true;
   return codesOf(error).some((code) => NOT_DONE.has(code)) || isDiskFull(error);
@@ -137,7 +146,9 @@ export function isUnknownTransaction(error: unknown): boolean {
   return codesOf(error).includes('22023');
 }
 
-/** Kinds of failures, with patterns of their codes. An error has the first kind whose pattern matches. */
+/**
+ * Kinds of database errors, with patterns of their codes. An error has the first kind whose pattern matches one of its codes.
+ */
 const KINDS = [
   ['disk_full', /^53100$/],
   ['lock_timeout', /^55P03$/],
@@ -154,7 +165,7 @@ type DatabaseErrorKind = (typeof KINDS)[number][0] | 'other';
 
 export const DATABASE_ERROR_KINDS: readonly DatabaseErrorKind[] = [...KINDS.map(([kind]) => kind), 'other'];
 
-/** Returns the kind of a database failure. */
+/** Returns the kind of a database error: one of the names in `KINDS`, or `other`. */
 export function databaseErrorKind(error: unknown): DatabaseErrorKind {
   if (isDiskFull(error)) return 'disk_full';
   const codes = codesOf(error);
@@ -171,12 +182,15 @@ function isRefusedText(error: unknown): boolean {
   return codesOf(error).some((code) => code === '22021' || code === '22P05' || code === '22P02');
 }
 
-/** Returns whether a row that existed shortly before was deleted before it was read. */
+/**
+ * Returns whether a statement of the ORM failed because its row does not exist, for example because another transaction has
+ * deleted it.
+ */
 export function isGone(error: unknown): boolean {
   return codesOf(error).includes('P2025');
 }
 
-/** Returns whether a row violates a unique constraint. */
+/** Returns whether a statement failed because a row would violate a unique constraint. */
 export function isUniqueViolation(error: unknown): boolean {
   return codesOf(error).some((code) => code === 'P2002' || code === '23505' || code === 'UniqueConstraintViolation');
 }
@@ -189,13 +203,13 @@ export function saidByDatabase(error: Error): string | undefined {
 }
 
 /**
- * Returns the error to send to the client for a thrown value, over every API. Undefined if the value indicates a bug. If the
- * database could not process a statement in time, or could not store a text, that is always an expected error.
+ * Returns the error to send to the client for a thrown value, over every API. Undefined if the value indicates a bug. An
+ * unavailable database, a full disk and a text that cannot be stored are expected errors.
  */
 export function expectedError(thrown: unknown): ChatError | undefined {
   if (thrown instanceof ChatError) return thrown;
   if (isDiskFull(thrown)) return new StorageFullError('The service has no disk space left; please try again later');
   if (isBusy(thrown)) return new RequestTimeoutError('The service is unavailable; please try again');
-  if (isRefusedText(thrown)) return new BadRequestError('A text must not contain null bytes');
+  if (isRefusedText(thrown)) return new ValidationError('A text must not contain null bytes');
   return undefined;
 }

@@ -24,9 +24,9 @@ function findUppers(): ReadonlyMap<string, string> {
 }
 
 /**
- * Returns a PostgreSQL regular expression, without anchors, for texts whose `toLowerCase` equals that of `text`. The database's
- * own `lower` depends on its locale and maps other letters. The expression matches all of these texts. It also matches texts
- * with the wrong form of a sigma (σ, ς), but no other texts.
+ * Returns a PostgreSQL regular expression, without anchors, that matches all texts whose `toLowerCase` equals that of `text`.
+ * The expression also matches texts with the wrong form of a sigma (σ, ς), but no other texts. SQL's `lower` cannot be used
+ * instead: it depends on the locale of the database and maps other letters than `toLowerCase`.
  */
 export function sameInLowerCase(text: string): string {
   uppers ??= findUppers();

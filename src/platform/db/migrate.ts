@@ -13,34 +13,36 @@ const FOLDER = join(import.meta.dirname, '../../../prisma/migrations');
 /**
  * Maximum time that a migration usually waits for one lock, in milliseconds. It is shorter than PostgreSQL's `deadlock_timeout`
  * of one second, so that the migration ends a deadlock itself and no statement of another node fails. Statements of other nodes
- * that wait for the migration also wait for no longer.
+ * that wait behind the migration also wait no longer than this.
  */
 const LOCK_MS = 400;
 /**
- * Every how many attempts a migration waits for longer than `deadlock_timeout`. PostgreSQL cancels an autovacuum that blocks
- * another session only after that time.
+ * Interval, in number of attempts, between attempts that wait longer for locks than `deadlock_timeout`. Only after that time
+ * does PostgreSQL cancel an autovacuum that blocks another session.
  */
 const LONG_ATTEMPT = 10;
-/** Maximum number of attempts of a migration. Attempts that only wait take about three minutes in total. */
+/**
+ * Maximum number of attempts of a migration. If every attempt fails with a lock timeout, all attempts take about three minutes.
+ */
 const MAX_ATTEMPTS = 240;
 
-/** A folder of `prisma/migrations`. */
+/** A migration, read from a folder in `prisma/migrations`. */
 interface Migration {
   readonly name: string;
   readonly sql: string;
 }
 
-/** Thrown if the database has migrations that this version does not have, or has in another form. */
+/** Thrown if the database has migrations that this version of the service lacks, or that are different in this version. */
 export class IncompatibleDatabaseError extends Error {
   override name = 'IncompatibleDatabaseError';
 }
 
-/** Thrown if the database lacks migrations or SQL functions of this version. */
+/** Thrown if the database lacks migrations or SQL functions of this version of the service. */
 export class OutdatedDatabaseError extends IncompatibleDatabaseError {
   override name = 'OutdatedDatabaseError';
 }
 
-/** Returns the migrations of this version, oldest first. */
+/** Reads the migrations of this version of the service, oldest first. */
 export function readMigrations(): Migration[] {
   return readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -49,15 +51,16 @@ export function readMigrations(): Migration[] {
 }
 
 /**
- * Applies the migrations that the database lacks, each completely or not at all, and then the SQL functions that changed, all or
- * none.
+ * Applies the migrations that the database lacks, each in one transaction. Then applies the SQL functions that changed, all in
+ * one transaction.
  *
  * If several nodes start at the same time, they migrate one after another. If nothing is missing, only small queries run.
  *
- * @param files Files with the SQL functions, in their order. Tests replace them.
+ * @param files Files with SQL functions, in the order in which they are applied. Default: all files of this version.
  * @returns Names of the applied migrations, oldest first.
  * @throws IncompatibleDatabaseError if the database is newer than this version, has other migrations of the same name, or
- * contains tables of another program, if the database role cannot create tables, or if the functions cannot be applied.
+ *   contains tables of another program. Also thrown if the database role cannot create tables, or if the functions cannot be
+ *   applied.
  */
 export async function migrate(
   config: Config,
@@ -88,10 +91,10 @@ export async function migrate(
 }
 
 /**
- * Creates the table that lists the applied migrations, if it does not exist. Its columns are those of the program that applied
- * migrations in earlier versions.
+ * Creates the table that lists the applied migrations, if it does not exist. The table has the same columns as in earlier
+ * versions, in which another program applied the migrations.
  *
- * @throws IncompatibleDatabaseError if the schema contains tables.
+ * @throws IncompatibleDatabaseError if the table does not exist and the schema contains other tables.
  */
 async function createJournal({ db, runScript }: Database): Promise<void> {
   const [found] = await db.$queryRaw<{ exists: boolean; other: boolean }[]>`
@@ -113,14 +116,14 @@ async function createJournal({ db, runScript }: Database): Promise<void> {
       applied_steps_count integer NOT NULL DEFAULT 0)`);
 }
 
-/** Returns the script of a migration that also records it, so that both happen in one transaction. */
+/** Returns the script of a migration, extended by a statement that records the migration as applied. */
 const recorded = ({ name, sql }: Migration): string => `${sql}
   ;INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
   VALUES (gen_random_uuid(), '${checksumOf(sql)}', '${name}', clock_timestamp(), 1)`;
 
 const checksumOf = (sql: string): string => createHash('sha256').update(sql).digest('hex');
 
-/** Applies files with SQL functions, all or none. @throws IncompatibleDatabaseError if one of them fails. */
+/** Applies files with SQL functions in one transaction. @throws IncompatibleDatabaseError if a file cannot be applied. */
 async function applyFunctions(
   { runScript }: Database,
   files: readonly FunctionFile[],
@@ -211,7 +214,7 @@ function refusedBy(error: unknown): IncompatibleDatabaseError | undefined {
 /**
  * Finds out whether unfinished migrations were applied, and corrects their records. Earlier versions recorded a migration
  * before it ran and again when it was done. A process that ended in between left the first record. Since a script runs
- * completely or not at all, a trial run shows whether it was applied.
+ * completely or not at all, a trial run shows whether the migration was applied.
  */
 async function settleUnfinished(database: Database, migrations: Migration[]): Promise<void> {
   let complete = true;
@@ -228,7 +231,7 @@ async function settleUnfinished(database: Database, migrations: Migration[]): Pr
   }
 }
 
-/** Codes of "already exists", for a table, another object, a column, a schema, and a function. */
+/** Error codes that mean "already exists", for a table, another object, a column, a schema, and a function. */
 const DUPLICATES = ['42P07', '42710', '42701', '42P06', '42723'];
 
 async function hasRun(database: Database, { sql }: Migration): Promise<boolean> {
@@ -242,8 +245,8 @@ async function hasRun(database: Database, { sql }: Migration): Promise<boolean> 
 }
 
 /**
- * Runs a script while nodes of the previous version use its tables. If they hold a lock for too long, the script is rolled back
- * and starts again after a short random pause.
+ * Runs a script while nodes of the previous version use its tables. If a node holds a lock for too long, the script is rolled
+ * back and starts again after a short random pause.
  *
  * @throws IncompatibleDatabaseError if another session still holds a lock after `MAX_ATTEMPTS`.
  */

@@ -1,46 +1,54 @@
 import { FairLimiter, type KeyLimits } from '../fair-limiter.ts';
 import { isLockTimeout } from './errors.ts';
 
-/** Limits of the queue of waiting changes. */
+/** Limits on a queue of tasks that wait for a permit, such as changes or snapshots. */
 interface QueueLimits {
-  /** Maximum number of waiting changes of one organization. */
+  /** Maximum number of waiting tasks of one organization. */
   readonly longest: number;
-  /** Longest wait, in milliseconds. */
+  /** Maximum time that a task waits, in milliseconds. */
   readonly patienceMs: number;
 }
 
 export const CHANGE_QUEUE: QueueLimits = {
-  /** More than any burst of one organization's clients that can be served in time. */
+  /** Higher than the number of changes that the service can make for one organization within `patienceMs`. */
   longest: 250,
-  /** Slightly longer than a transaction of a dead node holds its locks, so that waiting changes run after it. */
+  /**
+   * Slightly longer than the 5 s for which a transaction of a dead node can hold its locks. So changes that wait during this
+   * time can still run afterwards.
+   */
   patienceMs: 6_000,
 };
 /**
- * Queue for snapshots, with a long wait: snapshots need no locks, so each of them starts sooner or later. If a waiting client
- * were refused, its next request would start at the end of the queue. Clients wait half a minute for a registration.
+ * Limits on the queue for snapshots, which permit a long wait: snapshots need no locks, so each of them starts sooner or later.
+ * If a waiting client were refused, its next request would start at the end of the queue. Clients wait half a minute for the
+ * response to a registration, which reads a snapshot.
  */
 export const SNAPSHOT_QUEUE: QueueLimits = { ...CHANGE_QUEUE, patienceMs: 20_000 };
 /**
- * Queue for readers that catch up with the log. Its length is unlimited, because each permit lets a reader make
- * progress. A reader that has waited for 60 s waits for a database that does not respond; its client tries again later.
+ * Limits on the queue for readers that catch up with the event log. The length is unlimited, because each permit lets a reader
+ * make progress. A reader that has waited for 60 s is refused, because the database is then not responding, and its client
+ * tries again later.
  */
 export const READER_QUEUE: QueueLimits = { longest: Number.POSITIVE_INFINITY, patienceMs: 60_000 };
-/** Limits of an organization that is stuck: enough changes to detect when its locks are free again. */
+/**
+ * Limits for an organization whose locks another transaction holds. The few changes that can still run detect when the locks
+ * are free again.
+ */
 const STUCK: KeyLimits = { running: 1, waiting: 4 };
 
-/** Number of permits (connections) for changes. */
+/** Numbers of permits for one kind of work, such as changes. Each permit allows the use of one connection. */
 export interface PermitLimits {
-  /** Permits for all organizations. */
+  /** Number of permits for all organizations together. */
   readonly total: number;
-  /** Permits for one organization. */
+  /** Maximum number of permits for one organization. */
   readonly each: number;
-  /** Part of the total, reserved for organizations that hold no permit. */
+  /** Number of permits, out of `total`, that are reserved for organizations that hold none. */
   readonly spare: number;
 }
 
 /**
- * Returns the permits for changes. The rest of the pool is for reads: sign-in, the log, health checks. The embedded database
- * has a single connection: there, changes with a permit still wait for it.
+ * Returns the numbers of permits for changes. The other connections of the pool are for reads: sign-in, the event log, health
+ * checks. The embedded database has a single connection, so its changes wait for this connection even if they have a permit.
  */
 export function permitsOf(poolSize: number): PermitLimits {
   const total = Math.max(1, poolSize - 2);
@@ -48,8 +56,8 @@ export function permitsOf(poolSize: number): PermitLimits {
 }
 
 /**
- * Returns the permits for reads of old events in the log, whose statements each occupy the database for a while: at most two
- * for one organization, and one that is reserved for other organizations.
+ * Returns the numbers of permits for reads of old events in the event log. Such reads occupy the database for a while. An
+ * organization has at most two of these permits, and one is reserved for other organizations.
  */
 export function readerPermitsOf(poolSize: number): PermitLimits {
   const total = Math.max(1, Math.floor(poolSize / 3));
@@ -57,8 +65,8 @@ export function readerPermitsOf(poolSize: number): PermitLimits {
 }
 
 /**
- * Returns the permits for snapshots. Their total is that of readers, but an organization has only one, because two snapshots of
- * it would occupy two cores.
+ * Returns the numbers of permits for snapshots. The total is that of `readerPermitsOf`, but an organization has only one
+ * permit, because two snapshots of an organization would occupy two cores.
  */
 export const snapshotPermitsOf = (poolSize: number): PermitLimits => ({ ...readerPermitsOf(poolSize), each: 1 });
 
@@ -66,26 +74,26 @@ export const snapshotPermitsOf = (poolSize: number): PermitLimits => ({ ...reade
 export const SINGLE_PERMIT: PermitLimits = { total: 1, each: 1, spare: 0 };
 
 /**
- * Returns a fair limiter for the connections, by organization id: each organization has a bounded share of them. Otherwise
- * changes of one organization, which wait for each other's locks, could occupy all connections.
+ * Returns a fair limiter for connections of the pool. Its keys are organization ids, and each organization has a bounded share
+ * of the connections. Otherwise changes of one organization, which wait for each other's locks, could occupy all connections.
  *
  * @param isHeld Returns whether another transaction holds a lock that all changes of the organization need. While it is held,
- *   the organization is stuck: it has one permit. Called after a lock timeout, because many changes wait only for the lock of a
- *   user or channel, which does not block other changes. Undefined for work that waits for no locks.
+ *   the organization has only one permit. Called after a lock timeout, because the change may have waited only for the lock of
+ *   a user or channel, which does not block other changes. Undefined for work that waits for no locks.
  */
 export function fairPermits(
   { total, each, spare }: PermitLimits,
   { longest, patienceMs }: QueueLimits,
-  isHeld?: (realmId: number) => Promise<boolean>,
+  isHeld?: (organizationId: number) => Promise<boolean>,
 ): FairLimiter<number> {
   const normal: KeyLimits = { running: each, waiting: longest };
   const limiter = { total, spare, maxWaitMs: patienceMs, limitsOf: () => normal };
   if (isHeld === undefined) return new FairLimiter(limiter);
   return new FairLimiter({
     ...limiter,
-    async limitsAfter(realmId, error) {
+    async limitsAfter(organizationId, error) {
       if (!isLockTimeout(error)) return undefined;
-      return (await isHeld(realmId)) ? STUCK : normal;
+      return (await isHeld(organizationId)) ? STUCK : normal;
     },
   });
 }

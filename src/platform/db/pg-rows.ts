@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { type ByColumns, byColumnsOf, type ColumnTexts } from './by-columns.ts';
 
-/** Reads the rows of a statement, with the ORM's types of values. */
+/** Reads the rows of a statement. Values have the types that the ORM returns. */
 export type RowReader = <Row>(text: string, values: readonly unknown[]) => Promise<Row[]>;
 
 type Parse = (text: string) => unknown;
@@ -23,7 +23,7 @@ const refuse: Parse = () => {
   throw new Error('A statement must cast numeric columns to another type, and return times with a time zone');
 };
 
-/** Parsers by type id, for types whose values the ORM and the driver return in different forms. */
+/** Parsers by the id of an SQL type, for types whose values the ORM and the driver return in different forms. */
 const PARSERS: ReadonlyMap<number, Parse> = new Map<number, Parse>([
   [builtins.INT8, BigInt],
   [builtins.OID, BigInt],
@@ -37,22 +37,22 @@ const PARSERS: ReadonlyMap<number, Parse> = new Map<number, Parse>([
 
 const TYPES = { getTypeParser: ((oid: number) => PARSERS.get(oid) ?? parserOf(oid)) as typeof pg.types.getTypeParser };
 
-/** Properties of a statement that was read before. */
+/** Properties of a statement that was already run. */
 interface StatementProperties {
   /** Statement that returns the rows as lists of column values (`by-columns.ts`). Undefined if that is not possible. */
   readonly byColumns: ByColumns | undefined;
-  /** Whether its last result had many rows, which is expected of the next one too. */
+  /** Whether the last result of the statement had many rows. Its next result is then expected to have many rows too. */
   isLong: boolean;
 }
 
 /**
- * A statement that returned at least `LEAST` rows is run by columns from then on, until it returns fewer than `LEAST_STILL`.
- * Both were measured.
+ * Numbers of rows that decide whether a statement is run by columns (`by-columns.ts`). A statement that has returned at least
+ * `LEAST` rows is run by columns until it returns fewer than `LEAST_STILL` rows. Both numbers were measured.
  */
 const [LEAST, LEAST_STILL] = [64, 32];
 /**
- * Maximum number of rows of a statement that is run by columns: decoding them blocks the event loop for about 4 ms. The driver
- * decodes larger results as they arrive, which takes longer in total, but yields to the event loop.
+ * Maximum number of rows of a statement that is run by columns: decoding so many rows blocks the event loop for about 4 ms. The
+ * driver decodes larger results as they arrive, which takes longer in total, but yields to the event loop.
  */
 const MOST = 4_000;
 
@@ -81,7 +81,7 @@ export function rowReader(pool: pg.Pool, nameOf: (text: string) => string): RowR
     }
     const { rows, fields } = await ask(text, values, TYPES);
     if (before !== undefined) before.isLong = isLong(rows);
-    // The number of prepared statements is bounded, and with it the size of `known`.
+    // Only prepared statements are recorded. Their number is bounded, so the size of `known` is bounded too.
     else if (nameOf(text) !== '') known.set(text, { byColumns: byColumnsOf(text, fields), isLong: isLong(rows) });
     return rows as Row[];
   };

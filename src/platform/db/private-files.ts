@@ -6,12 +6,14 @@ export class UnsafeDataDirectoryError extends Error {
   override name = 'UnsafeDataDirectoryError';
 }
 
-/** Folder of the embedded database, in the data directory. */
+/** Name of the folder in the data directory that contains the embedded database. */
 export const DATABASE_FOLDER = 'postgres';
 /** Entries that the service itself makes in the data directory. All other entries belong to other programs. */
 const OWN_NAMES = new Set([DATABASE_FOLDER, 'lock', 'secret-key', 'demo.json', 'control.sock']);
 
+/** Mode bits for all access by users other than the owner. */
 const BY_OTHERS = 0o077;
+/** Mode bits for write access by users other than the owner. */
 const WRITTEN_BY_OTHERS = 0o022;
 /** Mode bit of a directory in which every user can create files, such as /tmp. */
 const STICKY = 0o1000;
@@ -27,8 +29,8 @@ export function makeDataDirectory(dataDir: string): void {
 }
 
 /**
- * Makes a directory and its parents. Node's own option `recursive` never ends below /proc, where making a directory
- * fails with ENOENT.
+ * Creates a directory and its missing parents. Does not use the option `recursive` of `mkdirSync`: below /proc, where each
+ * attempt fails with ENOENT, Node would retry forever.
  */
 function makeDirectory(path: string): void {
   try {
@@ -45,13 +47,14 @@ function makeDirectory(path: string): void {
 
 /**
  * Restricts the data directory to the user of this process. New files of the process are private, and the service's existing
- * files become inaccessible to other users. An existing directory stays readable as it was, because other users may maintain
- * other files in it. Writing to it is restricted: users who can rename files can replace them.
+ * files become inaccessible to other users. The read permissions of an existing directory do not change, because other users
+ * may maintain other files in it. Its write permissions for other users are removed, because users who can rename files can
+ * replace them.
  *
  * Call this before opening anything in the directory. It sets the umask of the process.
  *
  * @throws UnsafeDataDirectoryError if the directory, or an entry of the service in it, cannot be made inaccessible to other
- * users.
+ *   users.
  */
 export function keepPrivate(dataDir: string): void {
   // On Windows the mode of a file does not control access.

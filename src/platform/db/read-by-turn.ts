@@ -2,10 +2,12 @@ import DataLoader from 'dataloader';
 
 /**
  * Returns a function that reads a value by key. All calls in one iteration of the event loop share a query, whatever their
- * organizations. The query runs after all requests that have already arrived were read. Nothing is cached, and unlike a batch of
- * `BatchedReads`, no query waits for another one.
+ * organizations. The query runs after all requests that have already arrived were read. Nothing is cached, and unlike a batch
+ * of `BatchedReads`, no query waits for another query.
  *
- * @param read Reads the values of keys with a client, or with the service that has it, in the order of the keys.
+ * @param read Returns the values in the order of the keys. `source` is the database client, or an object that contains the
+ *   client.
+ * @param maxBatchSize Maximum number of keys in a query. If there are more keys, several queries run.
  */
 export function readByTurn<Source extends object, K, V>(
   read: (source: Source, keys: readonly K[]) => Promise<readonly V[]>,

@@ -9,8 +9,8 @@ export class UnusableDatabaseError extends Error {
  * Checks the properties that a session cannot set: the encoding, the case mapping of the locale, and whether triggers run.
  * Names of channels, topics, groups and users are compared by the database's `lower`.
  *
- * @throws UnusableDatabaseError if the encoding cannot store every script, if `lower` maps Latin letters by other rules than
- *   those of English (Turkish, Azeri, Lithuanian), or if triggers do not run.
+ * @throws UnusableDatabaseError if the encoding cannot store every script, or if triggers do not run. Also thrown if `lower`
+ *   maps Latin letters by the rules of Turkish, Azeri or Lithuanian instead of English.
  */
 export async function requireUsableSettings({ db }: Pick<Database, 'db'>): Promise<void> {
   const [found] = await db.$queryRaw<{ encoding: string; locale: string; replication: string }[]>`
@@ -49,9 +49,9 @@ export class NoRightsError extends Error {
 }
 
 /**
- * Checks that the service can write to its tables, once they exist. Otherwise it would report that it is ready, and refuse
- * every change. Only tables with the owner of `_prisma_migrations` are checked, because the schema can contain tables of other
- * applications.
+ * Checks that the service can write to its tables, which must exist. Without this check, the service would report that it is
+ * ready, and refuse every change. Only tables with the owner of `_prisma_migrations` are checked, because the schema can
+ * contain tables of other applications.
  *
  * @throws NoRightsError if the service cannot write.
  */

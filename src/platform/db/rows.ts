@@ -8,24 +8,24 @@ import {
 import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts';
 import type { RowReader } from './pg-rows.ts';
 
-/** A client that runs SQL: the client itself, or the transaction of a change. */
+/** An object that runs SQL: the database client, or the client of a transaction. */
 type Client = Pick<Prisma.TransactionClient, '$queryRaw'>;
 
-/** Drivers of the registered clients. */
+/** Database drivers, by the client for which each of them is registered. */
 const drivers = new WeakMap<object, Driver>();
 
 export interface Driver {
   /** Returns the reader of rows. Undefined until the client is connected. */
   readonly reader: () => RowReader | undefined;
-  /** Called with each statement. */
+  /** Called with the text of each statement. */
   readonly onStatement: (sql: string) => void;
-  /** Called with the duration of each statement. */
+  /** Called with the duration of each statement in milliseconds, and its text. */
   readonly took: (ms: number, sql: string) => void;
 }
 
 /**
- * Reads the rows of a statement directly from the driver. Frequent reads take a third of the time that they take
- * through the ORM's interpreter. If the client is not registered (an extended one), the ORM reads them.
+ * Reads the rows of a statement directly from the driver. Frequent reads take a third of the time that they take through the
+ * ORM's interpreter. If no driver is registered for the client (for example, an extended client), the ORM reads the rows.
  *
  * Values have the ORM's types: `bigint` for int8, `Date`, parsed JSON, `Uint8Array`.
  *
@@ -67,8 +67,8 @@ export function adapterReader(adapter: SqlQueryable): RowReader {
 }
 
 /**
- * Type of all parameters. The driver needs a specific type only for strings that represent values of other types, and no
- * statement has such parameters.
+ * Type that all parameters of statements have for the driver. The driver needs a specific type only for strings that represent
+ * values of other types, and no statement has such parameters.
  */
 const ANY = { scalarType: 'unknown', arity: 'scalar' } as const;
 
@@ -101,7 +101,7 @@ const DECODERS: Readonly<Partial<Record<ColumnType, Decode>>> = {
   [ColumnTypeEnum.BytesArray]: each(bytes),
 };
 
-/** Returns the decoder of a type. Undefined if the driver's own value is used. */
+/** Returns the function that decodes values of a column type. Undefined if the driver's values need no decoding. */
 function decoderOf(type: ColumnType): Decode | undefined {
   if (type === ColumnTypeEnum.Numeric || type === ColumnTypeEnum.NumericArray) {
     throw new Error('A statement must cast numeric columns to another type');
@@ -109,7 +109,7 @@ function decoderOf(type: ColumnType): Decode | undefined {
   return DECODERS[type];
 }
 
-/** Returns the driver that `readRows` uses for a client. Undefined if the client is not registered. */
+/** Returns the driver that `readRows` uses for a client. Undefined if no driver is registered for the client. */
 export const driverOf = (client: object): Driver | undefined => drivers.get(client);
 
 /** Registers the driver that `readRows` uses for a client. */
@@ -117,7 +117,7 @@ export function knowDriver(client: object, driver: Driver): void {
   drivers.set(client, driver);
 }
 
-/** Passes the driver's transaction from `noteTransactions` to `transaction`. */
+/** Storage by which `noteTransactions` passes the driver's transaction to `transaction`. */
 const beginning = new AsyncLocalStorage<{ transaction?: SqlQueryable }>();
 
 /** Makes the driver's transactions that start on an adapter available to `transaction`. */
@@ -131,7 +131,7 @@ export function noteTransactions(adapter: SqlDriverAdapter): void {
   };
 }
 
-/** Runs a transaction of the ORM in which `readRows` can use the driver. */
+/** Runs a transaction of the ORM. Within it, `readRows` reads directly from the driver, without the interpreter of the ORM. */
 export function transaction<T>(
   db: PrismaClient,
   work: (tx: Prisma.TransactionClient) => Promise<T>,

@@ -1,6 +1,6 @@
 import type { Session } from './sessions.ts';
 
-/** Name of the first migration: a table `_prisma_migrations` that has it belongs to this service. */
+/** Name of the first migration. A table `_prisma_migrations` that lists this migration belongs to this service. */
 export const FIRST_MIGRATION = '20261120000000_foundation';
 
 /** Thrown if the schema for the service's tables is missing, ambiguous, or cannot be used. */
@@ -14,22 +14,31 @@ export function askedSchema(connectionString: string): string | undefined {
   return new URLSearchParams(query).get('schema') || undefined;
 }
 
-/** Returns the name of the database in the connection string. Undefined if it has none. */
+/**
+ * Returns the name of the database in the connection string. Without one, the driver uses the name of the user. Undefined if
+ * there is neither, or if the name is not correctly percent-encoded.
+ */
 export function askedDatabase(connectionString: string): string | undefined {
-  return /^[a-z]+:\/\/[^/?#]*\/([^?#]*)/.exec(connectionString)?.[1] || undefined;
+  const [, user, path] =
+    /^[a-z]+:\/\/(?:([^/?#@:]*)(?::[^/?#@]*)?@)?[^/?#]*(?:\/([^?#]*))?/.exec(connectionString) ?? [];
+  try {
+    return decodeURIComponent(path || user || '') || undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-/** Returns the value of `search_path` for one schema. */
+/** Returns the value of the setting `search_path` that selects one schema. */
 export const searchPath = (schema: string): string => `"${schema.replaceAll('"', '""')}"`;
 
 /**
- * Finds the schema of the service's tables. If the connection string has `?schema=`, that is the schema. Otherwise it is the
- * first schema of the session's `search_path` that has the tables. If none has them, it is the first existing schema of
- * `search_path`.
+ * Finds the schema of the service's tables. If the connection string has `?schema=`, the parameter names the schema. Otherwise
+ * the schema is the first one in the session's `search_path` that has the tables. If none has them, the first existing schema
+ * in `search_path` is used.
  *
  * @param session A session whose `search_path` is still that of the role, the database or the server.
- * @throws UnusableSchemaError if no schema can be used, or if `?schema=` names a schema without tables although `search_path`
- * has one with them: previous versions ignored `?schema=`.
+ * @throws UnusableSchemaError if no schema can be used, or if `?schema=` names a schema without tables although a schema in
+ * `search_path` has the tables: previous versions ignored `?schema=`.
  */
 export async function findSchema(session: Session, asked: string | undefined): Promise<string> {
   const { rows } = await session.query<{ name: string }>(

@@ -7,7 +7,7 @@ import { isStatementTimeout } from './errors.ts';
  *
  * A statement applies them, because poolers do not pass on settings of the connection request.
  * `test/platform/database-session-settings.test.ts` requires that every setting of the server is here, in `CHECKED_SETTINGS`,
- * or in the test's list of those that change no result.
+ * or in the test's list of settings that change no result.
  */
 export const SESSION_SETTINGS = {
   // Form of times: the ORM reads and writes them without their zone.
@@ -45,7 +45,7 @@ export const SESSION_SETTINGS = {
   idle_in_transaction_session_timeout: '0',
   idle_session_timeout: '0',
   transaction_timeout: '0',
-  // The server closes a connection whose other end is gone after 10 s.
+  // The server closes a connection after about 10 s if the client does not acknowledge packets.
   tcp_user_timeout: '10000',
   tcp_keepalives_idle: '5',
   tcp_keepalives_interval: '2',
@@ -55,10 +55,9 @@ export const SESSION_SETTINGS = {
 /**
  * Time limits of the pool's sessions, in milliseconds.
  *
- * If a node dies without closing its connections, its transactions keep their locks until they end, after 5 s without a
- * statement. No transaction of the service is idle for so long. A statement that waits for a lock fails before the 5 s of its
- * own transaction are over. Otherwise transactions of the service that wait for that lock would wait one after another, 5 s
- * each.
+ * If a node dies without closing its connections, its transactions keep their locks until the server ends them, after 5 s
+ * without a statement. No transaction of a live node is idle for so long. A statement that waits for a lock fails earlier,
+ * after 4 s. Otherwise, transactions that wait for the locks of a dead node could wait one after another, 5 s each.
  */
 export const POOL_SETTINGS = { lock_timeout: '4000', idle_in_transaction_session_timeout: '5000' } as const;
 
@@ -74,8 +73,8 @@ export const CHECKED_SETTINGS = [
 ] as const;
 
 /**
- * Statement that applies settings. Omits settings that the server does not have. Turns `synchronous_commit` on only if it is
- * `off`, because a server that crashes would then lose acknowledged changes.
+ * Statement that applies settings, except settings that the server does not have. The statement also turns `synchronous_commit`
+ * on if it is `off`, because with `off` a server that crashes loses acknowledged changes.
  */
 const APPLY = `
   SELECT set_config(s.name, s.value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)
@@ -83,14 +82,14 @@ const APPLY = `
   UNION ALL
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
-/** Maximum number of attempts to remove a statement time limit that is shorter than the statement that removes it. */
+/** Maximum number of attempts to apply settings while a very short `statement_timeout` cancels the statements. */
 const MAX_ATTEMPTS = 20;
 
 /**
  * Sets `settings` for the rest of a session.
  *
- * A `statement_timeout` of a few milliseconds, set for the role or the database, can cancel the statement itself. The
- * limit is then removed alone, by the shortest possible statement.
+ * A `statement_timeout` of a few milliseconds, set for the role or the database, can cancel the statement that applies the
+ * settings. The timeout is then removed first, by the shortest possible statement.
  */
 export async function applySettings(session: pg.ClientBase, settings: Readonly<Record<string, string>>): Promise<void> {
   const values = [Object.keys(settings), Object.values(settings)];

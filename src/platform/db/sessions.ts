@@ -18,16 +18,19 @@ export class StandbyError extends Error {
   }
 }
 
-/** Longest time for connecting, in milliseconds: more than it takes on a machine under load. */
+/** Maximum time for connecting, in milliseconds: longer than connecting takes on a machine under load. */
 const CONNECT_WITHIN_MS = 5_000;
-/** Milliseconds without a reply to a statement after which the server is queried whether the connection still exists. */
+/**
+ * Maximum time without a reply to a statement, in milliseconds. After that time, a query on another connection checks whether
+ * the server still has this connection.
+ */
 const SILENCE_MS = 3_000;
 
-/** Members of the driver that its types do not declare. */
+/** Members of the driver's client that the driver's types do not declare. */
 interface Inside {
   readonly connection: EventEmitter & { readonly stream: Socket };
   readonly connectionParameters: { application_name?: string; query_timeout?: number | undefined };
-  /** False while a statement is in progress. */
+  /** Whether the connection can run a statement. False while a statement is in progress. */
   readonly readyForQuery: boolean;
 }
 
@@ -39,9 +42,10 @@ interface ParameterStatus {
 /**
  * A connection to a PostgreSQL server that accepts changes. A standby is not even read: it may lack acknowledged changes.
  *
- * If the database moves to another server, the client may not be notified: statements sent to the old server get no reply, and
- * the network reports that only after a quarter of an hour. So if a statement is silent for `SILENCE_MS`, this class checks
- * whether the server that now has the configured address lists a connection with this name. If not, the connection is closed.
+ * If the database moves to another server, the client may not be notified. Statements to the old server then get no reply, and
+ * the operating system reports this only after a quarter of an hour. So if a statement is silent for `SILENCE_MS`, this class
+ * checks whether the server that now has the configured address lists a connection with the session's name. If not, the
+ * connection is closed.
  */
 export class Session extends pg.Client {
   readonly #name = `chat-${randomBytes(12).toString('hex')}`;
@@ -63,7 +67,7 @@ export class Session extends pg.Client {
     });
     connection.once('readyForQuery', () => {
       // The handler is not passed to `setTimeout`, which would call it for the first timeout only.
-      connection.stream.on('timeout', () => void this.#heardNothing());
+      connection.stream.on('timeout', () => void this.#checkConnection());
       connection.stream.setTimeout(SILENCE_MS);
     });
   }
@@ -83,10 +87,10 @@ export class Session extends pg.Client {
     return this as unknown as Inside;
   }
 
-  async #heardNothing(): Promise<void> {
+  async #checkConnection(): Promise<void> {
     const { stream } = this.#inside.connection;
     const isWaiting = () => !this.#inside.readyForQuery && !stream.destroyed;
-    const isKnown = !isWaiting() || (await knows(this.#config, this.#name).catch(() => true));
+    const isKnown = !isWaiting() || (await hasConnection(this.#config, this.#name).catch(() => true));
     if (!isKnown && isWaiting()) stream.destroy(new Error('Connection terminated: the server no longer has it'));
     // The timeout fires only once, and later traffic does not restart it.
     else if (!stream.destroyed) stream.setTimeout(SILENCE_MS);
@@ -94,7 +98,7 @@ export class Session extends pg.Client {
 }
 
 /** Returns whether the server that now has the configured address has a connection of this name. */
-async function knows({ connectionString }: pg.ClientConfig, name: string): Promise<boolean> {
+async function hasConnection({ connectionString }: pg.ClientConfig, name: string): Promise<boolean> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: SILENCE_MS, query_timeout: SILENCE_MS });
   client.on('error', () => {});
   try {
@@ -141,12 +145,15 @@ export class PooledDatabaseError extends Error {
   }
 }
 
-/** Number of checks. If a pooler has other clients, a single check could find two different connections by chance. */
+/**
+ * Number of times that `requireSessions` compares two connections. If a pooler has other clients, a single comparison could
+ * succeed by chance.
+ */
 const LOOKS = 3;
 
 /**
- * Checks that each connection is a session of its own: one server process runs all its statements, and a different process runs
- * those of another connection.
+ * Checks that each connection is a session of its own: one server process runs all statements of the connection, and no
+ * statement of another connection.
  *
  * @throws PooledDatabaseError if a connection pooler shares sessions between connections.
  */

@@ -5,10 +5,10 @@ import type { Database } from './client.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../prisma/functions');
 
-/** A file of `prisma/functions`. */
+/** A file with SQL functions, from the folder `prisma/functions`. */
 export interface FunctionFile {
   readonly name: string;
-  /** Number in the first line. It rises with each release that changes the file. */
+  /** Version number in the first line of the file. It rises with each release that changes the file. */
   readonly version: number;
   readonly sql: string;
 }
@@ -28,8 +28,8 @@ export function readFunctionFiles(folder = FOLDER): FunctionFile[] {
 }
 
 /**
- * Returns the hash by which the database stores that a file was applied. It covers the migrations, because a migration can
- * replace or drop a function of the file: after each migration, all files are applied again.
+ * Returns the hash that the database stores when a file is applied. The hash covers the names of the migrations, because a
+ * migration can replace or drop a function of the file: after each migration, all files are applied again.
  */
 const hashOf = ({ sql }: FunctionFile, migrations: readonly string[]): string =>
   createHash('sha256')
@@ -38,7 +38,7 @@ const hashOf = ({ sql }: FunctionFile, migrations: readonly string[]): string =>
 
 /**
  * Returns the files whose functions the database does not have, or has in another form. Files that a later version has applied
- * are not included: nodes of this version work with its functions.
+ * are not included: nodes of this version work with the later functions.
  *
  * @param migrations Names of the migrations of this version.
  */
@@ -61,7 +61,7 @@ export async function outdatedFunctionFiles(
   });
 }
 
-/** Returns the script that applies files and records them. It must run in one transaction. */
+/** Returns the script that applies files with SQL functions and records the applied files. It must run in one transaction. */
 export function functionScript(files: readonly FunctionFile[], migrations: readonly string[]): string {
   const rows = files.map((file) => `('${file.name}', ${file.version}, '${hashOf(file, migrations)}')`);
   return `

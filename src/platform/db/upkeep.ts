@@ -8,8 +8,9 @@ import type { Logger } from 'pino';
 const LOOK_MS = 30_000;
 
 /**
- * Query for the tables that need maintenance, with the defaults of autovacuum. `swept` is whether dead row versions exceed 50
- * and a fifth of the rows. A table is analyzed if the rows changed since the last ANALYZE exceed 50 and a tenth of the rows.
+ * Query for the tables that need maintenance, with the defaults of autovacuum. `swept` is true if there are more dead row
+ * versions than 50 plus a fifth of the rows. A table is analyzed if more rows than 50 plus a tenth of all rows were changed
+ * since the last ANALYZE.
  */
 const DUE = `
   SELECT relname AS name, n_dead_tup > 50 + 0.2 * n_live_tup AS swept
@@ -34,7 +35,7 @@ export async function lookAfter(database: PGlite & { requireDiskSpace(): Promise
 /**
  * Starts the maintenance of the tables at intervals, for databases without autovacuum.
  *
- * @returns A function that stops it, and resolves when no maintenance is running.
+ * @returns A function that stops the maintenance. It returns a promise that resolves when no maintenance is running.
  */
 export function startUpkeep(database: { lookAfter(): Promise<void> }, log: Logger): () => Promise<void> {
   let running: Promise<void> = Promise.resolve();
