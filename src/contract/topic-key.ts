@@ -8,17 +8,20 @@
  */
 
 /**
- * Letters that `toUpperCase` and `toLowerCase` would fold, but that stay as they are. The dotless i is not an i. The iota below a
- * letter is a combining mark. As a separate letter it would not compose with the letter.
+ * Characters that are not folded, although `toUpperCase` converts them to other letters. The dotless i (ı) must stay different
+ * from i. The iota below a letter (U+0345) must stay a combining mark, because the letter iota (ι) does not compose with the
+ * letter before it.
  */
 const KEPT = new Set(['ı', '\u0345']);
 /**
- * A letter that the simple folding of Unicode excludes, because it depends on the language. All lower-case mappings
- * include it.
+ * A letter that the simple case folding of Unicode leaves unchanged, because its folding depends on the language. This module
+ * folds it to i, like the simple lower-case mapping of Unicode.
  */
 const DOTTED_I = 'İ';
 
-/** Returns `text` if it is one code point, as simple mappings are; otherwise `letter`. */
+/**
+ * Returns `text` if it is one code point, otherwise `letter`: a simple case mapping converts one code point to one code point.
+ */
 const single = (text: string, letter: string): string => ([...text].length === 1 ? text : letter);
 
 function fold(letter: string): string {
@@ -31,7 +34,7 @@ function fold(letter: string): string {
 
 const ASCII = /^\p{ASCII}*$/u;
 
-/** Returns the key by which a topic is compared with others of its channel. Idempotent. */
+/** Returns the key by which a topic is compared with other topics of its channel. Idempotent. */
 export function topicKey(name: string): string {
   if (ASCII.test(name)) return name.toLowerCase();
   return Array.from(name.normalize('NFC'), fold).join('').normalize('NFC');

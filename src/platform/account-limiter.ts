@@ -1,27 +1,31 @@
 import { FairLimiter, type KeyLimits } from './fair-limiter.ts';
 import { shortWhile } from './time-slices.ts';
 
-/** Interval of the checks for event loop delay, and delay above which the process counts as overloaded. Milliseconds. */
+/** Interval, in milliseconds, at which the delay of the event loop is measured. */
 const LOOK_MS = 10;
+/** Delay of the event loop, in milliseconds, above which the process counts as overloaded. */
 const BEHIND_MS = 20;
-/** Limits while the process is not overloaded: more than a client needs, but few enough requests to finish soon. */
+/**
+ * Limits for each account while the process is not overloaded. A client needs fewer than eight concurrent requests, and eight
+ * requests of one account delay other accounts only briefly.
+ */
 const NORMAL: KeyLimits = { running: 8, waiting: Number.POSITIVE_INFINITY };
 const OVERLOADED: KeyLimits = { ...NORMAL, running: 1 };
 
 /**
- * A limiter of the concurrent requests of each account, by user id: eight normally, and one while the process is overloaded.
- * Further requests of the account wait, so an account with many requests delays only itself. Between two requests of one
+ * A limiter for the number of concurrent requests of each account: eight, or one while the process is overloaded. Keys are user
+ * ids. Further requests of the account wait, so an account with many requests delays only itself. Between two requests of one
  * account, the process accepts requests of other accounts.
  */
 export class AccountLimiter extends FairLimiter<number> {
   readonly #delay: EventLoopDelay;
-  /** Keeps time slices short while any request is in progress. */
+  /** Removes the callback that keeps time slices short while a request is in progress. */
   readonly #endShort = shortWhile(() => this.running > 0);
 
   constructor(delay = new EventLoopDelay()) {
     super({
       limitsOf: () => (delay.isLong ? OVERLOADED : NORMAL),
-      // A request starts after the event loop has read requests that arrived meanwhile.
+      // A waiting request starts only after the event loop has read the requests that have arrived meanwhile.
       resume: setImmediate,
     });
     this.#delay = delay;
@@ -33,14 +37,20 @@ export class AccountLimiter extends FairLimiter<number> {
   }
 }
 
-/** Measures the delay of the event loop by a timer. */
+/** Measures the delay of the event loop: the time by which a timer fires late. */
 class EventLoopDelay {
   readonly #timer = setInterval(() => this.#look(), LOOK_MS).unref();
   #lookedAt = performance.now();
-  /** Largest recent delay of the checks. It halves with each check. */
+  /**
+   * Largest recent delay of the timer, in milliseconds. Each time the timer fires, the value is halved, or raised to the new
+   * delay if that is larger.
+   */
   #lateMs = 0;
 
-  /** Whether the process is overloaded. A check that is overdue counts as overload too. */
+  /**
+   * Whether the process is overloaded: the largest recent delay is longer than `BEHIND_MS`, or the timer is overdue by more
+   * than `BEHIND_MS`.
+   */
   get isLong(): boolean {
     return this.#lateMs > BEHIND_MS || performance.now() - this.#lookedAt - LOOK_MS > BEHIND_MS;
   }

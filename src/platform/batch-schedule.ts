@@ -1,22 +1,29 @@
 interface ScheduleOptions {
   /**
-   * Starts a batch of the waiting requests, and returns a promise that resolves when the batch has ended. Undefined if no request
-   * is waiting.
+   * Starts a batch of the waiting requests, and returns a promise that resolves when the batch has ended. Returns undefined if
+   * no request is waiting.
    */
   readonly start: () => Promise<void> | undefined;
-  /** Time in milliseconds after which the next batch no longer waits for the one in progress. */
+  /**
+   * Time, in milliseconds, that the next batch waits for the batch in progress. After each such time, the next batch starts if
+   * `canOverlap` permits.
+   */
   readonly patienceMs: number;
-  /** Returns whether a batch could begin beside the one in progress. While it cannot, requests continue to wait. Default: yes. */
+  /**
+   * Returns whether a batch can start while another batch is in progress. If not, requests continue to wait. Default: always
+   * true.
+   */
   readonly canOverlap?: () => boolean;
 }
 
 /**
- * Decides when batches of requests start. Requests that arrive while a batch is in progress share the next one, so the higher
- * the load, the fewer batches a request costs. A single request does not wait.
+ * A schedule that decides when batches of requests start. Requests that arrive while a batch is in progress share the next
+ * batch. So under higher load, each batch contains more requests. A request that arrives while no batch is in progress does not
+ * wait.
  */
 export class BatchSchedule {
   readonly #options: ScheduleOptions;
-  /** The batch in progress that the next one waits for. */
+  /** The batch in progress for which the next batch waits. Undefined if the next batch need not wait. */
   #awaited: Promise<void> | undefined;
   #isRequested = false;
 
@@ -24,14 +31,17 @@ export class BatchSchedule {
     this.#options = options;
   }
 
-  /** Requests a batch. If none is in progress, it starts after all requests that have already arrived were read. */
+  /**
+   * Requests a batch. If no batch is in progress, the new batch starts after the event loop has read all requests that have
+   * already arrived.
+   */
   request(): void {
     if (this.#isRequested || this.#awaited !== undefined) return;
     this.#isRequested = true;
     setImmediate(() => this.#isRequested && this.startNow());
   }
 
-  /** Starts a batch without waiting for the one in progress. */
+  /** Starts a batch without waiting for the batch in progress. */
   startNow(): void {
     this.#isRequested = false;
     const { start, patienceMs, canOverlap = () => true } = this.#options;

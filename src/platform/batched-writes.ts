@@ -1,39 +1,51 @@
 import type { Writable } from 'node:stream';
 import { inTimeSlices, type SlicedWork } from './time-slices.ts';
 
-/** Maximum number of connections that are flushed immediately, without the queue. */
+/**
+ * Maximum number of connections that are flushed as soon as the task of the event loop that wrote to them ends. If the task
+ * wrote to more connections, all of them are queued.
+ */
 const FEW = 64;
-/** Number of flushes between two readings of the clock. Reading it takes a tenth of the time of a flush. */
+/**
+ * Number of connections that are flushed between two readings of the clock. Reading the clock takes a tenth as long as a flush.
+ */
 const WRITES_PER_STEP = 16;
 /**
- * Bounds of the queue: number of connections, bytes, and milliseconds. If a bound is reached, the queued connections are
+ * Number of queued connections at which the queue of connections to flush is full. If the queue is full, its connections are
  * flushed before further events are delivered.
  */
 const MANY = 8_192;
+/** Number of queued bytes at which the queue of connections to flush is full. */
 const MANY_BYTES = 8 * 1024 * 1024;
+/**
+ * Time since the queue was empty, in milliseconds, after which its connections are flushed before further events are delivered.
+ */
 const LONG_MS = 100;
 
 /**
- * Connections that were written to in this iteration of the event loop, with their outbound backlog before it, in
- * bytes.
+ * Connections to which the current task of the event loop has written, each with the number of bytes that its buffer held
+ * before the task.
  */
 const written = new Map<Writable, number>();
 
 /** Queue of connections that wait to be flushed, oldest first. */
 class Held implements SlicedWork {
   readonly #connections = new Set<Writable>();
-  /** Callbacks that run when the connection is flushed. */
+  /** Callbacks by connection. They run when the connection is flushed. */
   readonly #afterwards = new Map<Writable, (() => void)[]>();
   #last: Writable | undefined;
   /** Approximate number of queued bytes. Bytes that are added to connections already in the queue are not counted. */
   #bytes = 0;
-  /** Whether a bound was reached. Stays true until the queue is empty. */
+  /** Whether the queue has reached `MANY` or `MANY_BYTES`. Stays true until the queue is empty. */
   #isFull = false;
   /** Time at which the first connection was queued, on the clock of `performance`. */
   #since = 0;
   readonly isBehind = false;
 
-  /** Above the priority of event delivery if a bound was reached, otherwise below it. */
+  /**
+   * Priority of the flushes. It is above the priority of event delivery if the queue is full or has not been empty for
+   * `LONG_MS`, and below it otherwise.
+   */
   get priority(): number {
     return this.#isFull || performance.now() - this.#since > LONG_MS ? 2 : 0;
   }
@@ -78,12 +90,12 @@ const held = new Held();
 
 /**
  * Holds the bytes that are written to a connection during the current task of the event loop, and flushes them as one write
- * after it. If there are many connections, they are flushed in time slices, after the frames for all of them are encoded. Bytes
- * that are added to a waiting connection are flushed with the rest.
+ * when the task ends. If there are many connections, they are flushed in time slices, after the frames for all of them are
+ * encoded. Bytes that are written to a connection in the queue are flushed with its earlier bytes.
  *
- * One event for a thousand connections then becomes a thousand consecutive writes. This is faster than encoding the next frame
- * between two writes: twice as fast with two cores, where reading processes would sleep in between. The bytes of a connection
- * keep their order.
+ * One event for a thousand connections then causes a thousand consecutive writes. This is faster than encoding the next frame
+ * between two writes. With two cores it is twice as fast, because the processes that read the connections do not sleep between
+ * two writes. The bytes of a connection keep their order.
  */
 export function batchWrites(connection: Writable): void {
   if (written.has(connection) || held.has(connection)) return;
@@ -92,18 +104,15 @@ export function batchWrites(connection: Writable): void {
   connection.cork();
 }
 
-/**
- * Calls `call`, in another iteration of the event loop, when all bytes written so far are flushed. `call` must not
- * throw.
- */
+/** Calls `call`, in a later iteration of the event loop, when all bytes written so far are flushed. `call` must not throw. */
 export function whenWritten(call: () => void): void {
-  // Connections of the current task are queued when the task is over.
+  // Waits for the end of the current task, because only then are its connections queued.
   setImmediate(() => held.whenWritten(call));
 }
 
 /**
- * Flushes the connections of the current task. Up to `FEW` are flushed immediately, and do not wait for a large fan-out; more
- * are queued.
+ * Flushes the connections to which the current task has written. Up to `FEW` connections are flushed immediately, so that they
+ * do not wait behind a large fan-out. If the task has written to more connections, all of them are queued.
  */
 function settle(): void {
   if (written.size <= FEW) for (const connection of written.keys()) letGo(connection);
@@ -114,7 +123,7 @@ function settle(): void {
   written.clear();
 }
 
-/** Flushes a connection. If that fails, this connection is closed, and the flushes of other connections continue. */
+/** Flushes a connection. If that fails, closes this connection, so that the flushes of other connections continue. */
 function letGo(connection: Writable): void {
   try {
     connection.uncork();

@@ -1,8 +1,8 @@
-/** Rate limit of a caller, after a request was counted. */
+/** State of the rate limit of an account or IP address, after one of its requests was counted. */
 export interface Budget {
-  /** Requests per window. */
+  /** Maximum number of requests in one window of the rate limit. */
   readonly limit: number;
   readonly remaining: number;
-  /** Time at which the window ends and all `limit` requests are available again. */
+  /** Time at which the current window ends. After that time, `limit` requests are permitted again. */
   readonly resetAt: Date;
 }

@@ -10,7 +10,7 @@ export class Caller {
     this.#trustedProxies = trustedProxies;
   }
 
-  /** The client's address: that of the connection, or the one that the operator's proxies report. */
+  /** IP address of the client: the address of the connection, or the address that the operator's proxies report. */
   get address(): string {
     return addressOf(this.#origin, this.#trustedProxies);
   }
@@ -20,7 +20,7 @@ export class Caller {
     return networkOf(this.address);
   }
 
-  /** Whether the connection is closed, so that the response cannot be sent. */
+  /** Whether the client's connection is closed, so that the response cannot be sent. */
   get isGone(): boolean {
     return this.#origin.socket.destroyed;
   }

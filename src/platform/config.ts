@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type JwtKeys, readJwtKeys } from './jwt-keys.ts';
 import { TOTALS } from './totals.ts';
 
-/** Schema of a positive number of seconds or days. */
+/** Schema of a variable with a positive number of seconds or days. */
 const seconds = (fallback: number) => z.coerce.number().positive().default(fallback);
 /** Schema of a number of requests per minute. The value "off" becomes null: unlimited. */
 const rateLimit = (fallback: number) =>
@@ -12,14 +12,14 @@ const rateLimit = (fallback: number) =>
       error: 'must be a number of requests per minute, or "off"',
     })
     .default(fallback);
-/** Schema of a maximum number. The value "off" becomes null: unlimited. */
+/** Schema of a limit on a number of objects, such as connections. The value "off" becomes null: unlimited. */
 const bound = (fallback: number) =>
   z
     .union([z.literal('off').transform(() => null), z.coerce.number().int().positive()], {
       error: 'must be a number, or "off"',
     })
     .default(fallback);
-/** Form of a host name with an optional port. `isHost` also requires that a URL with it can be parsed. */
+/** Form of a host name with an optional port. `isHost` also requires that a URL with this host can be parsed. */
 const HOST_AND_PORT = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9]\d*)?$/i;
 const isHost = (text: string): boolean =>
   HOST_AND_PORT.test(text) && !text.includes('..') && URL.canParse(`http://${text}`);
@@ -45,6 +45,28 @@ const origins = z
     error: 'must be a comma-separated list of origins, such as https://app.example',
   });
 
+/** Schema of a list of headers, as OpenTelemetry writes it: `name=value,name=value`, with values in percent-encoding. */
+const otlpHeaders = z
+  .string()
+  .default('')
+  .transform((text, { addIssue }) => {
+    const headers: Record<string, string> = {};
+    for (const pair of text.split(',').filter((part) => part.trim() !== '')) {
+      const [, name = '', value = ''] = /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? [];
+      if (name === '' || !isDecodable(value)) addIssue('must be a list of headers: name=value,name=value');
+      else headers[name] = decodeURIComponent(value);
+    }
+    return headers;
+  });
+
+function isDecodable(text: string): boolean {
+  try {
+    return /^[ -~]*$/.test(decodeURIComponent(text));
+  } catch {
+    return false;
+  }
+}
+
 /** Returns whether drivers can parse a URL, and decode the user name and password in it. PostgreSQL URLs may omit the host. */
 function isReadable(text: string): boolean {
   const url = URL.parse(text.replace('@/', '@localhost/'));
@@ -55,20 +77,26 @@ function isReadable(text: string): boolean {
   }
 }
 
-/** Schema of the URL of a server that the service uses. */
+/** Schema of a URL by which the service connects to another server, such as PostgreSQL. */
 const serverUrl = (scheme: RegExp, name: string) =>
   z.string().refine((text) => scheme.test(text) && isReadable(text), {
     error: `must be ${name} URL, with special characters in its password percent-encoded, such as %23 for #`,
   });
 
 const LOCAL = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** Schema of a URL to which secrets are sent or from which tokens come. Plain http is accepted only for this machine. */
+/**
+ * Schema of a URL to which the service sends secrets, or from which it receives tokens. Plain http is accepted only for this
+ * machine.
+ */
 const providerUrl = z.string().refine((text) => {
   const url = URL.parse(text);
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && LOCAL.has(url.hostname));
 }, 'must be an https:// URL');
 
-/** Default number of connections that are not WebSockets. Most of them are long polls. @see Config.maxConnections */
+/**
+ * Number of connections besides WebSockets that the default of `maxConnections` permits. Most of these are long polls. @see
+ * Config.maxConnections
+ */
 const BESIDE_SOCKETS = 10_000;
 
 /** Schema of the environment: every variable that the service reads, with its default. */
@@ -82,10 +110,15 @@ const Environment = z.object({
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(10),
   REDIS_URL: serverUrl(/^rediss?:\/\//, 'a redis://').optional(),
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
+  SECRET_KEY_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   DEMO: z.enum(['on', 'off']).default('on'),
   GUARD_TRANSACTIONS: z.enum(['on', 'off']).default('off'),
   CHECK_REPLIES: z.enum(['on', 'off']).default('off'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders,
+  OTEL_SERVICE_NAME: z.string().default('team-chat'),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   SMTP_URL: serverUrl(/^smtps?:\/\//, 'an smtp:// or smtps://').optional(),
   MAIL_FROM: z
     .string()
@@ -129,6 +162,8 @@ const Environment = z.object({
   EVENT_QUEUE_WRITE_SECONDS: seconds(5),
   EVENT_QUEUES_PER_USER: z.coerce.number().int().positive().default(TOTALS.event_queues.max),
   EVENT_LOG_DAYS: seconds(8),
+  EVENT_LOG_ROWS_PER_ORGANIZATION: z.coerce.number().int().positive().optional(),
+  /** Previous name of EVENT_LOG_ROWS_PER_ORGANIZATION. Nodes of the previous version read it. */
   EVENT_LOG_ROWS_PER_REALM: z.coerce.number().int().positive().default(1_000_000),
 });
 
@@ -149,18 +184,37 @@ export interface Config {
   port: number;
   /** The server's own domain, with its port. Undefined: clients use a loopback name, such as localhost, with `port`. */
   readonly externalHost: string | undefined;
-  /** Scheme that clients use for `externalHost`. Undefined: https, or http for this machine. */
+  /** Scheme that clients use for `externalHost`. Undefined: http for loopback hosts, https for all other hosts. */
   readonly externalScheme: 'http' | 'https' | undefined;
   /** Origins of other sites whose pages may use the service with its cookies. */
   readonly allowedOrigins: ReadonlySet<string>;
   readonly dataDir: string;
-  /** URL of PostgreSQL. Undefined: the embedded database in `dataDir`. */
+  /** URL of the PostgreSQL database. Undefined: the service uses the embedded database in `dataDir`. */
   readonly databaseUrl: string | undefined;
+  /**
+   * Names of the PostgreSQL database and of the schema of the tables, as the database server reports them. Undefined until the
+   * service has started, and for the embedded database.
+   */
+  databaseNames?: readonly [database: string, schema: string];
   readonly databasePoolSize: number;
   readonly redisUrl: string | undefined;
   /** Secret from which keys are derived. Undefined: generated and stored in `dataDir` (embedded database only). */
   readonly secretKey: string | undefined;
+  /** A second key that is accepted during a change of SECRET_KEY: the former or the future one. */
+  readonly previousSecretKey: string | undefined;
   readonly logLevel: string;
+  /** The export of OpenTelemetry spans. Undefined: no spans are recorded. */
+  readonly tracing:
+    | {
+        /** URL to which spans are sent over OTLP, as protobuf over HTTP. */
+        readonly url: string;
+        readonly headers: Readonly<Record<string, string>>;
+        /** The resource attribute `service.name` of the spans. */
+        readonly serviceName: string;
+        /** Share of recorded traces, from 0 to 1, among those that begin at this service. */
+        readonly share: number;
+      }
+    | undefined;
   /** Whether an empty database is filled with the demo organization, and the start URL signs in to it. */
   readonly demo: boolean;
   /** For tests: whether a query outside the current transaction fails instead of hanging. */
@@ -175,19 +229,22 @@ export interface Config {
   readonly rateLimitPerUser: number | undefined;
   /** Maximum number of requests per minute from one IP address, for requests without an account. Undefined: unlimited. */
   readonly rateLimitPerIp: number | undefined;
-  /** Maximum number of open sockets of one account on this process. Undefined: unlimited. */
+  /** Maximum number of open WebSockets of one account on this process. Undefined: unlimited. */
   readonly socketsPerUser: number | undefined;
-  /** Maximum number of open unauthenticated sockets of one IP address on this process. Undefined: unlimited. */
+  /** Maximum number of open unauthenticated WebSockets of one IP address on this process. Undefined: unlimited. */
   readonly socketsPerIp: number | undefined;
-  /** Maximum number of open sockets of this process. */
+  /** Maximum number of open WebSockets of this process. */
   readonly maxSockets: number;
   /** Maximum number of open unauthenticated connections of one IP address to this process. Undefined: unlimited. */
   readonly connectionsPerIp: number | undefined;
-  /** Maximum number of open connections of this process, including sockets. */
+  /** Maximum number of open connections of this process, including WebSockets. */
   readonly maxConnections: number;
   /** Number of the operator's proxies that every request passes. Each appends to X-Forwarded-For. */
   readonly trustedProxies: number;
-  /** Whether GraphQL queries are executed by plans. If not, graphql-js executes them, with the same results. */
+  /**
+   * Whether the service compiles GraphQL operations to query plans and executes the plans. If not, graphql-js executes the
+   * operations, with the same data.
+   */
   readonly queryPlans: boolean;
   /** Path of a JSON file with GraphQL documents by their SHA-256. Undefined: no persisted documents. */
   readonly persistedDocuments: string | undefined;
@@ -201,24 +258,30 @@ export interface Config {
   readonly metricsToken: string | undefined;
   /** Cost of hashing a password: N of scrypt, a power of two. */
   readonly passwordHashCost: number;
-  /** Time after which the session of an inactive browser expires. */
+  /** Time without requests, in milliseconds, after which a browser's session expires. */
   readonly sessionIdleMs: number;
-  /** Longest lifetime of a browser's session. */
+  /** Maximum lifetime of a browser's session, in milliseconds, even if the browser is active. */
   readonly sessionMs: number;
-  /** Keys of the web tokens (JWT) that can be exchanged for API keys. Empty: no organization accepts them. */
+  /** Keys that verify web tokens (JWT), which clients can exchange for API keys. Empty: no organization accepts web tokens. */
   readonly jwtKeys: JwtKeys;
   /** Provider of video calls. Undefined: video calls are not available. */
   readonly videoProvider: VideoProvider | undefined;
   /** URL of hosted avatars. The SHA-256 of an email address is appended to its path. Undefined: no hosted avatars. */
   readonly avatarProviderUrl: string | undefined;
-  /** Minimum time without events before a heartbeat is sent, in milliseconds. Up to about a fifth is added at random. */
+  /**
+   * Minimum time, in milliseconds, for which a client receives no event before it is sent a heartbeat. Up to 22 % is added to
+   * this time at random.
+   */
   readonly heartbeatMs: number;
-  /** Interval at which positions of event queues are stored, in milliseconds. After a crash, they are at most this old. */
+  /**
+   * Interval, in milliseconds, at which the positions of event queues in the event log are written to the database. After a
+   * crash, the stored positions are at most about this old.
+   */
   readonly queueWriteMs: number;
   /** Maximum number of live event queues of one user. If one more is created, the least recently used queue is deleted. */
   readonly queuesPerUser: number;
   readonly logRetentionMs: number;
-  readonly logRowsPerRealm: number;
+  readonly logRowsPerOrganization: number;
 }
 
 /** Thrown if the environment contains a value with which the service cannot run. */
@@ -227,18 +290,23 @@ export class ConfigError extends Error {
 }
 
 /**
- * Variables that can be read from a file, because containers receive secrets as files. The variable with the suffix
- * `_FILE` contains the path.
+ * Names of the variables whose values can be read from files, because containers receive secrets as files. A variable with the
+ * suffix `_FILE` contains the path of the file.
  */
 const SECRETS = [
   'SECRET_KEY',
+  'SECRET_KEY_PREVIOUS',
   'DATABASE_URL',
   'REDIS_URL',
   'SMTP_URL',
   'METRICS_TOKEN',
   'JWT_AUTH_KEYS',
   'VIDEO_PROVIDER_CLIENT_SECRET',
+  'OTEL_EXPORTER_OTLP_HEADERS',
 ] as const;
+
+/** Returns the folder in which the user called npm. npm itself runs scripts in the folder of the package. */
+export const startFolder = (): string => process.env['INIT_CWD'] ?? process.cwd();
 
 /**
  * Loads the file `.env` of the working directory, if it exists. Variables that are already set do not change.
@@ -318,7 +386,9 @@ export function readConfig(env: Variables = process.env): Config {
     databasePoolSize: e.DATABASE_POOL_SIZE,
     redisUrl: e.REDIS_URL,
     secretKey: e.SECRET_KEY,
+    previousSecretKey: e.SECRET_KEY_PREVIOUS,
     logLevel: e.LOG_LEVEL,
+    tracing: tracingOf(e),
     demo: e.DEMO === 'on',
     guardsTransactions: e.GUARD_TRANSACTIONS === 'on',
     checksReplies: e.CHECK_REPLIES === 'on',
@@ -348,7 +418,7 @@ export function readConfig(env: Variables = process.env): Config {
     queueWriteMs: e.EVENT_QUEUE_WRITE_SECONDS * 1000,
     queuesPerUser: e.EVENT_QUEUES_PER_USER,
     logRetentionMs: e.EVENT_LOG_DAYS * 86_400_000,
-    logRowsPerRealm: e.EVENT_LOG_ROWS_PER_REALM,
+    logRowsPerOrganization: e.EVENT_LOG_ROWS_PER_ORGANIZATION ?? e.EVENT_LOG_ROWS_PER_REALM,
   };
 }
 
@@ -358,6 +428,14 @@ function addressOf(text: string | undefined): Config['metricsAddress'] {
 }
 
 type Read = z.output<typeof Environment>;
+
+function tracingOf(e: Read): Config['tracing'] {
+  const endpoint = e.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (endpoint === undefined) return undefined;
+  const url = `${endpoint.replace(/\/$/, '')}/v1/traces`;
+  const { OTEL_EXPORTER_OTLP_HEADERS: headers, OTEL_SERVICE_NAME: serviceName } = e;
+  return { url, headers, serviceName, share: e.OTEL_TRACES_SAMPLER_ARG };
+}
 
 function jwtKeysOf({ JWT_AUTH_KEYS: text }: Read): JwtKeys {
   try {

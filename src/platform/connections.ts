@@ -5,18 +5,18 @@ import { KeyCounter } from './key-counter.ts';
 import { observeCount } from './metrics.ts';
 import { networkOf } from './rate-limits.ts';
 
-/** Seconds after which a refused client may retry. Until then, open connections that sent no request have timed out. */
+/** Seconds after which a refused client may retry. After this time, open connections that sent no request have timed out. */
 const RETRY_AFTER_SECONDS = 10;
 /** Milliseconds until a refused connection is closed. Meanwhile its client can send a request and read the error response. */
 const FAREWELL_MS = 2_000;
 /**
  * Maximum number of refused connections of one IP address that can receive a response at a time. A client that reads its
- * response disconnects soon, so normal clients stay below this.
+ * response disconnects soon, so normal clients stay below this number.
  */
-const MAX_TOLD = 100;
+const MAX_REFUSED = 100;
 /**
- * Largest share of all connections that one network can use. It equals the share of sockets that one network can use. The rest
- * stays available to other networks.
+ * Maximum fraction of `maxConnections` that one network can use, so that other networks can still connect. The same fraction
+ * applies to the maximum number of WebSockets.
  */
 const SHARE_OF_NETWORK = 0.5;
 
@@ -25,37 +25,36 @@ type Limits = Pick<Config, 'connectionsPerIp' | 'maxConnections' | 'trustedProxi
 let open = 0;
 observeCount('connections_open', 'Number of open connections of this process, including WebSockets.', () => open);
 
-/** A connection that was accepted. */
+/** A client connection that was accepted, with the network of its client. */
 interface ConnectionPlace {
   readonly network: string;
   isSignedIn: boolean;
 }
 
-/** A connection that was refused. */
+/** A client connection that was refused. It stays open for a while, so that its requests receive an error. */
 interface Refused {
   readonly network: string;
   /** Error that is sent in response to each request on the connection. */
   readonly error: RateLimitHitError;
-  /** Whether the connection is accepted as soon as a user signs in on it. */
+  /** Whether the refused connection is accepted as soon as a user signs in on it. */
   readonly isStranger: boolean;
   readonly late: NodeJS.Timeout;
 }
 
 /**
  * The open connections of this process, with limits for each network. A connection counts towards `connectionsPerIp` until a
- * request on it is authenticated. After that, a long poll or other slow request belongs to an account, whose requests are
- * counted.
+ * request on it is authenticated. After that, its requests count towards the limits of the account.
  *
- * A connection over a limit is refused; open connections stay. If only `connectionsPerIp` is exceeded, a connection is accepted
- * after all when a user signs in on it: unauthenticated clients cannot keep out users with valid credentials.
+ * A new connection over a limit is refused, and open connections stay open. A connection that exceeds only `connectionsPerIp`
+ * is accepted when a user signs in on it. So unauthenticated clients cannot lock out users with valid credentials.
  *
- * Behind the operator's proxies all connections come from the proxies, so only the total is limited.
+ * Behind the operator's proxies all connections come from the proxies, so only the total number of connections is limited.
  */
 export class Connections {
   readonly #limits: Limits;
   readonly #places = new Map<Socket, ConnectionPlace>();
   readonly #byNetwork = new KeyCounter<string>();
-  /** Connections without an authenticated request, by network. */
+  /** Number of accepted connections without an authenticated request, by network. */
   readonly #strangers = new KeyCounter<string>();
   /** Connections whose requests are refused. They are closed after `FAREWELL_MS`. */
   readonly #refused = new Map<Socket, Refused>();
@@ -65,7 +64,10 @@ export class Connections {
     this.#limits = limits;
   }
 
-  /** Counts a new connection until it is closed, or refuses it. */
+  /**
+   * Counts a new connection until it is closed. If `maxConnections` is reached, closes the connection instead. If a limit of
+   * the network of the client is reached, refuses the connection.
+   */
   take(socket: Socket): void {
     // If the total limit is reached, new connections are closed without a response.
     if (open >= this.#limits.maxConnections) {
@@ -96,8 +98,8 @@ export class Connections {
   }
 
   /**
-   * Marks a connection as authenticated: it no longer counts for `connectionsPerIp`. A connection that was refused only because
-   * of that limit is then accepted.
+   * Marks a connection as authenticated, so that it does not count towards `connectionsPerIp`. A connection that was refused
+   * only because of that limit is now accepted.
    */
   signIn(socket: Socket): void {
     const refused = this.#refused.get(socket);
@@ -112,7 +114,7 @@ export class Connections {
     this.#strangers.remove(place.network);
   }
 
-  /** Returns whether a network has reached `SHARE_OF_NETWORK`, the maximum share of connections of one network. */
+  /** Returns whether a network has reached `SHARE_OF_NETWORK`, the maximum fraction of connections of one network. */
   #isHalf(network: string): boolean {
     return this.#byNetwork.of(network) >= Math.ceil(this.#limits.maxConnections * SHARE_OF_NETWORK);
   }
@@ -130,9 +132,9 @@ export class Connections {
   }
 
   #refuse(socket: Socket, network: string, reason: string, isStranger: boolean): void {
-    // Sending a refusal keeps the connection open. If `MAX_TOLD` refused connections of the network are open already, this one
-    // is closed without a response.
-    if (this.#refusedOf.of(network) >= MAX_TOLD) {
+    // Sending a refusal keeps the connection open. If `MAX_REFUSED` refused connections of the network are open already, the
+    // new connection is closed without a response.
+    if (this.#refusedOf.of(network) >= MAX_REFUSED) {
       socket.destroy();
       return;
     }

@@ -1,4 +1,5 @@
 import type { Budget } from './budget.ts';
+import { ADMINISTRATOR, MEMBER, OWNER } from './roles.ts';
 
 /** All error codes. REST (`code`) and GraphQL (`extensions.code`, `ErrorCode`) both use them. */
 export const ERROR_CODES = [
@@ -38,12 +39,14 @@ export const ERROR_CODES = [
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /**
- * Maximum length of an error message, in UTF-16 code units. Longer than every message of the service that contains a valid
- * name, and much shorter than the client input that a message can contain.
+ * Maximum length of an error message, in UTF-16 code units. No message that contains a valid name is longer. Other client input
+ * in a message can be much longer.
  */
 const SHOWN_LENGTH = 500;
 
-/** Shortens a text that contains client input to `SHOWN_LENGTH` and an ellipsis. */
+/**
+ * Shortens a text that is longer than `SHOWN_LENGTH`, and appends an ellipsis to it. Used for texts that contain client input.
+ */
 export const beginningOf = (text: string) => (text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text);
 
 /** Additional fields of an error's body, named as on the wire. */
@@ -54,13 +57,14 @@ type ErrorData = Readonly<Record<string, string | number | boolean | readonly ob
  *
  * Services throw subclasses, one per code, made by `defineError` and declared beside their feature. Only the API layer contains
  * HTTP and GraphQL shapes. `api/rest/router.ts` renders an error as `{result: "error", msg, code, ...data}` with `status`;
- * `api/graphql/schema/errors.ts` as a typed error of a mutation, or `{message, extensions: {code, ...data}}`. Any other thrown value is
- * a bug: both APIs log it and respond without details.
+ * `api/graphql/schema/errors.ts` renders it as a typed error of a mutation, or as `{message, extensions: {code, ...data}}`. Any
+ * other thrown value is a bug: both APIs log it and respond without details.
  */
 export abstract class ChatError extends Error {
   /** @param message Can contain client input; a long message is shortened. */
   constructor(message: string) {
     super(beginningOf(message));
+    this.name = new.target.name;
   }
 
   abstract readonly code: ErrorCode;
@@ -73,15 +77,19 @@ export abstract class ChatError extends Error {
    * if the error does not belong to a single parameter.
    */
   readonly parameter: string | undefined;
+  /**
+   * Message with the names of the GraphQL schema. Undefined if `message` contains no name of the REST interface, other than
+   * `parameter` at its beginning, which GraphQL replaces by the name of the argument.
+   */
+  readonly schemaMessage: string | undefined;
 }
 
 /**
  * Content of an error: `message` for people, `data` for programs, and the `parameter` that caused the error, if only one did.
  */
-interface Said<Data extends ErrorData> {
+interface Said<Data extends ErrorData> extends ErrorDetails {
   readonly message: string;
   readonly data?: Data;
-  readonly parameter?: string | undefined;
 }
 
 /**
@@ -101,74 +109,180 @@ export function defineError<
     override readonly status: number = status;
     override readonly data: Data;
     override readonly parameter: string | undefined;
+    override readonly schemaMessage: string | undefined;
 
     constructor(...args: Args) {
-      const { message, data, parameter } = say(...args);
+      const { message, data, parameter, schemaMessage } = say(...args);
       super(message);
-      this.name = new.target.name;
       this.parameter = parameter;
+      this.schemaMessage = schemaMessage;
       // If `say` returns no data, `Data` has no required fields.
       this.data = data ?? ({} as Data);
     }
   };
 }
 
-/** Thrown for a value that the service does not accept, or an action that the viewer may not perform. */
-export class BadRequestError extends defineError('BAD_REQUEST', (text: string, parameter?: string) => ({
-  message: text,
-  parameter,
-})) {}
-
-/** Thrown if an object does not exist and the REST interface responds with 404, not the usual 400. */
-export class NotFoundError extends BadRequestError {
-  override readonly status = 404;
+/** Optional parts of a `BadRequestError`. */
+export interface ErrorDetails {
+  /** @see ChatError.parameter */
+  readonly parameter?: string | undefined;
+  /** @see ChatError.schemaMessage */
+  readonly schemaMessage?: string | undefined;
 }
 
+/**
+ * Base class of errors about the content of a request. Features throw one of its subclasses, which GraphQL clients distinguish
+ * by their types. The base class itself is thrown for requests that the service cannot read, such as malformed bodies.
+ */
+export class BadRequestError extends ChatError {
+  readonly code: ErrorCode = 'BAD_REQUEST';
+  override readonly parameter: string | undefined;
+  override readonly schemaMessage: string | undefined;
+
+  constructor(message: string, { parameter, schemaMessage }: ErrorDetails = {}) {
+    super(message);
+    this.parameter = parameter;
+    this.schemaMessage = schemaMessage;
+  }
+}
+
+/** The parts of a `ValidationError` that programs can use. */
+export interface ValidationDetails extends ErrorDetails {
+  /** Smallest accepted number, or minimum length of a text (in Unicode code points) or a list. */
+  readonly minimum?: number | undefined;
+  /** Largest accepted number, or maximum length of a text (in Unicode code points) or a list. */
+  readonly maximum?: number | undefined;
+  /** The refused value, if it is a short text or a number. */
+  readonly value?: string | number | undefined;
+}
+
+/** Thrown if a value of the request is never acceptable, whatever the state of the organization: too long, blank, malformed. */
+export class ValidationError extends BadRequestError {
+  readonly minimum: number | undefined;
+  readonly maximum: number | undefined;
+  readonly value: string | undefined;
+
+  constructor(message: string, details: ValidationDetails = {}) {
+    super(message, details);
+    this.minimum = details.minimum;
+    this.maximum = details.maximum;
+    this.value = details.value === undefined ? undefined : beginningOf(String(details.value));
+  }
+}
+
+/** The object that a `NotFoundError` is about. */
+export interface MissingObject extends ErrorDetails {
+  /** GraphQL type of the object: "Channel". */
+  readonly type?: string | undefined;
+  /** Row id of the object, as the client sent it. GraphQL searches the arguments for an id of this object. */
+  readonly id?: number | undefined;
+  /** Status over REST. Default: 400. */
+  readonly status?: 400 | 404;
+}
+
+/** Thrown if an object does not exist, or if the viewer cannot see it. Both have the same message. */
+export class NotFoundError extends BadRequestError {
+  override readonly status: number;
+  readonly object: { readonly type: string; readonly id: number | undefined } | undefined;
+
+  constructor(message: string, { type, id, status = 400, ...details }: MissingObject = {}) {
+    super(message, details);
+    this.status = status;
+    this.object = type === undefined ? undefined : { type, id };
+  }
+}
+
+/** The permission or role that a `ForbiddenError` is about. */
+export interface MissingPermission extends ErrorDetails {
+  /** Name of the missing permission, as over REST: `can_create_groups`. */
+  readonly permission?: string | undefined;
+  /** The lowest role that can perform the action. */
+  readonly role?: RequiredRole | undefined;
+}
+
+/** Thrown if the viewer can see the object, but lacks a permission or role, or if a time limit for the action has passed. */
+export class ForbiddenError extends BadRequestError {
+  readonly permission: string | undefined;
+  readonly role: RequiredRole | undefined;
+
+  constructor(message: string, { permission, role, ...details }: MissingPermission = {}) {
+    super(message, details);
+    this.permission = permission;
+    this.role = role;
+  }
+}
+
+/**
+ * Thrown if the request is valid and permitted, but not possible in the current state: a name is in use, an object is archived
+ * already, a limit on the number of objects is reached.
+ */
+export class ConflictError extends BadRequestError {}
+
 /** Thrown if an action would exceed a limit of `totals.ts`. */
-export class TotalReachedError extends BadRequestError {
+export class TotalReachedError extends ConflictError {
   override readonly data: { limit: string };
 
-  /** @param limit Name of the limit, as in registrations. @see totals.ts */
+  /** @param limit Name of the limit for clients, such as "max_drafts". @see totals.ts */
   constructor(message: string, limit: string) {
     super(message);
     this.data = { limit };
   }
 }
 
-/** Thrown if a request combines parameters that are valid only without each other. */
-export class UnsupportedParametersError extends BadRequestError {
+/** Thrown if a request combines parameters that exclude each other. `parameter` is the first of them. */
+export class UnsupportedParametersError extends ValidationError {
   override readonly data: { parameters: string };
 
-  /** @param parameters Names of the parameters over REST. */
+  /** @param parameters Names of the parameters that exclude each other, as over REST. */
   constructor(parameters: readonly string[]) {
-    super(`Unsupported parameter combination: ${parameters.join(', ')}`);
+    super(`Unsupported parameter combination: ${parameters.join(', ')}`, {
+      parameter: parameters[0],
+      schemaMessage: 'This value excludes another value of the input',
+    });
     this.data = { parameters: parameters.join(', ') };
   }
 }
 
 /** Thrown if a required parameter is missing. */
-export class RequestVariableMissingError extends defineError('REQUEST_VARIABLE_MISSING', (parameter: string) => ({
-  message: `Missing '${parameter}' argument`,
-  data: { var_name: parameter },
-  parameter,
-})) {}
+export class RequestVariableMissingError extends ValidationError {
+  override readonly code = 'REQUEST_VARIABLE_MISSING';
+  override readonly data: { var_name: string };
 
-/** Thrown if a parameter is sent under two of its names. */
+  constructor(parameter: string) {
+    super(`Missing '${parameter}' argument`, { parameter, schemaMessage: 'A required value is missing' });
+    this.data = { var_name: parameter };
+  }
+}
+
+/** Thrown if a parameter is sent twice: under its name and under its alias. */
 export class RequestConfusingVarError extends defineError('REQUEST_CONFUSING_VAR', (name: string, alias: string) => ({
   message: `Can't decide between '${name}' and '${alias}' arguments`,
   data: { var_name1: name, var_name2: alias },
 })) {}
 
-/** Thrown if the viewer lacks a role. `needed` is a noun with its article: "an organization administrator". */
-export class UnauthorizedPrincipalError extends defineError('UNAUTHORIZED_PRINCIPAL', (needed: string) => ({
-  message: `Must be ${needed}`,
-})) {}
+/** Roles that actions require, with their names in messages. */
+const ROLE_NAMES = {
+  [OWNER]: 'an organization owner',
+  [ADMINISTRATOR]: 'an organization administrator',
+  [MEMBER]: 'an organization member',
+} as const;
+type RequiredRole = keyof typeof ROLE_NAMES;
 
-/** Thrown if a client sends the value that it expects to replace, and the current value is not that value. */
+/** Thrown if the viewer's role is lower than `role`, the role that the action requires. */
+export class UnauthorizedPrincipalError extends ForbiddenError {
+  override readonly code = 'UNAUTHORIZED_PRINCIPAL';
+
+  constructor(role: RequiredRole) {
+    super(`Must be ${ROLE_NAMES[role]}`, { role });
+  }
+}
+
+/** Thrown if the current value differs from the value that the client expects to replace. */
 export class ExpectationMismatchError extends defineError('EXPECTATION_MISMATCH', (fieldName: string) => ({
   message: `'${fieldName}' value does not match the expected value.`,
   data: { field_name: fieldName },
   parameter: fieldName,
+  schemaMessage: 'The current value is not the expected one',
 })) {}
 
 /** Thrown if the Host header names no organization of this server. */
@@ -187,11 +301,13 @@ export class NonexistentSubdomainError extends defineError(
 
 /** Thrown if a rate limit is exceeded. `retry-after` is the number of seconds until requests are permitted again. */
 export class RateLimitHitError extends ChatError {
-  override name = 'RateLimitHitError';
   readonly code = 'RATE_LIMIT_HIT';
   override readonly status = 429;
   override readonly data: { 'retry-after': number };
-  /** Rate limit for the response headers. Undefined for limits that apply to single actions only, such as signing in. */
+  /**
+   * State of the rate limit, for the response headers. Undefined for limits that apply to single actions only, such as signing
+   * in.
+   */
   readonly budget: Budget | undefined;
 
   /** @param retryAfterSeconds Seconds until the next permitted request. Can have a fraction. */
@@ -207,8 +323,8 @@ export class RateLimitHitError extends ChatError {
 }
 
 /**
- * Thrown if the database could not process the request in time. A refused change had no effect. The request can be sent
- * again.
+ * Thrown if the database could not process the request in time. The client can send the request again. The default message says
+ * that nothing was changed.
  */
 export class RequestTimeoutError extends defineError<
   'REQUEST_TIMEOUT' | 'STORAGE_FULL',
@@ -224,8 +340,8 @@ export class RequestTimeoutError extends defineError<
 ) {}
 
 /**
- * Thrown if the disk of the database is full. Like after `RequestTimeoutError`, clients can retry the request, but after a
- * longer time. It has its own code. The status is not 503: a proxy would then try the next node, which uses the same disk.
+ * Thrown if the disk of the database is full. Clients can retry the request after 30 seconds. The status is not 503, because a
+ * proxy would then try the next node, which uses the same disk.
  */
 export class StorageFullError extends RequestTimeoutError {
   override readonly code = 'STORAGE_FULL';
@@ -237,7 +353,7 @@ export class StorageFullError extends RequestTimeoutError {
   }
 }
 
-/** Thrown if the client disconnected before its work was started. */
+/** Thrown if the client disconnected before the work for its request was started. */
 export class AbandonedError extends RequestTimeoutError {
   constructor() {
     super('The client disconnected; nothing was changed');

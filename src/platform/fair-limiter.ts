@@ -1,41 +1,44 @@
 import { AbandonedError, RequestTimeoutError } from './errors.ts';
 
-/** Limits of the tasks of one key. */
+/** Limits on the tasks of one key, such as an account. */
 export interface KeyLimits {
-  /** Maximum number of running tasks. A key without running tasks can run one whatever this limit is. */
+  /** Maximum number of running tasks of the key. A key without running tasks can start a task, whatever this number is. */
   readonly running: number;
-  /** Maximum number of waiting tasks. If it is infinite, the tasks do not count in the total of waiting tasks either. */
+  /**
+   * Maximum number of waiting tasks of the key. If it is infinite, the tasks of the key do not count in the total of waiting
+   * tasks.
+   */
   readonly waiting: number;
 }
 
 export interface LimiterOptions<K> {
   /** Maximum number of running tasks in total. Default: unlimited. */
   readonly total?: number;
-  /** Part of `total` that is reserved for keys without running tasks. Default: 0. */
+  /** Number of tasks, out of `total`, that only keys without running tasks can start. Default: 0. */
   readonly spare?: number;
   /** Maximum number of waiting tasks in total. Default: unlimited. */
   readonly waiting?: number;
-  /** Longest wait in milliseconds. Default: unlimited. */
+  /** Maximum time that a task waits, in milliseconds. Default: unlimited. */
   readonly maxWaitMs?: number;
   /** Returns the current limits of a key. Called whenever a limit is checked. */
   limitsOf(key: K): KeyLimits;
   /**
-   * Returns other limits for a key after a failed task, or undefined to leave its limits as they are. They apply until a task of
-   * the key succeeds or the key has no tasks. The failed task counts as running until then.
+   * Returns new limits for a key after a failed task. Undefined: the limits of the key stay the same. New limits apply until a
+   * task of the key succeeds or the key has no tasks. The failed task counts as running until the promise resolves.
    */
   limitsAfter?(key: K, error: unknown): Promise<KeyLimits | undefined>;
   /**
-   * Returns the rank of a key with waiting tasks. The key with the lowest rank is served next, and among equal ones the key that
-   * was served least recently. Default: the number of running tasks of the key.
+   * Returns the rank of a key with waiting tasks. The key with the lowest rank is served next. Among keys of equal rank, the
+   * key that was served least recently is next. Default: the number of running tasks of the key.
    */
   rankOf?(key: K): number;
-  /** Returns the error for a task that cannot wait. Default: RequestTimeoutError. */
+  /** Returns the error for a task that cannot wait, because too many tasks are waiting. Default: RequestTimeoutError. */
   refusal?(key: K): Error;
-  /** Starts a task that has waited, at once or later. Default: at once. */
+  /** Starts a task that has waited, immediately or later. Default: immediately. */
   resume?(start: () => void): void;
 }
 
-/** The client that waits for a task. */
+/** The client that waits for the result of a task. */
 type Client = { readonly isGone: boolean };
 
 interface Waiting {
@@ -49,20 +52,21 @@ interface Waiting {
 interface ActiveKey<K> {
   readonly key: K;
   running: number;
-  /** Waiting tasks, oldest first. */
+  /** Waiting tasks of the key, oldest first. */
   waiting: Waiting[];
-  /** Limits after a failed task. Undefined: those of `limitsOf`. */
+  /** Limits of the key that `limitsAfter` returned. Undefined: the limits that `limitsOf` returns apply. */
   limits: KeyLimits | undefined;
 }
 
 /**
- * Limits the number of concurrent tasks, in total and per key, and lets the keys take turns: a key with a thousand tasks delays
- * only itself. The waiting tasks of a key get their permits in the order of arrival. Keys are for example networks, accounts or organizations.
+ * A limiter for the number of concurrent tasks, in total and per key. The keys take turns, so a key with a thousand tasks
+ * delays only its own tasks. The waiting tasks of a key start in the order of arrival. Keys are, for example, networks,
+ * accounts or organizations.
  */
 export class FairLimiter<K> {
   readonly #options: LimiterOptions<K>;
   readonly #total: number;
-  /** Number of running tasks from which only keys without running tasks can start another one. */
+  /** `total` minus `spare`. While this many tasks are running, only keys without running tasks can start a task. */
   readonly #shared: number;
   readonly #keys = new Map<K, ActiveKey<K>>();
   /** Keys with waiting tasks, least recently served first. */
@@ -96,7 +100,7 @@ export class FairLimiter<K> {
     return known === undefined ? this.#running < this.#total : this.#isOpen(known);
   }
 
-  /** Returns the number of waiting tasks that would start before another task of the key, if all keys have equal turns. */
+  /** Returns the number of tasks that would start before a new task of the key, if keys with waiting tasks take turns. */
   waitingBefore(key: K): number {
     const own = this.#keys.get(key)?.waiting.length ?? 0;
     return sum(this.#queue, ({ waiting }) => Math.min(waiting.length, own + 1));
@@ -107,7 +111,7 @@ export class FairLimiter<K> {
    *
    * @param work Must not wait for another task of this limiter.
    * @param client If the client is gone, `work` is not started.
-   * @throws AbandonedError if the client has gone before `work` was started.
+   * @throws AbandonedError if the client disconnected before `work` was started.
    * @throws RequestTimeoutError, or the error of `refusal`, if too many tasks are waiting.
    * @throws RequestTimeoutError if the task has waited too long.
    */
@@ -148,7 +152,8 @@ export class FairLimiter<K> {
   }
 
   #leave(own: ActiveKey<K>): void {
-    // Below #shared, every other key with waiting tasks has reached its own limit, so only this key can start another task.
+    // While fewer than `#shared` tasks run, every other key with waiting tasks has reached its own limit. So only this key can
+    // start another task.
     const gaining = this.#running < this.#shared ? [own] : this.#queue;
     own.running--;
     this.#running--;
@@ -173,7 +178,12 @@ export class FairLimiter<K> {
     return promise;
   }
 
-  /** Checks that another task of the key can wait, dropping others if necessary. @throws The error of `refusal` if it cannot. */
+  /**
+   * Checks that another task of the key can wait. If too many tasks are waiting in total, refuses a waiting task of a key that
+   * has more waiting tasks than this key.
+   *
+   * @throws The error of `refusal` if no task of the key can wait now.
+   */
   #requirePlace(own: ActiveKey<K>): void {
     const { waiting: most } = this.#limitsOf(own);
     const { waiting: total } = this.#options;
@@ -190,7 +200,7 @@ export class FairLimiter<K> {
     newest.refuse(this.#refusal(longest));
   }
 
-  /** Returns the waiting keys that count in the total of waiting tasks. */
+  /** Returns the keys whose waiting tasks count in the total of waiting tasks. */
   #boundedKeys(): ActiveKey<K>[] {
     return [...this.#queue].filter((each) => this.#limitsOf(each).waiting !== Number.POSITIVE_INFINITY);
   }

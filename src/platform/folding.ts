@@ -1,14 +1,17 @@
+import { CASE_CHANGES } from '../contract/case-changes.ts';
+
 /**
- * Folding of letters without case and marks, equivalent to the SQL functions `search_lower` and `search_fold`.
+ * Folding of texts, so that they can be compared without case and without combining marks such as accents. Equivalent to the
+ * SQL functions `search_lower` and `search_fold`.
  *
  * @see prisma/migrations/20261127160000_search_in_every_script
  */
 
-/** Combining marks of the scripts whose words are also written without them. */
+/** Matches combining marks of the scripts whose words are also written without marks. */
 const MARKS =
   /(?=[\p{Script=Inherited}\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Coptic}])(?![\u3099\u309a\u302a-\u302d])\p{Mn}/gu;
 const IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu;
-/** Letters whose marks do not decompose, and the Arabic tatweel. */
+/** Replacements for letters whose marks Unicode does not decompose, and for the Arabic tatweel. */
 const REPLACED: Readonly<Record<string, string>> = {
   ...{
     ß: 'ss',
@@ -32,24 +35,30 @@ const REPLACEABLE = new RegExp(`[${Object.keys(REPLACED).join('')}]`, 'gu');
 
 const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text);
 
-/** Returns a text in lower case with its marks separated from the letters. A final sigma becomes an ordinary one. */
+/**
+ * Returns a text in lower case, with combining marks separated from their letters and without ignorable characters. A final
+ * sigma becomes an ordinary sigma.
+ */
 const decomposed = (text: string): string =>
   text.normalize('NFKD').replaceAll(IGNORABLE, '').toLowerCase().replaceAll('ς', 'σ');
 
-/** Returns the form in which quoted parts of a search are compared: without case. */
+/** Returns the form of a text in which quoted parts of a search are compared: without case, but with combining marks. */
 export const lowered = (text: string): string =>
   isAscii(text) ? text.toLowerCase() : decomposed(text).normalize('NFKC');
 
-/** Returns the form in which words are compared: without case and without the marks of letters. */
+/** Returns the form of a text in which words are compared: without case and without combining marks such as accents. */
 export function folded(text: string): string {
   if (isAscii(text)) return text.toLowerCase();
   const plain = decomposed(text).replaceAll(MARKS, '');
   return plain.replaceAll(REPLACEABLE, (letter) => REPLACED[letter] ?? letter).normalize('NFKC');
 }
 
-/** Separators between the words of a name: ASCII, general and CJK punctuation. */
+/** Character that is inserted at the positions within words at which other words begin. No word contains this character. */
+const SEPARATOR = '\u0001';
+
+/** Matches separators between the words of a name: ASCII, general and CJK punctuation. Does not match `SEPARATOR`. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters separate words as well.
-const BETWEEN = /[\u0001-\u002f:-@[-`{-\u00a9\u00ab-\u00b1\u2000-\u206f\u3000-\u3003\u3008-\u3011\u30fb]+/gu;
+const BETWEEN = /[\u0002-\u002f:-@[-`{-\u00a9\u00ab-\u00b1\u2000-\u206f\u3000-\u3003\u3008-\u3011\u30fb]+/gu;
 
 /** Letters of the scripts that write words, or the parts of names, without spaces between them. */
 const UNSPACED = Object.values({
@@ -69,7 +78,10 @@ const APOSTROPHES = /['\u02bb\u2018\u2019]/g;
 /** Character to which all forms of the apostrophe are normalized. */
 const APOSTROPHE = '\u02bc';
 
-/** Positions inside a word at which a search can begin: an unspaced letter, a change from or to digits, an apostrophe. */
+/**
+ * Matches positions inside a word, in addition to `CASE_CHANGES`, at which a searched word can also begin: before a letter of
+ * `UNSPACED`, between such a letter and a Latin letter, between a digit and another character, and after an apostrophe.
+ */
 const BEGINNINGS = new RegExp(
   [
     `(?<=[^ ])(?=[${UNSPACED}])`,
@@ -80,35 +92,36 @@ const BEGINNINGS = new RegExp(
   ].join('|'),
   'gu',
 );
-/** Separates a word at its `BEGINNINGS`. No word contains this character. */
-const SEPARATOR = '\u0001';
 
-/** Maximum number, and maximum length in code points, of the words that begin inside other words of a name. */
+/** Maximum number of words that begin inside other words of a name. */
 const MAX_INNER_WORDS = 100;
+/** Maximum length, in code points, of a word that begins inside another word of a name. Longer words are cut. */
 const MAX_INNER_WORD_LENGTH = 32;
 
+/** Returns the folded words of a name, separated by spaces. @param name May contain a `SEPARATOR`, which is kept. */
 const withSpaces = (name: string): string => folded(name).replaceAll(APOSTROPHES, APOSTROPHE).replaceAll(BETWEEN, ' ');
+const withoutSeparators = (name: string): string => name.replaceAll(SEPARATOR, ' ');
 const withoutApostrophes = (text: string): string[] =>
   text
     .replaceAll(APOSTROPHE, '')
     .split(' ')
     .filter((word) => word !== '');
 
-/** Returns the words of a text, folded, with one space between two. Apostrophes are removed. */
-export const nameWords = (text: string): string => withoutApostrophes(withSpaces(text)).join(' ');
+/** Returns the folded words of a text, separated by single spaces. Apostrophes are removed. */
+export const nameWords = (text: string): string => withoutApostrophes(withSpaces(withoutSeparators(text))).join(' ');
 
-/** Shortens a word to the length at which words that begin inside others are stored. */
+/** Shortens a word to `MAX_INNER_WORD_LENGTH` code points, the maximum stored length of words that begin inside other words. */
 export const wordBeginning = (word: string): string => [...word].slice(0, MAX_INNER_WORD_LENGTH).join('');
 
 /**
  * Returns the words by which a name is found, separated by spaces: first the words of `nameWords`, then the words that begin
- * inside them. Equivalent to the SQL function `search_words_of_name`.
+ * inside these words. Equivalent to the SQL function `searched_words_of_name`.
  *
- * @see prisma/migrations/20261127200001_name_words_of_any_script
+ * @see prisma/migrations/20261129140000_name_words_by_case
  */
 export function searchableWords(name: string): string {
-  const text = withSpaces(name);
-  const words = withoutApostrophes(text);
+  const text = withSpaces(withoutSeparators(name).normalize('NFKD').replaceAll(CASE_CHANGES, `$&${SEPARATOR}`));
+  const words = withoutApostrophes(text.replaceAll(SEPARATOR, ''));
   const inner = new Set<string>();
   for (const word of text.replaceAll(BEGINNINGS, SEPARATOR).split(' ')) {
     const parts = word.split(SEPARATOR);
@@ -121,11 +134,13 @@ export function searchableWords(name: string): string {
 }
 
 /**
- * Returns a function that checks whether a name contains a text, in one of three ways: as it is written, except for case. As
- * words, folded, anywhere in the name. As words in any order, each of which begins a word of the name. Every name matches if no
- * text is given.
+ * Returns a function that checks whether a name matches a text. If no text is given, every name matches. Otherwise a name
+ * matches in three cases:
+ * - The name contains the text, ignoring case.
+ * - The folded name contains the folded words of the text, one after another.
+ * - Each folded word of the text begins a word of the folded name, in any order.
  *
- * @see isNamed in src/people/user-pages.ts, the equivalent in SQL
+ * @see isNamed in src/platform/db/named.ts, the equivalent in SQL
  */
 export function nameFilter(text: string | null | undefined): (name: string) => boolean {
   if (text == null) return () => true;
@@ -136,7 +151,7 @@ export function nameFilter(text: string | null | undefined): (name: string) => b
     if (name.toLowerCase().includes(part)) return true;
     // A text of only punctuation has no words.
     if (words === '') return false;
-    // Most names end here, without the search for words inside words.
+    // This check is cheaper, and most names fail it. It does not need the words that begin inside other words.
     const own = nameWords(name);
     if (!beginnings.every((word) => own.includes(word))) return false;
     const all = searchableWords(name);
@@ -144,6 +159,10 @@ export function nameFilter(text: string | null | undefined): (name: string) => b
   };
 }
 
-/** Returns the words of a filter, as far as `searchableWords` stores them, each once. @param words From `nameWords`. */
+/**
+ * Returns the distinct words of a filter, each shortened to the length that `searchableWords` stores.
+ *
+ * @param words From `nameWords`.
+ */
 export const filterWords = (words: string): string[] =>
   words === '' ? [] : [...new Set(words.split(' ').map(wordBeginning))];

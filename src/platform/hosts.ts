@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { NonexistentSubdomainError } from './errors.ts';
 
-/** Addresses of the server, from the configuration. */
+/** The parts of the configuration that determine the host names and URLs of the server. */
 interface ServerAddress {
   /** Address on which the server listens. */
   readonly host?: string;
@@ -13,8 +13,8 @@ interface ServerAddress {
 }
 
 /**
- * Returns the host name by which this machine reaches the server: the loopback IP address on which it listens, or 127.0.0.1 if
- * it listens on no loopback address.
+ * Returns the host name by which this machine reaches the server. It is the loopback address on which the server listens, or
+ * 127.0.0.1 if it listens on no loopback address.
  */
 function loopbackOf(host = ''): string {
   if (host === 'localhost' || (isIPv4(host) && host.startsWith('127.'))) return host;
@@ -25,7 +25,7 @@ function loopbackOf(host = ''): string {
 /** Returns whether only this machine can reach a server that listens on `host`. */
 export const isLoopback = (host: string): boolean => host === '127.0.0.1' || loopbackOf(host) !== '127.0.0.1';
 
-/** Names of this machine, at which a server without EXTERNAL_HOST answers. */
+/** Host names of this machine. A server without EXTERNAL_HOST answers requests to these names only. */
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 const SUBDOMAIN = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -60,7 +60,7 @@ export function hostOf({ externalHost, host, port }: ServerAddress, subdomain: s
 
 /**
  * Returns whether a Host header in lower case is the server's own host with the port that clients use. Without EXTERNAL_HOST,
- * these are the loopback names with the listening port.
+ * every loopback name with the listening port is such a host.
  */
 export function isOwnHost(address: ServerAddress, host: string): boolean {
   if (host === hostOf(address, '')) return true;
@@ -68,15 +68,15 @@ export function isOwnHost(address: ServerAddress, host: string): boolean {
   return address.externalHost === undefined && LOOPBACK.has(name) && host === `${name}:${address.port}`;
 }
 
-/** Returns the domain of the email addresses that the service generates for an organization, such as those of its bots. */
+/** Returns the domain for email addresses that the service generates in an organization, such as the addresses of bots. */
 export const domainOf = (
   { externalHost = 'localhost' }: Pick<ServerAddress, 'externalHost'>,
   subdomain: string,
 ): string => withoutPort(subdomain === '' ? externalHost : `${subdomain}.${externalHost}`);
 
 /**
- * Returns the base URL of an organization. The scheme is `externalScheme`. If that is undefined, it is http for this
- * machine and https for other hosts, where a proxy terminates TLS.
+ * Returns the base URL of an organization. The scheme is `externalScheme`. If `externalScheme` is undefined, the scheme is http
+ * for this machine, and https for other hosts, where a proxy terminates TLS.
  */
 export function urlOf(config: ServerAddress, subdomain: string): string {
   const host = hostOf(config, subdomain);

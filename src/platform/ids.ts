@@ -1,4 +1,4 @@
-/** Largest id of a row. Ids are int4, except those of messages and events. */
+/** Largest possible id (int4) of a row of any table except messages, reactions and events, whose ids are int8. */
 export const MAX_ROW_ID = 2_147_483_647;
 
 /** Returns whether a number can be the id of a row. */

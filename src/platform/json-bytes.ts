@@ -2,7 +2,7 @@ import { LongWork } from './time-slices.ts';
 
 /** A value as serialized JSON. Cached long values can be sent repeatedly without being serialized again. */
 export class JsonBytes {
-  /** Chunks of UTF-8, in the order of the text. */
+  /** Chunks of the serialized JSON in UTF-8, in order. */
   readonly pieces: readonly Uint8Array[];
 
   constructor(...pieces: readonly Uint8Array[]) {
@@ -22,10 +22,13 @@ export async function* chunksOf({ pieces }: JsonBytes): AsyncGenerator<Uint8Arra
   }
 }
 
-/** Length of a chunk in characters: about the amount of one write to a socket. Encoding a chunk takes less than a millisecond. */
+/**
+ * Maximum length of a chunk of JSON, in bytes: about as much as one write to a socket sends. Text is encoded as soon as this
+ * many UTF-16 code units are collected. Encoding a chunk takes less than a millisecond.
+ */
 const PIECE_LENGTH = 64 * 1024;
 
-/** Chunks of UTF-8, built from text piece by piece. */
+/** Collects text and bytes, and builds chunks of UTF-8 from them. */
 class Pieces {
   readonly pieces: Uint8Array[] = [];
   #text = '';
@@ -35,7 +38,7 @@ class Pieces {
     if (this.#text.length >= PIECE_LENGTH) this.#cut();
   }
 
-  /** Appends bytes that are already UTF-8. */
+  /** Appends bytes that are already encoded in UTF-8. */
   addBytes(bytes: Uint8Array): void {
     this.#cut();
     this.#push(bytes);
@@ -78,10 +81,13 @@ export async function writeJson(fields: Fields, isSplit: IsSplit = () => false):
 type Fields = Readonly<Record<string, unknown>>;
 type IsSplit = (value: unknown) => boolean;
 
-/** Total length of strings above which a value is serialized in parts, in UTF-16 units: about 3 ms of `JSON.stringify`. */
+/**
+ * Total length of a value's strings, in UTF-16 units, above which the value is serialized in parts. `JSON.stringify` takes
+ * about 3 ms for a value of this length.
+ */
 const LONG = 256 * 1024;
 
-/** Returns whether the strings of a value are longer than `LONG` in total, so that it should be serialized in parts. */
+/** Returns whether the strings of a value are longer than `LONG` in total. Such a value should be serialized in parts. */
 export const isLong = (value: unknown): boolean => spaceAfter(value, LONG) < 0;
 
 /**
@@ -91,7 +97,7 @@ export const isLong = (value: unknown): boolean => spaceAfter(value, LONG) < 0;
 function spaceAfter(value: unknown, space: number): number {
   if (typeof value === 'string') return space - value.length;
   if (typeof value !== 'object' || value === null || value instanceof JsonBytes) return space;
-  // Lists of ids can be very long, and contain no strings.
+  // Lists of ids can be very long and contain no strings, so their items are not visited.
   if (Array.isArray(value) && typeof value[0] === 'number') return space;
   let left = space;
   for (const name in value) {
@@ -101,10 +107,13 @@ function spaceAfter(value: unknown, space: number): number {
   return left;
 }
 
-/** Largest number of list items that are serialized in one call. One call for each item would be slower. */
+/** Maximum number of list items that are serialized in one call of `JSON.stringify`. One call for each item would be slower. */
 const MAX_ITEMS_AT_ONCE = 16;
 
-/** Number of nesting levels whose entries are always serialized separately: the object, and the values of its fields. */
+/**
+ * Number of nesting levels whose entries are always serialized one by one: the fields of the object, and the entries of each
+ * field's value.
+ */
 const DEPTH = 2;
 
 function* partsOf(value: unknown, depth: number, isSplit: IsSplit): Generator<string | JsonBytes> {

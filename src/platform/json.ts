@@ -1,14 +1,14 @@
 import { BadRequestError } from './errors.ts';
 
 /**
- * Maximum nesting depth of JSON input. It is several times that of any valid input, and far below the depth at which recursive
- * code (comparing, hashing, serializing) overflows the stack.
+ * Maximum nesting depth of JSON input. The limit is several times the depth of any valid input. It is far below the depth at
+ * which recursive code (comparing, hashing, serializing) overflows the stack.
  */
 const MAX_DEPTH = 64;
 
 /** Thrown if a text is nested deeper than any input that the service accepts. */
 export class TooDeepError extends BadRequestError {
-  /** @param name Name of the text in the API. */
+  /** @param name Name of the JSON text in the API, such as the name of a parameter. */
   constructor(name: string) {
     super(`${name} is nested too deep (limit: ${MAX_DEPTH})`);
   }

@@ -4,24 +4,24 @@ import { isSubdomain } from './hosts.ts';
 
 /** Settings that verify the web tokens (JWT) of one organization. */
 export interface JwtKey {
-  /** A shared secret, or the issuer's public key. */
+  /** Key that verifies the tokens: a shared secret, or the public key of the tokens' issuer. */
   readonly key: KeyObject;
-  /** The only accepted algorithms, independent of a token's header. */
+  /** The signature algorithms that are accepted, whatever a token's header says. */
   readonly algorithms: readonly string[];
-  /** Required value of `iss`. Absent: any. */
+  /** Required value of the claim `iss` (issuer). Absent: any value. */
   readonly issuer?: string | undefined;
-  /** Required value of `aud`, or of one of its items. Absent: any. */
+  /** Required value of the claim `aud` (audience). If the claim is a list, one item must have this value. Absent: any value. */
   readonly audience?: string | undefined;
-  /** Required value of `typ` in the header. Absent: any. */
+  /** Required value of `typ` in the header of a token. Absent: any value. */
   readonly type?: string | undefined;
-  /** Whether each token is accepted only once. If true, tokens must have the claims `jti` and `exp`. */
+  /** Whether each web token is accepted only once. If true, tokens must have the claims `jti` and `exp`. */
   readonly once: boolean;
 }
 
-/** Keys by subdomain; "" is the organization of the root domain. */
+/** Keys that verify web tokens, by the organization's subdomain. "" is the organization of the root domain. */
 export type JwtKeys = ReadonlyMap<string, JwtKey>;
 
-/** Requirements of an algorithm for its key. "none" is not supported. @see RFC 7518 3.1, RFC 8037 3.1 */
+/** Requirements of an algorithm for its key. The algorithm "none" is not supported. @see RFC 7518 3.1, RFC 8037 3.1 */
 interface Needs {
   readonly kind: 'secret' | 'rsa' | 'ec' | 'ed25519';
   /** Minimum length: bytes of a secret, or bits of an RSA modulus. */

@@ -30,22 +30,21 @@ export function isSameSecret(shown: string, secret: string): boolean {
 }
 
 /**
- * Generator of API keys and of their stored forms: a hash, by which sign-in finds a key, and a sealed (encrypted) form,
- * because two endpoints must return the key.
+ * Operations on API keys, and on secrets that are derived from SECRET_KEY. An API key is stored in two forms: as a hash, by
+ * which sign-in finds the key, and sealed (encrypted), because some endpoints return the key.
  */
 export class KeyVault {
-  readonly #sealing: Uint8Array;
-  /** Imported once, because the import takes four times as long as computing an HMAC with the key. */
-  readonly #marking: KeyObject;
-  readonly #succession: KeyObject;
-  readonly #derived: (purpose: string) => Uint8Array;
+  readonly #current: Derived;
+  /** The keys of SECRET_KEY and, during a change of the key, of SECRET_KEY_PREVIOUS. */
+  readonly #accepted: readonly Derived[];
 
-  /** @param secret SECRET_KEY, from which the keys for sealing, fingerprints and tokens are derived. */
-  constructor(secret: string) {
-    this.#derived = (purpose) => new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32));
-    this.#sealing = this.#derived('api key sealing');
-    this.#marking = createSecretKey(this.#derived('fingerprints'));
-    this.#succession = createSecretKey(this.#derived('session tokens'));
+  /**
+   * @param secret SECRET_KEY, from which the keys for sealing, fingerprints and tokens are derived.
+   * @param previous SECRET_KEY_PREVIOUS. What was made with it is accepted, and nothing new is made with it.
+   */
+  constructor(secret: string, previous?: string) {
+    this.#current = derived(secret);
+    this.#accepted = previous === undefined ? [this.#current] : [this.#current, derived(previous)];
   }
 
   /** Returns a new key: 32 characters of [A-Za-z0-9], each equally likely. */
@@ -59,37 +58,101 @@ export class KeyVault {
   }
 
   /**
-   * Returns the HMAC-SHA-256 of a text, by which texts can be compared without storing them. Without SECRET_KEY, it reveals
-   * nothing about the text, even if the text is short.
+   * Returns the HMAC-SHA-256 of a text. Texts are equal if their HMACs are equal, so the texts need not be stored. The HMAC
+   * reveals nothing about the text to readers without SECRET_KEY, even if the text is short.
    */
   fingerprint(text: string): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(createHmac('sha256', this.#marking).update(text).digest());
+    return fingerprintOf(this.#current, text);
   }
 
-  /** Returns the session token that replaces `token`: 43 characters of [A-Za-z0-9_-]. Computing it requires SECRET_KEY. */
-  successor(token: string): string {
-    return createHmac('sha256', this.#succession).update(token).digest('base64url');
+  /** Returns the fingerprints that a text can have: by SECRET_KEY and, during a change of the key, by SECRET_KEY_PREVIOUS. */
+  fingerprints(text: string): Uint8Array<ArrayBuffer>[] {
+    return this.#accepted.map((keys) => fingerprintOf(keys, text));
   }
 
-  /** Returns a secret of this server for one purpose. It does not change between starts: 43 characters of [A-Za-z0-9_-]. */
+  /**
+   * Returns the session tokens that can replace `token`, the one for a new replacement first: 43 characters of [A-Za-z0-9_-].
+   * Computing one requires SECRET_KEY or SECRET_KEY_PREVIOUS.
+   */
+  successors(token: string): [string, ...string[]] {
+    const [first, ...others] = this.#accepted.map(({ succession }) =>
+      createHmac('sha256', succession).update(token).digest('base64url'),
+    );
+    return [first as string, ...others];
+  }
+
+  /**
+   * Returns a secret of this server that is used for one purpose only: 43 characters of [A-Za-z0-9_-], the same after each
+   * start.
+   */
   token(purpose: string): string {
-    return Buffer.from(this.#derived(purpose)).toString('base64url');
+    return tokenOf(this.#current, purpose);
+  }
+
+  /** Returns whether a text is a secret of this server for a purpose, made with SECRET_KEY or SECRET_KEY_PREVIOUS. */
+  isToken(shown: string, purpose: string): boolean {
+    return this.#accepted.some((keys) => isSameSecret(shown, tokenOf(keys, purpose)));
+  }
+
+  /** Returns the secrets of this server for a purpose, the one for new values first. */
+  tokens(purpose: string): string[] {
+    return this.#accepted.map((keys) => tokenOf(keys, purpose));
   }
 
   /** Encrypts a key with AES-256-GCM. @returns Nonce, tag and ciphertext. */
   seal(key: string): Uint8Array<ArrayBuffer> {
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.#sealing, nonce);
+    const cipher = createCipheriv('aes-256-gcm', this.#current.sealing, nonce);
     const text = Buffer.concat([cipher.update(key, 'utf8'), cipher.final()]);
     return new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), text]));
   }
 
   /** Decrypts a sealed key. @throws Error if it was sealed with another SECRET_KEY, or was modified afterwards. */
   open(sealed: Uint8Array): string {
-    const bytes = Buffer.from(sealed);
-    const decipher = createDecipheriv('aes-256-gcm', this.#sealing, bytes.subarray(0, NONCE_BYTES));
+    const opened = this.#accepted.values().map((keys) => openWith(keys, sealed));
+    const text = opened.find((found) => found !== undefined);
+    if (text === undefined) throw new Error('The value was sealed with another SECRET_KEY, or was modified');
+    return text;
+  }
+
+  /** Returns whether a key was sealed with SECRET_KEY, not with SECRET_KEY_PREVIOUS or another key. */
+  isCurrent(sealed: Uint8Array): boolean {
+    return openWith(this.#current, sealed) !== undefined;
+  }
+}
+
+/** Keys that are derived from one SECRET_KEY. */
+interface Derived {
+  readonly secret: string;
+  readonly sealing: Uint8Array;
+  /** A `KeyObject`, because creating one takes four times as long as computing an HMAC with it. */
+  readonly marking: KeyObject;
+  readonly succession: KeyObject;
+}
+
+const derive = (secret: string, purpose: string) => new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32));
+
+const derived = (secret: string): Derived => ({
+  secret,
+  sealing: derive(secret, 'api key sealing'),
+  marking: createSecretKey(derive(secret, 'fingerprints')),
+  succession: createSecretKey(derive(secret, 'session tokens')),
+});
+
+const fingerprintOf = ({ marking }: Derived, text: string) =>
+  new Uint8Array(createHmac('sha256', marking).update(text).digest());
+
+const tokenOf = ({ secret }: Derived, purpose: string) => Buffer.from(derive(secret, purpose)).toString('base64url');
+
+/** Decrypts a sealed key. Undefined if it was sealed with another key, or was modified afterwards. */
+function openWith({ sealing }: Derived, sealed: Uint8Array): string | undefined {
+  const bytes = Buffer.from(sealed);
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', sealing, bytes.subarray(0, NONCE_BYTES));
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
     return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    return undefined;
   }
 }
 

@@ -10,5 +10,7 @@ export function languageName(code: string): string | undefined {
   }
 }
 
-/** Returns whether the code is that of a language. The service's own texts are in English; clients bring translations. */
+/**
+ * Returns whether `code` is the code of a known language. The service's own texts are in English; clients bring translations.
+ */
 export const isLanguage = (code: string): boolean => languageName(code) !== undefined;

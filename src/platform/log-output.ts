@@ -3,23 +3,31 @@ import { hostname } from 'node:os';
 import { lostLogLines } from './metrics.ts';
 
 const WARN = 40;
-/** Interval of the attempts to write again after lines were lost, in milliseconds. */
+/** Interval, in milliseconds, of the attempts to write to the log again after lines were lost. */
 const RETRY_MS = 1_000;
-/** Number of attempts to write to a full pipe, and milliseconds between two attempts. The process is blocked meanwhile. */
+/**
+ * Maximum number of attempts to write to a full pipe, and pause between two attempts in milliseconds. The process is blocked
+ * during the pauses.
+ */
 const [FULL_ATTEMPTS, FULL_PAUSE_MS] = [10, 10];
 
-/** Writes some or all of the bytes of a log. @returns The number of bytes that were written. */
-export type WriteBytes = (bytes: Uint8Array) => number;
+/**
+ * Writes some or all of the given bytes to the log.
+ *
+ * @param waits Whether to wait a short time if the output is a pipe that is full.
+ * @returns The number of bytes that were written.
+ */
+export type WriteBytes = (bytes: Uint8Array, waits: boolean) => number;
 
 /** Returns a function that writes to a file descriptor synchronously, so that nothing is lost if the process is killed. */
 export const toDescriptor =
   (fd: number): WriteBytes =>
-  (bytes) => {
+  (bytes, waits) => {
     for (let attempt = 1; ; attempt++) {
       try {
         return writeSync(fd, bytes);
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || attempt === FULL_ATTEMPTS) throw error;
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || !waits || attempt === FULL_ATTEMPTS) throw error;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PAUSE_MS);
       }
     }
@@ -34,14 +42,15 @@ function countLines(bytes: Uint8Array): number {
 }
 
 /**
- * The output of the log. If it cannot be written (full disk, pipe without a reader), lines are dropped and counted, and the
- * process continues. When writing succeeds again, a line with the number of dropped lines is written first.
+ * The output of the log. If it cannot be written (full disk, full pipe, pipe without a reader), lines are dropped and counted,
+ * and the process continues. When writing succeeds again, a line with the number of dropped lines is written first. Until then
+ * no write waits: a reader that stopped would block the process at each line.
  */
 export class LogOutput {
   readonly #write: WriteBytes;
   #lost = 0;
   #lostSince = 0;
-  /** Whether the last written line is incomplete. */
+  /** Whether only a part of the last log line was written. */
   #isCut = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -49,7 +58,7 @@ export class LogOutput {
     this.#write = write;
   }
 
-  /** Writes one or more whole lines. If that fails, counts them as lost. */
+  /** Writes one or more whole lines. Counts lines that cannot be written as lost. */
   write(text: string): void {
     const bytes = Buffer.from(text);
     if (this.#lost > 0 && !this.#report()) {
@@ -76,7 +85,7 @@ export class LogOutput {
   #writeAll(bytes: Uint8Array): number {
     let written = 0;
     try {
-      while (written < bytes.length) written += this.#write(bytes.subarray(written));
+      while (written < bytes.length) written += this.#write(bytes.subarray(written), this.#lost === 0);
     } catch {
       // The caller counts the lost lines.
     }

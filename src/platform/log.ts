@@ -6,10 +6,11 @@ import { currentRequest } from './request-note.ts';
 
 const WARN = 40;
 /**
- * Bounds of the buffer for lines below the level of warnings: milliseconds and number of characters. Buffered lines are lost if
- * the process is killed.
+ * Maximum time, in milliseconds, for which log lines below the level of warnings are buffered. Buffered lines are lost if the
+ * process is killed.
  */
 const HELD_MS = 100;
+/** Number of buffered UTF-16 code units above which the buffered log lines are written. */
 const HELD_CHARACTERS = 16_384;
 /** Minimum interval between two log lines about the same outage, in milliseconds. */
 const QUIET_MS = 60_000;
@@ -22,7 +23,7 @@ interface Sink {
  * Opens the service's log: JSON lines on standard error. Standard output is for people and for the output of the command line.
  *
  * Lines below the level of warnings are written in batches, some per second: otherwise the write would take half of the cost of
- * logging a line. Lines that are logged while a request is answered contain its id. An unavailable database or Redis, or a full
+ * logging a line. Lines that are logged while a request is answered contain its id, and the id of its trace if it is part of one. An unavailable database or Redis, or a full
  * disk, is logged once a minute, with the number of omitted lines.
  */
 export function openLog(level: string, to: Sink = new LogOutput(toDescriptor(2))): Logger {
@@ -31,7 +32,10 @@ export function openLog(level: string, to: Sink = new LogOutput(toDescriptor(2))
       level,
       mixin: () => {
         const note = currentRequest();
-        return note === undefined ? {} : { request_id: note.id };
+        if (note === undefined) return {};
+        return note.trace === undefined
+          ? { request_id: note.id }
+          : { request_id: note.id, trace_id: note.trace.traceId };
       },
       hooks: { logMethod: thinning() },
     },
@@ -64,30 +68,34 @@ function combined(to: Sink) {
 
 type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;
 
+/** Returns a log method that omits warnings and errors about an outage if the same message was logged within `QUIET_MS`. */
 function thinning(): LogMethod {
-  const told = new Map<string, { at: number; passedOver: number }>();
+  const logged = new Map<string, { at: number; omitted: number }>();
   return function (args, method, level) {
-    const say = method as unknown as (...args: unknown[]) => void;
-    const [facts, message] = args as [unknown, unknown?];
-    if (level < WARN || typeof message !== 'string' || !isOutage((facts as { err?: unknown })?.err)) {
-      say.apply(this, args);
+    const log = method as unknown as (...args: unknown[]) => void;
+    const [fields, message] = args as [unknown, unknown?];
+    if (level < WARN || typeof message !== 'string' || !isOutage((fields as { err?: unknown })?.err)) {
+      log.apply(this, args);
       return;
     }
     const now = performance.now();
-    const last = told.get(message);
+    const last = logged.get(message);
     if (last !== undefined && now - last.at < QUIET_MS) {
-      last.passedOver++;
+      last.omitted++;
       return;
     }
-    told.set(message, { at: now, passedOver: 0 });
-    const passedOver = last?.passedOver ?? 0;
-    say.call(this, passedOver === 0 ? facts : { ...(facts as object), passed_over: passedOver }, message);
+    logged.set(message, { at: now, omitted: 0 });
+    const omitted = last?.omitted ?? 0;
+    log.call(this, omitted === 0 ? fields : { ...(fields as object), passed_over: omitted }, message);
   };
 }
 
 const UNREACHABLE = new Set(['ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT']);
 
-/** Returns whether an error means that the database, Redis or another server is unavailable. It then repeats for some time. */
+/**
+ * Returns whether an error means that the database, Redis or another server is unavailable. Such errors repeat until the outage
+ * ends.
+ */
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return isBusy(error) || isRedisFault(error) || UNREACHABLE.has((error as NodeJS.ErrnoException).code ?? '');

@@ -3,7 +3,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Returns the bytes that a cache may use: a share of the heap limit, so that a small process does not run out of
+ * Returns the maximum number of bytes for a cache: a share of the heap limit, so that a small process does not run out of
  * memory.
  *
  * @param share Share of the heap limit, which `--max-old-space-size` or the machine's memory determines.
@@ -23,8 +23,9 @@ export function memoryLimit(): number {
 }
 
 /**
- * Frees unreferenced memory immediately, after work that leaves much of it. The garbage collector measures JavaScript's
- * own heap, and can take half a minute to free the buffers that the heap refers to. Blocks the process for about 0.1 s.
+ * Frees unreferenced memory immediately. Call it after work that leaves large unreferenced buffers. The garbage collector
+ * measures only the JavaScript heap, and can take half a minute to free buffers outside the heap. Blocks the process for about
+ * 0.1 s.
  */
 export function freeUnused(): void {
   // Node provides `gc` only with this option.

@@ -45,7 +45,7 @@ const databaseErrors = new Counter({
 });
 for (const kind of DATABASE_ERROR_KINDS) databaseErrors.inc({ kind }, 0);
 
-/** Counter of the log lines that could not be written. */
+/** Counter of log lines that were lost because they could not be written. */
 export const lostLogLines = new Counter({
   name: 'log_lines_lost_total',
   help: 'Number of log lines that could not be written, for example because the disk of standard error was full.',
@@ -61,7 +61,7 @@ export const passwordHashSeconds = new Histogram({
   registers: [metrics],
 });
 
-/** Progress of message retention on this process. */
+/** Metrics on the deletion of old messages (message retention) by this process. */
 export const retention = {
   deleted: new Counter({
     name: 'message_retention_deleted_total',
@@ -80,7 +80,7 @@ export const retention = {
   }),
 };
 
-/** Registers a gauge that calls `count` each time it is read. */
+/** Registers a gauge whose value is the result of `count`, called each time the metrics are read. */
 export function observeCount(name: string, help: string, count: () => number): void {
   new Gauge({
     name,
@@ -101,8 +101,9 @@ export function observeRequest(method: string, route: string, status: number, se
   requestSeconds.observe({ method, route, status }, seconds);
 }
 
-/** Maximum number of operation names in labels, more than an application has, and maximum length of a name. */
+/** Maximum number of GraphQL operation names in labels. No application needs more names. */
 const MAX_OPERATIONS = 100;
+/** Maximum length of a GraphQL operation name in a label, in UTF-16 code units. */
 const MAX_NAME_LENGTH = 60;
 const operations = new Set<string>();
 
@@ -126,7 +127,7 @@ function labelOf(name: string, isKnown: boolean): string {
 }
 
 const counted = new WeakSet<object>();
-/** Error codes that occur only for refused GraphQL documents. */
+/** Error codes with which only GraphQL documents are refused. */
 const OF_DOCUMENTS = [
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
@@ -146,10 +147,10 @@ export function observeRefusal(api: 'rest' | 'graphql', code: unknown, error?: o
   refusals.inc({ api, code: CODES.has(code) ? String(code) : 'other' });
 }
 
-/** Returns whether an error is already recorded. */
+/** Returns whether `observeRefusal` has already recorded an error. */
 export const isRefusalObserved = (error: object): boolean => counted.has(error);
 
-/** Records a failure of the database. */
+/** Counts an error of the database by its kind. */
 export function observeDatabaseError(error: unknown): void {
   databaseErrors.inc({ kind: databaseErrorKind(error) });
 }

@@ -1,13 +1,18 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import { BadRequestError } from './errors.ts';
+import { ValidationError } from './errors.ts';
+import { BLANKS } from './text.ts';
 
-/** Scripts in which a zero-width joiner or non-joiner between letters changes how they are written. */
+/** Scripts in which a zero-width joiner or non-joiner between letters changes how the letters are displayed. */
 const JOINING = [
   ...['Arabic', 'Syriac', 'Mongolian', 'Nko', 'Mandaic', 'Devanagari', 'Bengali', 'Gurmukhi', 'Gujarati', 'Oriya'],
   ...['Tamil', 'Telugu', 'Kannada', 'Malayalam', 'Sinhala', 'Khmer', 'Myanmar', 'Tibetan'],
+  ...['Adlam', 'Hanifi_Rohingya', 'Javanese', 'Balinese'],
 ]
   .map((script) => `\\p{Script=${script}}`)
   .join('');
+
+/** Signs that remove the vowel of a consonant in Indic scripts, for a character class. */
+const VIRAMAS = '\\u094D\\u09CD\\u0A4D\\u0ACD\\u0B4D\\u0BCD\\u0C4D\\u0CCD\\u0D4D\\u0DCA';
 
 /** Converts ASCII letters to Unicode tag characters. */
 const inTags = (letters: string): string =>
@@ -24,17 +29,13 @@ const MEANINGFUL = [
   /(?<=\p{Script=Han})[\uFE00-\uFE02\u{E0100}-\u{E01EF}]/gu,
   /(?<=\p{Script=Mongolian})[\u180B-\u180F]/gu,
   new RegExp(`(?<=[${JOINING}])[\\u200C\\u200D](?=[${JOINING}])`, 'gu'),
+  // Joiners at the end of a word, after a virama: they select the form of the last consonant, as in Malayalam chillus.
+  new RegExp(`(?<=[${VIRAMAS}])[\\u200C\\u200D](?=$|[\\p{Z}\\p{P}])`, 'gu'),
 ];
 
 /**
- * Characters that are displayed as blanks although Unicode classifies them as visible: the blanks of Braille, music,
- * hieroglyphs and Khitan.
- */
-const BLANKS = '\\u2800\\u{1D159}\\u{13441}\\u{13442}\\u{16FE4}';
-
-/**
- * Characters that no name may contain: controls, line separators, invisible ones, surrogates, unassigned and private
- * ones.
+ * Characters that no name may contain: line separators, surrogates, and control, invisible, blank, unassigned and private-use
+ * characters.
  */
 const FORBIDDEN = new RegExp(
   `[\\p{Cc}\\p{Cn}\\p{Co}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\uFFF9-\\uFFFB${BLANKS}]`,
@@ -44,24 +45,38 @@ const FORBIDDEN = new RegExp(
 /** A combining mark without a letter: at the beginning, or after a space. */
 const LOOSE_MARK = /(?<=^|\p{Z})\p{M}/u;
 
-/** Too many marks on one letter: four inherited marks, eight marks of any script, or one mark twice in succession. */
-const TOO_MANY_MARKS = /(?:(?=\p{M})\p{Script=Inherited}){4}|\p{M}{8}|([\p{Mn}\p{Me}])\1/u;
+/** Scripts in which words have more than four nonspacing marks in succession: `လျှို့ဝှက်`, and stacked letters. */
+const STACKING = '\\p{Script=Myanmar}\\p{Script=Tibetan}\\p{Script=Marchen}\\p{Script=Tai_Tham}';
 
-/** A text with only invisible and blank characters. */
-const SHOWS_NOTHING = new RegExp(`^[\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\s${BLANKS}]*$`, 'u');
+/**
+ * Too many marks on one letter: four marks of the script `Inherited` or of Thai or Lao, six of Myanmar, five nonspacing marks
+ * unless all are of a script with stacks, eight marks of any script, or one mark twice in succession.
+ */
+const TOO_MANY_MARKS = new RegExp(
+  [
+    '(?:(?=\\p{M})\\p{Script=Inherited}){4}',
+    '(?:(?=\\p{Mn})[\\p{Script=Thai}\\p{Script=Lao}]){4}',
+    '(?:(?=\\p{Mn})\\p{Script=Myanmar}){6}',
+    `(?![${STACKING}]{5})[\\p{Mn}\\p{Me}]{5}`,
+    '\\p{M}{8}',
+    '([\\p{Mn}\\p{Me}])\\1',
+  ].join('|'),
+  'u',
+);
+
 /** A text with only invisible and blank characters and combining marks without a letter. */
 const SHOWS_NO_LETTER = new RegExp(`^[\\p{Z}\\p{Cc}\\p{Cf}\\p{M}\\p{Default_Ignorable_Code_Point}\\s${BLANKS}]*$`, 'u');
 
 /**
- * Replaces an invisible character that is allowed because it has a meaning. The text keeps its length, so positions in it stay
- * valid.
+ * Replacement for each code point that matches `MEANINGFUL`, and is therefore allowed. The text keeps its length in code
+ * points, so positions in it stay valid.
  */
 const PLACEHOLDER = 'x';
 
 /**
- * Returns the position of the first character that a new name may not contain, counted from 1 in code points. These are
- * invisible characters, marks without a letter, and too many marks on one letter. If a name shows nothing, the position
- * is 1. Undefined if all characters are allowed.
+ * Returns the position of the first character that a new name may not contain, counted from 1 in code points. Not allowed are
+ * characters that match `FORBIDDEN`, marks without a letter, and too many marks on one letter. If a name has no visible letter
+ * or symbol, returns 1. Undefined if all characters are allowed.
  */
 export function unreadableAt(name: string): number | undefined {
   if (name !== '' && SHOWS_NO_LETTER.test(name)) return 1;
@@ -77,46 +92,55 @@ export function unreadableAt(name: string): number | undefined {
   return found.length === 0 ? undefined : Math.min(...found) + 1;
 }
 
-/** Returns whether a text is empty, or has only invisible and blank characters. */
-export const showsNothing = (text: string): boolean => SHOWS_NOTHING.test(text);
-
 /**
- * Checks a new name with `unreadableAt`. Stored names are not checked again.
+ * Checks that a new name contains only allowed characters, as defined by `unreadableAt`. Stored names are not
+ * checked again.
  *
  * @param what Kind of name, for the middle of the error message: "channel name".
- * @throws BadRequestError with the position of the first character that is not allowed, counted from 1.
+ * @param parameter Parameter that contains the name.
+ * @throws ValidationError with the position of the first character that is not allowed, counted from 1.
  */
-export function requireReadable(what: string, name: string): void {
+export function requireReadable(what: string, name: string, parameter = 'name'): void {
   const position = unreadableAt(name);
-  if (position !== undefined) throw new BadRequestError(`Invalid character in ${what}, at position ${position}.`);
+  if (position === undefined) return;
+  throw new ValidationError(`Invalid character in ${what}, at position ${position}.`, { parameter });
 }
 
 /** Control characters that begin or end a change of the text direction. */
 const DIRECTION_CONTROLS = /[\u202A-\u202E\u2066-\u2069]/u;
 
 /**
- * Checks a text that is shown beside names for characters that change the direction of the text after them.
+ * Checks that a text contains no control character that changes the text direction. Such a character would also affect names
+ * that are displayed beside the text.
  *
- * @param what Name of the parameter in the API.
- * @throws BadRequestError with the position of the first such character, counted from 1.
+ * @param what Name of the text in the error message.
+ * @param parameter Parameter that contains the text.
+ * @throws ValidationError with the position of the first such character, counted from 1.
  */
-export function requireDirectionKept(what: string, text: string): void {
+export function requireDirectionKept(what: string, text: string, parameter = what): void {
   const index = [...text].findIndex((character) => DIRECTION_CONTROLS.test(character));
-  if (index !== -1) throw new BadRequestError(`Invalid character in ${what}, at position ${index + 1}.`, what);
+  if (index !== -1) {
+    throw new ValidationError(`Invalid character in ${what}, at position ${index + 1}.`, {
+      parameter,
+      schemaMessage: `Invalid character at position ${index + 1}.`,
+    });
+  }
 }
 
 /**
- * Returns an SQL condition: the name in a column equals the given one, ignoring case and repeated spaces, or looks like it in
- * another script. Each of the three expressions has an index, together with the organization.
+ * Returns an SQL condition: the name in a column equals `name`, ignoring case and repeated spaces, or looks like `name` in
+ * another script. Names that differ by two characters of one script are different. The condition has three expressions. Each of
+ * them has an index, whose first column is the organization.
  *
  * @param column The column, written as in the definitions of the indexes.
  * @see prisma/migrations/20261127200000_name_skeletons
+ * @see prisma/migrations/20261129050000_name_look_alikes
  */
 export function isAlike(column: Prisma.Sql, name: string): Prisma.Sql {
   const given = Prisma.sql`${name.toWellFormed()}::text`;
-  const same = [Prisma.sql`lower`, Prisma.sql`name_skeleton`, Prisma.sql`name_skeleton_in_lower_case`];
-  return Prisma.sql`(${Prisma.join(
-    same.map((key) => Prisma.sql`${key}(${column}) = ${key}(${given})`),
-    ' OR ',
-  )})`;
+  const equals = (key: Prisma.Sql) => Prisma.sql`${key}(${column}) = ${key}(${given})`;
+  const isOtherScript = Prisma.sql`names_differ_by_script(${column}, ${given})`;
+  return Prisma.sql`(${equals(Prisma.sql`lower`)}
+    OR ${equals(Prisma.sql`name_skeleton`)} AND ${isOtherScript}
+    OR ${equals(Prisma.sql`name_skeleton_in_lower_case`)} AND ${isOtherScript})`;
 }

@@ -1,4 +1,4 @@
-/** A response or stream in progress, or the connection of a socket. */
+/** A response or stream in progress, or the connection of a WebSocket. */
 interface Outgoing {
   /** Outbound backlog: bytes that wait in this process for the client to read. */
   readonly writableLength: number;
@@ -7,16 +7,17 @@ interface Outgoing {
 }
 
 /**
- * Default limit of the outbound backlog of one account: enough for a response with 5,000 long messages and several slow streams.
+ * Default limit of the outbound backlog of one account, in bytes: enough for a response with 5,000 long messages and several
+ * slow streams.
  */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * Outbound backlog of each account, over all its clients of this process. Without a limit, responses to clients that do
- * not read would accumulate.
+ * The outbound backlog of each account: bytes that wait in this process until the clients of the account read them. Without a
+ * limit, responses to clients that do not read would accumulate.
  */
 export class OutboundBacklog {
-  /** Largest outbound backlog of one account. */
+  /** Maximum outbound backlog of one account, in bytes. */
   readonly maxBytes: number;
   readonly #outgoing = new Map<number, Set<Outgoing>>();
 
@@ -24,14 +25,14 @@ export class OutboundBacklog {
     this.maxBytes = maxBytes;
   }
 
-  /** Number of counted responses, streams and connections. */
+  /** Number of open responses, streams and connections whose backlog is counted. */
   get size(): number {
     let size = 0;
     for (const held of this.#outgoing.values()) size += held.size;
     return size;
   }
 
-  /** Counts the backlog of `outgoing` for an account, until it is closed. */
+  /** Counts the backlog of `outgoing` for an account, until `outgoing` is closed. */
   hold(userId: number, outgoing: Outgoing): void {
     // A closed stream is ignored: the client disconnected while its account was looked up, and no `close` event follows.
     if (outgoing.destroyed) return;

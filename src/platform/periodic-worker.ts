@@ -2,11 +2,15 @@ import type { Logger } from 'pino';
 
 /** Work that a node repeats in the background. */
 export interface PeriodicWork {
-  /** Pause between two runs. */
+  /** Pause between two runs, in milliseconds. */
   readonly everyMs: number;
-  /** Log message of a run that failed. The next run tries again. */
+  /** Message to log if a run fails. The worker continues, and the next run follows after `everyMs`. */
   readonly failure: string;
-  /** @param isOver Returns true once the worker is being stopped: the run should then end soon. */
+  /**
+   * Does the work once.
+   *
+   * @param isOver Returns true once the worker is being stopped: the run should then end soon.
+   */
   run(isOver: () => boolean): Promise<void>;
 }
 
@@ -29,7 +33,7 @@ export class PeriodicWorker {
     }, this.#work.everyMs).unref();
   }
 
-  /** Stops the worker, and waits for the current run. */
+  /** Stops the worker. Resolves when the current run has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);

@@ -12,19 +12,22 @@ import { redisPrefix } from './redis-names.ts';
 
 const WINDOW_SECONDS = 60;
 /**
- * Ratio of the limit on file requests of an IP address to its limit on other requests: the chat loads some dozens of files per
- * user, and many users can share an address.
+ * Ratio of the limit on file requests of an IP address to its limit on other requests. It is high, because the chat loads some
+ * dozens of files per user, and many users can share an address.
  */
 const FILES_PER_REQUEST = 20;
 
-/** The parts of a request that identify its source. */
+/** The parts of a request from which the client's IP address is determined. */
 export type Origin = Pick<IncomingMessage, 'headers' | 'socket'>;
 
-/** Functions that count the requests of one kind of caller, such as accounts. Both reject if the budget is used up. */
+/**
+ * Functions that count the requests of one kind of caller, such as accounts. Both functions reject with RateLimitHitError if
+ * the caller has too few requests left.
+ */
 interface Count {
-  /** Counts one request. */
+  /** Counts one request of a caller. */
   readonly one: (caller: string) => Promise<Budget>;
-  /** Counts additional requests for a request that was already counted as one. */
+  /** Counts `requests` more requests of a caller, for an expensive request that was already counted as one. */
   readonly more: (caller: string, requests: number, left: Budget) => Promise<Budget>;
 }
 
@@ -32,8 +35,8 @@ interface Count {
  * Rate limits of accounts, and of IP addresses for requests without an account. Requests are counted in Redis for all nodes.
  * Without Redis, or while it does not respond, each node counts them in memory.
  *
- * A window begins with the caller's first request; a minute later the budget is full again. Refused requests do not reduce the
- * budget of the next window.
+ * A window begins with the caller's first request and lasts one minute. After that, the budget is full again. Refused requests
+ * do not reduce the budget of the next window.
  */
 export class RateLimits {
   readonly #byUser: Count | undefined;
@@ -66,7 +69,7 @@ export class RateLimits {
   }
 
   /**
-   * Counts a request without an account: without credentials, or with invalid ones.
+   * Counts a request without an account (without credentials, or with invalid credentials) for the client's IP address.
    *
    * @returns Undefined if addresses are not limited.
    * @throws RateLimitHitError if the budget is used up.
@@ -76,7 +79,7 @@ export class RateLimits {
   }
 
   /**
-   * Counts a request for a file whose content does not depend on the reader, such as a script, an icon or an image.
+   * Counts a request for a file whose content does not depend on the user, such as a script, an icon or an image.
    *
    * @returns Undefined if addresses are not limited.
    * @throws RateLimitHitError if the budget is used up.
@@ -103,7 +106,10 @@ export class RateLimits {
       : this.#byUser?.more(String(userId), requests, left);
   }
 
-  /** Returns a counter of failures. All nodes share it if they share Redis. @param name Prefix of its keys in Redis. */
+  /**
+   * Returns a counter of failures, which all nodes with the same Redis share. @param name Prefix of the counter's keys in
+   * Redis.
+   */
   failureCounter(name: string, limit: FailureLimit): FailureCounter {
     return new FailureCounter({ ...limit, keyPrefix: `${this.#prefix}${name}` }, this.#store);
   }
@@ -118,14 +124,17 @@ export class RateLimits {
   }
 }
 
-/** Number of allowed failures in a period. */
+/** Maximum number of failures in a period, for example of failed attempts to sign in. */
 export interface FailureLimit {
   readonly points: number;
   /** Length of the period in seconds. It begins with the first failure. */
   readonly duration: number;
 }
 
-/** Counts failures in Redis for all nodes, and in memory while Redis does not respond. */
+/**
+ * A counter of failures by key. Failures are counted in Redis for all nodes. Each node also counts its own failures in memory,
+ * and uses this count without Redis or while Redis does not respond.
+ */
 export class FailureCounter {
   readonly #points: number;
   readonly #here: RateLimiterMemory;
@@ -169,7 +178,7 @@ export class FailureCounter {
   }
 }
 
-/** Redis connection to the counters that all nodes share. */
+/** Connection to the Redis server in which all nodes share counters. */
 interface Store {
   readonly connection: RedisConnection;
   readonly breaker: RedisBreaker;
@@ -191,7 +200,7 @@ function counting(keyPrefix: string, points: number | undefined, store: Store | 
   if (points === undefined) return undefined;
   const options = { keyPrefix, points, duration: WINDOW_SECONDS };
   const consume = consuming(options, store);
-  const take = async (caller: string, requests: number): Promise<Budget> => {
+  const take = async (caller: string, requests = 1): Promise<Budget> => {
     try {
       return budgetOf(points, await consume(caller, requests));
     } catch (refusal) {
@@ -200,7 +209,7 @@ function counting(keyPrefix: string, points: number | undefined, store: Store | 
     }
   };
   return {
-    one: (caller) => take(caller, 1),
+    one: take,
     more: async (caller, requests, left) => {
       // Checks before counting, so that a refused expensive request does not use up the budget for cheaper requests.
       if (left.remaining < requests) throw tooManyAtOnce(requests + 1, left);
@@ -211,13 +220,13 @@ function counting(keyPrefix: string, points: number | undefined, store: Store | 
 
 type Consume = (caller: string, requests: number) => Promise<RateLimiterRes>;
 
-/** Returns a function that reduces the budget that all nodes share, or the budget of this node if Redis is unavailable. */
+/** Returns a function that counts requests of a caller in Redis, or in memory while Redis is unavailable. */
 function consuming(
   options: { keyPrefix: string; points: number; duration: number },
   store: Store | undefined,
 ): Consume {
   const memory = new RateLimiterMemory(options);
-  const here: Consume = (caller, requests) => memory.consume(caller, requests);
+  const here: Consume = memory.consume.bind(memory);
   if (store === undefined) return here;
   const { connection, breaker } = store;
   const shared = new RateLimiterRedis({ ...options, storeClient: connection.redis, rejectIfRedisNotReady: true });
@@ -244,7 +253,8 @@ export function budgetOf(limit: number, { remainingPoints, msBeforeNext }: RateL
 
 /**
  * Returns the IP address of a client. In X-Forwarded-For, only the entries that the operator's proxies append are trusted. Each
- * proxy appends the IP address from which it received the request; the client can forge all entries before those.
+ * proxy appends the IP address from which it received the request; the client can forge all entries before those of the
+ * proxies.
  *
  * @param trustedProxies Number of the operator's proxies that every request passes.
  */

@@ -1,24 +1,24 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 
-/** Maximum response time of Redis in milliseconds. If it takes longer, Redis counts as unavailable. */
+/** Maximum response time of Redis, in milliseconds. A command that takes longer fails. */
 export const REDIS_PATIENCE_MS = 500;
-/** Number of consecutive timeouts that open the breaker. One or two can be caused by a short load peak. */
+/** Number of consecutive timeouts that open the circuit breaker. A short load peak can cause one or two timeouts. */
 const LATE_IN_A_ROW = 3;
-/** Pause between two pings while the breaker is open. */
+/** Pause between two pings of Redis while the circuit breaker is open, in milliseconds. */
 const REST_MS = 1_000;
-/** Message of ioredis if `commandTimeout` has passed. */
+/** Error message of ioredis for a command that took longer than `commandTimeout`. */
 const TIMED_OUT = 'Command timed out';
-/** Message of ioredis for a command on a closed connection. */
+/** Error message of ioredis for a command on a closed connection. */
 const CLOSED = 'Connection is closed.';
-/** Messages of ioredis and the limiter while Redis is not ready for commands. */
+/** Error messages of ioredis and of the rate limiter while Redis is not ready for commands. */
 const NOT_READY = /^(Stream isn't writeable|Redis connection is not ready)/;
 /** Names of errors for commands that Redis refused, for example because of a password, or that ioredis aborted. */
 const REFUSED = new Set(['ReplyError', 'AbortError', 'MaxRetriesPerRequestError']);
 
 /**
- * Returns whether Redis does not respond or refuses commands: such errors repeat until an operator fixes the cause. Node's own
- * errors can have these names too, but unlike errors of Redis they have a `code`.
+ * Returns whether an error means that Redis does not respond or refuses commands. Such errors repeat until an operator fixes
+ * the cause. Node's own errors can have these names too, but unlike errors of Redis they have a `code`.
  */
 export const isRedisFault = (error: Error): boolean =>
   !('code' in error) &&
@@ -44,7 +44,7 @@ export class RedisBreaker {
 
   /**
    * @param redis Client with a `commandTimeout`.
-   * @param options.without Behavior while the breaker is open, for the log.
+   * @param options.without Text for the log: how the node works without Redis while the breaker is open.
    */
   constructor(redis: Redis, { log, without }: { log: Logger; without: string }) {
     this.#redis = redis;
@@ -53,7 +53,7 @@ export class RedisBreaker {
   }
 
   /**
-   * Runs a command.
+   * Runs a command of Redis, and returns its result.
    *
    * @throws RedisRestsError if the breaker is open. Otherwise the error of the command.
    */
@@ -71,14 +71,14 @@ export class RedisBreaker {
     }
   }
 
-  /** Stops the pings. */
+  /** Stops the pings of Redis. */
   close(): void {
     clearTimeout(this.#timer);
   }
 
   /**
-   * Logs that Redis is connected but refuses commands: it is out of memory, a replica or a node of a cluster, denies
-   * access, or is loading its data. `RedisConnection` reports an unreachable Redis.
+   * Logs that Redis is connected but refuses commands. For example, it is out of memory, a replica or a node of a cluster,
+   * denies access, or is loading its data. `RedisConnection` reports an unreachable Redis.
    */
   #reportRefusal(err: unknown): void {
     if (!(err instanceof Error)) return;

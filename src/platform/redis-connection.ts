@@ -1,8 +1,8 @@
 import { Redis, type RedisOptions } from 'ioredis';
 
 /**
- * A connection to Redis. Errors are reported until the connection is closed, and ignored after that: the command line closes
- * some connections before they are established.
+ * A connection to Redis. Its errors are passed to `onFault` until `close` is called, and ignored after that. Some connections
+ * are closed before they are established, for example by the command line.
  */
 export class RedisConnection {
   readonly redis: Redis;

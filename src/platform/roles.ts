@@ -1,4 +1,5 @@
-/** Role numbers. A lower number has more rights. */
+/** Numbers that represent the roles of users. A role with a lower number has more rights. */
+
 export const OWNER = 100;
 
 export const ADMINISTRATOR = 200;

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Prisma } from '../generated/prisma/client.ts';
-import { BadRequestError } from './errors.ts';
+import { ValidationError } from './errors.ts';
 import { requireText } from './text.ts';
-import { problemOf } from './validation.ts';
+import { problemOf, shortValue } from './validation.ts';
 
 /** Value of a setting of an organization or a user. */
 export type SettingValue = boolean | number | string | null;
 
-/** Event projection of a changed setting. */
+/** Data of an event about a changed setting, from which GraphQL fields are answered without a database read. */
 export interface ProjectedSetting {
   /** Id of the object that has the setting. */
   readonly id: number;
@@ -17,7 +17,7 @@ export interface ProjectedSetting {
 
 /** A closed set of values: an enum in GraphQL. */
 export interface ClosedSet<T extends number | string = number | string> {
-  /** Name of the enum. */
+  /** Name of the enum in GraphQL. */
   readonly name: string;
   readonly description: string;
   /** Values by their names in the enum: the value over REST and a sentence that describes it. */
@@ -30,16 +30,16 @@ export const closedSet = <const T extends number | string>(
   values: ClosedSet<T>['values'],
 ): ClosedSet<T> => ({ name, description, values });
 
-/** Returns the values of the set on the wire, in their order. */
+/** Returns the values of a closed set as they are sent over REST, in the order of their declaration. */
 export const valuesOf = <T extends number | string>({ values }: ClosedSet<T>): readonly T[] =>
   Object.values(values).map(([value]) => value);
 
 /** A flag, number or text that an organization or user can set. */
 export interface Setting<T> {
   readonly type: z.ZodType<T>;
-  /** Initial value, of the setting's type: flag, number or text. Null: a number that is not set. */
+  /** Initial value of the setting: a flag, a number or a text. Null for a number that is initially not set. */
   readonly initial: T;
-  /** For texts: maximum length in code points. */
+  /** For settings whose value is a text: maximum length in code points. */
   readonly max?: number;
   /** For texts: returns whether the text is one of the valid values. */
   readonly isKnown?: (value: string) => boolean;
@@ -47,7 +47,7 @@ export interface Setting<T> {
   readonly unlimited?: null | -1;
   /** For settings that contain the id of a row: the type of the row. The value -1 means no row. */
   readonly names?: 'Channel';
-  /** Set of the possible values. The setting can exclude some of them. */
+  /** Closed set to which the values belong. The setting can exclude some values of the set. */
   readonly choices?: ClosedSet;
   /** True if nothing reads the setting yet: it is stored for clients that send it over REST, and is not in GraphQL. */
   readonly hasNoEffect?: true;
@@ -85,28 +85,33 @@ export const oneOf = <T extends number | string, const A extends T = T>(
   only: readonly A[] = valuesOf(choices) as readonly A[],
 ): Setting<A> => setting(z.literal(only) as unknown as z.ZodType<A>, initial, meaning, { choices });
 
-/** Declares a number of seconds, or null for no limit. */
+/** Largest value of the type `Int` in GraphQL. */
+const MAX_INT4 = 2_147_483_647;
+
+const limit = z.int().min(1).max(MAX_INT4);
+
+/** Declares a limit in seconds. Null means no limit. */
 export const seconds = (initial: number, meaning: string): Setting<number | null> & { readonly unlimited: null } => ({
-  ...setting<number | null>(z.int().positive().nullable(), initial, meaning),
+  ...setting<number | null>(limit.nullable(), initial, meaning),
   unlimited: null,
 });
 
-/** Declares a number of days, or -1 for no limit. */
+/** Declares a limit in days. -1 means no limit. */
 export const days = (initial: number, meaning: string): Setting<number> & { readonly unlimited: -1 } => ({
-  ...setting(z.int().min(-1), initial, meaning),
+  ...setting(z.union([limit, z.literal(-1)]), initial, meaning),
   unlimited: -1,
 });
 
-/** Returns a copy of a setting that is marked as stored, but not read yet. */
+/** Returns a copy of a setting, marked as one that is stored but that no code reads yet. */
 export const withoutEffect = <S extends Setting<unknown>>(stored: S): S & { readonly hasNoEffect: true } => ({
   ...stored,
   hasNoEffect: true,
 });
 
-/** Note in the documentation of a setting or permission that nothing reads yet. */
+/** Note in the documentation of a setting or permission that has no effect yet, because no code reads it. */
 export const NO_EFFECT = 'stored, but has no effect yet';
 
-/** All settings of one kind, by their names on the wire. */
+/** All settings of users, or all settings of organizations, by their names over REST. */
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
 
 /** Returns the settings or permissions that are not marked with `hasNoEffect`. */
@@ -115,11 +120,15 @@ export const withEffect = <T extends Readonly<Record<string, object>>>(all: T): 
     Object.entries(all).filter(([, one]) => !('hasNoEffect' in one && one.hasNoEffect === true)),
   ) as unknown as T;
 
+/** Returns the settings with these REST names. */
+export const settingsNamed = <N extends string>(settings: Readonly<Record<N, Setting<unknown>>>, names: readonly N[]) =>
+  Object.fromEntries(names.map((name) => [name, settings[name]])) as Settings;
+
 /**
  * Validates new values of settings and returns them as they are stored.
  *
  * @param given Values from a client, by name. "unlimited" removes a limit.
- * @throws BadRequestError if a setting does not accept its value.
+ * @throws ValidationError if a setting does not accept its value, or is not one of `settings`.
  */
 export function requireSettings(
   settings: Settings,
@@ -127,36 +136,43 @@ export function requireSettings(
 ): Record<string, SettingValue> {
   const values = Object.entries(given).map(([name, value]) => {
     const setting = settings[name];
-    if (setting === undefined) throw new Error(`Unknown setting ${name}`);
+    if (setting === undefined) throw new ValidationError(`${name} cannot be changed here`, { parameter: name });
     return [name, requireSetting(name, setting, value)] as const;
   });
   return Object.fromEntries(values);
 }
 
 function requireSetting(name: string, setting: Setting<unknown>, value: unknown): SettingValue {
-  if (setting.unlimited !== undefined) return requireLimit(name, setting.unlimited, value);
-  if (typeof value === 'number' && value > MAX_INT4) throw new BadRequestError(`${name} is too large`, name);
+  if (setting.unlimited !== undefined) return requireLimit(name, setting, setting.unlimited, value);
+  if (typeof value === 'number' && value > MAX_INT4)
+    throw new ValidationError(`${name} is too large`, { parameter: name, maximum: MAX_INT4, value });
   const given = typeof value === 'string' ? requireText(name, value, toRules(setting)) : value;
   const parsed = setting.type.safeParse(given, { reportInput: true });
-  if (!parsed.success) throw new BadRequestError(problemOf(name, parsed.error.issues));
-  if (typeof given === 'string' && setting.isKnown?.(given) === false) throw new BadRequestError(`Invalid ${name}`);
+  if (!parsed.success) throw problemOf(name, parsed.error.issues);
+  if (typeof given === 'string' && setting.isKnown?.(given) === false) {
+    const schemaMessage = 'The value is not one of the accepted values';
+    throw new ValidationError(`Invalid ${name}`, { parameter: name, value: shortValue(given), schemaMessage });
+  }
   return parsed.data as SettingValue;
 }
 
-/** Largest integer in GraphQL. */
-const MAX_INT4 = 2_147_483_647;
-
 const toRules = ({ max }: Setting<unknown>) => (max === undefined ? {} : { max });
 
-function requireLimit(name: string, unlimited: null | -1, value: unknown): SettingValue {
+/** Validates a limit. The stored value of "unlimited" is refused, because clients send the word. */
+function requireLimit(name: string, { type }: Setting<unknown>, unlimited: null | -1, value: unknown): SettingValue {
   if (value === 'unlimited') return unlimited;
-  const isLimit = typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_INT4;
-  if (!isLimit) throw new BadRequestError(`Bad value for '${name}': ${value}`);
-  return value;
+  const isLimit = value !== unlimited && type.safeParse(value).success;
+  if (!isLimit) {
+    throw new ValidationError(`Bad value for '${name}': ${value}`, {
+      ...{ parameter: name, minimum: 1, maximum: MAX_INT4, value: shortValue(value) },
+      schemaMessage: 'The limit must be an integer of at least 1',
+    });
+  }
+  return value as number;
 }
 
 /**
- * Returns the new value of a settings column: only settings that differ from the defaults.
+ * Returns the new value of a settings column, without the settings that have their initial value.
  *
  * @param stored The previous value.
  * @param changes Values from `requireSettings`.

@@ -1,10 +1,12 @@
-/** Length of a time slice while other work is waiting. There is one slice per iteration of the event loop. */
+/** Length of a time slice while other work is waiting, in milliseconds. There is one slice per iteration of the event loop. */
 const SLICE_MS = 2;
-/** Length of a time slice while no other work is waiting. Longer slices make writing to sockets a tenth faster. */
+/**
+ * Length of a time slice while no other work is waiting, in milliseconds. Longer slices make writing to sockets a tenth faster.
+ */
 const SLICE_WHEN_IDLE_MS = 4;
-/** Length of a time slice while sliced work arrives faster than it is done. */
+/** Length of a time slice, in milliseconds, while sliced work arrives faster than it is done. */
 const LONG_SLICE_MS = 50;
-/** Length of a time slice of `LongWork`: about the duration of a short request. */
+/** Length of a time slice of `LongWork`, in milliseconds: about the duration of a short request. */
 const LONG_WORK_MS = 1;
 
 /** Work on a very large number of items, done in small steps. */
@@ -13,20 +15,21 @@ export interface SlicedWork {
   step(): boolean;
   /** Work with a higher priority runs first. */
   readonly priority: number;
-  /** Whether work arrives faster than it is done, so that other work has to wait longer. */
+  /** Whether this work arrives faster than it is done. Its time slices are then longer, and other work waits longer. */
   readonly isBehind: boolean;
 }
 
-/** Sliced work in progress, in the order of its next slices. */
+/** The sliced works in progress. Among those with the highest priority, the first runs the next slice, and moves to the end. */
 const works = new Set<SlicedWork>();
 /** Callbacks that resume paused asynchronous work, oldest first. */
 const paused: (() => void)[] = [];
-let isNextTurnTaken = false;
+let isTurnScheduled = false;
 /** Callbacks that return whether other work is waiting for this process. */
 const waits = new Set<() => boolean>();
 
 /**
- * Registers a callback that returns whether other work is waiting. While one of them returns true, slices are short.
+ * Registers a callback that returns whether other work is waiting. While any registered callback returns true, slices are
+ * short.
  *
  * @returns A function that removes the callback.
  */
@@ -36,14 +39,14 @@ export function shortWhile(othersWait: () => boolean): () => void {
 }
 
 /**
- * Does work in time slices, in the following iterations of the event loop. All sliced work of this process shares one
- * slice per iteration, so other work waits no longer than that. Work of equal priority takes turns.
+ * Does work in time slices, in the following iterations of the event loop. All sliced work of this process shares one slice per
+ * iteration, so other work waits no longer than one slice. Work of equal priority takes turns.
  *
  * @param work If it is already in progress, nothing changes.
  */
 export function inTimeSlices(work: SlicedWork): void {
   works.add(work);
-  takeNextTurn();
+  scheduleTurn();
 }
 
 /**
@@ -53,15 +56,20 @@ export function inTimeSlices(work: SlicedWork): void {
 export function yieldToEventLoop(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   paused.push(resolve);
-  takeNextTurn();
+  scheduleTurn();
   return promise;
 }
 
-/** Long asynchronous work that is done in time slices. For work on items of which each takes little, use `inTimeSlices`. */
+/**
+ * Long asynchronous work that is done in time slices. For work on many items that each take little time, use `inTimeSlices`.
+ */
 export class LongWork {
   #until = performance.now() + LONG_WORK_MS;
 
-  /** Whether the time slice is over. Check it often where awaiting a promise would cost more than the work in between. */
+  /**
+   * Whether the current time slice is over. Check this after each step that is so short that awaiting `pause` would cost more
+   * than the step.
+   */
   get isLong(): boolean {
     return performance.now() > this.#until;
   }
@@ -77,25 +85,25 @@ export class LongWork {
   }
 }
 
-function takeNextTurn(): void {
-  if (isNextTurnTaken || (works.size === 0 && paused.length === 0)) return;
-  isNextTurnTaken = true;
+function scheduleTurn(): void {
+  if (isTurnScheduled || (works.size === 0 && paused.length === 0)) return;
+  isTurnScheduled = true;
   setImmediate(takeTurn);
 }
 
-/** Does one slice of sliced work, and resumes one paused task, which continues after this function. */
+/** Does sliced work for one time slice, then resumes one paused task. The task continues after this function has returned. */
 function takeTurn(): void {
-  isNextTurnTaken = false;
+  isTurnScheduled = false;
   const until = performance.now() + sliceMs();
   for (let work = next(); work !== undefined && performance.now() < until; work = next()) {
-    // A step can add its own work again, so the work is removed before.
+    // The work is removed before its step, because the step can add the work again.
     works.delete(work);
     let isMore = true;
     while (isMore && performance.now() < until) isMore = work.step();
     if (isMore) works.add(work);
   }
   paused.shift()?.();
-  takeNextTurn();
+  scheduleTurn();
 }
 
 function sliceMs(): number {

@@ -1,15 +1,21 @@
 import { TotalReachedError } from './errors.ts';
 
-/** A limit on the number or total length of objects of one kind. */
+/** A limit on the number, or on the total length, of objects of one kind, such as drafts. */
 interface Total {
   readonly max: number;
   /** Documentation of the limit, without its final full stop. */
   readonly description: string;
+  /** Details for the table of totals in src/api/README.md, without the final full stop. */
+  readonly note?: string;
   /** Error message, without its final full stop. */
   readonly refusal: string;
 }
 
-/** @param which Condition for the objects that count: "that you created". Undefined: all objects of the user count. */
+/**
+ * Returns a limit on the number of objects of a user.
+ *
+ * @param which Condition for the objects that count: "that you created". Undefined: all objects of the user count.
+ */
 const ofUser = (max: number, things: string, which?: { readonly you: string; readonly they: string }): Total => ({
   max,
   description: `Maximum number of ${things}${which === undefined ? '' : ` ${which.they}`} per user`,
@@ -37,41 +43,59 @@ const CREATED = { you: 'that you created', they: 'created' };
  * Limits for everything that users can accumulate. Normal use does not reach them. In the worst case, a list that is not
  * paginated has a few megabytes. A registration response contains at most `drafts` drafts. Lengths are in Unicode code points.
  *
- * The limits are declared only here: clients receive each limit as `max_<name>`, errors name it, and src/api/README.md lists
- * them. Users already over a limit, because it was lowered or is new, can edit and delete, but not add.
+ * The limits are declared only here: clients receive each limit as `max_<name>`, errors contain this name, and `npm run schema`
+ * writes the table in src/api/README.md. Users already over a limit, because it was lowered or is new, can edit and delete, but
+ * not add.
  */
 export const TOTALS = {
   drafts: ofUser(1_000, 'drafts'),
   drafts_total_length: lengthOf(500_000, 'drafts'),
   saved_snippets: ofUser(1_000, 'saved snippets'),
   saved_snippets_total_length: lengthOf(500_000, 'saved snippets'),
-  /** Messages that were already sent do not count towards the limit. */
-  scheduled_messages: ofUser(1_000, 'scheduled messages'),
-  /** Includes the rendered HTML, because lists of scheduled messages contain it. */
-  scheduled_messages_total_length: lengthOf(2_000_000, 'scheduled messages'),
+  scheduled_messages: {
+    ...ofUser(1_000, 'scheduled messages'),
+    note: 'Messages that were already sent do not count',
+  },
+  scheduled_messages_total_length: {
+    ...lengthOf(2_000_000, 'scheduled messages'),
+    note: 'With their HTML, because lists contain it',
+  },
   reminders: ofUser(1_000, 'reminders'),
-  /** Includes the quoted messages and their HTML. */
-  reminders_total_length: lengthOf(1_000_000, 'reminders'),
-  /** Each word is searched for in every message that the user could receive. */
+  reminders_total_length: {
+    ...lengthOf(1_000_000, 'reminders'),
+    note: 'With the quoted messages, and the HTML of both',
+  },
+  /** The limit is low because each word is searched for in every message that the user could receive. */
   alert_words: ofUser(500, 'alert words'),
   navigation_views: ofUser(1_000, 'navigation views'),
-  user_topics: ofUser(10_000, 'topics with a visibility policy'),
+  user_topics: {
+    ...ofUser(10_000, 'topics with a visibility policy'),
+    note: 'Policies set by participation stop at 9,000, without a refusal. `muted_topics` events contain at most 500 topics',
+  },
   starred_messages: ofUser(100_000, 'starred messages'),
+  event_queues: {
+    ...ofUser(100, 'event queues'),
+    note:
+      'Default of `EVENT_QUEUES_PER_USER`. For one more, the least recently used queue ends; none is refused, because a client ' +
+      'that crashes a hundred times must not lock its user out for a week',
+  },
+  sessions: {
+    ...ofUser(100, 'signed-in browsers'),
+    note: 'For one more, the session with the oldest activity ends; none is refused',
+  },
+  idempotency_keys: {
+    ...ofUser(400_000, 'idempotency keys in use'),
+    note: 'A key is in use for eight days: 35 new keys per minute',
+  },
   /**
-   * Default of the limit, which the operator can change. If it is exceeded, the least recently used queue is deleted: a client
-   * that crashes a hundred times must not lock its user out for a week.
-   */
-  event_queues: ofUser(100, 'event queues'),
-  /** If the limit is exceeded, the session with the oldest activity is deleted. Sign-in is never refused. */
-  sessions: ofUser(100, 'signed-in browsers'),
-  /** An idempotency key is in use for two days. */
-  idempotency_keys: ofUser(100_000, 'idempotency keys in use'),
-  /**
-   * Includes deactivated bots, because they are listed and can be reactivated. Deactivated objects also count below, up to
-   * `custom_emoji_per_user`.
+   * Includes deactivated bots, because they are listed and can be reactivated. The limits below, up to `custom_emoji_per_user`,
+   * also count deactivated objects.
    */
   bots_per_user: ofUser(200, 'bots'),
-  /** Administrators are exempt from this limit and the next two, but not from the limits of the organization. */
+  /**
+   * Administrators are exempt from this limit and the next two, but not from the limits of the organization. Objects that bots
+   * create count for their owner as well.
+   */
   user_groups_per_user: ofUser(200, 'user groups', CREATED),
   channels_per_user: ofUser(1_000, 'channels', CREATED),
   custom_emoji_per_user: ofUser(500, 'custom emoji', { you: 'that you added', they: 'added' }),
@@ -85,21 +109,26 @@ export const TOTALS = {
     max: 100,
     description: 'Maximum number of different emoji in the reactions of a message',
     refusal: 'A message cannot have reactions with more than 100 different emoji',
+    note: 'More users can react with those',
   },
   /** Counts users and groups together, because a registration response lists the permissions of every channel and group. */
   holders_per_permission: ofEach(1_000, 'permission', 'users and groups', 'name'),
-  /** Edits of the content within a minute are stored as one version. Moves are never refused. */
-  versions_per_message: ofEach(1_000, 'message', 'earlier versions'),
+  versions_per_message: {
+    ...ofEach(1_000, 'message', 'earlier versions'),
+    note:
+      'Edits of the content within a minute are one version. Moves are never refused: beyond 100 moves, the newest two are ' +
+      'stored as one',
+  },
   /**
-   * UTF-8 bytes of the content and HTML of all versions, including the current one. The edit history contains each text
-   * up to four times: after the edit, before the next one, and in two diffs. That makes 16 MiB, the bound of a page.
+   * Counts the UTF-8 bytes of the content and HTML of all versions of a message, including the current version. The edit
+   * history contains each text up to four times: after the edit, before the next edit, and in two diffs. So an edit history has
+   * at most 16 MiB, the maximum size of a page.
    */
   versions_per_message_total_bytes: {
     max: 4_194_304,
     description: 'Maximum total length of the text and HTML of all versions of a message, in UTF-8 bytes',
     refusal: 'The versions of a message cannot be longer than 4194304 bytes in total, as text and HTML',
   },
-  /** A join does not count if the channel received no message and no event since the user left it. */
   joins_per_user_and_channel: {
     max: 1_000,
     description:
@@ -107,11 +136,14 @@ export const TOTALS = {
       'no message and no event since the user left it',
     refusal: 'A user cannot join the same channel more than 1000 times',
   },
-  user_groups: ofOrganization(2_500, 'user groups'),
+  user_groups: {
+    ...ofOrganization(2_500, 'user groups'),
+    note: 'Without role groups',
+  },
   channels: ofOrganization(5_000, 'channels'),
   channel_folders: ofOrganization(1_000, 'channel folders'),
   custom_emoji: ofOrganization(5_000, 'custom emoji'),
-  /** Every client receives the whole list. */
+  /** The limit is low because every client receives the whole list of these fields. */
   custom_profile_fields: ofOrganization(100, 'custom profile fields'),
   realm_domains: ofOrganization(1_000, 'domains'),
 } as const satisfies Record<string, Total>;
@@ -130,10 +162,10 @@ export function publishedTotals({ queuesPerUser }: { readonly queuesPerUser: num
 }
 
 /**
- * Checks a limit. Call it inside the transaction that adds, under a lock that every such transaction takes (for objects of one
- * user, the lock of the user's row). Concurrent transactions then cannot exceed the limit.
+ * Checks a limit. Call it inside the transaction that adds objects, under a lock that every such transaction takes. For objects
+ * of a user, this is the lock of the user's row. Concurrent transactions then cannot exceed the limit.
  *
- * @param held Number or total length after the addition.
+ * @param held Number or total length of the objects after the addition.
  * @throws TotalReachedError if `held` is over the limit.
  */
 export function requireWithin(name: TotalName, held: number): void {

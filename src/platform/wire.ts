@@ -4,7 +4,7 @@ import type { z } from 'zod';
 export type Outgoing<T> = unknown extends T ? T : { readonly [K in keyof T]: Outgoing<Exclude<T[K], undefined>> };
 
 /**
- * Values of a zod schema. Shapes that REST responses, events and state have in common are declared once, as such a
- * schema.
+ * Type of the values that a zod schema describes. Shapes that REST responses, events and state have in common are declared
+ * once, as such a schema.
  */
 export type Wire<S extends z.ZodType> = Outgoing<z.output<S>>;

@@ -1,13 +1,13 @@
 import sharp from 'sharp';
 
-/** Signatures (first bytes) of the formats that uploads can have. */
+/** Signatures (first bytes) of the formats that uploads can have, by the name of the format in the library's loaders. */
 const UPLOADS: Readonly<Record<string, RegExp>> = {
   Png: /^\x89PNG\r\n/,
   Jpeg: /^\xff\xd8\xff/,
   Webp: /^RIFF.{4}WEBP/s,
   Nsgif: /^GIF8[79]a/,
 };
-/** Length of the longest signature above. */
+/** Length of the longest signature in `UPLOADS`, in bytes. */
 const SIGNATURE_BYTES = 12;
 
 // All other loaders of the library stay blocked. The SVG loader draws only images that the service itself makes.

@@ -1,5 +1,5 @@
 import type { Sharp } from 'sharp';
-import { BadRequestError } from '../errors.ts';
+import { ValidationError } from '../errors.ts';
 import { BadImageError } from './errors.ts';
 import { isUploadFormat, sharp } from './formats.ts';
 import { ImageQueue } from './queue.ts';
@@ -12,11 +12,11 @@ export interface PreparedImage {
   readonly reduced: Uint8Array<ArrayBuffer> | null;
 }
 
-/** Limits of an upload, and the account that its processing is counted for. */
+/** The account of the user who uploads an image, and the maximum size of the upload. */
 interface Upload {
   /** Id of the user who uploads the file. If a bot uploads it, the id of the bot's owner. */
   readonly account: number;
-  /** Largest accepted file, in MiB. */
+  /** Maximum size of the file, in MiB. */
   readonly limitMib: number;
 }
 
@@ -26,35 +26,44 @@ const AVATAR = { medium: 500, small: 100 } as const;
 const EMOJI = 64;
 
 /**
- * Maximum number of pixels in all frames together: more than a camera's picture of 5 MiB has, and 100 MB of memory
- * during decoding.
+ * Maximum number of pixels in all frames together: more than a photograph of 5 MiB has. Decoding so many pixels takes 100 MB of
+ * memory.
  */
 const MAX_PIXELS = 25_000_000;
-/** Maximum number of frames of an animation: ten seconds of film. The stored emoji has all frames of the uploaded file. */
+/**
+ * Maximum width and height in pixels, the limits of WebP. Reducing an image of 16,777,216 × 1 pixels takes seconds, though it
+ * has no more pixels than a photograph and its file can have 96 bytes.
+ */
+const MAX_SIDE = 16_383;
+/**
+ * Maximum number of frames of an animation, enough for ten seconds of film. The stored emoji has all frames of the uploaded
+ * file.
+ */
 const MAX_FRAMES = 250;
-/** Longest decoding time in seconds: a hundred times that of a photograph. */
+/** Maximum time for decoding an image, in seconds: a hundred times as long as a photograph takes. */
 const MAX_SECONDS = 10;
 /**
  * Options of WebP, which all clients can read. WebP is smaller than the other formats and supports transparency and animation.
  */
 const FORMAT = { quality: 85, effort: 4 } as const;
-/** Maximum number of waiting images: several seconds of work, and 100 MiB of waiting files. */
+/** Maximum number of images that wait to be decoded: several seconds of work, and 100 MiB of files. */
 const MAX_WAITING = 20;
-/** Maximum number of waiting images of one account: as many as the requests that it can have in progress. */
+/** Maximum number of images of one account that wait to be decoded: as many as the account can have requests in progress. */
 const MAX_WAITING_OF_ACCOUNT = 8;
 const TRANSPARENT = { r: 0, g: 0, b: 0, alpha: 0 } as const;
 
 /**
- * Converts a PNG, JPEG, WebP or GIF file to an avatar: a square from its middle, upright, in two sizes. Slow: do not
- * call it inside a transaction.
+ * Converts a PNG, JPEG, WebP or GIF file to an avatar: a square from the middle of the upright image, in two sizes. Slow: do
+ * not call it inside a transaction.
  *
- * @throws BadRequestError if the file is larger than `limitMib`.
+ * @throws ValidationError if the file is larger than `limitMib`.
  * @throws BadImageError if the file is not such an image, or is too large to be decoded.
  * @throws RequestTimeoutError if too many images are waiting.
  */
 export async function prepareAvatar(file: Uint8Array, { account, limitMib }: Upload): Promise<PreparedImage> {
   requireSize(file, limitMib);
   return inTurn(account, async () => {
+    await framesOf(file);
     const bytes = await written(read(file).autoOrient().resize(AVATAR.medium, AVATAR.medium, { fit: 'cover' }));
     return { mediaType: 'image/webp', bytes, reduced: await written(read(bytes).resize(AVATAR.small, AVATAR.small)) };
   });
@@ -64,14 +73,14 @@ export async function prepareAvatar(file: Uint8Array, { account, limitMib }: Upl
  * Converts a PNG, JPEG, WebP or GIF file to an emoji: the whole image within a square. An animation stays animated, and
  * `reduced` is its first frame.
  *
- * @throws BadRequestError if the file is larger than `limitMib`.
+ * @throws ValidationError if the file is larger than `limitMib`.
  * @throws BadImageError if the file is not such an image, or is too large to be decoded.
  * @throws RequestTimeoutError if too many images are waiting.
  */
 export async function prepareEmoji(file: Uint8Array, { account, limitMib }: Upload): Promise<PreparedImage> {
   requireSize(file, limitMib);
   return inTurn(account, async () => {
-    const { pages = 1 } = await read(file).metadata();
+    const pages = await framesOf(file);
     if (pages > MAX_FRAMES) throw new BadImageError(`The image has more than ${MAX_FRAMES} frames.`);
     const animated = pages > 1;
     const upright = animated ? read(file, { animated }) : read(file).autoOrient();
@@ -82,8 +91,23 @@ export async function prepareEmoji(file: Uint8Array, { account, limitMib }: Uplo
 
 function requireSize({ length }: Uint8Array, limitMib: number): void {
   if (length > limitMib * 1024 * 1024) {
-    throw new BadRequestError(`Uploaded file is larger than the allowed limit of ${limitMib} MiB`);
+    throw new ValidationError(`Uploaded file is larger than the allowed limit of ${limitMib} MiB`, {
+      parameter: 'image',
+    });
   }
+}
+
+/**
+ * Returns the number of frames of an image, from its header.
+ *
+ * @throws BadImageError if a side is longer than `MAX_SIDE`.
+ */
+async function framesOf(file: Uint8Array): Promise<number> {
+  const { width, height, pages = 1 } = await read(file).metadata();
+  if (Math.max(width, height) > MAX_SIDE) {
+    throw new BadImageError(`The image is wider or higher than ${MAX_SIDE.toLocaleString('en')} pixels.`);
+  }
+  return pages;
 }
 
 function read(file: Uint8Array, { animated = false } = {}): Sharp {
@@ -94,7 +118,7 @@ function read(file: Uint8Array, { animated = false } = {}): Sharp {
 const written = async (image: Sharp): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await image.webp(FORMAT).toBuffer());
 
-/** Queue of the images that wait to be decoded. */
+/** Queue of uploaded images that wait to be decoded. */
 export const imageQueue = new ImageQueue({ ofAccount: MAX_WAITING_OF_ACCOUNT, total: MAX_WAITING });
 
 /**

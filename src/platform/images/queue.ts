@@ -2,21 +2,26 @@ import { LRUCache } from 'lru-cache';
 import { FairLimiter } from '../fair-limiter.ts';
 
 interface Bounds {
-  /** Maximum number of waiting tasks of one account. */
+  /** Maximum number of tasks of one account that wait in the queue. */
   readonly ofAccount: number;
-  /** Maximum number of waiting tasks in total. */
+  /** Maximum number of tasks of all accounts that wait in the queue. */
   readonly total: number;
 }
 
 /** Recent use of the queue by one account. */
 interface Usage {
+  /**
+   * Total duration of the account's tasks in milliseconds. Older durations count less: the total is halved each time
+   * `HALF_LIFE_MS` passes. This is its value at the time `at`.
+   */
   readonly ms: number;
+  /** End of the account's last task, on the clock of `performance.now()`. */
   readonly at: number;
 }
 
 /** Half-life of the recorded use of an account, in milliseconds. */
 const HALF_LIFE_MS = 30_000;
-/** Number of accounts whose use is recorded: the ones that used the queue last. */
+/** Maximum number of accounts whose use is recorded. The accounts that used the queue last are kept. */
 const KEPT_ACCOUNTS = 1_000;
 
 /**
@@ -41,7 +46,7 @@ export class ImageQueue {
   }
 
   /**
-   * Runs `work` when no other task is running and it is next in the queue. Resolves to the result of `work`.
+   * Runs `work` when no other task is running and `work` is next in the queue. Resolves to the result of `work`.
    *
    * @throws RequestTimeoutError if too many tasks are waiting, of the account or in total.
    */

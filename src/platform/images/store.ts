@@ -7,12 +7,12 @@ import type { PreparedImage } from './prepare.ts';
  *
  * @returns A random id that cannot be guessed.
  */
-export async function storeImage(tx: Tx, realmId: number, image: PreparedImage): Promise<string> {
-  const { id } = await tx.image.create({ data: { id: randomUUID(), realmId, ...image }, select: { id: true } });
+export async function storeImage(tx: Tx, organizationId: number, image: PreparedImage): Promise<string> {
+  const { id } = await tx.image.create({ data: { id: randomUUID(), organizationId, ...image }, select: { id: true } });
   return id;
 }
 
 /** Deletes an image that is no longer referenced. */
-export async function deleteImage(tx: Tx, realmId: number, id: string): Promise<void> {
-  await tx.image.deleteMany({ where: { realmId, id } });
+export async function deleteImage(tx: Tx, organizationId: number, id: string): Promise<void> {
+  await tx.image.deleteMany({ where: { organizationId, id } });
 }

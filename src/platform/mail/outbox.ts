@@ -16,7 +16,7 @@ export interface MailContext {
 
 /** A plain-text email to one person. */
 export interface Mail {
-  readonly realmId: number;
+  readonly organizationId: number;
   /** The email address without a name, in a form that `requireAddress` accepts. */
   readonly to: string;
   readonly subject: string;
@@ -26,12 +26,12 @@ export interface Mail {
 /** An email that this node has claimed for sending. */
 export interface ClaimedMail {
   readonly id: bigint;
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly recipient: string;
   readonly subject: string;
   readonly body: string;
   readonly createdAt: Date;
-  /** Number of attempts, including the current one. */
+  /** Number of attempts to send the email, including the current attempt. */
   readonly attempts: number;
 }
 
@@ -47,28 +47,38 @@ const UNSAFE_IN_ADDRESS = /[\p{Cc}\s<>,;:()[\]\\"]/u;
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 
 /**
- * Queues an email in the transaction of a change: it is sent only if the change is committed.
+ * Queues an email inside a transaction. The email is sent only if the transaction is committed.
  *
  * @throws Error if `to` is not an email address. Callers must check this before.
  */
-export async function queueMail(tx: Tx, { realmId, to, subject, body }: Mail): Promise<void> {
+export async function queueMail(tx: Tx, { organizationId, to, subject, body }: Mail): Promise<void> {
   if (UNSAFE_IN_ADDRESS.test(to) || !to.includes('@')) throw new Error('An email must have exactly one valid address');
   const line = oneLine(subject);
   await tx.$executeRaw`
     INSERT INTO outgoing_mail (realm_id, recipient, subject, body, next_attempt_at)
-    VALUES (${realmId}, ${to}, ${line.toWellFormed()}, ${body.replaceAll('\0', '').toWellFormed()}, CURRENT_TIMESTAMP)`;
+    VALUES (${organizationId}, ${to}, ${line.toWellFormed()}, ${body.replaceAll('\0', '').toWellFormed()}, CURRENT_TIMESTAMP)`;
 }
 
 /**
- * Lease of a claimed email. If its node stores no result in this time, another node can claim the email. Longer than an
- * attempt, so that two attempts never overlap.
+ * Lease of a claimed email, in milliseconds. If the node that claimed it stores no result in this time, another node can claim
+ * the email. Longer than an attempt, so that two attempts never overlap.
  */
 const LEASE_MS = 300_000;
-/** Retry delays, as mail servers have them: one minute at first, doubled each time up to six hours, for four days. */
+/**
+ * Delay before the second attempt to send an email, in milliseconds. This and the later delays are similar to those of mail
+ * servers.
+ */
 const FIRST_RETRY_MS = 60_000;
+/**
+ * Maximum delay before an email is sent again, in milliseconds. Each delay is twice as long as the previous delay, up to this.
+ */
 const LONGEST_RETRY_MS = 6 * 3_600_000;
+/** Age of an email, in milliseconds, after which no further attempt is made to send the email. */
 const GIVE_UP_MS = 4 * 86_400_000;
-/** Retention of emails, long enough to look up which emails a user was sent. */
+/**
+ * Time, in milliseconds, after which an email that was sent, or that will not be sent, is deleted. Until then, the operator can
+ * look it up.
+ */
 const KEPT_MS = 30 * 86_400_000;
 
 /** Claims the email that has been due the longest and that no other node has claimed. Undefined if there is none. */
@@ -78,20 +88,20 @@ export async function claimMail({ db, now }: MailContext): Promise<ClaimedMail |
     UPDATE outgoing_mail SET attempts = attempts + 1, next_attempt_at = ${new Date(time.getTime() + LEASE_MS)}
     WHERE (realm_id, id) = (SELECT realm_id, id FROM outgoing_mail WHERE next_attempt_at <= ${time}
                 ORDER BY next_attempt_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING id, realm_id AS "realmId", recipient, subject, body, created_at AS "createdAt", attempts`;
+    RETURNING id, realm_id AS "organizationId", recipient, subject, body, created_at AS "createdAt", attempts`;
   return mail;
 }
 
-/** Returns whether an email is due. */
+/** Returns whether any queued email is due to be sent. */
 export async function isMailDue({ db, now }: MailContext): Promise<boolean> {
   return (await db.outgoingMail.findFirst({ where: { nextAttemptAt: { lte: now() } }, select: { id: true } })) !== null;
 }
 
 /** Records that the mail server accepted an email. */
-export async function noteSent({ db, now }: MailContext, { id, realmId }: ClaimedMail): Promise<void> {
+export async function noteSent({ db, now }: MailContext, { id, organizationId }: ClaimedMail): Promise<void> {
   // Changes nothing if the email was erased meanwhile.
   await db.outgoingMail.updateMany({
-    where: { realmId, id },
+    where: { organizationId, id },
     data: { sentAt: now(), nextAttemptAt: null, lastError: null },
   });
 }
@@ -104,7 +114,7 @@ export async function noteSent({ db, now }: MailContext, { id, realmId }: Claime
  */
 export async function noteFailure(
   { db, now }: MailContext,
-  { id, realmId, attempts, createdAt }: ClaimedMail,
+  { id, organizationId, attempts, createdAt }: ClaimedMail,
   { reason, isFinal }: { reason: string; isFinal: boolean },
 ): Promise<Date | null> {
   const time = now().getTime();
@@ -114,29 +124,32 @@ export async function noteFailure(
   const lastError = reason.slice(0, MAX_ERROR_LENGTH).replaceAll('\0', '').toWellFormed();
   // Changes nothing if another node has claimed the email meanwhile.
   await db.outgoingMail.updateMany({
-    where: { realmId, id, attempts, sentAt: null },
+    where: { organizationId, id, attempts, sentAt: null },
     data: { nextAttemptAt, lastError },
   });
   return nextAttemptAt;
 }
 
-/** Deletes emails that were sent, or created and given up, more than 30 days ago. */
+/**
+ * Deletes emails that were sent more than 30 days ago. Also deletes emails that were created more than 30 days ago and have no
+ * next attempt.
+ */
 export async function purgeMail({ db, now }: MailContext): Promise<void> {
   const limit = new Date(now().getTime() - KEPT_MS);
   await db.$executeRaw`
     DELETE FROM outgoing_mail WHERE next_attempt_at IS NULL AND COALESCE(sent_at, created_at) < ${limit}`;
 }
 
-/** Deletes emails, sent or not, whose recipient is one of the email addresses or whose text mentions one. */
-export async function eraseMail(tx: Tx, realmId: number, addresses: readonly string[]): Promise<void> {
+/** Deletes all emails, sent or not, whose recipient, subject or text contains one of the email addresses. */
+export async function eraseMail(tx: Tx, organizationId: number, addresses: readonly string[]): Promise<void> {
   const needles = addresses.map((address) => address.toLowerCase());
   const found = await tx.$queryRaw<{ id: bigint; recipient: string; subject: string; body: string }[]>`
-    SELECT id, recipient, subject, body FROM outgoing_mail WHERE realm_id = ${realmId} AND EXISTS (
+    SELECT id, recipient, subject, body FROM outgoing_mail WHERE realm_id = ${organizationId} AND EXISTS (
       SELECT FROM unnest(${needles}::text[]) AS needle WHERE strpos(lower(concat_ws(' ', recipient, subject, body)), needle) > 0)`;
   const ids = found
     .filter(({ recipient, subject, body }) => needles.some((one) => mentions(`${recipient}\n${subject}\n${body}`, one)))
     .map(({ id }) => id);
-  await tx.outgoingMail.deleteMany({ where: { realmId, id: { in: ids } } });
+  await tx.outgoingMail.deleteMany({ where: { organizationId, id: { in: ids } } });
 }
 
 /**
@@ -147,7 +160,8 @@ const BEFORE = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]$/u;
 const AFTER = /^(?:[\p{L}\p{N}-]|\.[\p{L}\p{N}])/u;
 
 /**
- * Returns whether a text contains the whole email address, not only as a part of a longer one. @param address In lower case.
+ * Returns whether a text contains the whole email address, not only as a part of a longer address. @param address In lower
+ * case.
  */
 export function mentions(text: string, address: string): boolean {
   const lower = text.toLowerCase();

@@ -11,25 +11,28 @@ import {
   purgeMail,
 } from './outbox.ts';
 
-/** Interval between queries for due emails. Each is one indexed query, and email may be a few seconds late. */
+/**
+ * Interval between queries for due emails, in milliseconds. Each query uses an index, and an email may be a few seconds late.
+ */
 const POLL_MS = 2_000;
 const PURGE_MS = 3_600_000;
-/** Longest silence of the mail server, and longest duration of an attempt. Both are shorter than the lease. */
+/** Maximum time, in milliseconds, for which the mail server can be silent. */
 const SILENCE_MS = 30_000;
+/** Maximum duration of an attempt to send an email, in milliseconds. Shorter than the lease of a claimed email. */
 const ATTEMPT_MS = 120_000;
-/** Time for the current attempt to end when the service stops. */
+/** Maximum time, in milliseconds, that the current attempt may still take when the service stops. */
 const GRACE_MS = 2_000;
-/** Pause between attempts to store the result of an email while the database is unavailable. */
+/** Pause, in milliseconds, between attempts to store whether an email was sent, while the database is unavailable. */
 const NOTE_AGAIN_MS = 500;
 
 type Transport = ReturnType<typeof openTransport>;
 
 /**
- * Sends queued emails through SMTP_URL. Any number of nodes can do so with one database.
+ * A worker that sends queued emails through SMTP_URL. Any number of nodes can run workers on one database.
  *
- * An email is sent once, with one exception: the mail server accepted it, but the process died before this was stored,
- * or the connection broke before the reply arrived. It is then sent again with the same Message-ID. Without SMTP_URL,
- * emails stay queued, and this is logged once.
+ * An email is sent once, with one exception: the mail server accepts it, but the connection breaks before the reply arrives, or
+ * the process dies before it stores the result. The email is then sent again with the same Message-ID. Without SMTP_URL, emails
+ * stay queued, and this is logged once.
  */
 export class MailWorker {
   readonly #app: MailContext;
@@ -39,7 +42,7 @@ export class MailWorker {
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   #hasWarned = false;
-  #isInTrouble = false;
+  #isFailing = false;
   #purgedAt = Number.NEGATIVE_INFINITY;
 
   constructor(app: MailContext) {
@@ -56,9 +59,9 @@ export class MailWorker {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
-    const impatience = setTimeout(() => this.#stop.abort(), GRACE_MS);
+    const graceTimer = setTimeout(() => this.#stop.abort(), GRACE_MS);
     await this.#working;
-    clearTimeout(impatience);
+    clearTimeout(graceTimer);
     this.#transport?.close();
   }
 
@@ -74,14 +77,14 @@ export class MailWorker {
       await this.#purge();
       if (this.#transport === undefined) await this.#warn();
       else while (await this.#sendOne(this.#transport));
-      this.#isInTrouble = false;
+      this.#isFailing = false;
     } catch (error) {
-      if (!this.#isInTrouble) this.#app.log.warn({ err: error }, 'email queue query failed, retrying');
-      this.#isInTrouble = true;
+      if (!this.#isFailing) this.#app.log.warn({ err: error }, 'email queue query failed, retrying');
+      this.#isFailing = true;
     }
   }
 
-  /** Sends one email. @returns Whether to continue with the next one immediately. */
+  /** Sends one email. @returns Whether the caller should continue with the next email immediately. */
   async #sendOne(transport: Transport): Promise<boolean> {
     if (this.#isStopped) return false;
     const mail = await claimMail(this.#app);
@@ -100,9 +103,9 @@ export class MailWorker {
     const isRefusal = code === 'EENVELOPE' || code === 'EMESSAGE';
     const failure = { reason: message, isFinal: isRefusal && responseCode >= 500 };
     const next = await this.#note(() => noteFailure(this.#app, mail, failure));
-    const facts = { mail: String(mail.id), reason: message, attempts: mail.attempts };
-    if (next === null) this.#app.log.error(facts, 'email delivery failed permanently');
-    else this.#app.log.warn(facts, 'email delivery failed, retrying');
+    const fields = { mail: String(mail.id), reason: message, attempts: mail.attempts };
+    if (next === null) this.#app.log.error(fields, 'email delivery failed permanently');
+    else this.#app.log.warn(fields, 'email delivery failed, retrying');
     // If the mail server refused this email, the next one can still be sent. If the server is unreachable, all emails must
     // wait.
     return isRefusal;
@@ -118,7 +121,7 @@ export class MailWorker {
     return AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ATTEMPT_MS)]);
   }
 
-  #compose({ id, realmId, recipient, subject, body, createdAt }: ClaimedMail) {
+  #compose({ id, organizationId, recipient, subject, body, createdAt }: ClaimedMail) {
     const { config } = this.#app;
     const domain = domainOf(config, '');
     return {
@@ -129,7 +132,7 @@ export class MailWorker {
       subject,
       text: body,
       date: createdAt,
-      messageId: `<mail.${realmId}.${id}@${domain}>`,
+      messageId: `<mail.${organizationId}.${id}@${domain}>`,
       headers: { 'Auto-Submitted': 'auto-generated' },
       disableFileAccess: true,
       disableUrlAccess: true,
@@ -150,7 +153,7 @@ export class MailWorker {
   }
 }
 
-/** An error of nodemailer. */
+/** An error with which nodemailer, the mail library, reports that an email was not sent. */
 interface SendError {
   readonly message?: string;
   readonly code?: string;
