@@ -1,19 +1,18 @@
-import { Prisma, type Realm, type User } from '../generated/prisma/client.ts';
+import { type Organization, Prisma, type User } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { joinedColumns, type QueryRow } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readByTurn } from '../platform/db/read-by-turn.ts';
 import { readRows } from '../platform/db/rows.ts';
-import type { App } from './context.ts';
 
 /** A user and their organization. */
 export interface Account {
   readonly user: User;
-  readonly realm: Realm;
+  readonly organization: Organization;
 }
 
 const USER = joinedColumns('u', 'User');
-const REALM = joinedColumns('r', 'Realm');
+const ORGANIZATION = joinedColumns('r', 'Organization');
 
 type KeyedRow = QueryRow & { readonly hash: Uint8Array };
 
@@ -26,14 +25,17 @@ type KeyedRow = QueryRow & { readonly hash: Uint8Array };
 export const accountByKeyHash = readByTurn(readAccounts);
 
 /**
- * Reads accounts by the hashes of their keys. OFFSET 0 makes the planner find the organization by its id. Without it, the
+ * Reads accounts by the hashes of their API keys. OFFSET 0 makes the planner find the organization by its id. Without it, the
  * planner overestimates the number of keys and reads all organizations.
  */
-async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer>[]): Promise<(Account | undefined)[]> {
+async function readAccounts(
+  db: SqlClient,
+  hashes: readonly Uint8Array<ArrayBuffer>[],
+): Promise<(Account | undefined)[]> {
   const rows = await readRows<KeyedRow>(
     db,
     Prisma.sql`
-    SELECT k.hash, ${USER.list}, ${REALM.list}
+    SELECT k.hash, ${USER.list}, ${ORGANIZATION.list}
     FROM api_key k JOIN user_account u ON u.realm_id = k.realm_id AND u.id = k.user_id
     CROSS JOIN LATERAL (SELECT * FROM realm WHERE id = k.realm_id OFFSET 0) AS r
     WHERE k.hash = ANY(${listOf('bytea', hashes)})`,
@@ -48,19 +50,19 @@ async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer
  * @param db The client, or a transaction from whose snapshot the account is read.
  * @throws Error if there is no such user.
  */
-export async function readAccount(db: SqlClient, realmId: number, userId: number): Promise<Account> {
+export async function readAccount(db: SqlClient, organizationId: number, userId: number): Promise<Account> {
   const [row] = await readRows<QueryRow>(
     db,
     Prisma.sql`
-    SELECT ${USER.list}, ${REALM.list} FROM user_account u JOIN realm r ON r.id = u.realm_id
-    WHERE u.realm_id = ${realmId} AND u.id = ${userId}`,
+    SELECT ${USER.list}, ${ORGANIZATION.list} FROM user_account u JOIN realm r ON r.id = u.realm_id
+    WHERE u.realm_id = ${organizationId} AND u.id = ${userId}`,
   );
   if (row === undefined) throw new Error(`There is no user ${userId}`);
   return toAccount(row);
 }
 
 function toAccount(row: QueryRow): Account {
-  return { user: USER.rowIn(row), realm: REALM.rowIn(row) };
+  return { user: USER.rowIn(row), organization: ORGANIZATION.rowIn(row) };
 }
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');

@@ -1,5 +1,5 @@
 import type { User } from '../generated/prisma/client.ts';
-import { BadRequestError } from '../platform/errors.ts';
+import { type ErrorDetails, ValidationError } from '../platform/errors.ts';
 import { userSetting, VISIBLE_TO_EVERYONE } from './user-settings.ts';
 
 /** Maximum length of an email address, including the domain. @see RFC 5321 4.5.3 */
@@ -22,9 +22,13 @@ export function userOfStandIn(address: string): number | undefined {
 /**
  * Returns an email address in the form in which it is stored: without surrounding white space.
  *
- * @throws BadRequestError if it does not have the form of an address that can receive email.
+ * @param details The parameter that contains the address. Default: `email`.
+ * @throws ValidationError if it does not have the form of an address that can receive email.
  */
-export function requireAddress(address: string): string {
+export function requireAddress(
+  address: string,
+  details: ErrorDetails = { parameter: 'email', schemaMessage: 'This is not a valid email address.' },
+): string {
   const stripped = address.trim();
   const at = stripped.lastIndexOf('@');
   const domain = stripped.slice(at + 1);
@@ -34,15 +38,15 @@ export function requireAddress(address: string): string {
     at <= 64 &&
     stripped.length <= MAX_ADDRESS_LENGTH &&
     LOCAL_PART.test(stripped.slice(0, at)) &&
-    // An encoded word, which some mail software decodes into a different address. @see RFC 2047 5
+    // Refuses encoded words, which some mail software decodes into a different address. @see RFC 2047 5
     !stripped.includes('=?') &&
     labels.every((label) => LABEL.test(label)) &&
     domain.toLowerCase() !== STAND_IN_DOMAIN;
-  if (!valid) throw new BadRequestError('Bad name or username');
+  if (!valid) throw new ValidationError('Bad name or username', { ...details, value: address });
   return stripped;
 }
 
-/** The fields of a user that determine the API email address. */
+/** The fields of a user that determine the email address with which the user signs in over the API. */
 export type Addressed = Pick<User, 'id' | 'email' | 'botType'> & { readonly emailAddressVisibility: number };
 
 /**
@@ -52,7 +56,7 @@ export type Addressed = Pick<User, 'id' | 'email' | 'botType'> & { readonly emai
 export const apiEmail = (user: Pick<User, 'id' | 'email' | 'botType' | 'settings'>): string =>
   apiEmailOf({ ...user, emailAddressVisibility: userSetting(user, 'email_address_visibility') });
 
-/** Like `apiEmail`, for an object with only the required fields. */
+/** Returns the same address as `apiEmail`, from an object that has only the required fields of a user. */
 export function apiEmailOf({ id, email, botType, emailAddressVisibility }: Addressed): string {
   if (botType !== null || emailAddressVisibility === VISIBLE_TO_EVERYONE) return email;
   return standInAddress(id);

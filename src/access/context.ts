@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
+import type { ChangeWork, ReadOnlyWork, RequestTransaction } from '../events/context.ts';
 import type { EventHub } from '../events/hub.ts';
-import type { RequestTransaction } from '../events/log.ts';
 import type { QueueRegistry } from '../events/queue-registry.ts';
-import type { Realm, User } from '../generated/prisma/client.ts';
+import type { Organization, User } from '../generated/prisma/client.ts';
 import type { AccountLimiter } from '../platform/account-limiter.ts';
 import type { Caller } from '../platform/caller.ts';
 import type { Config } from '../platform/config.ts';
 import type { Connections } from '../platform/connections.ts';
-import type { Database, Db } from '../platform/db/client.ts';
+import type { Database, Db, Tx } from '../platform/db/client.ts';
 import type { KeyVault } from '../platform/key-vault.ts';
 import type { OutboundBacklog } from '../platform/outbound-backlog.ts';
 import type { RateLimits } from '../platform/rate-limits.ts';
@@ -21,67 +21,94 @@ export interface Deliveries {
   wake(at: Date): void;
 }
 
-/** The transaction of a request with an idempotency key, with a way to run work outside of it. */
+/** The transaction of a request with an idempotency key, with a function that runs code outside the transaction. */
 export interface IdempotentTransaction extends RequestTransaction {
-  /** Runs work outside the transaction. Called by `runOutsideTransaction`. */
-  runOutside<T>(name: string, work: (app: App) => Promise<T>): Promise<T>;
+  /** Runs code outside the transaction, once for each `name`. Called by `runOutsideTransaction`. */
+  runOutside<T>(name: string, run: (work: Work) => Promise<T>): Promise<T>;
   /**
-   * Registers a callback that completes the response before it is stored. It receives the position of the request's last event,
-   * or null if there is none.
+   * Registers a callback that completes the response before it is stored. The callback receives the position of the request's
+   * last event, or null if the request has no event.
    */
-  whenLogged(tell: (position: number | null) => void): void;
+  whenLogged(complete: (position: number | null) => void): void;
 }
 
 /** A database snapshot from which a request reads its whole response. */
 export interface Snapshot {
-  /** Id of the last event in the snapshot. */
+  /** Id of the last event of the organization's log in the snapshot. */
   readonly position: number;
-  /** Defers work until all data of the response has been read from the database. It then runs with the regular app. */
-  afterwards(act: (app: App) => Promise<unknown>): void;
+  /**
+   * Defers an action until all data of the response has been read from the database. The action then runs in the unit of work
+   * in which the snapshot was taken.
+   */
+  afterwards(act: (work: LiveWork) => Promise<unknown>): void;
 }
 
-/** The running service: everything that its requests share. */
-export interface App {
-  readonly config: Config;
-  readonly database: Database;
-  /** Same as `database.db`: for reads, and for writes that emit no event. */
-  readonly db: Db;
-  readonly hub: EventHub;
-  readonly queues: QueueRegistry;
-  readonly keys: KeyVault;
-  /** The worker for scheduled deliveries. */
+/** A unit of work that reads the latest state, and can make changes and read event queues. */
+export interface LiveWork extends ChangeWork {
+  readonly app: App;
+  /** Database client for reads, and for writes that emit no event. */
+  readonly db: Tx;
+  /** The worker for scheduled deliveries, such as scheduled messages. */
   readonly deliveries: Deliveries;
+  /** The transaction of a request with an idempotency key. If set, `db` is that transaction. */
+  readonly transaction?: IdempotentTransaction;
+  /**
+   * The single change that a request with an idempotency key makes. Set only for operations with `rendersFacts`: the code must
+   * make the change with this object, and the response is rendered from the data that it stores.
+   */
+  readonly keyedChange?: KeyedChange;
+  readonly snapshot?: never;
+}
+
+/** A unit of work that can only read from its database client. */
+export interface ReadWork extends ReadOnlyWork {
+  readonly db: Tx;
+  /** The snapshot from which the request is answered, if the request selects a consistent state. `db` then reads from it. */
+  readonly snapshot?: Snapshot;
+  readonly transaction?: never;
+  readonly keyedChange?: never;
+}
+
+/** A unit of work: the database client of a request or worker, and everything else that varies between requests. */
+export type Work = LiveWork | ReadWork;
+
+/** The parts of the running service that every unit of work can use. */
+export interface Runtime {
+  readonly config: Config;
+  readonly keys: KeyVault;
   readonly rateLimits: RateLimits;
   readonly outboundBacklog: OutboundBacklog;
   /** Cache of parts of the initial state that many viewers share, for clients that register an event queue. */
   readonly sharedState: SharedState;
-  /** The limits of connections to this process. */
+  /** The open connections to this process, with their limits. */
   readonly connections: Connections;
-  /** The limits of concurrent requests per account. */
+  /** Limits the number of concurrent requests of each account. */
   readonly accountLimiter: AccountLimiter;
   readonly log: Logger;
-  /** The transaction of a request with an idempotency key. If set, `db` is that transaction. */
-  readonly transaction?: IdempotentTransaction;
-  /** The change of a request with an idempotency key. Set if its response is rendered from the facts of the change. */
-  readonly keyedChange?: KeyedChange;
-  /**
-   * The snapshot from which the request is answered, if the request selects a consistent state. `db` then reads from it, and
-   * nothing can be changed.
-   */
-  readonly snapshot?: Snapshot;
   /** Returns the current time. Services use no other clock. */
   now(): Date;
 }
 
+/** The running service: one object, made at start and never copied. */
+export interface App extends Runtime {
+  readonly database: Database;
+  /** Same as `database.db`. Requests use the client of their unit of work instead. */
+  readonly db: Db;
+  readonly hub: EventHub;
+  readonly queues: QueueRegistry;
+  /** The unit of work of requests without an idempotency key, and of workers: each change is a transaction of its own. */
+  readonly work: LiveWork;
+}
+
 /** The acting user, read from the database once for each operation and passed down. */
 export interface Viewer {
-  readonly realm: Realm;
+  readonly organization: Organization;
   readonly user: User;
   /** Same as `user.id`. */
   readonly id: number;
   /** One of `ROLES`. */
   readonly role: number;
-  /** The client's own name, at most 30 characters. */
+  /** Name of the client, as the client itself gives it. At most 30 characters. */
   readonly clientName: string;
   /** The credential that the viewer signed in with. Null for the server's operator. */
   readonly credential: Credential | null;
@@ -100,19 +127,24 @@ export type Credential =
   | { readonly kind: 'key'; readonly hash: Uint8Array<ArrayBuffer> }
   | {
       readonly kind: 'session';
-      readonly realmId: number;
+      readonly organizationId: number;
       readonly id: number;
       readonly endsAt: Date;
       readonly signedInAt: Date;
     };
 
-/** The service and the organization in which a change is made. */
-export interface Scope {
-  readonly app: App;
-  readonly realmId: number;
+/** The running service, and the unit of work in which a function reads and makes changes. */
+export interface WorkCtx {
+  readonly app: Runtime;
+  readonly work: Work;
 }
 
-/** The context of a service function: the app, and the acting viewer. */
+/** The unit of work and the organization in which a change is made. */
+export interface Scope extends WorkCtx {
+  readonly organizationId: number;
+}
+
+/** The context of a service function: the unit of work, and the acting viewer. */
 export interface Ctx extends Scope {
   readonly viewer: Viewer;
   /** The client that waits for the result. Undefined for work that the server or its operator starts. */
@@ -120,10 +152,9 @@ export interface Ctx extends Scope {
 }
 
 /** The context of a request, whether or not it is signed in. */
-export interface RequestCtx {
-  readonly app: App;
+export interface RequestCtx extends WorkCtx {
   /** The organization that the host names. Null for the server's own domain without an organization. */
-  readonly realm: Realm | null;
+  readonly organization: Organization | null;
   readonly viewer: Viewer | null;
   readonly clientName: string;
   readonly caller?: Caller | undefined;
@@ -134,7 +165,7 @@ export interface RequestCtx {
  *
  * @throws UnauthorizedError if the request carried no credentials.
  */
-export function signedIn({ app, viewer, caller }: RequestCtx): Ctx {
+export function signedIn({ app, work, viewer, caller }: RequestCtx): Ctx {
   if (viewer === null) throw new UnauthorizedError();
-  return { app, realmId: viewer.realm.id, viewer, caller };
+  return { app, work, organizationId: viewer.organization.id, viewer, caller };
 }

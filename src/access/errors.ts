@@ -22,7 +22,7 @@ export class UserDeactivatedError extends defineError(
 ) {}
 
 /** The error for valid credentials in a deactivated organization. */
-export class RealmDeactivatedError extends defineError(
+export class OrganizationDeactivatedError extends defineError(
   'REALM_DEACTIVATED',
   () => ({ message: 'This organization has been deactivated' }),
   { status: 401 },

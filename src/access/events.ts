@@ -9,11 +9,11 @@ import { defineEvent, type RevokedCredentials } from '../events/define.ts';
 export const accessRevoked = defineEvent(
   'internal',
   'access_revoked',
-  /** @param credentials The key, the sessions with these ids, or all credentials. */
+  /** @param credentials The user's API key, the sessions with the listed ids, or all credentials of the user. */
   (userId: number, credentials: RevokedCredentials = 'all') => ({ user_id: userId, credentials }),
   {
     render: () => null,
-    // Events of earlier versions name only the user: all credentials are revoked.
+    // Events of earlier versions contain only the user id, and revoke all credentials.
     effect: ({ user_id, credentials = 'all' }) => ({ kind: 'revoked', userId: user_id, credentials }),
   },
 );

@@ -2,30 +2,30 @@ import type { Caller } from '../platform/caller.ts';
 import { RateLimitHitError } from '../platform/errors.ts';
 import { FairLimiter, type KeyLimits } from '../platform/fair-limiter.ts';
 
-/** Limits of the running and waiting tasks. */
+/** Limits on the tasks that hash passwords. */
 interface Bounds {
-  /** Maximum number of running tasks. */
+  /** Maximum number of passwords that are hashed at the same time. */
   readonly atOnce: number;
-  /** Maximum number of waiting tasks of one network. */
+  /** Maximum number of waiting tasks for clients of one network. */
   readonly waitingOfNetwork: number;
-  /** Maximum number of waiting tasks in total, not counting those of the server's operator. */
+  /** Maximum number of waiting tasks in total. Tasks of the server's operator do not count. */
   readonly places: number;
 }
 
-/** Limits of the server's operator. */
+/** Limits on the tasks of the server's operator. */
 const UNLIMITED: KeyLimits = { running: Number.POSITIVE_INFINITY, waiting: Number.POSITIVE_INFINITY };
-/** Weight of the latest duration in the moving average. */
+/** Weight of the latest task in the moving average of the durations of tasks. */
 const WEIGHT = 0.2;
 
 /** A fair limiter of the hashing of passwords, by the network of the client. */
 export class HashingLimiter {
-  /** By network. Undefined: the server's operator. */
+  /** The keys are networks of clients. The key of the server's operator is undefined. */
   readonly #limiter: FairLimiter<string | undefined>;
   readonly #atOnce: number;
-  /** Average duration of a task, without its wait. */
+  /** Moving average of the durations of tasks in milliseconds, without the time that they waited. */
   #averageMs: number;
 
-  /** @param expectedMs Initial value of the average duration of a task. */
+  /** @param expectedMs Initial value of `#averageMs`, the average duration of a task in milliseconds. */
   constructor({ atOnce, waitingOfNetwork, places }: Bounds, expectedMs: number) {
     const ofNetwork: KeyLimits = { running: atOnce, waiting: waitingOfNetwork };
     this.#limiter = new FairLimiter<string | undefined>({
@@ -62,8 +62,8 @@ export class HashingLimiter {
   }
 
   /**
-   * Returns the error for a task that does not fit into the queue. The estimated time covers the network's waiting tasks and
-   * the tasks of other networks that run between them.
+   * Returns the error for a task that cannot wait, because too many tasks are waiting. The time in its `retry-after` covers the
+   * network's waiting tasks and the tasks of other networks that run between them.
    */
   #refusal(network: string | undefined): RateLimitHitError {
     const rounds = (this.#limiter.waitingBefore(network) + this.#atOnce) / this.#atOnce;

@@ -1,37 +1,43 @@
 import { createHash, hash } from 'node:crypto';
 import { lastPosition } from '../events/act.ts';
 import { committing, retrying, type Trace } from '../events/commit.ts';
-import { logAll, type RequestTransaction } from '../events/log.ts';
+import type { RequestTransaction } from '../events/context.ts';
+import { logAll } from '../events/log.ts';
 import type { StoredEvent } from '../events/stored.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { ADVISORY_LOCKS } from '../platform/db/advisory-lock.ts';
-import type { Db, Tx } from '../platform/db/client.ts';
+import type { Tx } from '../platform/db/client.ts';
 import { isBusy, isSerializationFailure } from '../platform/db/errors.ts';
-import { BadRequestError, RequestTimeoutError } from '../platform/errors.ts';
-import type { App, IdempotentTransaction } from './context.ts';
+import { BadRequestError, ConflictError, RequestTimeoutError } from '../platform/errors.ts';
+import type { App, Deliveries, IdempotentTransaction, LiveWork, Work } from './context.ts';
 import { hasAmpleRoom, type KeptResult, keepReply, keptResult, requireRoomForKey } from './kept-replies.ts';
 import { KeyedChange, type KeyToUse, NeedsTransaction } from './keyed-change.ts';
 
 /** The idempotency key of a user's request, with a hash of the request. */
 export interface IdempotencyKey {
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly userId: number;
   readonly key: string;
   /** Hash of the input: a key must not be reused for a different request. */
   readonly inputHash: Uint8Array<ArrayBuffer>;
+  /** Hashes with which the input may be stored: also the one by SECRET_KEY_PREVIOUS. */
+  readonly knownHashes: readonly Uint8Array<ArrayBuffer>[];
 }
 
-/** Longest idempotency key: longer than any id that clients generate. */
+/** Maximum length of an idempotency key, in characters. No id that clients generate is longer. */
 const MAX_KEY_LENGTH = 255;
 
 /**
- * Validates the key of a request, and hashes the input.
+ * Returns the idempotency key of a request, with a hash of the input of the request.
  *
  * @param input Everything that determines the effect of the request: JSON, and the bytes of files.
  * @throws BadRequestError if the key is empty, too long, or has other than printable ASCII characters.
  */
 export function idempotencyKey(
-  { app, viewer }: { app: Pick<App, 'keys'>; viewer: { readonly id: number; readonly realm: { readonly id: number } } },
+  {
+    app,
+    viewer,
+  }: { app: Pick<App, 'keys'>; viewer: { readonly id: number; readonly organization: { readonly id: number } } },
   key: string,
   input: readonly unknown[],
 ): IdempotencyKey {
@@ -39,9 +45,10 @@ export function idempotencyKey(
     throw new BadRequestError(`The idempotency key must be 1 to ${MAX_KEY_LENGTH} printable ASCII characters`);
   }
   // Uses a keyed hash, because the input may contain a password. From a hash without a key, a reader of the table could guess
-  // it.
-  const inputHash = app.keys.fingerprint(JSON.stringify(input, hashed));
-  return { realmId: viewer.realm.id, userId: viewer.id, key, inputHash };
+  // the password.
+  const knownHashes = app.keys.fingerprints(JSON.stringify(input, hashed));
+  const inputHash = knownHashes[0] as Uint8Array<ArrayBuffer>;
+  return { organizationId: viewer.organization.id, userId: viewer.id, key, inputHash, knownHashes };
 }
 
 /** Replaces each file in the input by its hash. */
@@ -49,35 +56,35 @@ const hashed = (_name: string, value: unknown): unknown =>
   value instanceof Uint8Array ? createHash('sha256').update(value).digest('hex') : value;
 
 /**
- * Answers a request once: a repetition gets the response of the first request, and has no effect.
+ * Answers a request with an idempotency key. A repetition of the request gets the same response, and has no further effect.
  *
- * Key, changes and response (or the facts from which it is rendered) are one transaction. If several requests with one key run
- * concurrently, one of them makes the change, and the others wait for its response. Everything that services read before or
- * after their changes is read inside the transaction. If a node fails, either the effect and its response exist, or neither. A
- * failed request stores nothing, so the next request with the key is treated as the first.
+ * One transaction stores the key, the changes and the response (or the facts from which the response is rendered). If several
+ * requests with one key run concurrently, one of them makes the change, and the others wait for its response. Everything that
+ * services read before or after their changes is read inside the transaction. If a node fails, either the effect and its
+ * response exist, or neither. A failed request stores nothing, so the next request with the key is treated as the first.
  *
- * @param answer Returns the response, which must be JSON, with the services of the app that it receives. The request runs again
- * from the start after a serialization failure, or if it needs work outside the transaction. `answer` must rethrow errors for
- * which `shouldRestart` returns true.
- * @param options.rendersFacts Whether `answer` makes a single change, and makes it by `app.keyedChange` if that is set. It then
- * renders the response from the facts of the change and the input alone, and is also called for repetitions. A transaction of
- * several statements is only used if one statement cannot make the change, and to find out why a key cannot be used.
- * @throws BadRequestError if the key was used for another input. Errors not listed here are from `answer`.
- * @throws ReplyNotKeptError for a repetition, if the first response was too long to store.
+ * @param answer Returns the response, which must be JSON, and reads and makes changes only in the unit of work that it
+ * receives. The request runs again from the start after a serialization failure, or if it must run code outside the
+ * transaction. `answer` must rethrow errors for which `shouldRestart` returns true.
+ * @param options.rendersFacts Whether `answer` makes a single change, by `work.keyedChange` if set. `answer` then renders the
+ * response only from the facts of the change and the input, and is also called for repetitions. A transaction of several
+ * statements is only used if one statement cannot make the change, or to find out why a key cannot be used.
+ * @throws ConflictError if the key was used for another input. Errors not listed here are from `answer`.
+ * @throws ReplyNotKeptError for a repetition, if the first response is not stored.
  * @throws TotalReachedError if the viewer has too many keys; nothing was changed.
  */
 export async function withIdempotencyKey<T>(
-  app: App,
+  work: LiveWork,
   key: IdempotencyKey,
-  answer: (app: App) => Promise<T>,
+  answer: (work: LiveWork) => Promise<T>,
   { rendersFacts = false }: { readonly rendersFacts?: boolean } = {},
 ): Promise<T> {
-  if (!rendersFacts || !(await hasAmpleRoom(app, key))) return answerInTransaction(app, key, answer);
+  if (!rendersFacts || !(await hasAmpleRoom(work.app, key))) return answerInTransaction(work, key, answer);
   const change = new KeyedChange(keyToUse(key));
-  const made = await answerFromFacts(app, change, answer);
+  const made = await answerFromFacts(work, change, answer);
   if (made !== undefined) return made.reply;
   try {
-    return await answerInTransaction(app, key, answer);
+    return await answerInTransaction(work, key, answer);
   } catch (error) {
     if (!change.mayBeMade || !(error instanceof RequestTimeoutError)) throw error;
     throw new RequestTimeoutError('The service is unavailable; the change may have been made');
@@ -91,14 +98,14 @@ export async function withIdempotencyKey<T>(
  * The caller then answers in a transaction, which also finds the reason.
  */
 async function answerFromFacts<T>(
-  app: App,
+  work: LiveWork,
   change: KeyedChange,
-  answer: (app: App) => Promise<T>,
+  answer: (work: LiveWork) => Promise<T>,
 ): Promise<{ readonly reply: T } | undefined> {
   return retrying(async () => {
     change.begin();
     try {
-      return { reply: await answer({ ...app, keyedChange: change }) };
+      return { reply: await answer({ ...work, keyedChange: change }) };
     } catch (error) {
       // `answer` may have thrown another error instead, for example one with a result that contains the failure.
       if (change.failure !== undefined) throw change.failure;
@@ -108,63 +115,70 @@ async function answerFromFacts<T>(
   });
 }
 
-async function answerInTransaction<T>(app: App, key: IdempotencyKey, answer: (app: App) => Promise<T>): Promise<T> {
+async function answerInTransaction<T>(
+  work: LiveWork,
+  key: IdempotencyKey,
+  answer: (work: LiveWork) => Promise<T>,
+): Promise<T> {
   const done: Outcomes = new Map();
   for (;;) {
     try {
       const { result, after } = await retrying(() =>
-        committing({ app, realmId: key.realmId }, (tx) =>
-          answerWithin(new IdempotentRequest(app, tx, done), key, answer),
+        committing({ app: work.app, organizationId: key.organizationId }, (tx) =>
+          answerWithin(new IdempotentRequest(work, tx, done), key, answer),
         ),
       );
       for (const act of after) act();
       if ('reply' in result) return result.reply as T;
-      return await answer({ ...app, keyedChange: new KeyedChange(keyToUse(key), result.facts) });
+      return await answer({ ...work, keyedChange: new KeyedChange(keyToUse(key), result.facts) });
     } catch (error) {
       if (!(error instanceof OutsideWork)) throw error;
-      const outcome = error.work(app);
+      const outcome = error.run(work);
       done.set(error.name, outcome);
-      // `runOutside` passes a failure of the work to the code that requested the work.
+      // `runOutside` passes a failure to the code that requested the run.
       await outcome.catch(() => {});
     }
   }
 }
 
 /**
- * Runs work that takes long or waits for a permit, such as decoding an image or verifying a password, before a change. No
- * transaction may wait for it: the embedded database has a single connection, which the work itself may need. If the request
- * has a transaction, it is rolled back, and begins again when the work is done.
+ * Runs code that takes long or waits for a permit, such as decoding an image or verifying a password, before a change. No
+ * transaction may wait for such code: the embedded database has a single connection, which the code itself may need. If the
+ * request has a transaction, it is rolled back, and begins again when the code has run.
  *
- * @param name Name of the work, which runs once per request.
- * @param work Must not change the database. Receives the app to read with.
+ * @param name Identifies the code within the request. Code with the same name runs once, even if the request begins again.
+ * @param run The code. Must not change the database. Receives the unit of work to read in.
  */
-export function runOutsideTransaction<T>(app: App, name: string, work: (app: App) => Promise<T>): Promise<T> {
-  return app.transaction === undefined ? work(app) : app.transaction.runOutside(name, work);
+export function runOutsideTransaction<T>(work: Work, name: string, run: (work: Work) => Promise<T>): Promise<T> {
+  return work.transaction === undefined ? run(work) : work.transaction.runOutside(name, run);
 }
 
-/** Returns whether an error of `answer` is a reason to run it again from the start. */
+/** Returns whether an error that `answer` threw is a reason to run `answer` again from the start. */
 export const shouldRestart = (thrown: unknown): boolean =>
   thrown instanceof OutsideWork ||
   thrown instanceof NeedsTransaction ||
   isSerializationFailure(thrown) ||
   isBusy(thrown);
 
-/** Results of the work done outside the transaction, by name. */
+/** Results of code that was run outside the transaction, by the name of the code. */
 type Outcomes = Map<string, Promise<unknown>>;
 
-/** Thrown to leave the transaction, so that work can run outside of it. */
+/** Thrown to leave the transaction, so that code can run outside of it. */
 class OutsideWork extends Error {
   override readonly name: string;
-  readonly work: (app: App) => Promise<unknown>;
+  readonly run: (work: Work) => Promise<unknown>;
 
-  constructor(name: string, work: (app: App) => Promise<unknown>) {
-    super('The work must run outside the transaction');
+  constructor(name: string, run: (work: Work) => Promise<unknown>) {
+    super('The code must run outside the transaction');
     this.name = name;
-    this.work = work;
+    this.run = run;
   }
 }
 
-/** A result, the trace by which the commit of its transaction can be verified, and the actions that wait for the commit. */
+/**
+ * The result of a request, a trace by which the commit of its transaction can be verified, and actions that wait for the
+ * commit.
+ */
 interface Answered {
   readonly result: KeptResult;
   readonly after: readonly (() => void)[];
@@ -172,56 +186,57 @@ interface Answered {
 }
 
 async function answerWithin<T>(
-  work: IdempotentRequest,
+  request: IdempotentRequest,
   key: IdempotencyKey,
-  answer: (app: App) => Promise<T>,
+  answer: (work: LiveWork) => Promise<T>,
 ): Promise<Answered> {
-  const { tx } = work;
+  const { tx } = request;
   const trace = await claim(tx, key);
   if (trace === undefined) return { result: await resultUnder(tx, key), after: [] };
-  await requireRoomForKey(tx, key);
-  const reply = await answer(work.app);
+  await requireRoomForKey(request.work.app.database, tx, key);
+  const reply = await answer(request.work);
   const keep = () => keepReply(tx, key, JSON.stringify(reply ?? null));
-  // Logging events locks the organization's event counter. So a response without the position is stored before that.
-  if (!work.isAwaited) await keep();
-  for (const { realmId, events } of await logAll(work)) work.published(realmId, events);
-  if (work.isAwaited) {
-    work.reportPosition(key.realmId);
+  // Logging events locks the organization's event counter. So a response that does not contain the position is stored before
+  // the events are logged.
+  if (!request.isAwaited) await keep();
+  for (const { organizationId, events } of await logAll(request)) request.published(organizationId, events);
+  if (request.isAwaited) {
+    request.reportPosition(key.organizationId);
     await keep();
   }
-  return { result: { reply }, after: work.after(), trace };
+  return { result: { reply }, after: request.after(), trace };
 }
 
 /** The transaction of a request, with the actions that wait for its commit. */
 class IdempotentRequest implements IdempotentTransaction {
   readonly tx: Tx;
-  readonly app: App;
+  /** The unit of work of the transaction. */
+  readonly work: LiveWork;
   readonly unlogged: RequestTransaction['unlogged'] = [];
   readonly #hub: App['hub'];
   readonly #events = new Map<number, StoredEvent[]>();
   readonly #wakes: Date[] = [];
   readonly #listeners: ((position: number | null) => void)[] = [];
-  readonly #deliveries: App['deliveries'];
+  readonly #deliveries: Deliveries;
   readonly #done: Outcomes;
 
-  constructor(app: App, tx: Tx, done: Outcomes) {
+  constructor({ app, deliveries }: LiveWork, tx: Tx, done: Outcomes) {
     this.tx = tx;
     this.#done = done;
     this.#hub = app.hub;
-    this.#deliveries = app.deliveries;
+    this.#deliveries = deliveries;
     // Requests call only this method of the delivery worker. It is called after the commit: before, the worker would find
     // nothing.
-    const deliveries = { wake: (at: Date) => void this.#wakes.push(at) };
-    // A transaction can do everything that a client can, except begin another transaction.
-    this.app = { ...app, db: tx as Db, deliveries, transaction: this };
+    const collected = { wake: (at: Date) => void this.#wakes.push(at) };
+    this.work = { app, db: tx, deliveries: collected, transaction: this };
   }
 
-  published(realmId: number, events: readonly StoredEvent[]): void {
-    this.#events.set(realmId, [...(this.#events.get(realmId) ?? []), ...events]);
+  published(organizationId: number, events: readonly StoredEvent[]): void {
+    this.#events.set(organizationId, [...(this.#events.get(organizationId) ?? []), ...events]);
   }
 
-  whenLogged(tell: (position: number | null) => void): void {
-    this.#listeners.push(tell);
+  whenLogged(complete: (position: number | null) => void): void {
+    this.#listeners.push(complete);
   }
 
   /** Whether the response contains the position of the request's changes in the log. */
@@ -229,31 +244,31 @@ class IdempotentRequest implements IdempotentTransaction {
     return this.#listeners.length > 0;
   }
 
-  /** Adds the position to the response, after all events are logged. */
-  reportPosition(realmId: number): void {
-    const position = lastPosition(this.#events.get(realmId) ?? []);
-    for (const tell of this.#listeners) tell(position);
+  /** Adds the position of the request's last event to the response. Call it when all events of the request are logged. */
+  reportPosition(organizationId: number): void {
+    const position = lastPosition(this.#events.get(organizationId) ?? []);
+    for (const complete of this.#listeners) complete(position);
   }
 
-  async runOutside<T>(name: string, work: (app: App) => Promise<T>): Promise<T> {
+  async runOutside<T>(name: string, run: (work: Work) => Promise<T>): Promise<T> {
     const outcome = this.#done.get(name);
-    if (outcome === undefined) throw new OutsideWork(name, work);
+    if (outcome === undefined) throw new OutsideWork(name, run);
     return outcome as Promise<T>;
   }
 
   after(): readonly (() => void)[] {
     const publish = [...this.#events].map(
-      ([realmId, events]) =>
+      ([organizationId, events]) =>
         () =>
-          this.#hub.publish(realmId, events),
+          this.#hub.publish(organizationId, events),
     );
     return [...publish, ...this.#wakes.map((at) => () => this.#deliveries.wake(at))];
   }
 }
 
 /**
- * Returns the number of the key's advisory lock. Two keys can have one number, but rarely: their requests then wait for each
- * other.
+ * Returns the number of the advisory lock for an idempotency key: 32 bits of a hash. If two keys have the same number, requests
+ * with these keys wait for each other.
  */
 const lockOf = ({ userId, key }: IdempotencyKey): number =>
   Number.parseInt(hash('sha256', `${userId} ${key}`).slice(0, 8), 16) | 0;
@@ -266,32 +281,32 @@ const keyToUse = (key: IdempotencyKey): KeyToUse => ({
 });
 
 /**
- * Inserts the row of the key. A second request with the key waits for the advisory lock, not for the row: a statement that
- * makes a change and stores its facts inserts the row while it holds the event counter, and must not wait then.
+ * Inserts the row of an idempotency key. A second request with the key waits for the advisory lock, not for the row. Otherwise
+ * a statement that makes a change and stores its facts could wait for the row while it holds the lock of the event counter.
  *
  * @returns A trace by which the commit can be verified. Undefined if the key was already used.
  */
 async function claim(tx: Tx, taken: IdempotencyKey): Promise<Trace | undefined> {
-  const { realmId, userId, key, inputHash } = taken;
+  const { organizationId, userId, key, inputHash } = taken;
   const [claimed] = await tx.$queryRaw<{ xid: string; written_at: string }[]>`
     WITH held AS MATERIALIZED (
       SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.inSqlFunctions.send_messages}::int, ${lockOf(taken)}::int))
     INSERT INTO idempotency_record (realm_id, user_id, key, input_hash)
-    SELECT ${realmId}, ${userId}, ${key}, ${inputHash} FROM held ON CONFLICT DO NOTHING
+    SELECT ${organizationId}, ${userId}, ${key}, ${inputHash} FROM held ON CONFLICT DO NOTHING
     RETURNING pg_current_xact_id()::text AS xid, extract(epoch FROM created_at)::text AS written_at`;
   if (claimed === undefined) return undefined;
   const row = Prisma.sql`
-    SELECT 1 AS found FROM idempotency_record WHERE realm_id = ${realmId} AND user_id = ${userId} AND key = ${key}
+    SELECT 1 AS found FROM idempotency_record WHERE realm_id = ${organizationId} AND user_id = ${userId} AND key = ${key}
       AND extract(epoch FROM created_at)::text = ${claimed.written_at}`;
   return { xid: claimed.xid, row };
 }
 
-async function resultUnder(tx: Tx, { realmId, userId, key, inputHash }: IdempotencyKey): Promise<KeptResult> {
+async function resultUnder(tx: Tx, { organizationId, userId, key, knownHashes }: IdempotencyKey): Promise<KeptResult> {
   const record = await tx.idempotencyRecord.findUniqueOrThrow({
-    where: { realmId_userId_key: { realmId, userId, key } },
+    where: { organizationId_userId_key: { organizationId, userId, key } },
   });
-  if (!Buffer.from(record.inputHash).equals(inputHash)) {
-    throw new BadRequestError('This idempotency key was used for another request');
+  if (!knownHashes.some((hash) => Buffer.from(record.inputHash).equals(hash))) {
+    throw new ConflictError('This idempotency key was used for another request');
   }
   return keptResult(record);
 }

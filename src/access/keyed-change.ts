@@ -1,10 +1,10 @@
-/** The idempotency key of a request, for the statement that makes its change. */
+/** The idempotency key of a request, for the statement that makes the change of the request. */
 export interface KeyToUse {
   readonly userId: number;
   readonly key: string;
-  /** Number of the advisory lock of the key. */
+  /** Number of the advisory lock for the idempotency key. */
   readonly lock: number;
-  /** Hash of the input, in hex. */
+  /** Hash of the request's input, in hexadecimal digits. */
   readonly inputHash: string;
 }
 
@@ -16,8 +16,9 @@ export class NeedsTransaction extends Error {
 }
 
 /**
- * The only change of a request with an idempotency key. One statement makes the change and stores its facts, so that many
- * requests can share the statement. The response is rendered from the stored facts: the first one, and each repetition.
+ * The only change of a request with an idempotency key. One statement makes the change and stores its facts: the data, as JSON,
+ * from which the response is rendered. Many requests can share the statement. The response to a repetition is rendered from the
+ * stored facts.
  */
 export class KeyedChange {
   readonly #key: KeyToUse;
@@ -26,24 +27,29 @@ export class KeyedChange {
   #failure: unknown;
   #mayBeMade = false;
 
-  /** @param facts Stored facts. Undefined if the change may not have been made. */
+  /**
+   * @param facts Stored facts of a change that was made. Undefined if the change must be made, or it is unknown whether it was
+   *   made.
+   */
   constructor(key: KeyToUse, facts?: unknown) {
     this.#key = key;
     this.#facts = facts;
   }
 
-  /** Begins an attempt to answer the request. */
+  /** Records that an attempt to answer the request begins. */
   begin(): void {
     this.#attempts++;
     this.#failure = undefined;
   }
 
-  /** Facts of the change, which are JSON. Undefined if the change must be made. */
+  /**
+   * The stored data of the change, as JSON, from which the response is rendered. Undefined if the change must still be made.
+   */
   get facts(): unknown {
     return this.#facts;
   }
 
-  /** Whether an earlier attempt had a serialization failure: the viewer's data may have changed since. */
+  /** Whether an earlier attempt failed with a serialization failure. The viewer's data may have changed since that attempt. */
   get isRetried(): boolean {
     return this.#attempts > 1;
   }
@@ -72,7 +78,7 @@ export class KeyedChange {
     return this.#failure;
   }
 
-  /** Records that the change may have been made without a confirmation. */
+  /** Records that the change may have been made, although the database has not confirmed it. */
   doubt(): void {
     this.#mayBeMade = true;
   }

@@ -2,18 +2,21 @@ import type { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import { folded } from '../platform/folding.ts';
 import { MIN_PASSWORD_GUESSES } from '../platform/limits.ts';
 
-/** Data of the account of a password. Attackers try its email address, its name and its organization first. */
+/** Data of the account that a password belongs to. Attackers try the email address, the name and the organization first. */
 export interface PasswordOwner {
   readonly email: string;
   readonly fullName: string;
   readonly organization: { readonly name: string; readonly subdomain: string };
 }
 
-/** Number of words of one text from which pairs are formed as guesses. */
+/** Maximum number of words of one text that are combined into pairs. Each pair is a guess. */
 const MAX_WORDS = 4;
-/** Maximum number of guesses in the list. The position of a guess in the list counts as the number of guesses needed. */
+/**
+ * Maximum number of guesses that `firstGuesses` returns. A password at position n of the returned list counts as guessed after
+ * n guesses.
+ */
 const MAX_GUESSES = 400;
-/** Separators that people put between two words. The empty one joins the words directly. */
+/** Separators that people put between two words of a password. The empty separator joins the words directly. */
 const JOINTS = ['', '.', '_', '-', ' '];
 const SHORTEST_GUESS = 3;
 
@@ -47,14 +50,14 @@ export function firstGuesses({ email, fullName, organization }: PasswordOwner): 
 }
 
 /**
- * Maximum number of characters that are estimated in one call: the time grows with the square of the length, and is 20 ms for
- * this length.
+ * Maximum number of characters whose strength is estimated in one call. The time grows with the square of the length, and is 20
+ * ms for this length.
  */
 const ESTIMATED = 40;
 
 let estimator: Promise<ZxcvbnFactory> | undefined;
 
-/** Loads the dictionaries, which take 30 MB and half a second. Called only when the first password is set. */
+/** Loads the dictionaries of the estimator, which take 30 MB and half a second. Called only when the first password is set. */
 async function load(): Promise<ZxcvbnFactory> {
   const [{ ZxcvbnFactory }, { dictionary, adjacencyGraphs }] = await Promise.all([
     import('@zxcvbn-ts/core'),

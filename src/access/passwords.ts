@@ -2,9 +2,9 @@ import { type BinaryLike, randomBytes, type ScryptOptions, scrypt, timingSafeEqu
 import { promisify } from 'node:util';
 import type { Caller } from '../platform/caller.ts';
 import type { Config } from '../platform/config.ts';
-import { BadRequestError } from '../platform/errors.ts';
+import { ValidationError } from '../platform/errors.ts';
 import { observeCount, passwordHashSeconds } from '../platform/metrics.ts';
-import { refuseNullBytes } from '../platform/text.ts';
+import { lengthOf } from '../platform/text.ts';
 import { HashingLimiter } from './hashing-limiter.ts';
 import { isWeak, type PasswordOwner } from './password-strength.ts';
 
@@ -13,8 +13,8 @@ export const MIN_PASSWORD_LENGTH = 8;
 export const MAX_PASSWORD_LENGTH = 100;
 
 /**
- * Cost of scrypt: one of the combinations of N, r and p that OWASP recommends as equally strong. With the default N of 32,768,
- * a hash takes 32 MiB and about 0.2 s of one core. Each stored hash contains its own cost.
+ * Cost of hashing a password with scrypt: one of the combinations of N, r and p that OWASP recommends as equally strong. With
+ * the default N of 32,768, a hash takes 32 MiB and about 0.2 s of one core. Each stored hash contains its own cost.
  */
 const COST = { r: 8, p: 3 };
 const HASH_BYTES = 32;
@@ -22,9 +22,10 @@ const HASH_BYTES = 32;
 const scryptOf = promisify<BinaryLike, BinaryLike, number, ScryptOptions, Buffer>(scrypt);
 
 /**
- * Limits of concurrent hashing. Hashing uses two of the four threads of Node's thread pool. The others serve files, compression
- * and name resolution. Per network, 24 requests can wait, because all users of an office may sign in from one IP address at
- * nine o'clock. A refused client receives the time to retry, and the last one in the queue waits for about ten seconds.
+ * Limits on the concurrent hashing of passwords. Hashing uses two of the four threads of Node's thread pool. The other threads
+ * serve files, compression and name resolution. Per network, 24 requests can wait, because all users of an office may sign in
+ * from one IP address at nine o'clock. A refused client receives the time after which it can retry. The last client in the
+ * queue waits for about ten seconds.
  */
 const BOUNDS = { atOnce: 2, waitingOfNetwork: 24, places: 96 };
 const EXPECTED_MS = 250;
@@ -33,27 +34,40 @@ const EXPECTED_MS = 250;
 const limiter = new HashingLimiter(BOUNDS, EXPECTED_MS);
 observeCount('password_hash_waiting', 'Number of passwords that wait to be hashed.', () => limiter.waiting);
 
+/** Options of the check of a new password. */
+interface PasswordCheck {
+  /** Name of the parameter that contains the password. Default: `password`. */
+  readonly parameter?: string;
+  /** Message for both a too short and a too weak password. Absent: each case has its own message. */
+  readonly weak?: string;
+}
+
 /**
  * Validates a new password.
  *
- * @param weak Message to use for both a too short and a too weak password. Absent: each case has its own message.
- * @throws BadRequestError if the password has fewer than 8 or more than 100 characters, contains a null byte, or takes fewer
- *   than 10,000 guesses.
+ * @throws ValidationError if the password has fewer than 8 or more than 100 characters, or contains a null byte. Also thrown if
+ *   an attacker needs fewer than 10,000 guesses.
  */
-export async function checkPassword(password: string, owner: PasswordOwner, weak?: string): Promise<void> {
-  refuseNullBytes('password', password);
-  const length = [...password].length;
-  if (length < MIN_PASSWORD_LENGTH) throw tooWeak('password is too short.', weak);
-  if (length > MAX_PASSWORD_LENGTH) {
-    throw new BadRequestError(`password is too long (limit: ${MAX_PASSWORD_LENGTH} characters)`);
+export async function checkPassword(
+  password: string,
+  owner: PasswordOwner,
+  { parameter = 'password', weak }: PasswordCheck = {},
+): Promise<void> {
+  if (password.includes('\0')) throw new ValidationError('password must not contain null bytes', { parameter });
+  const length = lengthOf(password);
+  if (length < MIN_PASSWORD_LENGTH) {
+    throw new ValidationError(weak ?? 'password is too short.', { parameter, minimum: MIN_PASSWORD_LENGTH });
   }
-  if (await isWeak(password, owner)) throw tooWeak('password is too weak.', weak);
+  if (length > MAX_PASSWORD_LENGTH) {
+    throw new ValidationError(`password is too long (limit: ${MAX_PASSWORD_LENGTH} characters)`, {
+      parameter,
+      maximum: MAX_PASSWORD_LENGTH,
+    });
+  }
+  if (await isWeak(password, owner)) throw new ValidationError(weak ?? 'password is too weak.', { parameter });
 }
 
-const tooWeak = (message: string, replacement: string | undefined): BadRequestError =>
-  replacement === undefined ? new BadRequestError(message, 'password') : new BadRequestError(replacement);
-
-/** The configuration that hashing depends on. */
+/** The configuration on which the hashing of passwords depends. */
 type Hashing = Pick<Config, 'passwordHashCost'>;
 
 /**
@@ -61,7 +75,7 @@ type Hashing = Pick<Config, 'passwordHashCost'>;
  *
  * @param caller The client that waits; undefined for the server's operator.
  * @throws RateLimitHitError if too many requests already wait.
- * @throws AbandonedError if the client disconnected meanwhile.
+ * @throws AbandonedError if the client disconnected during the wait.
  */
 export async function hashPassword(
   { passwordHashCost: N }: Hashing,
@@ -80,7 +94,7 @@ export async function hashPassword(
  * password, so that the time does not reveal which email addresses have an account.
  * @param caller The client that waits; undefined for the server's operator.
  * @throws RateLimitHitError if too many requests already wait.
- * @throws AbandonedError if the client disconnected meanwhile.
+ * @throws AbandonedError if the client disconnected during the wait.
  */
 export async function verifyPassword(
   { passwordHashCost }: Hashing,

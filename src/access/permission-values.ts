@@ -1,8 +1,8 @@
 import type { Tx } from '../platform/db/client.ts';
-import { BadRequestError, ExpectationMismatchError } from '../platform/errors.ts';
+import { ConflictError, NotFoundError, ValidationError } from '../platform/errors.ts';
 import { isRowId } from '../platform/ids.ts';
 import { requireWithin } from '../platform/totals.ts';
-import { SystemGroupRequiredError } from './permission-errors.ts';
+import { HoldersMismatchError, SystemGroupRequiredError } from './permission-errors.ts';
 import {
   type GroupSetting,
   roleGroup,
@@ -18,13 +18,13 @@ export interface GroupRule {
   readonly everyone: boolean;
   /** Whether the permission can be left without a holder. Absent: true. */
   readonly nobody?: boolean;
-  /** If set, exactly one of these role groups holds the permission. Absent: other holders are possible too. */
+  /** If set, the permission is held by exactly one of these role groups. Absent: users and other groups can hold it too. */
   readonly only?: readonly SystemGroupName[];
 }
 
 type Rules<N extends string> = Readonly<Record<N, GroupRule>>;
 
-/** Permissions as clients send them: a group's id, or users and groups. */
+/** Holders of permissions, by the name of the permission. Clients send a group's id, or a set of users and groups. */
 export type GroupSettingValues<N extends string> = Partial<Record<N, WireGroupSetting>>;
 export type GroupSettings<N extends string> = Partial<Record<N, GroupSetting>>;
 
@@ -37,40 +37,48 @@ export interface GroupSettingEdit {
 export type GroupSettingEdits<N extends string> = Partial<Record<N, GroupSettingEdit>>;
 
 /**
- * Returns permissions that a client sent, in the stored form: ids ascending, each id once, an empty set as the empty role
- * group.
+ * Returns the stored form of permissions that a client sent: ids ascending, each id once. No holders are stored as the empty
+ * role group, `role:nobody`.
  *
  * @param rules The rule of each permission, by its name on the wire.
- * @throws BadRequestError if a user or group does not exist or is deactivated, or if a role group cannot hold the permission.
+ * @throws NotFoundError if a user or group does not exist, or if a user is deactivated.
+ * @throws ConflictError if a group is deactivated.
+ * @throws ValidationError if a role group cannot hold the permission.
  * @throws SystemGroupRequiredError if only a role group can hold the permission, and another holder was sent.
  */
 export async function readGroupSettings<N extends string>(
   tx: Tx,
-  realmId: number,
+  organizationId: number,
   rules: Rules<N>,
   values: GroupSettingValues<N>,
 ): Promise<GroupSettings<N>> {
-  const groups = await systemGroups(tx, realmId);
+  const groups = await systemGroups(tx, organizationId);
   const settings = Object.entries<WireGroupSetting>(values as Record<N, WireGroupSetting>).map(
     ([name, value]) => [name as N, canonical(groups, value)] as const,
   );
-  await requireUsers(tx, realmId, new Set(settings.flatMap(([, { members }]) => members)));
+  await requireUsers(tx, organizationId, new Set(settings.flatMap(([, { members }]) => members)));
   const ids = new Set(settings.flatMap(([, setting]) => setting.groups));
-  await requireGroups(tx, realmId, new Set([...ids].filter((id) => groups.name(id) === undefined)));
+  const others = new Set([...ids].filter((id) => groups.name(id) === undefined));
+  await requireGroups(
+    tx,
+    organizationId,
+    others,
+    (id) => settings.find(([, setting]) => setting.groups.includes(id))?.[0],
+  );
   for (const [name, setting] of settings) requireAllowed(groups, name, rules[name], setting);
   return Object.fromEntries(settings) as GroupSettings<N>;
 }
 
 /**
- * Returns the sent permissions that change, in the stored form.
+ * Returns the permissions whose new values differ from the current values, in the stored form.
  *
  * @param current Returns the current value of a permission.
- * @throws ExpectationMismatchError if a permission does not have the value that the client expects.
- * @throws BadRequestError, SystemGroupRequiredError as `readGroupSettings`.
+ * @throws HoldersMismatchError if a permission does not have the value that the client expects.
+ * @throws The errors of `readGroupSettings`.
  */
 export async function changedGroupSettings<N extends string>(
   tx: Tx,
-  realmId: number,
+  organizationId: number,
   rules: Rules<N>,
   edits: GroupSettingEdits<N>,
   current: (name: N) => GroupSetting,
@@ -78,11 +86,11 @@ export async function changedGroupSettings<N extends string>(
   const given = Object.entries<GroupSettingEdit>(edits as Record<N, GroupSettingEdit>) as [N, GroupSettingEdit][];
   if (given.length === 0) return {};
   const values = Object.fromEntries(given.map(([name, { value }]) => [name, value])) as GroupSettingValues<N>;
-  const settings = await readGroupSettings(tx, realmId, rules, values);
-  const groups = await systemGroups(tx, realmId);
+  const settings = await readGroupSettings(tx, organizationId, rules, values);
+  const groups = await systemGroups(tx, organizationId);
   for (const [name, { expected }] of given) {
     if (expected !== undefined && !isSameSetting(canonical(groups, expected), current(name))) {
-      throw new ExpectationMismatchError('old');
+      throw new HoldersMismatchError(name);
     }
   }
   const changed = given.filter(([name]) => !isSameSetting(settings[name] ?? current(name), current(name)));
@@ -90,7 +98,7 @@ export async function changedGroupSettings<N extends string>(
 }
 
 /**
- * Converts a value from a client to the stored form.
+ * Converts the holders of a permission, as a client sent them, to the stored form.
  *
  * @throws TotalReachedError if the value has more users and groups than a permission can have.
  */
@@ -105,27 +113,42 @@ function canonical(groups: SystemGroups, value: WireGroupSetting): GroupSetting 
 
 const inOrder = (ids: readonly number[]) => [...new Set(ids)].sort((a, b) => a - b);
 
-async function requireUsers(tx: Tx, realmId: number, ids: ReadonlySet<number>): Promise<void> {
+async function requireUsers(tx: Tx, organizationId: number, ids: ReadonlySet<number>): Promise<void> {
   if (ids.size === 0) return;
   const rows = await tx.$queryRaw<{ id: number }[]>`
     SELECT id FROM user_account
-    WHERE realm_id = ${realmId} AND is_active AND NOT is_system AND id = ANY(${[...ids].filter(isRowId)})`;
+    WHERE realm_id = ${organizationId} AND is_active AND NOT is_system AND id = ANY(${[...ids].filter(isRowId)})`;
   const known = new Set(rows.map(({ id }) => id));
-  for (const id of ids) if (!known.has(id)) throw new BadRequestError(`Invalid user ID: ${id}`);
+  for (const id of ids) if (!known.has(id)) throw new NotFoundError(`Invalid user ID: ${id}`, { type: 'User', id });
 }
 
 /**
  * Checks that all groups exist in the organization and are active.
  *
- * @throws BadRequestError if a group does not exist or is deactivated.
+ * @param parameterOf Returns the name of the parameter that contains a group's id.
+ * @throws NotFoundError if a group does not exist.
+ * @throws ConflictError if a group is deactivated.
  */
-export async function requireGroups(tx: Tx, realmId: number, ids: ReadonlySet<number>): Promise<void> {
+export async function requireGroups(
+  tx: Tx,
+  organizationId: number,
+  ids: ReadonlySet<number>,
+  parameterOf: (id: number) => string | undefined,
+): Promise<void> {
   if (ids.size === 0) return;
   const rows = await tx.$queryRaw<{ id: number; deactivated: boolean }[]>`
     SELECT id, deactivated_at IS NOT NULL AS deactivated FROM user_group
-    WHERE realm_id = ${realmId} AND id = ANY(${[...ids].filter(isRowId)})`;
-  if (rows.length < ids.size) throw new BadRequestError('Invalid user group');
-  if (rows.some(({ deactivated }) => deactivated)) throw new BadRequestError('User group is deactivated.');
+    WHERE realm_id = ${organizationId} AND id = ANY(${[...ids].filter(isRowId)})`;
+  const known = new Set(rows.map(({ id }) => id));
+  for (const id of ids) {
+    if (!known.has(id)) {
+      throw new NotFoundError('Invalid user group', { type: 'UserGroup', id, parameter: parameterOf(id) });
+    }
+  }
+  const deactivated = rows.find((row) => row.deactivated);
+  if (deactivated !== undefined) {
+    throw new ConflictError('User group is deactivated.', { parameter: parameterOf(deactivated.id) });
+  }
 }
 
 function requireAllowed(
@@ -145,10 +168,18 @@ function requireAllowed(
       (group === 'role:nobody' && !nobody) ||
       (group !== undefined && only?.includes(group) === false),
   );
-  if (refused !== undefined) throw new BadRequestError(`'${name}' setting cannot be set to '${refused}' group.`);
+  if (refused !== undefined) {
+    throw new ValidationError(`'${name}' setting cannot be set to '${refused}' group.`, {
+      parameter: name,
+      value: refused,
+      schemaMessage: `The role group "${refused}" cannot hold this permission.`,
+    });
+  }
 }
 
-/** Returns whether two values contain exactly the same users and groups. Both must be in the stored form. */
+/**
+ * Returns whether two values of a permission contain exactly the same users and groups. Both values must be in the stored form.
+ */
 export function isSameSetting(a: GroupSetting, b: GroupSetting): boolean {
   return a.members.join() === b.members.join() && a.groups.join() === b.groups.join();
 }

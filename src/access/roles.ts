@@ -1,5 +1,5 @@
-import { UnauthorizedPrincipalError } from '../platform/errors.ts';
-import { isAdministrator, isGuest, isOwner } from '../platform/roles.ts';
+import { ForbiddenError, UnauthorizedPrincipalError } from '../platform/errors.ts';
+import { ADMINISTRATOR, isAdministrator, isGuest, isOwner, MEMBER, OWNER } from '../platform/roles.ts';
 import type { Ctx } from './context.ts';
 
 type Acting = Pick<Ctx, 'viewer'>;
@@ -12,15 +12,24 @@ export const administersOrganization = ({ viewer }: Acting): boolean => isAdmini
 
 /** Checks that the viewer is an owner. @throws UnauthorizedPrincipalError if the viewer has a lower role. */
 export function requireOwner(ctx: Acting): void {
-  if (!ownsOrganization(ctx)) throw new UnauthorizedPrincipalError('an organization owner');
+  if (!ownsOrganization(ctx)) throw new UnauthorizedPrincipalError(OWNER);
 }
 
 /** Checks that the viewer is an administrator or owner. @throws UnauthorizedPrincipalError if the viewer is neither. */
 export function requireAdministrator(ctx: Acting): void {
-  if (!administersOrganization(ctx)) throw new UnauthorizedPrincipalError('an organization administrator');
+  if (!administersOrganization(ctx)) throw new UnauthorizedPrincipalError(ADMINISTRATOR);
 }
 
 /** Checks that the viewer is not a guest. @throws UnauthorizedPrincipalError if the viewer is a guest. */
 export function requireMember({ viewer }: Ctx): void {
-  if (isGuest(viewer.role)) throw new UnauthorizedPrincipalError('an organization member');
+  if (isGuest(viewer.role)) throw new UnauthorizedPrincipalError(MEMBER);
+}
+
+/** Checks that the viewer is not a bot. @throws ForbiddenError if the viewer is a bot. */
+export function requirePerson({ viewer }: Ctx): void {
+  if (viewer.user.botType !== null) {
+    throw new ForbiddenError('This endpoint does not accept bot requests.', {
+      schemaMessage: 'This action is not available to bots.',
+    });
+  }
 }

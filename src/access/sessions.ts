@@ -8,19 +8,22 @@ import { readByTurn } from '../platform/db/read-by-turn.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { TOTALS } from '../platform/totals.ts';
 import type { Account } from './accounts.ts';
-import type { App, Viewer } from './context.ts';
+import type { App, Runtime, Viewer, Work, WorkCtx } from './context.ts';
 import { accessRevoked } from './events.ts';
 
 const MINUTE_MS = 60_000;
-/** Age at which a token is replaced, in milliseconds. */
+/** Age at which a session token is replaced, in milliseconds. */
 const ROTATION_MS = 60 * MINUTE_MS;
-/** Milliseconds for which the previous token stays valid, so that requests sent with it can still arrive. */
+/**
+ * Time, in milliseconds, for which the previous session token stays valid, so that requests sent with this token can still
+ * arrive.
+ */
 const GRACE_MS = MINUTE_MS;
 /** Interval at which the stored time of a browser's last request is updated, in milliseconds. */
 const SEEN_MS = 5 * MINUTE_MS;
-/** Maximum number of expired rows that each insert deletes, so that the table does not accumulate them. */
+/** Maximum number of expired sessions that each insert of a session deletes, so that the table does not accumulate them. */
 const PURGED_AT_ONCE = 100;
-/** Longest stored User-Agent. The headers of browsers are shorter. */
+/** Maximum length of a stored User-Agent header, in characters. The headers of browsers are shorter. */
 const MAX_USER_AGENT_LENGTH = 300;
 
 /** The browser of a session, as its requests identify it. */
@@ -42,19 +45,18 @@ export interface SessionAccount extends Account {
 }
 
 /** The primary key of a session. */
-export type SessionKey = Pick<Session, 'realmId' | 'id'>;
+export type SessionKey = Pick<Session, 'organizationId' | 'id'>;
 
-/** The format of a token. */
 const TOKEN = /^[\w-]{43}$/;
 
-/** Creates a session. If the user then has too many sessions, those with the oldest activity end. */
-export async function openSession(app: App, { id, realmId }: User, browser: BrowserDetails) {
+/** Creates a session. If the user then has too many sessions, the sessions that were used least recently end. */
+export async function openSession({ app, work }: WorkCtx, { id, organizationId }: User, browser: BrowserDetails) {
   const token = randomBytes(32).toString('base64url');
   const now = app.now();
   const expiresAt = new Date(now.getTime() + app.config.sessionMs);
-  const session = await app.db.session.create({
+  const session = await work.db.session.create({
     data: {
-      realmId,
+      organizationId,
       userId: id,
       tokenHash: app.keys.hash(token),
       tokenAt: now,
@@ -63,28 +65,28 @@ export async function openSession(app: App, { id, realmId }: User, browser: Brow
       expiresAt,
     },
   });
-  await app.db.$executeRaw`
+  await work.db.$executeRaw`
     DELETE FROM session WHERE (realm_id, id) IN (
       SELECT realm_id, id FROM session WHERE idle_expires_at < ${now} LIMIT ${PURGED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
-  await endTooMany(app, { id, realmId });
+  await endTooMany(work, { id, organizationId });
   return { session, token, expiresAt };
 }
 
-async function endTooMany(app: App, user: Pick<User, 'id' | 'realmId'>): Promise<void> {
-  const { id: userId, realmId } = user;
-  const tooMany = await app.db.session.findMany({
-    where: { realmId, userId },
+async function endTooMany(work: Work, user: Pick<User, 'id' | 'organizationId'>): Promise<void> {
+  const { id: userId, organizationId } = user;
+  const tooMany = await work.db.session.findMany({
+    where: { organizationId, userId },
     orderBy: [{ lastSeenAt: 'desc' }, { id: 'desc' }],
     skip: TOTALS.sessions.max,
     select: { id: true },
   });
   if (tooMany.length === 0) return;
   const which = { id: { in: tooMany.map(({ id }) => id) } };
-  await transact({ app, realmId }, (tx, emit) => endSessions(tx, emit, user, which));
+  await transact({ work, organizationId }, (tx, emit) => endSessions(tx, emit, user, which));
 }
 
-/** Returns the columns that change when a request of the browser is recorded. */
-function seen({ now, config }: App, expiresAt: Date, { userAgent = '', networkAddress }: BrowserDetails) {
+/** Returns the columns of a session that change when a request of the browser is recorded, with their new values. */
+function seen({ now, config }: Runtime, expiresAt: Date, { userAgent = '', networkAddress }: BrowserDetails) {
   const lastSeenAt = now();
   const idle = lastSeenAt.getTime() + config.sessionIdleMs;
   return {
@@ -104,10 +106,10 @@ function seen({ now, config }: App, expiresAt: Date, { userAgent = '', networkAd
 export async function endSessions(
   tx: Tx,
   emit: Emit,
-  { id: userId, realmId }: Pick<User, 'id' | 'realmId'>,
+  { id: userId, organizationId }: Pick<User, 'id' | 'organizationId'>,
   which: Prisma.SessionWhereInput = {},
 ): Promise<number[]> {
-  const where = { AND: [{ realmId, userId }, which] };
+  const where = { AND: [{ organizationId, userId }, which] };
   const ended = await tx.session.findMany({ where, select: { id: true } });
   await tx.session.deleteMany({ where });
   const ids = ended.map(({ id }) => id);
@@ -116,28 +118,28 @@ export async function endSessions(
 }
 
 /**
- * Returns the condition that matches every session except the one that authenticated this request. If an API key authenticated
- * it, the condition matches every session.
+ * Returns the condition that matches every session except the session that authenticated the viewer. If no session
+ * authenticated the viewer, the condition matches every session.
  */
 export const otherThan = ({ credential }: Viewer): Prisma.SessionWhereInput =>
   credential?.kind === 'session' ? { id: { not: credential.id } } : {};
 
 /** Finds a session by its current, next or (briefly) previous token. */
-const sessionByHash = readByTurn(async (app: App, hashes: readonly Uint8Array<ArrayBuffer>[]) => {
+const sessionByHash = readByTurn(async (db: SqlClient, hashes: readonly Uint8Array<ArrayBuffer>[]) => {
   const list = Prisma.sql`ANY(${hashes}::bytea[])`;
   const found = await read(
-    app.db,
+    db,
     Prisma.sql`s.token_hash = ${list} OR s.next_hash = ${list} OR s.previous_hash = ${list}`,
   );
   const byHash = new Map(found.flatMap((one) => hashesOf(one.session).map((hash) => [hex(hash), one])));
   return hashes.map((hash) => byHash.get(hex(hash)));
 });
 
-const byKey = readByTurn(async (app: App, keys: readonly SessionKey[]) => {
-  const [realmIds, ids] = [keys.map(({ realmId }) => realmId), keys.map(({ id }) => id)];
+const byKey = readByTurn(async (db: SqlClient, keys: readonly SessionKey[]) => {
+  const [organizationIds, ids] = [keys.map(({ organizationId }) => organizationId), keys.map(({ id }) => id)];
   const found = await read(
-    app.db,
-    Prisma.sql`(s.realm_id, s.id) IN (SELECT k.realm_id, k.id FROM unnest(${realmIds}::int[], ${ids}::int[]) AS k(realm_id, id))`,
+    db,
+    Prisma.sql`(s.realm_id, s.id) IN (SELECT k.realm_id, k.id FROM unnest(${organizationIds}::int[], ${ids}::int[]) AS k(realm_id, id))`,
   );
   const rows = new Map(found.map((one) => [one.session.id, one]));
   return ids.map((id) => rows.get(id));
@@ -145,7 +147,7 @@ const byKey = readByTurn(async (app: App, keys: readonly SessionKey[]) => {
 
 const SESSION = joinedColumns('s', 'Session');
 const USER = joinedColumns('u', 'User');
-const REALM = joinedColumns('r', 'Realm');
+const ORGANIZATION = joinedColumns('r', 'Organization');
 
 /**
  * Reads sessions with their users and organizations. OFFSET 0 makes the planner find the organization by its id. Without it,
@@ -155,11 +157,15 @@ async function read(db: SqlClient, condition: Prisma.Sql): Promise<SessionAccoun
   const rows = await readRows<QueryRow>(
     db,
     Prisma.sql`
-    SELECT ${SESSION.list}, ${USER.list}, ${REALM.list}
+    SELECT ${SESSION.list}, ${USER.list}, ${ORGANIZATION.list}
     FROM session s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
     CROSS JOIN LATERAL (SELECT * FROM realm WHERE id = s.realm_id OFFSET 0) AS r WHERE ${condition}`,
   );
-  return rows.map((row) => ({ session: SESSION.rowIn(row), user: USER.rowIn(row), realm: REALM.rowIn(row) }));
+  return rows.map((row) => ({
+    session: SESSION.rowIn(row),
+    user: USER.rowIn(row),
+    organization: ORGANIZATION.rowIn(row),
+  }));
 }
 
 const hashesOf = ({ tokenHash, nextHash, previousHash }: Session) =>
@@ -168,32 +174,32 @@ const hashesOf = ({ tokenHash, nextHash, previousHash }: Session) =>
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 const isSame = (a: Uint8Array, b: Uint8Array | null) => b !== null && Buffer.from(a).equals(b);
 
-const isLive = ({ now }: App, { idleExpiresAt }: Session) => idleExpiresAt > now();
+const isLive = ({ now }: Runtime, { idleExpiresAt }: Session) => idleExpiresAt > now();
 
-/** Returns the session with this id. Undefined if there is none, or it has ended. */
-export async function sessionById(app: App, key: SessionKey): Promise<SessionAccount | undefined> {
-  const found = await byKey(app, key);
+/** Returns the session with this id. Undefined if there is none, or the session has ended. */
+export async function sessionById({ app, work }: WorkCtx, key: SessionKey): Promise<SessionAccount | undefined> {
+  const found = await byKey(work.db, key);
   return found !== undefined && isLive(app, found.session) ? found : undefined;
 }
 
-/** Returns the session of a browser's token. Undefined if there is none, or it has ended. */
-export async function sessionByToken(app: App, token: string): Promise<SessionAccount | undefined> {
+/** Returns the session to which a browser's token belongs. Undefined if there is none, or the session has ended. */
+export async function sessionByToken({ app, work }: WorkCtx, token: string): Promise<SessionAccount | undefined> {
   if (!TOKEN.test(token)) return undefined;
   const hash = app.keys.hash(token);
-  const found = await sessionByHash(app, hash);
+  const found = await sessionByHash(work.db, hash);
   if (found === undefined || !isLive(app, found.session)) return undefined;
   const isOld = isSame(hash, found.session.previousHash);
   return isOld && app.now().getTime() > found.session.tokenAt.getTime() + GRACE_MS ? undefined : found;
 }
 
 /**
- * Records that the browser was seen, and replaces its token from time to time.
+ * Records the time of the browser's last request, at most every 5 minutes, and replaces the session token every hour.
  *
  * The next token is derived from the current one with `SECRET_KEY`. Every response carries the next token until the browser
- * sends it. The previous token is valid until then, and a minute longer. So neither lost responses nor concurrent requests of
- * several tabs sign a user out.
+ * sends it. The current token is valid until then, and for a minute after that. So neither lost responses nor concurrent
+ * requests of several tabs sign a user out.
  *
- * @param token The token that the browser sent. Undefined if the browser cannot receive another one.
+ * @param token The token that the browser sent. Undefined if the browser cannot receive a new token.
  * @returns The token that the browser must send from now on. Undefined if the browser keeps its token.
  */
 export async function renewSession(
@@ -206,26 +212,47 @@ export async function renewSession(
   const isNext = shown !== undefined && isSame(shown, session.nextHash);
   const isDue = app.now().getTime() - session.tokenAt.getTime() > ROTATION_MS;
   const isCurrent = shown !== undefined && isSame(shown, session.tokenHash);
-  const next = isCurrent && isDue && token !== undefined ? app.keys.successor(token) : undefined;
-  const isToBeOffered = next !== undefined && session.nextHash === null;
+  const next = isCurrent && isDue && token !== undefined ? nextToken(app, token, session.nextHash) : undefined;
+  const isToBeOffered = next !== undefined && !isSame(app.keys.hash(next), session.nextHash);
   const isSeenLately = app.now().getTime() - session.lastSeenAt.getTime() < SEEN_MS;
   if (isNext || isToBeOffered || !isSeenLately) {
-    await note(app, session, {
+    const isNoted = await note(app, session, {
       ...seen(app, session.expiresAt, browser),
       ...(isNext && { previousHash: session.tokenHash, tokenHash: shown, nextHash: null, tokenAt: app.now() }),
       ...(isToBeOffered && { nextHash: app.keys.hash(next) }),
     });
+    // Another request has offered a token at the same time. Nodes with different SECRET_KEYs derive different ones.
+    if (isToBeOffered && !isNoted && !(await isOffered(app, session, next))) return undefined;
   }
   const isOld = shown !== undefined && isSame(shown, session.previousHash);
-  const told = isOld && token !== undefined ? app.keys.successor(token) : next;
-  return told === undefined ? undefined : { token: told, expiresAt: session.expiresAt };
+  const offered = isOld && token !== undefined ? knownSuccessor(app, token, session.tokenHash) : next;
+  return offered === undefined ? undefined : { token: offered, expiresAt: session.expiresAt };
 }
 
-/** Stores changes of a session, unless its token was replaced since it was read. A concurrent call then stored the changes. */
+/** Returns the token with this hash that replaces a session token. Undefined if it was derived with an unknown SECRET_KEY. */
+const knownSuccessor = ({ keys }: App, token: string, hash: Uint8Array | null): string | undefined =>
+  keys.successors(token).find((other) => isSame(keys.hash(other), hash));
+
+/** Returns the token that replaces a session token: the one whose hash the session has already, or a new one. */
+const nextToken = (app: App, token: string, hash: Uint8Array | null): string =>
+  knownSuccessor(app, token, hash) ?? app.keys.successors(token)[0];
+
+async function isOffered(app: App, { organizationId, id }: Session, token: string): Promise<boolean> {
+  const where = { organizationId, id, nextHash: app.keys.hash(token) };
+  return (await app.db.session.count({ where })) > 0;
+}
+
+/**
+ * Stores changes of a session, unless the session's token was replaced, or a next token offered, since the session was read. In
+ * that case, a concurrent call has stored its own changes.
+ *
+ * @returns Whether the changes were stored.
+ */
 async function note(
   app: App,
-  { realmId, id, tokenHash }: Session,
+  { organizationId, id, tokenHash, nextHash }: Session,
   data: Prisma.SessionUpdateManyMutationInput,
-): Promise<void> {
-  await app.db.session.updateMany({ where: { realmId, id, tokenHash }, data });
+): Promise<boolean> {
+  const { count } = await app.db.session.updateMany({ where: { organizationId, id, tokenHash, nextHash }, data });
+  return count > 0;
 }

@@ -1,15 +1,24 @@
 import { noRecipients } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { ReaderAccess } from '../events/queue.ts';
-import type { Realm, User } from '../generated/prisma/client.ts';
+import type { Organization, User } from '../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../platform/db/client.ts';
 import { NonexistentSubdomainError } from '../platform/errors.ts';
 import { subdomainOf } from '../platform/hosts.ts';
 import { isKey } from '../platform/key-vault.ts';
 import { type Account, accountByKeyHash, readAccount } from './accounts.ts';
 import { apiEmail } from './address.ts';
-import { type App, type Credential, type Ctx, type RequestCtx, type Scope, signedIn, type Viewer } from './context.ts';
-import { InvalidApiKeyError, RealmDeactivatedError, UnauthorizedError, UserDeactivatedError } from './errors.ts';
+import {
+  type App,
+  type Credential,
+  type Ctx,
+  type RequestCtx,
+  type Scope,
+  signedIn,
+  type Viewer,
+  type WorkCtx,
+} from './context.ts';
+import { InvalidApiKeyError, OrganizationDeactivatedError, UnauthorizedError, UserDeactivatedError } from './errors.ts';
 import { accessRevoked } from './events.ts';
 import {
   renewSession,
@@ -22,28 +31,31 @@ import {
 
 /** The headers and parameters that identify the host and the client. */
 export interface RequestDetails {
-  /** The Host header. */
+  /** Value of the request's Host header. */
   readonly host: string | undefined;
-  /** The User-Agent header. */
+  /** Value of the request's User-Agent header. */
   readonly userAgent: string | undefined;
-  /** The `client` parameter. */
+  /** Value of the request's parameter `client`, the name that the client gives itself. */
   readonly client?: string | undefined;
 }
 
 export interface Credentials extends RequestDetails {
   /** The Authorization header, or the same string from `connection_init`. Takes precedence over a session. */
   readonly authorization: string | undefined;
-  /** Whether "Bearer <api key>" is accepted besides Basic. */
+  /** Whether `authorization` can also be "Bearer <api key>". Basic authentication is always accepted. */
   readonly allowBearer?: boolean;
   /** The session that a browser presents. */
   readonly session?: ShownSession | undefined;
 }
 
-/** A session that a browser presents: by the token in its cookie, or, on a connection that was opened in a session, by its id. */
+/**
+ * A session that a browser presents. The token in the browser's cookie identifies the session. On a connection that was opened
+ * in a session, the id of the session identifies it.
+ */
 export interface ShownSession {
   readonly by: { readonly token: string } | SessionKey;
   readonly networkAddress: string;
-  /** Called with the token that the browser must send from now on. Absent if the browser cannot receive one. */
+  /** Called with the token that the browser must send from now on. Absent if the browser cannot receive a token. */
   readonly renewed?: (token: SessionToken) => void;
 }
 
@@ -53,20 +65,21 @@ export interface ShownSession {
  *
  * @throws NonexistentSubdomainError if the host does not belong to this server.
  */
-export async function findRealm({ db, config }: App, host: string | undefined): Promise<Realm | null> {
+export async function findOrganization({ db, config }: App, host: string | undefined): Promise<Organization | null> {
   const subdomain = subdomainOf(config, host);
-  const realm = await db.realm.findUnique({ where: { subdomain } });
-  if (realm === null && subdomain !== '') throw new NonexistentSubdomainError();
-  return realm;
+  const organization = await db.organization.findUnique({ where: { subdomain } });
+  if (organization === null && subdomain !== '') throw new NonexistentSubdomainError();
+  return organization;
 }
 
 /**
  * Authenticates a request. Reads its viewer from the database in one query. The viewer is null if the request has no
- * credentials, or a session that has ended: a browser continues to send its cookie, and must be able to sign in again.
+ * credentials, or a session that has ended. A browser continues to send the cookie of such a session, and must be able to sign
+ * in again.
  *
  * @throws UnauthorizedError if the credentials cannot be parsed, or have a scheme that is not accepted here.
  * @throws InvalidApiKeyError if no account of the host's organization has this email address and key.
- * @throws RealmDeactivatedError, UserDeactivatedError if the account exists but may not sign in.
+ * @throws OrganizationDeactivatedError, UserDeactivatedError if the account exists but may not sign in.
  * @throws NonexistentSubdomainError if the host does not belong to this server.
  */
 export async function signIn(app: App, request: Credentials): Promise<RequestCtx> {
@@ -77,9 +90,9 @@ export async function signIn(app: App, request: Credentials): Promise<RequestCtx
   const { username, key } = readCredentials(authorization, allowBearer);
   const subdomain = subdomainOf(app.config, request.host);
   const keyHash = app.keys.hash(key);
-  const account = isKey(key) ? await accountByKeyHash(app, keyHash) : undefined;
-  if (account === undefined || account.realm.subdomain !== subdomain || !isNamed(account.user, username)) {
-    if (account?.realm.subdomain !== subdomain) await findRealm(app, request.host);
+  const account = isKey(key) ? await accountByKeyHash(app.db, keyHash) : undefined;
+  if (account === undefined || account.organization.subdomain !== subdomain || !isNamed(account.user, username)) {
+    if (account?.organization.subdomain !== subdomain) await findOrganization(app, request.host);
     throw new InvalidApiKeyError();
   }
   requireActive(account);
@@ -89,15 +102,16 @@ export async function signIn(app: App, request: Credentials): Promise<RequestCtx
 /**
  * Authenticates a request by its session.
  *
- * @returns The context of the request. Undefined if the session has ended, or is not of the host's organization.
+ * @returns The context of the request. Undefined if the session has ended, or belongs to another organization than the host.
  */
 async function inSession(
   app: App,
   request: RequestDetails,
   { by, networkAddress, renewed }: ShownSession,
 ): Promise<RequestCtx | undefined> {
-  const account = await ('token' in by ? sessionByToken(app, by.token) : sessionById(app, by));
-  if (account?.realm.subdomain !== subdomainOf(app.config, request.host)) return undefined;
+  const ctx = { app, work: app.work };
+  const account = await ('token' in by ? sessionByToken(ctx, by.token) : sessionById(ctx, by));
+  if (account?.organization.subdomain !== subdomainOf(app.config, request.host)) return undefined;
   requireActive(account);
   const { session } = account;
   const token = 'token' in by ? by.token : undefined;
@@ -105,17 +119,22 @@ async function inSession(
   if (next !== undefined) renewed?.(next);
   return contextOf(app, request, account, {
     kind: 'session',
-    realmId: session.realmId,
+    organizationId: session.organizationId,
     id: session.id,
     endsAt: session.idleExpiresAt,
     signedInAt: session.createdAt,
   });
 }
 
-function contextOf(app: App, request: RequestDetails, { user, realm }: Account, credential: Credential): RequestCtx {
+function contextOf(
+  app: App,
+  request: RequestDetails,
+  { user, organization }: Account,
+  credential: Credential,
+): RequestCtx {
   const name = clientName(request.userAgent, request.client);
-  const viewer = { realm, user, id: user.id, role: user.role, clientName: name, credential };
-  return { app, realm, viewer, clientName: name };
+  const viewer = { organization, user, id: user.id, role: user.role, clientName: name, credential };
+  return { app, work: app.work, organization, viewer, clientName: name };
 }
 
 /**
@@ -124,23 +143,27 @@ function contextOf(app: App, request: RequestDetails, { user, realm }: Account, 
  * @throws NonexistentSubdomainError if the host does not belong to this server.
  */
 export async function anonymous(app: App, { host, userAgent, client }: RequestDetails): Promise<RequestCtx> {
-  return { app, realm: await findRealm(app, host), viewer: null, clientName: clientName(userAgent, client) };
+  const organization = await findOrganization(app, host);
+  return { app, work: app.work, organization, viewer: null, clientName: clientName(userAgent, client) };
 }
 
 /** Returns the context of an action of the server's operator on behalf of a user. */
 export async function actAs(app: App, user: User): Promise<Ctx> {
-  const realm = await app.db.realm.findUniqueOrThrow({ where: { id: user.realmId } });
-  const viewer = { realm, user, id: user.id, role: user.role, clientName: 'Operator', credential: null };
-  return { app, realmId: realm.id, viewer };
+  const organization = await app.db.organization.findUniqueOrThrow({ where: { id: user.organizationId } });
+  const viewer = { organization, user, id: user.id, role: user.role, clientName: 'Operator', credential: null };
+  return { app, work: app.work, organizationId: organization.id, viewer };
 }
 
-/** Returns the current owner of credentials, from the database. Undefined if the credentials are no longer valid. */
-async function ownerOf(app: App, credential: Credential): Promise<(Account & Partial<SessionAccount>) | undefined> {
-  return credential.kind === 'key' ? accountByKeyHash(app, credential.hash) : sessionById(app, credential);
+/**
+ * Returns the account to which credentials belong, read from the database. Undefined if the credentials are no longer valid.
+ */
+async function ownerOf(ctx: WorkCtx, credential: Credential): Promise<(Account & Partial<SessionAccount>) | undefined> {
+  return credential.kind === 'key' ? accountByKeyHash(ctx.work.db, credential.hash) : sessionById(ctx, credential);
 }
 
 /** Returns the viewer's credentials for an event reader, which checks from time to time whether they are still valid. */
-export function readerAccess({ app, viewer: { id, credential } }: Ctx): ReaderAccess {
+export function readerAccess(ctx: Ctx): ReaderAccess {
+  const { id, credential } = ctx.viewer;
   let endsAt = credential?.kind === 'session' ? credential.endsAt.getTime() : undefined;
   return {
     sessionId: credential?.kind === 'session' ? credential.id : undefined,
@@ -149,39 +172,39 @@ export function readerAccess({ app, viewer: { id, credential } }: Ctx): ReaderAc
     },
     async mayStay() {
       if (credential === null) return true;
-      const account = await ownerOf(app, credential);
+      const account = await ownerOf(ctx, credential);
       endsAt = account?.session?.idleExpiresAt.getTime() ?? endsAt;
-      return account?.user.id === id && account.user.isActive && account.realm.deactivatedAt === null;
+      return account?.user.id === id && account.user.isActive && account.organization.deactivatedAt === null;
     },
   };
 }
 
 /**
- * Returns the current viewer of a long-running operation. Concurrent calls share one query.
+ * Returns the viewer of a long-running operation with their current data. Concurrent calls share one query.
  *
- * @throws InvalidApiKeyError, UnauthorizedError, RealmDeactivatedError, UserDeactivatedError if the viewer could no longer sign
- * in.
+ * @throws InvalidApiKeyError, UnauthorizedError, OrganizationDeactivatedError, UserDeactivatedError if the viewer could no
+ * longer sign in.
  */
 export async function viewerAsOfNow(request: RequestCtx): Promise<Viewer> {
-  const { app, viewer } = signedIn(request);
+  const { viewer } = signedIn(request);
   const { credential } = viewer;
-  const account = credential === null ? undefined : await ownerOf(app, credential);
+  const account = credential === null ? undefined : await ownerOf(request, credential);
   if (account?.user.id !== viewer.id) {
     throw credential?.kind === 'session' ? new UnauthorizedError() : new InvalidApiKeyError();
   }
   requireActive(account);
-  const { user, realm } = account;
-  return { ...viewer, user, realm, role: user.role };
+  const { user, organization } = account;
+  return { ...viewer, user, organization, role: user.role };
 }
 
 /**
- * Returns the context with the current viewer, in a change that locks the organization's row. Since sign-in, another user may
- * have deactivated the viewer or changed their role.
+ * Returns the context with the viewer's current data. Call it in a change that locks the organization's row. Since sign-in,
+ * another user may have deactivated the viewer or changed their role.
  *
- * @throws RealmDeactivatedError, UserDeactivatedError if the viewer could no longer sign in.
+ * @throws OrganizationDeactivatedError, UserDeactivatedError if the viewer could no longer sign in.
  */
 export async function asOfNow(tx: SqlClient, ctx: Ctx): Promise<Ctx> {
-  const account = await readAccount(tx, ctx.realmId, ctx.viewer.id);
+  const account = await readAccount(tx, ctx.organizationId, ctx.viewer.id);
   // The operator also acts in organizations that are not active yet.
   if (ctx.viewer.credential !== null) requireActive(account);
   return { ...ctx, viewer: { ...ctx.viewer, ...account, role: account.user.role } };
@@ -190,20 +213,20 @@ export async function asOfNow(tx: SqlClient, ctx: Ctx): Promise<Ctx> {
 /**
  * Checks that the organization and the user are active.
  *
- * @throws RealmDeactivatedError if the organization is deactivated.
+ * @throws OrganizationDeactivatedError if the organization is deactivated.
  * @throws UserDeactivatedError if only the user is deactivated.
  */
-export function requireActive({ user, realm }: Account): void {
-  if (realm.deactivatedAt !== null) throw new RealmDeactivatedError();
+export function requireActive({ user, organization }: Account): void {
+  if (organization.deactivatedAt !== null) throw new OrganizationDeactivatedError();
   if (!user.isActive) throw new UserDeactivatedError();
 }
 
-/** Returns an email address in lower case and without surrounding spaces, for comparisons. */
+/** Returns an email address in lower case and without surrounding white space. Equal addresses are then equal strings. */
 export const normalAddress = (address: string): string => address.trim().toLowerCase();
 
 /**
- * Returns whether the username is an email address of the user. True for a bearer token, which identifies the user by the key
- * alone.
+ * Returns whether `username` is an email address of the user. If `username` is undefined, returns true: a bearer token
+ * identifies the user by the API key alone.
  */
 function isNamed(user: User, username: string | undefined): boolean {
   if (username === undefined) return true;
@@ -265,12 +288,12 @@ export async function rotateKey(scope: Scope, userId: number): Promise<string> {
 }
 
 /** Replaces the user's API key as part of a change, like `rotateKey`. */
-export async function replaceKey(tx: Tx, emit: Emit, { app, realmId }: Scope, userId: number): Promise<string> {
+export async function replaceKey(tx: Tx, emit: Emit, { app, organizationId }: Scope, userId: number): Promise<string> {
   const key = app.keys.newKey();
   const data = { hash: app.keys.hash(key), sealed: app.keys.seal(key), createdAt: app.now() };
   await tx.apiKey.upsert({
-    where: { realmId_userId: { realmId, userId } },
-    create: { ...data, userId, realmId },
+    where: { organizationId_userId: { organizationId, userId } },
+    create: { ...data, userId, organizationId },
     update: data,
   });
   emit(accessRevoked(userId, 'key'), noRecipients());

@@ -25,8 +25,8 @@ export const SYSTEM_GROUPS: readonly { readonly name: SystemGroupName; readonly 
 ];
 
 /**
- * The role groups that have members, with the lowest role in each. All users with that role, or with a role with more rights,
- * are in the group.
+ * The role groups that have members, by name. The value is the role with the fewest rights in the group: users with that role,
+ * or with a role with more rights, are members.
  */
 export const ROLE_REACH: ReadonlyMap<SystemGroupName, number> = new Map<SystemGroupName, number>([
   ['role:internet', GUEST],
@@ -58,7 +58,7 @@ export function roleGroupsWithin(name: SystemGroupName): readonly SystemGroupNam
 
 /** The role groups of one organization. Their ids never change. */
 export interface SystemGroups {
-  readonly realmId: number;
+  readonly organizationId: number;
   id(name: SystemGroupName): number;
   /** Returns the name of a role group. Undefined for the id of any other group. */
   name(id: number): SystemGroupName | undefined;
@@ -68,32 +68,38 @@ export interface GroupReader {
   readonly userGroup: Pick<Prisma.TransactionClient['userGroup'], 'findMany'>;
 }
 
-/** Cached role groups by client, so that two services in one process never share ids. Transactions have their own clients. */
+/**
+ * Cached role groups by database client, so that two services in one process never share ids. Transactions have their own
+ * clients.
+ */
 const known = new WeakMap<GroupReader, Map<number, Promise<SystemGroups>>>();
 
 /** Returns the organization's role groups. Reads them once per client, that is, once per process or transaction. */
-export function systemGroups(db: GroupReader, realmId: number): Promise<SystemGroups> {
-  const byRealm = known.get(db) ?? new Map<number, Promise<SystemGroups>>();
-  known.set(db, byRealm);
-  let groups = byRealm.get(realmId);
+export function systemGroups(db: GroupReader, organizationId: number): Promise<SystemGroups> {
+  const byOrganization = known.get(db) ?? new Map<number, Promise<SystemGroups>>();
+  known.set(db, byOrganization);
+  let groups = byOrganization.get(organizationId);
   if (groups === undefined) {
-    groups = readSystemGroups(db, realmId);
-    byRealm.set(realmId, groups);
-    groups.catch(() => byRealm.delete(realmId));
+    groups = readSystemGroups(db, organizationId);
+    byOrganization.set(organizationId, groups);
+    groups.catch(() => byOrganization.delete(organizationId));
   }
   return groups;
 }
 
-async function readSystemGroups(db: GroupReader, realmId: number): Promise<SystemGroups> {
-  const rows = await db.userGroup.findMany({ where: { realmId, isSystem: true }, select: { id: true, name: true } });
-  return toSystemGroups(realmId, rows);
+async function readSystemGroups(db: GroupReader, organizationId: number): Promise<SystemGroups> {
+  const rows = await db.userGroup.findMany({
+    where: { organizationId, isSystem: true },
+    select: { id: true, name: true },
+  });
+  return toSystemGroups(organizationId, rows);
 }
 
-function toSystemGroups(realmId: number, rows: readonly { id: number; name: string }[]): SystemGroups {
+function toSystemGroups(organizationId: number, rows: readonly { id: number; name: string }[]): SystemGroups {
   const ids = new Map<string, number>(rows.map(({ id, name }) => [name, id]));
   const names = new Map(rows.map(({ id, name }) => [id, name as SystemGroupName]));
   return {
-    realmId,
+    organizationId,
     id(name) {
       const id = ids.get(name);
       if (id === undefined) throw new Error(`The organization has no group ${name}`);
@@ -104,9 +110,13 @@ function toSystemGroups(realmId: number, rows: readonly { id: number; name: stri
 }
 
 /** Creates the role groups of a new organization. */
-export async function createSystemGroups(tx: Prisma.TransactionClient, realmId: number, now: Date): Promise<void> {
+export async function createSystemGroups(
+  tx: Prisma.TransactionClient,
+  organizationId: number,
+  now: Date,
+): Promise<void> {
   await tx.userGroup.createMany({
-    data: SYSTEM_GROUPS.map((group) => ({ ...group, realmId, isSystem: true, createdAt: now })),
+    data: SYSTEM_GROUPS.map((group) => ({ ...group, organizationId, isSystem: true, createdAt: now })),
   });
 }
 

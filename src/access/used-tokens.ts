@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { App } from './context.ts';
+import type { WorkCtx } from './context.ts';
 
-/** Maximum number of expired rows that each insert deletes, so that the table does not accumulate them. */
+/** Maximum number of expired records of tokens that each insert deletes, so that the table does not accumulate them. */
 const PURGED_AT_ONCE = 100;
 
 /**
@@ -11,13 +11,21 @@ const PURGED_AT_ONCE = 100;
  * @param id Identifies the token, and no other one-time token of the organization.
  * @returns True for the first use. False if the token was used before.
  */
-export async function useUp({ db, now }: App, realmId: number, id: string, expiresAt: Date): Promise<boolean> {
+export async function useUp(
+  { app, work: { db } }: WorkCtx,
+  organizationId: number,
+  id: string,
+  expiresAt: Date,
+): Promise<boolean> {
   const idHash = new Uint8Array(createHash('sha256').update(id).digest());
-  const { count } = await db.usedToken.createMany({ data: [{ realmId, idHash, expiresAt }], skipDuplicates: true });
+  const { count } = await db.usedToken.createMany({
+    data: [{ organizationId, idHash, expiresAt }],
+    skipDuplicates: true,
+  });
   if (count === 0) return false;
   await db.$executeRaw`
     DELETE FROM used_token WHERE (realm_id, id_hash) IN (
-      SELECT realm_id, id_hash FROM used_token WHERE expires_at < ${now()}
+      SELECT realm_id, id_hash FROM used_token WHERE expires_at < ${app.now()}
       LIMIT ${PURGED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
   return true;
 }

@@ -12,7 +12,10 @@ const off = (meaning: string) => flag(false, meaning);
  * from it.
  */
 export const NOTIFICATION_SOUNDS = ['default', 'chime', 'ding'] as const;
-/** The emoji designs that clients include. "text" is a name from the REST documentation. Its other names belong to a vendor. */
+/**
+ * The emoji designs that clients include. "text" is a name from the REST documentation. The other names in that documentation
+ * belong to a vendor.
+ */
 export const EMOJI_SETS = [
   { key: 'default', text: 'Default' },
   { key: 'text', text: 'Plain text' },
@@ -99,7 +102,7 @@ const ANIMATE_IMAGE_PREVIEWS = closedSet(
 
 const CHANNEL_UNREAD_COUNTS = closedSet('ChannelUnreadCounts', 'Channels that show their number of unread messages.', {
   ALL: [1, 'All channels.'],
-  UNMUTED: [2, 'Unmuted channels, and muted channels for their unmuted topics.'],
+  UNMUTED: [2, 'Unmuted channels. Muted channels show only the unread messages of their unmuted topics.'],
   NONE: [3, 'No channels. They only show whether there are unread messages.'],
 });
 
@@ -144,7 +147,7 @@ const TOPIC_TRIGGER = closedSet(
 
 const RESOLVED_TOPIC_NOTICE_AUTO_READ = closedSet(
   'ResolvedTopicNoticeAutoRead',
-  'Topics whose notices about resolving or reopening them are immediately marked as read.',
+  'Topics in which notices about resolving or reopening the topic are immediately marked as read.',
   {
     ALWAYS: ['always', 'All topics.'],
     EXCEPT_FOLLOWED: ['except_followed', 'All topics except those that the user follows.'],
@@ -152,7 +155,7 @@ const RESOLVED_TOPIC_NOTICE_AUTO_READ = closedSet(
   },
 );
 
-/** Suffix of the description of settings that one subscription can override. */
+/** Suffix for the descriptions of settings that have their own value in a subscription. */
 const UNLESS_SUBSCRIPTION = ', unless the subscription has its own setting';
 
 /**
@@ -313,7 +316,7 @@ export type UserSettingValue<K extends UserSettingName> = (typeof USER_SETTINGS)
 /** Lists of possible values that clients receive together with the settings. */
 export const SETTING_CHOICES = { available_notification_sounds: NOTIFICATION_SOUNDS, emojiset_choices: EMOJI_SETS };
 
-/** Returns the value that `user` has set, or the default. */
+/** Returns the value of a setting of `user`: the stored value, or the default. */
 export function userSetting<K extends UserSettingName>(user: Pick<User, 'settings'>, name: K): UserSettingValue<K> {
   // The database holds an object in this column.
   const set = (user.settings as Readonly<Record<string, unknown>>)[name];
@@ -331,7 +334,7 @@ const editedOf = (settings: User['settings']): readonly unknown[] => {
 export const hasEdited = ({ settings }: Pick<User, 'settings'>, name: UserSettingName): boolean =>
   editedOf(settings).includes(name);
 
-/** Returns `settings` with the names added to the list of settings that the user has changed themselves. */
+/** Returns a copy of `settings` in which `names` are added to the list of settings that the user has changed themselves. */
 export const withEdited = (settings: Prisma.JsonObject, names: readonly UserSettingName[]): Prisma.JsonObject => ({
   ...settings,
   [EDITED]: [...new Set([...editedOf(settings), ...names])] as string[],

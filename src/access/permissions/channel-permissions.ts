@@ -3,7 +3,7 @@ import type { SystemGroupName, SystemGroups } from '../system-groups.ts';
 import { type GroupSetting, roleGroup } from '../system-groups.ts';
 
 interface ChannelPermission {
-  /** The holder in a new channel: a role group, or only the channel's creator. */
+  /** The holder of the permission in a new channel: a role group, or only the channel's creator. */
   readonly initial: SystemGroupName | 'creator';
   /** Whether the role group of all users, including guests, can hold the permission. */
   readonly everyone: boolean;

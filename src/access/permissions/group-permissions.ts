@@ -3,10 +3,10 @@ import { type GroupRule, type GroupSettings, isSameSetting } from '../permission
 import type { SystemGroupName, SystemGroups } from '../system-groups.ts';
 import { type GroupSetting, roleGroup, toWireGroupSetting, type WireGroupSetting } from '../system-groups.ts';
 import { isInGroup } from './membership.ts';
-import { type ChannelActor, mayInRealm } from './require.ts';
+import { type ChannelActor, mayInOrganization } from './require.ts';
 
 interface GroupPermission extends GroupRule {
-  /** The holder in a new group: a role group, or only the group's creator. */
+  /** The holder of the permission in a new group: a role group, or only the group's creator. */
   readonly initial: SystemGroupName | 'creator';
 }
 
@@ -26,7 +26,10 @@ export const GROUP_PERMISSION_NAMES = Object.keys(GROUP_PERMISSIONS) as readonly
 /** The fields of a group that determine its permissions. */
 export type Governed = Pick<UserGroup, 'permissions' | 'creatorId' | 'isSystem'>;
 
-/** Returns the holders of the permission in the group: the stored value, or the default. Role groups have no holders. */
+/**
+ * Returns the holders of the permission in the group: the stored value, or the default. In role groups, no user holds a
+ * permission.
+ */
 export function groupPermission(groups: SystemGroups, group: Governed, name: GroupPermissionName): GroupSetting {
   if (group.isSystem) return roleGroup(groups, 'role:nobody');
   // The database holds an object in this column.
@@ -75,4 +78,5 @@ export function holdsInGroup(
 
 /** Returns whether the user can change everything about the group. False for role groups. */
 export const managesGroup = (actor: ChannelActor, group: Governed): boolean =>
-  !group.isSystem && (mayInRealm(actor, 'can_manage_all_groups') || holdsInGroup(actor, group, 'can_manage_group'));
+  !group.isSystem &&
+  (mayInOrganization(actor, 'can_manage_all_groups') || holdsInGroup(actor, group, 'can_manage_group'));

@@ -1,4 +1,4 @@
-import type { RealmGroupSettingName } from '../realm-settings.ts';
+import type { OrganizationGroupSettingName } from '../organization-settings.ts';
 import type { ChannelPermissionName } from './channel-permissions.ts';
 import type { GroupPermissionName } from './group-permissions.ts';
 
@@ -8,7 +8,7 @@ export const CHANNEL_PERMISSION_MEANINGS: Readonly<Record<ChannelPermissionName,
   can_add_subscribers_group: 'Users who can subscribe other users. They can also read the channel if it is private.',
   can_administer_channel_group: 'Users who can change the channel.',
   can_create_topic_group: 'Users who can start topics.',
-  can_delete_any_message_group: 'Users who can delete any message.',
+  can_delete_any_message_group: 'Users who can delete any message of the channel.',
   can_delete_own_message_group: 'Users who can delete their own messages, even if the organization does not permit it.',
   can_move_messages_out_of_channel_group:
     'Users who can move messages to another channel, even if the organization does not permit it.',
@@ -29,8 +29,8 @@ export const GROUP_PERMISSION_MEANINGS: Readonly<Record<GroupPermissionName, str
   can_remove_members_group: 'Users who can remove other users from the group.',
 };
 
-export const REALM_PERMISSION_MEANINGS: Readonly<Record<RealmGroupSettingName, string>> = {
-  can_access_all_users_group: 'Users who can see all users. Always everyone.',
+export const ORGANIZATION_PERMISSION_MEANINGS: Readonly<Record<OrganizationGroupSettingName, string>> = {
+  can_access_all_users_group: 'Users who can see all users. The only accepted value is the group `role:everyone`.',
   can_add_custom_emoji_group: 'Users who can add custom emoji.',
   can_add_subscribers_group: 'Users who can subscribe other users to channels.',
   can_create_bots_group: 'Users who can create bots of every kind.',
@@ -40,7 +40,7 @@ export const REALM_PERMISSION_MEANINGS: Readonly<Record<RealmGroupSettingName, s
   can_create_web_public_channel_group:
     'Users who can create channels that can be read without signing in. Must be a role group.',
   can_create_write_only_bots_group: 'Users who can create bots that only send messages.',
-  can_delete_any_message_group: 'Users who can delete any message.',
+  can_delete_any_message_group: 'Users who can delete any message that they can read.',
   can_delete_own_message_group: 'Users who can delete their own messages.',
   can_invite_users_group: 'Users who can invite other users.',
   can_manage_all_groups: 'Users who can change every user group.',

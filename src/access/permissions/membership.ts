@@ -1,23 +1,23 @@
-import type { Realm, User } from '../../generated/prisma/client.ts';
+import type { Organization, User } from '../../generated/prisma/client.ts';
 import { ADMINISTRATOR, isGuest, MEMBER, MODERATOR, OWNER } from '../../platform/roles.ts';
 import type { Viewer } from '../context.ts';
-import { realmSetting } from '../realm-settings.ts';
+import { organizationSetting } from '../organization-settings.ts';
 import type { GroupSetting, SystemGroupName, SystemGroups } from '../system-groups.ts';
 
 /** The groups of a user that are not role groups, as stored in the user's row. */
 export type Memberships = Pick<User, 'groupIds' | 'fullMemberGroupIds'>;
 
-/** The data that membership depends on. A `Viewer` contains it. */
-export type Person = Pick<Viewer, 'id' | 'role' | 'realm'> & {
+/** The data of a user on which membership in groups depends. A `Viewer` contains this data. */
+export type Person = Pick<Viewer, 'id' | 'role' | 'organization'> & {
   readonly user: Pick<User, 'joinedAt'> & Memberships;
 };
 
 /**
- * Returns whether the user holds the permission, either directly or as a member of one of its groups at any depth.
+ * Returns whether the user holds the permission, either directly or as a member, at any depth, of a group that holds it.
  *
  * @param now The current time, for the waiting period of full members.
- * @param guests Whether the permission can be given to everyone. If so, a guest can also hold it directly or by another group.
- * Otherwise a guest holds it only if it is given to everyone.
+ * @param guests Whether guests can hold the permission directly or as members of any group. If false, a guest holds the
+ *   permission only if one of the groups in `setting` is `role:everyone` or `role:internet`.
  */
 export function isInGroup(
   groups: SystemGroups,
@@ -32,7 +32,7 @@ export function isInGroup(
 
 const isEveryone = (name: SystemGroupName | undefined) => name === 'role:everyone' || name === 'role:internet';
 
-/** Returns whether the user is in a group, at any depth. */
+/** Returns whether the user is in a group, directly or through nested groups. */
 function isMember(groups: SystemGroups, person: Person, groupId: number, now: Date): boolean {
   const name = groups.name(groupId);
   if (name !== undefined) return isInSystemGroup(person, name, now);
@@ -43,7 +43,7 @@ function isMember(groups: SystemGroups, person: Person, groupId: number, now: Da
   );
 }
 
-/** Returns the groups other than role groups that the user is in, at any depth. */
+/** Returns the ids of the groups in which the user is, directly or through nested groups. Omits role groups. */
 export function groupIdsOf(person: Person, now: Date): readonly number[] {
   const { groupIds, fullMemberGroupIds } = person.user;
   if (fullMemberGroupIds.length === 0 || !isInSystemGroup(person, 'role:fullmembers', now)) return groupIds;
@@ -71,10 +71,10 @@ export function isInSystemGroup(person: Person, name: SystemGroupName, now: Date
   }
 }
 
-const isPastWaitingPeriod = ({ realm, user }: Person, now: Date): boolean =>
-  user.joinedAt.getTime() <= fullMemberSince(realm, now).getTime();
+const isPastWaitingPeriod = ({ organization, user }: Person, now: Date): boolean =>
+  user.joinedAt.getTime() <= fullMemberSince(organization, now).getTime();
 
-/** Returns the time until which a member must have joined to be a full member at `now`. */
-export function fullMemberSince(realm: Pick<Realm, 'settings'>, now: Date): Date {
-  return new Date(now.getTime() - realmSetting(realm, 'waiting_period_threshold') * 86_400_000);
+/** Returns the latest time at which a user can have joined the organization to be a full member at `now`. */
+export function fullMemberSince(organization: Pick<Organization, 'settings'>, now: Date): Date {
+  return new Date(now.getTime() - organizationSetting(organization, 'waiting_period_threshold') * 86_400_000);
 }

@@ -13,7 +13,7 @@ export const groupSetting = z.union([
 /** A permission's new value, and the value that the client expects it to have. */
 export const groupSettingEdit = z.strictObject({ new: groupSetting, old: groupSetting.optional() });
 
-/** Returns an object that has `field` under the name of each permission. */
+/** Returns an object with an entry for each permission. All entries have the value `field`. */
 export const permissionFields = <N extends string, T>(names: readonly N[], field: T) =>
   Object.fromEntries(names.map((name) => [name, field])) as Record<N, T>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Realm } from '../generated/prisma/client.ts';
+import type { Organization } from '../generated/prisma/client.ts';
 import { isLanguage } from '../platform/languages.ts';
 import {
   closedSet,
@@ -16,7 +16,7 @@ import type { GroupRule } from './permission-values.ts';
 import type { SystemGroupName, SystemGroups } from './system-groups.ts';
 import { type GroupSetting, roleGroup } from './system-groups.ts';
 
-/** Defines a setting that holds a channel's id; -1 for none. */
+/** Defines a setting whose value is the id of a channel, or -1 for no channel. */
 const channel = (meaning: string) => setting(z.int(), -1, meaning, { names: 'Channel' });
 
 /** Values of the setting `video_chat_provider`. */
@@ -86,10 +86,10 @@ const VIDEO_CALL_PROVIDER = closedSet('VideoCallProvider', 'Provider of the vide
 });
 
 /**
- * Every setting of an organization, by its wire name without `realm_`. `Realm.settings` contains the values that differ from
- * the default. The name of a setting contains its unit: seconds or days. Null is unlimited.
+ * Every setting of an organization, by its wire name without `realm_`. `Organization.settings` contains the values that differ
+ * from the default. The name of a setting contains its unit: seconds or days. The value null means unlimited.
  */
-export const REALM_SETTINGS = {
+export const ORGANIZATION_SETTINGS = {
   org_type: oneOf(ORGANIZATION_TYPE, 0, 'Type of the organization'),
   empty_topic_display_name: text('general chat', 60, 'Name that clients show for the empty topic'),
   topics_policy: oneOf(
@@ -148,8 +148,8 @@ export const REALM_SETTINGS = {
   default_language: text('en', 50, 'Language of the organization, as a code: "en", "pt-br"', {
     isKnown: isLanguage,
   }),
-  default_code_block_language: text('', 50, 'Language of code blocks that do not name one; empty for none'),
-  default_avatar_source: oneOf(AVATAR_SOURCE, 'J', 'Source of the avatars of users who have not uploaded one', [
+  default_code_block_language: text('', 50, 'Language of code blocks that do not name a language; empty for none'),
+  default_avatar_source: oneOf(AVATAR_SOURCE, 'J', 'Source of the avatars of users who have not uploaded an avatar', [
     'G',
     'J',
   ]),
@@ -193,52 +193,57 @@ export const REALM_SETTINGS = {
   ),
 } as const satisfies Record<string, Setting<unknown>>;
 
-export type RealmSettingName = keyof typeof REALM_SETTINGS;
+export type OrganizationSettingName = keyof typeof ORGANIZATION_SETTINGS;
 
 const {
   empty_topic_display_name: _topic,
   owner_full_content_access: _access,
   upload_quota_mib: _quota,
   ...editable
-} = REALM_SETTINGS;
+} = ORGANIZATION_SETTINGS;
 
 /**
  * The settings that administrators can change, which the REST documentation lists as parameters. `empty_topic_display_name` is
  * excluded, because it must not change while messages exist. `owner_full_content_access` and `upload_quota_mib` are for the
  * server's operator.
  */
-export const EDITABLE_REALM_SETTINGS = editable;
-export type EditableRealmSettingName = keyof typeof EDITABLE_REALM_SETTINGS;
+export const EDITABLE_ORGANIZATION_SETTINGS = editable;
+export type EditableOrganizationSettingName = keyof typeof EDITABLE_ORGANIZATION_SETTINGS;
 
-export type RealmSettingValue<K extends RealmSettingName> = (typeof REALM_SETTINGS)[K]['initial'];
+export type OrganizationSettingValue<K extends OrganizationSettingName> = (typeof ORGANIZATION_SETTINGS)[K]['initial'];
 
-/** Returns the value that `realm` has set, or the default. */
-export function realmSetting<K extends RealmSettingName>(
-  realm: Pick<Realm, 'settings'>,
+/** Returns the value of a setting in `organization`: the stored value, or the default. */
+export function organizationSetting<K extends OrganizationSettingName>(
+  organization: Pick<Organization, 'settings'>,
   name: K,
-): RealmSettingValue<K> {
-  const set = overrides(realm)[name];
-  return (set === undefined ? REALM_SETTINGS[name].initial : set) as RealmSettingValue<K>;
+): OrganizationSettingValue<K> {
+  const set = overrides(organization)[name];
+  return (set === undefined ? ORGANIZATION_SETTINGS[name].initial : set) as OrganizationSettingValue<K>;
 }
 
-interface RealmGroupRule extends GroupRule {
-  /** The group that holds the permission in a new organization. */
+interface OrganizationGroupRule extends GroupRule {
+  /** Name of the role group that holds the permission in a new organization. */
   readonly initial: SystemGroupName;
   /** True for a permission that no code checks yet: stored for clients that send it over REST. */
   readonly hasNoEffect?: true;
 }
 
-const rule = (initial: SystemGroupName, flags: '' | 'N' | 'N E'): RealmGroupRule => ({
+/**
+ * Declares a permission.
+ *
+ * @param flags "N": the permission can be left without a holder. "E": the group of all users, including guests, can hold it.
+ */
+const rule = (initial: SystemGroupName, flags: '' | 'N' | 'N E'): OrganizationGroupRule => ({
   initial,
   everyone: flags.includes('E'),
   nobody: flags.includes('N'),
 });
 
 /**
- * Every permission of an organization, by its wire name without `realm_`. `Realm.settings` contains the values that differ from
- * the default, as `GroupSetting`.
+ * Every permission of an organization, by its wire name without `realm_`. `Organization.settings` contains the values that
+ * differ from the default, as `GroupSetting`.
  */
-export const REALM_GROUP_SETTINGS = {
+export const ORGANIZATION_GROUP_SETTINGS = {
   // The REST documentation also allows members: guests would then see only users that they interact with. No code here hides
   // users from each other, so a setting that promises this must not be accepted.
   can_access_all_users_group: { ...rule('role:everyone', 'N E'), nobody: false, only: ['role:everyone'] },
@@ -268,24 +273,26 @@ export const REALM_GROUP_SETTINGS = {
   create_multiuse_invite_group: { ...rule('role:administrators', 'N'), hasNoEffect: true },
   direct_message_initiator_group: rule('role:everyone', 'N E'),
   direct_message_permission_group: rule('role:everyone', 'N E'),
-} as const satisfies Record<string, RealmGroupRule>;
+} as const satisfies Record<string, OrganizationGroupRule>;
 
-export type RealmGroupSettingName = keyof typeof REALM_GROUP_SETTINGS;
-export const REALM_GROUP_SETTING_NAMES = Object.keys(REALM_GROUP_SETTINGS) as readonly RealmGroupSettingName[];
+export type OrganizationGroupSettingName = keyof typeof ORGANIZATION_GROUP_SETTINGS;
+export const ORGANIZATION_GROUP_SETTING_NAMES = Object.keys(
+  ORGANIZATION_GROUP_SETTINGS,
+) as readonly OrganizationGroupSettingName[];
 
-/** Returns the holders of the permission in `realm`: the stored value, or the default group. */
-export function realmGroupSetting(
+/** Returns the holders of the permission in `organization`: the stored value, or the default group. */
+export function organizationGroupSetting(
   groups: SystemGroups,
-  realm: Pick<Realm, 'settings'>,
-  name: RealmGroupSettingName,
+  organization: Pick<Organization, 'settings'>,
+  name: OrganizationGroupSettingName,
 ): GroupSetting {
-  const set = overrides(realm)[name] as GroupSetting | undefined;
-  return set ?? initialRealmGroup(groups, name);
+  const set = overrides(organization)[name] as GroupSetting | undefined;
+  return set ?? initialOrganizationGroup(groups, name);
 }
 
 /** Returns the holders of the permission in a new organization. */
-export const initialRealmGroup = (groups: SystemGroups, name: RealmGroupSettingName): GroupSetting =>
-  roleGroup(groups, REALM_GROUP_SETTINGS[name].initial);
+export const initialOrganizationGroup = (groups: SystemGroups, name: OrganizationGroupSettingName): GroupSetting =>
+  roleGroup(groups, ORGANIZATION_GROUP_SETTINGS[name].initial);
 
 /** Returns the stored settings of an organization. The database column always contains a JSON object. */
-const overrides = ({ settings }: Pick<Realm, 'settings'>) => settings as Readonly<Record<string, unknown>>;
+const overrides = ({ settings }: Pick<Organization, 'settings'>) => settings as Readonly<Record<string, unknown>>;
