@@ -2,8 +2,8 @@ import { diffArrays } from 'diff';
 import type { HtmlElement, HtmlUnit } from './html-units.ts';
 
 /**
- * A section of two aligned texts: either units that both texts contain, or units of the old text and the units of the new text
- * that replace them.
+ * A section of two aligned texts. If `same` is true, it has units that both texts contain. Otherwise, it has units of the old
+ * text and the units of the new text that replace them.
  */
 export interface Chunk {
   readonly same: boolean;
@@ -11,28 +11,34 @@ export interface Chunk {
   readonly new: readonly HtmlUnit[];
 }
 
-/** Remaining work of one comparison. A step is a step of the search for common units. */
+/** Remaining work that one or several comparisons can do, in steps of the search for common units. */
 export interface Budget {
   steps: number;
 }
 
-/** Work of one comparison, in steps: about 100 ms in the worst case. An ordinary edit takes a thousandth of it. */
+/**
+ * Maximum work of one comparison, in steps of the search: about 100 ms in the worst case. An ordinary edit takes a thousandth
+ * of that.
+ */
 export const BUDGET_STEPS = 500_000;
 
 /**
- * Maximum number of insertions and deletions in one element for which common units are searched. With more, the texts have
- * little in common.
+ * Maximum total number of insertions and deletions of units in one element. If there are more, the search for common units
+ * ends without a result.
  */
 const MAX_EDITS = 600;
 
-/** Maximum number of element pairs in one section whose words are compared. */
+/**
+ * Maximum number of possible pairs of elements in a replaced section. If there are more, the words of the elements are not
+ * compared, and the elements are paired by their order only.
+ */
 const MAX_PAIRS = 2500;
 
 /**
- * Aligns two contents and returns their common and their replaced sections, in order. Two units are equal if their HTML is
- * equal; the white space after them may differ.
+ * Aligns the units of an old and a new text, and returns the common and the replaced sections, in order. Two units are equal if
+ * their HTML is equal; the white space after them may differ.
  *
- * If the budget does not suffice, everything between the common start and the common end counts as replaced.
+ * If the budget does not suffice, all units between the common start and the common end of the two texts count as replaced.
  */
 export function align(before: readonly HtmlUnit[], after: readonly HtmlUnit[], budget: Budget): Chunk[] {
   const shorter = Math.min(before.length, after.length);
@@ -75,7 +81,10 @@ function commonOf(before: readonly HtmlUnit[], after: readonly HtmlUnit[], budge
   return chunks;
 }
 
-/** Searches for the shortest edit script from one list to the other. Undefined if it is too long for the budget. */
+/**
+ * Returns the shortest edit script from `before` to `after`. Undefined if the script has more edits than `MAX_EDITS` or than
+ * the budget allows.
+ */
 function search(before: readonly string[], after: readonly string[], budget: Budget) {
   // Compares numbers instead of texts, so that the cost of a step does not depend on the length of the elements.
   const ids = new Map<string, number>();
@@ -96,9 +105,9 @@ function search(before: readonly string[], after: readonly string[], budget: Bud
 }
 
 /**
- * Merges accidental matches into the replaced sections around them. A match is accidental if it has only words and is not
- * longer than either of the two changes around it. A text in which every fifth word is unchanged is easier to read if it is
- * shown as replaced.
+ * Merges accidental matches into the replaced sections around them. A common section is an accidental match if it is not longer
+ * than either of the two replaced sections around it, and if all three sections contain no elements. For example, a text in
+ * which only every fifth word is unchanged is easier to read if the whole text is shown as replaced.
  */
 function withoutChance(chunks: readonly Chunk[]): Chunk[] {
   const kept: { same: boolean; old: HtmlUnit[]; new: HtmlUnit[]; size: number; isText: boolean }[] = [];
@@ -129,8 +138,8 @@ function lengthOf(units: readonly HtmlUnit[]): number {
 }
 
 /**
- * Pairs elements of a replaced section that have the same start tag. The chosen pairs have the most words in common. In large
- * sections, elements are paired by their order only.
+ * Pairs old with new elements of a replaced section. The two elements of a pair have the same start tag. The chosen pairs have
+ * the most words in common. In a section with more than `MAX_PAIRS` possible pairs, elements are paired by their order only.
  *
  * @returns Pairs of an index in `before` and an index in `after`. Both ascend.
  */

@@ -8,10 +8,10 @@ type BlockRule = (state: StateBlock, startLine: number, endLine: number, silent:
 
 const markdown = new MarkdownIt('zero', { html: false, maxNesting: 1_000 });
 
-/** Built-in rule that splits lines into the cells of a table. */
+/** Built-in rule of markdown-it that parses a table and splits its lines into cells. */
 const divide = commonMarkRule('table');
 
-/** Block rules of the dialect. Each has the list of constructs that end at a line that the rule matches. */
+/** Block rules of the Markdown dialect. Each rule has a list of the constructs that end at a line that the rule matches. */
 const RULES: readonly (readonly [name: string, rule: BlockRule, ends: string[]])[] = [
   ['table', table, ['paragraph']],
   ['fence', fence, ['paragraph', 'blockquote', 'list']],
@@ -55,17 +55,17 @@ function commonMarkRule(name: string): BlockRule {
 function quoteIfAny(quote: BlockRule): BlockRule {
   return (state, startLine, endLine, silent) => {
     if (state.src[textStartOf(state, startLine)] !== '>' || !mayNest(state)) return false;
-    return saysSomething(state, startLine, endLine) && quote(state, startLine, endLine, silent);
+    return hasQuotedText(state, startLine, endLine) && quote(state, startLine, endLine, silent);
   };
 }
 
 /**
- * For each text (`state.env`), the end of the lines that were already checked and contain only ">". So no line is checked
- * twice.
+ * For each text that is being parsed, the end of the quoted lines that are known to contain only ">": the index of the line
+ * after them. So no line is checked twice. The key is the `state.env` of the text.
  */
 const emptyQuoteEnds = new WeakMap<object, number>();
 
-function saysSomething(state: StateBlock, startLine: number, endLine: number): boolean {
+function hasQuotedText(state: StateBlock, startLine: number, endLine: number): boolean {
   if (startLine < (emptyQuoteEnds.get(state.env) ?? 0)) return false;
   let line = startLine;
   for (; line < endLine; line++) {
@@ -84,7 +84,7 @@ function saysSomething(state: StateBlock, startLine: number, endLine: number): b
 const MAX_CELLS = 10_000;
 
 /**
- * Replaces a pipe within another construct while a table is split into cells. Well-formed text cannot contain this character.
+ * Placeholder for a pipe within another construct while a table is split into cells. Well-formed text cannot contain it.
  */
 const PIPE = '\uDC00';
 
@@ -92,8 +92,8 @@ const PIPE = '\uDC00';
 const HIDES_PIPE = /[`@#]|\$\$|\]\(/;
 
 /**
- * Patterns of constructs that can contain a pipe: a mention with an id, a link to a channel or topic, a formula, and a link
- * whose label has no brackets.
+ * Patterns of constructs that can contain a pipe. In this order: a mention with an id, a link to a channel or topic, a formula,
+ * and a link whose label has no brackets.
  */
 const WITH_PIPE = [
   /@_?\*\*[^*|\n]*\|\d{1,10}\*\*/g,
@@ -126,7 +126,10 @@ function table(state: StateBlock, startLine: number, endLine: number, silent: bo
   return isTable;
 }
 
-/** Returns the source in which pipes within constructs on these lines are replaced, so that they do not end cells. */
+/**
+ * Returns the source with the pipes within constructs replaced, on the lines from `startLine` to before `endLine`. The replaced
+ * pipes do not end table cells.
+ */
 function withoutInnerPipes(state: StateBlock, startLine: number, endLine: number): string {
   const [start, end] = [state.bMarks[startLine] ?? 0, state.eMarks[endLine - 1] ?? state.src.length];
   const text = state.src.slice(start, end);
@@ -148,14 +151,14 @@ function withoutPipes(line: string): string {
 const outsideCode = (text: string) => WITH_PIPE.reduce((rest, pattern) => rest.replace(pattern, hidden), text);
 
 /**
- * Replaces the pipes in a construct by the placeholder. A pipe after a backslash remains, because it does not end a cell
- * anyway.
+ * Replaces the pipes in a construct by the placeholder `PIPE`. A pipe after a backslash remains, because such a pipe does not
+ * end a cell.
  */
 const hidden = (construct: string) => construct.replace(/(?<!\\)\|/g, PIPE);
 
 function heading(state: StateBlock, startLine: number, _endLine: number, silent: boolean): boolean {
   if (isIndented(state, startLine) || state.src[textStartOf(state, startLine)] !== '#') return false;
-  const [, marks = '', text = ''] = /^(#{1,6})[ \t]+(.*)$/.exec(textOf(state, startLine)) ?? [];
+  const [, marks = '', text = ''] = /^(#{1,6})[ \t]+([^\n]*)$/.exec(textOf(state, startLine)) ?? [];
   const content = withoutClosingMarks(text);
   if (content === '') return false;
   if (silent) return true;

@@ -4,15 +4,16 @@
  */
 export const UNSPACED =
   '\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Bopomofo}\\p{scx=Hangul}\\p{scx=Thai}\\p{scx=Lao}' +
-  '\\p{scx=Khmer}\\p{scx=Myanmar}\\u3000-\\u303F\\uFF01-\\uFF0F\\uFF1A-\\uFF20\\uFF3B-\\uFF40\\uFF5B-\\uFF65';
+  '\\p{scx=Khmer}\\p{scx=Myanmar}\\p{scx=Tibetan}\\u3000-\\u303F\\uFF01-\\uFF0F\\uFF1A-\\uFF20\\uFF3B-\\uFF40\\uFF5B-\\uFF65';
 
 /**
- * Last characters of emoji, for a character class of a regular expression. A link or a mention after an emoji needs no space.
+ * Characters with which an emoji can end, for a character class of a regular expression. A link or a mention after an emoji
+ * needs no space.
  */
-export const EMOJI_END = '\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\p{Regional_Indicator}\\uFE0F\\u20E3';
+export const EMOJI_END = '\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\p{Regional_Indicator}\\uFE0F\\u20E3\\u{E007F}';
 
 /**
- * Characters of emphasis and strikethrough, for a character class of a regular expression. They can enclose a link or a
+ * Characters that mark emphasis and strikethrough, for a character class of a regular expression. They can enclose a link or a
  * mention.
  */
 export const EMPHASIS = '*~';

@@ -6,7 +6,7 @@ import type { Directory } from './types.ts';
 /** Matches a link to a channel, topic or message: `#**channel**`, `#**channel>topic**` or `#**channel>topic@1234**`. */
 const CHANNEL_LINK = new RegExp(`${MENTION_START}#\\*\\*([^*\\n]+)\\*\\*`, 'gu');
 
-/** Parts of a channel link, parsed from the text between its stars. */
+/** Parts of a link such as `#**channel>topic@1234**`, parsed from the text between the asterisks. */
 export interface ChannelReference {
   readonly channel: string;
   /** Name of the topic. Undefined for a link to the whole channel. "" for the empty topic. */
@@ -15,11 +15,11 @@ export interface ChannelReference {
   readonly messageId: string | undefined;
 }
 
-/** Parses the text between the stars of a channel link. The first ">" ends the name of the channel. */
+/** Parses the text between the asterisks of a channel link. The first ">" ends the name of the channel. */
 export function channelReferenceIn(text: string): ChannelReference {
   const split = text.indexOf('>');
   if (split === -1) return { channel: text, topic: undefined, messageId: undefined };
-  const [, topic, messageId] = /^(.*)@([1-9]\d{0,15})$/.exec(text.slice(split + 1)) ?? [];
+  const [, topic, messageId] = /^([^\n]*)@([1-9]\d{0,15})$/.exec(text.slice(split + 1)) ?? [];
   return { channel: text.slice(0, split), topic: topic ?? text.slice(split + 1), messageId };
 }
 
@@ -54,12 +54,13 @@ function linkHtml(directory: Directory, { channel: name, topic, messageId }: Cha
   return `<a class="stream-topic"${id} href="${topicPath}${place}">${shown} &gt; ${topicShown}</a>`;
 }
 
-/** Returns the part of a URL fragment for a channel: its id and, for human readers, its name. */
+/** Returns the part of a URL fragment that identifies a channel: its id and, for human readers, its name. */
 export const channelSlug = ({ id, name }: { readonly id: number; readonly name: string }): string =>
   `${id}-${encodeFragment(name.replaceAll(' ', '-'))}`;
 
 /** Encodes a name for a URL fragment. Encoded bytes have "." instead of "%". */
 export function encodeFragment(text: string): string {
+  if (/^[\w-]*$/.test(text)) return text;
   return encodeURIComponent(text.toWellFormed())
     .replaceAll('.', '%2E')
     .replaceAll('(', '%28')

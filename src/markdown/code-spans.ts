@@ -6,8 +6,14 @@ export type CodeSpan = readonly [start: number, end: number, marks: number];
  * number of back-ticks.
  */
 export function codeSpansIn(text: string): CodeSpan[] {
-  if (!text.includes('`')) return [];
-  const runs = [...text.matchAll(/`+/g)].map(({ index, 0: { length } }) => ({ start: index, length }));
+  const runs: { readonly start: number; readonly length: number }[] = [];
+  for (let start = text.indexOf('`'); start !== -1; start = text.indexOf('`', start)) {
+    let end = start + 1;
+    while (text[end] === '`') end++;
+    runs.push({ start, length: end - start });
+    start = end;
+  }
+  if (runs.length === 0) return [];
   const nextOfLength = nextOfSameLength(runs.map(({ length }) => length));
   const spans: CodeSpan[] = [];
   for (let i = 0; i < runs.length; i++) {
@@ -20,7 +26,7 @@ export function codeSpansIn(text: string): CodeSpan[] {
   return spans;
 }
 
-/** Returns, for each of the lengths, the index of the next equal length. Undefined if there is none. */
+/** Returns, for each length in the list, the index of the next equal length. Undefined if no equal length follows. */
 function nextOfSameLength(lengths: readonly number[]): (number | undefined)[] {
   const last = new Map<number, number>();
   const next: (number | undefined)[] = [];

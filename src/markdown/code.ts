@@ -5,7 +5,7 @@ import { languageNamed } from './languages.ts';
 import type { Rendering } from './rendering.ts';
 import { tokenSpans } from './token-spans.ts';
 
-/** Maximum length of highlighted code, in characters: several pages. Longer code is not highlighted. */
+/** Maximum length of highlighted code plus `BASE_LENGTH`, in characters: several pages. Longer code is not highlighted. */
 const MAX_CODE_LENGTH = 5_000;
 
 /**
@@ -13,11 +13,15 @@ const MAX_CODE_LENGTH = 5_000;
  * quadratic time for text in another language.
  */
 const MAX_WORK = MAX_CODE_LENGTH ** 2;
+/**
+ * Number of characters that is added to the length of each block of code when its work is calculated. This number stands for
+ * the fixed work of highlighting a block.
+ */
 const BASE_LENGTH = 50;
 
 /**
- * Matches code with very long lines or runs of white space, which real code does not contain. It is not highlighted, because
- * grammars are slowest on it: they look ahead for the end of a line or word.
+ * Matches code with very long lines or runs of white space, which real code does not contain. Such code is not highlighted,
+ * because grammars are slowest on such code: they look ahead for the end of a line or word.
  */
 const HARD = /[^\n]{301}|\s{101}/;
 

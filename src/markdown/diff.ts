@@ -5,12 +5,15 @@ type Mark = 'inserted' | 'deleted';
 
 /** Elements that can contain only certain elements. Spans cannot be placed directly in them. */
 const STRUCTURES = new Set('ul ol table thead tbody tr'.split(' '));
-/** Elements of lists and tables that contain text. */
+/** Names of the elements of lists and tables that contain text. */
 const CELLS = new Set('li th td'.split(' '));
-/** Elements of tables that contain only cells or rows. They count as inserted or deleted if all of their cells do. */
+/**
+ * Elements of tables that contain only cells or rows. They count as inserted or deleted if all of their cells are inserted or
+ * deleted.
+ */
 const GROUPS = new Set('tr thead tbody'.split(' '));
 
-/** Creates a budget for several comparisons. It is enough for 4,000 ordinary edits. */
+/** Creates a budget for the work of several comparisons. It is enough for 4,000 ordinary edits. */
 export const sharedBudget = (): Budget => ({ steps: 4 * BUDGET_STEPS });
 
 /**
@@ -18,11 +21,12 @@ export const sharedBudget = (): Budget => ({ steps: 4 * BUDGET_STEPS });
  * `highlight_text_inserted`, deleted content in spans of the class `highlight_text_deleted`. Unchanged content occurs once.
  *
  * A span contains words or whole elements. Lists and tables cannot contain spans directly. In them, a new item or cell contains
- * one span around all of its content, and a new row or table part contains only new cells. The same holds for deleted ones.
+ * one span around all of its content, and a new row or table part contains only new cells. The same holds for deleted items,
+ * cells, rows and table parts.
  *
  * To get `before` from the difference, remove in this order:
- * 1. List items and cells that contain only one inserted span, and then rows and table parts that contain only such cells.
- *    Each is removed with the white space after it.
+ * 1. List items and cells that contain only one inserted span, and then rows and table parts that contain only such cells. Each
+ * is removed with the white space after it.
  * 2. All other inserted spans with their content.
  * 3. The tags of the deleted spans, but not their content.
  *
@@ -70,14 +74,14 @@ class Output {
   }
 
   /**
-   * Writes the pending changes. If the deleted and the inserted content end with the same white space, it is written once,
-   * outside of the spans.
+   * Writes the pending changes. If the deleted and the inserted content end with the same white space, this white space is
+   * written once, outside of the spans.
    */
   #flush(): void {
-    const [gone, rest] = splitTail(this.#deleted);
-    const [come, sameRest] = splitTail(this.#inserted);
+    const [removed, rest] = splitTail(this.#deleted);
+    const [added, sameRest] = splitTail(this.#inserted);
     const shared = rest === sameRest;
-    const [deleted, inserted] = shared ? [gone, come] : [this.#deleted, this.#inserted];
+    const [deleted, inserted] = shared ? [removed, added] : [this.#deleted, this.#inserted];
     if (deleted !== '') this.#written += span('deleted', deleted);
     if (inserted !== '') this.#written += span('inserted', inserted);
     if (shared) this.#written += rest;
@@ -105,8 +109,8 @@ function diffContent(before: HtmlContent, after: HtmlContent, out: Output, budge
       });
       continue;
     }
-    for (const { gone, come, pair } of stretches(old, now, budget)) {
-      out.edit(htmlOf(gone), htmlOf(come));
+    for (const { removed, added, pair } of stretches(old, now, budget)) {
+      out.edit(htmlOf(removed), htmlOf(added));
       if (!pair) continue;
       const [a, b] = pair;
       const changed = diffElement(a.element, b.element, budget);
@@ -127,9 +131,9 @@ function htmlOf(units: readonly HtmlUnit[]): string {
 type ElementUnit = HtmlUnit & { readonly element: HtmlElement };
 
 interface Stretch {
-  readonly gone: readonly HtmlUnit[];
-  readonly come: readonly HtmlUnit[];
-  /** An element after these units that exists before and after the change. Undefined only in the last section. */
+  readonly removed: readonly HtmlUnit[];
+  readonly added: readonly HtmlUnit[];
+  /** Old and new version of the element that follows these units. Undefined for the last stretch of a replaced section. */
   readonly pair?: readonly [ElementUnit, ElementUnit];
 }
 
@@ -138,10 +142,10 @@ function* stretches(old: readonly HtmlUnit[], now: readonly HtmlUnit[], budget: 
   for (const [k, l] of pairElements(old, now, budget)) {
     const [a, b] = [old[k], now[l]];
     if (!isElement(a) || !isElement(b)) continue;
-    yield { gone: old.slice(i, k), come: now.slice(j, l), pair: [a, b] };
+    yield { removed: old.slice(i, k), added: now.slice(j, l), pair: [a, b] };
     [i, j] = [k + 1, l + 1];
   }
-  yield { gone: old.slice(i), come: now.slice(j) };
+  yield { removed: old.slice(i), added: now.slice(j) };
 }
 
 function isElement(unit: HtmlUnit | undefined): unit is ElementUnit {
@@ -199,13 +203,13 @@ function diffStructure(before: HtmlElement, after: HtmlElement, budget: Budget):
       });
       continue;
     }
-    for (const { gone, come, pair } of stretches(old, now, budget)) {
-      marked('deleted', gone);
-      marked('inserted', come);
+    for (const { removed, added, pair } of stretches(old, now, budget)) {
+      marked('deleted', removed);
+      marked('inserted', added);
       if (pair) pairOf(...pair);
     }
   }
-  // If no part is unchanged and parts of only one side are left, the list or table itself would look inserted or deleted.
+  // If all parts are inserted, or all parts are deleted, the list or table itself would look inserted or deleted.
   if (seen.kept === 0 && (seen.inserted === 0 || seen.deleted === 0)) return undefined;
   return parts.includes(undefined) ? undefined : parts.join('');
 }

@@ -7,8 +7,8 @@ import { type Preview, Rendering } from './rendering.ts';
 import type { RenderedMessage } from './types.ts';
 
 /**
- * Renders parsed blocks as HTML. All tags and attributes are written in this file, in inline.ts, or in a file that inline.ts
- * calls. Source text is always escaped.
+ * Renders parsed blocks as HTML. All tags and attributes are written in this file, in code.ts, math.ts or inline.ts, or in code
+ * that these files call. Source text is always escaped.
  *
  * @param tokens Tokens from `parseBlocks`.
  */
@@ -23,7 +23,8 @@ export function writeDocument(
 }
 
 /**
- * HTML of a block without and with its image previews. Whether previews are shown is only known after all blocks are rendered.
+ * HTML of a block, once without and once with its image previews. Whether previews are shown is only known after all blocks are
+ * rendered.
  */
 interface Slot {
   readonly without: string;
@@ -31,8 +32,8 @@ interface Slot {
 }
 
 /**
- * Stands for a slot in the HTML until all blocks are rendered. The source cannot contain it, because `renderMessage` replaces
- * null characters.
+ * Placeholder in the HTML for a block with image previews, until all blocks are rendered. The source cannot contain it, because
+ * `renderMessage` replaces null characters.
  */
 const SLOT = '\0';
 
@@ -66,7 +67,10 @@ class Writer {
     return this.#tokens[this.#next++];
   }
 
-  /** Renders the block that begins with the token. Formulas give one block for each part, which can be none. */
+  /**
+   * Renders the block that begins with the token. Display formulas result in one block for each formula, or in no block if the
+   * source is blank.
+   */
   #block(token: Token): string[] {
     switch (token.type) {
       case 'paragraph_open':
@@ -181,7 +185,8 @@ class Writer {
   }
 
   /**
-   * Returns the HTML of a block, or a placeholder if it has image previews. Previews are shown below the block or replace it.
+   * Returns the HTML of a block, or a placeholder if the block has image previews. Previews are shown below the block. If
+   * `isReplaced` is true, they replace the block.
    */
   #slot({ html, previews, isReplaced }: { html: string; previews: readonly Preview[]; isReplaced: boolean }): string {
     if (previews.length === 0) return html;
@@ -197,7 +202,9 @@ class Writer {
 
 const texError = (source: string) => `<span class="tex-error">${escapeTex(source)}</span>`;
 
-/** Returns the alignment of a cell as an HTML attribute. The parser writes it as a style with one of three values. */
+/**
+ * Returns the alignment of a table cell as an HTML attribute. In the token, the alignment is a style with one of three values.
+ */
 function alignment(token: Token): string {
   const [, side] = /^text-align:(left|center|right)$/.exec(String(token.attrGet('style'))) ?? [];
   return side === undefined ? '' : ` style="text-align: ${side};"`;

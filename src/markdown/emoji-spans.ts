@@ -25,7 +25,7 @@ const EMOTICON = new RegExp(
   'gu',
 );
 
-/** Matches emoticons at any position. It is a cheap test before `EMOTICON`. */
+/** Matches emoticons at any position. This test is cheap, and comes before the test with `EMOTICON`. */
 const IN_EMOTICON = /[:;][)(|/DoOpP]|\(:|<3/;
 
 /** Matches text that may contain Unicode emoji: some symbols, and the high surrogates of most emoji. It is a cheap test. */
@@ -45,7 +45,10 @@ export function emojiNamesIn(text: string, hasEmoticons: boolean): string[] {
   return [...new Set([...names, ...meant])].filter((name) => CUSTOM_EMOJI_NAME.test(name));
 }
 
-/** Replaces `:name:` in a text by a placeholder of a custom emoji of the organization or of a Unicode emoji. */
+/**
+ * Replaces each `:name:` in a text by a placeholder, if the name belongs to a custom emoji of the organization or to a Unicode
+ * emoji.
+ */
 export function emojiNames(inline: Inline, text: string): string {
   if (!text.includes(':')) return text;
   const pattern = /:([\w\-+]+):/g;
@@ -64,7 +67,10 @@ export function emojiNames(inline: Inline, text: string): string {
   return result + text.slice(end);
 }
 
-/** Replaces emoticons such as `:)` in a text by placeholders of emoji, if the sender has enabled this. */
+/**
+ * Replaces emoticons such as `:)` in a text by placeholders of emoji. Does nothing unless the sender has enabled the
+ * replacement.
+ */
 export function emoticons(inline: Inline, text: string): string {
   if (!inline.rendering.options.translateEmoticons || !IN_EMOTICON.test(text)) return text;
   return text.replace(EMOTICON, (face) => inline.keep(face, emojiHtml(inline, EMOTICONS[face] ?? '') ?? face));
@@ -86,7 +92,7 @@ function emojiHtml({ rendering: { directory } }: Inline, name: string): string |
 
 const labelOf = (name: string) => escapeAttribute(name.replaceAll('_', ' '));
 
-/** Returns the HTML of a Unicode emoji. Returns characters that are no emoji with a name unchanged. */
+/** Returns the HTML of a Unicode emoji. If the characters are not an emoji with a name, returns them unchanged. */
 function characterHtml(characters: string): string {
   const emoji = emojiOf(characters);
   return emoji === undefined ? characters : unicodeHtml(emoji.name, emoji.code);

@@ -9,7 +9,7 @@ export interface UnicodeEmoji {
   readonly code: string;
 }
 
-/** Name of the only emoji that the service adds. In the specification of the API, a brand is its name. */
+/** Name of the only emoji that the service adds. In the specification of the API, the name of this emoji is a brand. */
 export const EXTRA_EMOJI = 'team_chat';
 
 export const EXTRA_EMOJI_URL = `/static/generated/emoji/images/emoji/unicode/${EXTRA_EMOJI}.png`;
@@ -32,8 +32,8 @@ interface Tables {
 }
 
 /**
- * Names that take precedence over those of the data sets, canonical name first. They are the emoji of emoticons, and names that
- * users type most often for the most frequent emoji.
+ * Names of emoji that take precedence over names in the data sets, canonical name first. The list contains the emoji that
+ * emoticons stand for, and the names that users type most often for the most frequent emoji.
  */
 const CURATED: readonly (readonly [code: string, ...names: string[]])[] = [
   ['1f642', 'slight_smile'],
@@ -51,29 +51,30 @@ const CURATED: readonly (readonly [code: string, ...names: string[]])[] = [
   ['1f389', 'tada', 'party_popper'],
   ['1f6e0', 'tools', 'hammer_and_wrench', 'working_on_it', 'working'],
   ['2705', 'check', 'white_check_mark', 'done'],
-  // In the data sets, the following emoji have only names that earlier emoji also have.
+  // In the data sets, the following emoji have only names that also belong to earlier emoji.
   ['1fab2', 'beetle_insect'],
   ['1f997', 'cricket_insect'],
   ['1f9fe', 'invoice'],
 ];
 
 /**
- * Data sets with names of the other emoji, best first. If two emoji have one name, the emoji that has it in the better set gets
- * it. In one set, the earlier emoji gets it. The first three sets provide canonical names, with the CLDR short names as the
- * last resort. The other sets only add names.
+ * Data sets with further names of emoji, best first. If two emoji have the same name, the emoji that has it in the better set
+ * gets the name. Within one set, the earlier emoji gets it. The first three sets provide canonical names, with the CLDR short
+ * names as the last resort. The other sets only add names.
  */
 const NAME_SETS = ['joypixels', 'github', 'cldr', 'iamcal', 'emojibase', 'emojibase-legacy'] as const;
 
 /**
- * File with further names by code. Clients use these names, but the data sets lack them or give them to another emoji. In such
- * a conflict, the name in this file wins; otherwise a client could not name an emoji that it shows.
+ * File with further names of emoji, by emoji code. Clients use these names, but the data sets lack them or give them to another
+ * emoji. If a data set gives a name to another emoji, this file takes precedence. Otherwise a client could not name an emoji
+ * that the client shows.
  */
 const ALIASES = 'emoji-aliases.json';
 
-/** Group in the data of emoji that only modify other emoji: skin tones and hair. */
+/** Value of the field `group`, in the emoji data, for emoji that only modify other emoji: skin tones and hair. */
 const COMPONENTS = 2;
 
-/** Type in the data of emoji that are shown as text unless U+FE0F follows. */
+/** Value of the field `type`, in the emoji data, for emoji that are shown as text unless U+FE0F follows. */
 const TEXT = 0;
 
 const KEYCAP = '[0-9#*]\\uFE0F?\\u20E3';
@@ -91,12 +92,12 @@ const WHOLE = new RegExp(`^(?:${SEQUENCE})$`, 'u');
  */
 export const emojiPattern: RegExp = new RegExp(SEQUENCE, 'gu');
 
-/** Returns the emoji with a canonical or other name, in lower case. Undefined if there is none. */
+/** Returns the emoji that has a name, canonical or not. The name must be in lower case. Undefined if there is no such emoji. */
 export function emojiNamed(name: string): UnicodeEmoji | undefined {
   return tables().emojis.get(name);
 }
 
-/** Returns an emoji code in the form that the table has, without U+FE0F. Clients may send "2764-fe0f". */
+/** Returns an emoji code without U+FE0F, the form of the codes in the emoji table. Clients may send "2764-fe0f". */
 export const normalEmojiCode = (code: string): string => code.replaceAll(/-fe0f(?=-|$)/g, '');
 
 /** Returns all names of the emoji with this code, canonical name first. Undefined if there is no such emoji. */
@@ -108,8 +109,8 @@ export function emojiWithCode(code: string): { readonly names: readonly string[]
 /**
  * Returns the emoji that consists of exactly these characters.
  *
- * @returns Undefined for emoji that the table lacks, such as those with skin tones. Also undefined for a character that is text
- * by default, if U+FE0F is missing.
+ * @returns Undefined for emoji without a name in the emoji table, such as emoji with a skin tone. Also undefined for a
+ * character that is shown as text by default, if U+FE0F is missing.
  */
 export function emojiOf(characters: string): UnicodeEmoji | undefined {
   if (!WHOLE.test(characters)) return undefined;
@@ -120,7 +121,7 @@ export function emojiOf(characters: string): UnicodeEmoji | undefined {
   return { name, code };
 }
 
-/** Returns the names of all Unicode emoji, for clients. */
+/** Returns the names of all Unicode emoji, in the form that clients read from `server_emoji_data_url`. */
 export function emojiTable(): EmojiTable {
   return { code_to_names: Object.fromEntries(tables().names) };
 }
@@ -144,7 +145,7 @@ interface DataEmoji {
   readonly hexcode: string;
   readonly emoji: string;
   readonly type: number;
-  /** Group of the emoji. Absent for the letters of which flags consist. */
+  /** Group of the emoji. Absent for the regional letters that form flags. */
   readonly group?: number;
 }
 
@@ -170,7 +171,7 @@ function makeTables(): Tables {
       for (const name of [given[hexcode] ?? []].flat()) if ((kept.get(name) ?? code) === code) claim(code, name);
     });
   }
-  // Names of the file are added last, so that such a name is canonical only if the data sets have no name for the emoji.
+  // Names from `ALIASES` are added last. Such a name is canonical only if the data sets have no name for the emoji.
   for (const { name, code } of aliases) claim(code, name);
   const textByDefault = new Set(
     listed.flatMap(({ type, hexcode }, i) => (type === TEXT || hexcode.endsWith('-20E3') ? [codes[i] ?? ''] : [])),

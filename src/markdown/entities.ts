@@ -3,7 +3,7 @@ import type { Inline } from './inline-text.ts';
 
 const ENTITY = /&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[a-zA-Z][\da-zA-Z]{1,31});/g;
 
-/** Replaces HTML entities in a text by placeholders, so that they are written as they are and not escaped. */
+/** Replaces HTML entities in a text by placeholders, so that the rendered HTML contains the entities unescaped. */
 export function entities(inline: Inline, text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(ENTITY, (source) => {

@@ -1,14 +1,14 @@
 import type { StateBlock } from 'markdown-it';
 import { columnOf, isIndented, mayNest, textOf, textStartOf } from './lines.ts';
 
-/** A line that opens a fence, parsed. */
+/** The parsed first line of a fence, a block between two lines of back-ticks or tildes. */
 interface Fence {
   /** Run of three or more back-ticks or tildes. A line with the same run closes the fence. */
   readonly marks: string;
   readonly kind: 'quote' | 'spoiler' | 'math' | 'code';
   /** First word after the run, in lower case. "" if there is none. */
   readonly word: string;
-  /** Text after the first word. */
+  /** Rest of the line after `word`. */
   readonly header: string;
 }
 
@@ -32,7 +32,7 @@ export function fence(state: StateBlock, startLine: number, endLine: number, sil
   if (silent) return true;
   const lastLine = endOf(state, opened, startLine, endLine);
   const outerType = state.parentType;
-  // In a list or a paragraph, other rules would apply to the content of the fence.
+  // With the type of a list or a paragraph as parent, other rules would apply to the content of the fence.
   state.parentType = 'root';
   pushFence(state, opened, startLine, lastLine);
   state.parentType = outerType;
@@ -54,7 +54,10 @@ const parsesInside = ({ kind }: Fence) => kind === 'quote' || kind === 'spoiler'
 const isClose = (state: StateBlock, { marks }: Fence, line: number) =>
   !isIndented(state, line) && textOf(state, line).trimEnd() === marks;
 
-/** Returns the index of the line that closes the fence, or of the first line outside of its container. */
+/**
+ * Returns the index of the line that closes the fence. If no line closes it, returns the index of the first line outside of the
+ * fence's container.
+ */
 function endOf(state: StateBlock, opened: Fence, startLine: number, endLine: number): number {
   const open = [opened];
   let line = startLine + 1;

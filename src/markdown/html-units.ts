@@ -12,7 +12,7 @@ export interface HtmlContent {
  * both texts.
  */
 export interface HtmlUnit {
-  /** Source of the unit. */
+  /** HTML source of the unit. */
   readonly html: string;
   /** White space after the unit. */
   readonly tail: string;
@@ -23,16 +23,16 @@ export interface HtmlUnit {
 /** An element that can be compared in parts, such as a paragraph, a list or a table row. */
 export interface HtmlElement {
   readonly name: string;
-  /** Source of the start tag. */
+  /** HTML source of the start tag. */
   readonly open: string;
-  /** Source of the end tag. */
+  /** HTML source of the end tag. */
   readonly close: string;
   readonly content: HtmlContent;
 }
 
 /**
- * Elements that are compared in parts. Other elements are compared as a whole, even if they contain elements: for example a
- * formula, an emoji, a mention, a time, a highlighted token of code, or an image.
+ * Elements that are compared in parts. Other elements are compared as a whole, even if they contain elements. Examples are a
+ * formula, an emoji, a mention, a time, a highlighted token of code, and an image.
  */
 const DIVISIBLE = new Set(
   'p div blockquote ul ol li table thead tbody tr th td pre code strong em del a h1 h2 h3 h4 h5 h6'.split(' '),
@@ -41,16 +41,20 @@ const DIVISIBLE = new Set(
 const VOID = new Set('br hr img wbr source input'.split(' '));
 
 /**
- * Maximum depth of elements that are compared in parts. Deeper elements are compared as a whole. This bounds the recursion of
- * functions that walk the units.
+ * Maximum nesting depth of elements that are compared in parts. Deeper elements are compared as a whole. This bounds the
+ * recursion of functions that walk the units.
  */
 const MAX_DEPTH = 50;
 
 const TAG = /<(\/?)([a-z][a-z0-9]*)(?:[^"'>]|"[^"]*"|'[^']*')*>/iy;
 
 /**
- * Matches a part of a text: white space; an entity; a letter of a script without spaces between words; a word; or another
- * character, with the characters that are joined to it.
+ * Matches one part of the text of an element:
+ * - white space
+ * - an entity
+ * - a letter of a script without spaces between words
+ * - a word
+ * - another character, with the characters that are joined to it
  */
 const PIECE =
   /\s+|&#?\w+;|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]\p{M}*|[[\p{L}\p{N}\p{M}_]--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]]+|\p{RI}{2}|.(?:\u200D.|[\p{M}\p{EMod}])*/gsv;
@@ -69,9 +73,9 @@ interface OpenElement {
 }
 
 /**
- * Splits HTML that this renderer wrote into units. The work is linear in the length.
+ * Parses HTML that this renderer wrote, and splits it into units. The work is linear in the length of the HTML.
  *
- * @returns Undefined if elements are not properly nested. The renderer never writes such HTML.
+ * @returns Undefined if a tag is malformed or elements are not properly nested. The renderer never writes such HTML.
  */
 export function readHtml(html: string): HtmlContent | undefined {
   const root: Building = { head: '', units: [] };

@@ -1,6 +1,9 @@
 import type { Preview, Rendering } from './rendering.ts';
 
-/** A construct that was found in the text. A placeholder in the text stands for it. */
+/**
+ * A construct, such as a link or a mention, that was found in the text of a block. A placeholder in the text stands for the
+ * construct.
+ */
 interface Node {
   readonly source: string;
   readonly html: string;
@@ -10,9 +13,9 @@ interface Node {
 /** Matches a placeholder: two consecutive high surrogates. Well-formed text cannot contain them. */
 const PLACEHOLDER = /[\uD800-\uDBFF]{2}/g;
 
-const SPECIAL = /[\uD800-\uDBFF]{2}|[&<>\n]/g;
-
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\n': '<br>\n' };
+
+const isHighSurrogate = (code: number) => code >= 0xd800 && code < 0xdc00;
 
 const placeholderOf = (index: number) => String.fromCharCode(0xd800 + (index >> 10), 0xd800 + (index & 1023));
 
@@ -22,7 +25,8 @@ const indexOf = (placeholder: string) =>
 /**
  * Function that finds the constructs of one kind in a text and replaces each by a placeholder.
  *
- * @param next Index of the pass after this one. The content of a construct is processed from that pass on.
+ * @param next Index of the following pass in the list of passes. The content of a construct that this pass finds is processed
+ * only by that pass and the passes after it.
  */
 export type Pass = (inline: Inline, text: string, next: number) => string;
 
@@ -67,12 +71,15 @@ export class Inline {
     return placeholder;
   }
 
-  /** Returns a placeholder for text that resembles a construct but is not one. So no other construct is found in it. */
+  /**
+   * Returns a placeholder for text that resembles a construct but is none. The placeholder prevents other passes from finding a
+   * construct in this text.
+   */
   literal(source: string): string {
     return this.keep(source, this.html(source), this.holdsLink(source));
   }
 
-  /** Runs the passes from the index `from` on, and returns the text with placeholders. */
+  /** Runs the passes from the index `from` to the last pass, and returns the text with placeholders. */
   run(text: string, from: number): string {
     let result = text;
     for (let i = from; i < this.#passes.length; i++) result = this.#passes[i]?.(this, result, i + 1) ?? result;
@@ -81,10 +88,22 @@ export class Inline {
 
   /** Returns the text as HTML, including the HTML of its placeholders. */
   html(text: string): string {
-    return text.replace(SPECIAL, (found) => ESCAPES[found] ?? this.#nodes[indexOf(found)]?.html ?? '');
+    let [result, end] = ['', 0];
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      // All characters of `ESCAPES` are before "?".
+      if (code >= 0x3f && !isHighSurrogate(code)) continue;
+      const isPlaceholder = isHighSurrogate(code) && isHighSurrogate(text.charCodeAt(i + 1));
+      const html = isPlaceholder ? (this.#nodes[indexOf(text.slice(i, i + 2))]?.html ?? '') : ESCAPES[text[i] ?? ''];
+      if (html === undefined) continue;
+      result += text.slice(end, i) + html;
+      if (isPlaceholder) i++;
+      end = i + 1;
+    }
+    return result + text.slice(end);
   }
 
-  /** Returns the source of the text, without placeholders. */
+  /** Returns the source of a text: each placeholder is replaced by the source of its construct. */
   source(text: string): string {
     return text.replace(PLACEHOLDER, (found) => this.source(this.#nodes[indexOf(found)]?.source ?? ''));
   }

@@ -14,17 +14,17 @@ import { times } from './times.ts';
 export interface InlineHtml {
   readonly html: string;
   readonly previews: readonly Preview[];
-  /** Whether the text consists only of the URL of an image that is shown. */
+  /** Whether the text consists only of the URL of an image for which a preview is recorded. */
   readonly isBareLink: boolean;
 }
 
 /**
- * Passes that find the constructs, in matching order. The first pass replaces its matches in the text, the second pass
- * processes the rest, and so on. Each pass reads each character a bounded number of times. Only later passes process the
- * content of a construct, so the work is linear in the text at any nesting depth.
+ * Passes that find the constructs of the dialect in a text, in the order in which they run. The first pass replaces its matches
+ * in the text, the second pass processes the rest, and so on. Each pass reads each character a bounded number of times. Only
+ * later passes process the content of a construct, so the work is linear in the text at any nesting depth.
  *
- * Unlike this, markdown-it finds inline constructs from left to right. In this dialect, the order of the constructs takes
- * precedence over their positions.
+ * The inline parser of markdown-it is not used, because it finds constructs from left to right. In this dialect, the order of
+ * the constructs takes precedence over their positions.
  */
 const PASSES: readonly Pass[] = [
   codeSpans,
@@ -47,8 +47,8 @@ const PASSES: readonly Pass[] = [
 ];
 
 /**
- * Matches text that may have a construct: every construct contains one of these characters. In ordinary text, only dots and
- * semicolons are frequent.
+ * Matches text that may contain a construct, such as a link or an emoji. Every construct contains one of these characters. In
+ * ordinary text, only dots and semicolons are frequent.
  */
 const MARKS = /[`*@#$<[&~:;.\u00a9-\uffff]/;
 

@@ -1,10 +1,10 @@
-/** A language that a code block can have. */
+/** A programming language or other format that a code block can name. */
 export interface Language {
   /** Name of the language as shown to users. */
   readonly name: string;
   /** Name of the grammar in the highlighter. Undefined for text that is not highlighted. */
   readonly grammar: string | undefined;
-  /** Whether text that no rule of the grammar matches consists of names and operators. If false, it is prose. */
+  /** Whether text that no rule of the grammar matches consists of names and operators. If false, such text is prose. */
   readonly isCode: boolean;
 }
 

@@ -15,7 +15,10 @@ export const mayNest = (state: StateBlock): boolean => state.level < MAX_LEVEL;
 /** Returns the indentation of the line, in columns. Negative for a line of a quote that lacks the ">" of the quote. */
 export const columnOf = (state: StateBlock, line: number): number => state.sCount[line] ?? 0;
 
-/** Returns whether the line is indented by four or more columns, like code. No other construct begins at such a line. */
+/**
+ * Returns whether the line is indented by four or more columns within its quote or list item. At such a line, only indented
+ * code can begin.
+ */
 export const isIndented = (state: StateBlock, line: number): boolean => columnOf(state, line) - state.blkIndent >= 4;
 
 /** Returns the index in the source at which the text of the line begins. */

@@ -2,9 +2,9 @@ import type { StateBlock } from 'markdown-it';
 import { columnOf, ITEM_INDENT, isIndented, mayNest, textOf, textStartOf } from './lines.ts';
 
 interface Marker {
-  /** Number of the item. Undefined for a bullet. */
+  /** Number of a numbered item. Undefined for an item with a bullet. */
   readonly number: number | undefined;
-  /** Number of characters of the marker, including the white space after it. */
+  /** Length of the marker in characters, including the white space after it. */
   readonly length: number;
   readonly isBlank: boolean;
 }
@@ -45,14 +45,15 @@ function markerOf(state: StateBlock, line: number): Marker | undefined {
 }
 
 /**
- * Returns whether a line of a paragraph begins a list. If the line is an item of a list around the paragraph, it always does.
- * In running text, only bullets and numbers of one digit do, so that a year at the start of a line does not begin a list.
+ * Returns whether a marker at the start of a line of a paragraph begins a list item. Always true for an item of a list that
+ * contains the paragraph. In other text, true only for an item that is not blank and has a bullet or a number of one digit. So
+ * a year at the start of a line does not begin a list.
  */
 function mayInterrupt(state: StateBlock, line: number, { number = 1, isBlank }: Marker): boolean {
   return columnOf(state, line) < state.blkIndent || (!isBlank && number < 10);
 }
 
-/** Parses the items of a list. Returns whether a blank line separates two items, or two blocks of one item. */
+/** Parses the items of a list. Returns whether a blank line separates any two items, or any two blocks of one item. */
 function pushItems(state: StateBlock, first: Marker, startLine: number, endLine: number): boolean {
   const indent = columnOf(state, startLine) + ITEM_INDENT;
   let [line, isLoose, endedBlank] = [startLine, false, false];
@@ -65,7 +66,10 @@ function pushItems(state: StateBlock, first: Marker, startLine: number, endLine:
   return isLoose;
 }
 
-/** Returns the marker of the next item of the list. Undefined if the line does not begin an item of this list. */
+/**
+ * Returns the marker of the item that begins at the line. Undefined if the line does not begin an item of the same list as
+ * `first`.
+ */
 function nextMarker(state: StateBlock, first: Marker, line: number, endLine: number): Marker | undefined {
   if (line >= endLine || columnOf(state, line) < state.blkIndent || isIndented(state, line)) return undefined;
   const marker = markerOf(state, line);
@@ -74,7 +78,7 @@ function nextMarker(state: StateBlock, first: Marker, line: number, endLine: num
   return isOther ? undefined : marker;
 }
 
-/** Parses an item of a list. Returns whether a blank line separates its blocks. */
+/** Parses an item of a list. Returns whether a blank line separates any two blocks of the item. */
 function pushItem(state: StateBlock, marker: Marker, indent: number, line: number, endLine: number): boolean {
   const { tight, blkIndent } = state;
   const [shift, column] = [state.tShift[line] ?? 0, columnOf(state, line)];

@@ -7,8 +7,8 @@ import type { Rendering } from './rendering.ts';
 const MAX_FORMULA_LENGTH = 2_000;
 
 /**
- * Length that is added for each cell of a matrix, in characters. Even an empty cell results in as much HTML as this many
- * characters.
+ * Number of characters that is added to the length of a formula for each cell of a matrix. Even an empty cell results in as
+ * much HTML as these characters.
  */
 const CELL_LENGTH = 5;
 
@@ -17,11 +17,12 @@ const CELL_LENGTH = 5;
  * longest formulas, or for some 1,500 formulas of a few characters.
  */
 const MAX_WORK = 4 * MAX_FORMULA_LENGTH ** 2;
+/** Number of characters that is added to the length of each formula. It stands for the fixed work of rendering a formula. */
 const BASE_LENGTH = 100;
 
 /**
- * Length of the HTML of all formulas of a text from which formulas are shown as source, in characters. It is less than half of
- * a message's limit, so that formulas alone never exceed that limit.
+ * Maximum length of the HTML of all formulas of a text, in characters. Once it is exceeded, formulas are shown as source. The
+ * value is less than half of the maximum length of a message's HTML, so that formulas alone never exceed that length.
  */
 const MAX_HTML_LENGTH = 400_000;
 
@@ -38,7 +39,7 @@ const COMMANDS = /\\(?:[a-zA-Z@]+|[\s\S])/g;
 const FAR_AWAY = /margin-(?:left|right):-?\d{3}/;
 
 const OPTIONS: KatexOptions = {
-  // The engine throws an error for unsupported input. The source of the formula is shown then.
+  // The engine throws an error for unsupported input. The source of the formula is then shown instead.
   throwOnError: true,
   strict: 'ignore',
   trust: false,
@@ -53,7 +54,7 @@ interface Tex {
 
 let tex: Tex | undefined;
 
-/** Loads the engine. The first call takes some 30 ms. */
+/** Loads the engine that renders formulas. The first call takes some 30 ms. */
 export function loadTex(): Tex {
   tex ??= createRequire(import.meta.url)('katex') as Tex;
   return tex;
@@ -82,7 +83,8 @@ export function mathSpans(inline: Inline, text: string): string {
  * Renders a formula as HTML.
  *
  * @param isDisplay Whether the formula is a block of its own and not part of a line.
- * @returns Undefined if the formula is invalid, uses a forbidden command, or exceeds the limits of the text.
+ * @returns Undefined if the formula is invalid, uses a forbidden command or a large horizontal offset, or exceeds a limit. Also
+ * undefined if the rendering does not render formulas (`isPlain`).
  */
 export function renderTex(
   { spent, isPlain }: Rendering,

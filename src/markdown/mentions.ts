@@ -17,42 +17,48 @@ const GROUP_START = '@(_?)\\*(?=[^*\\n]+\\*)';
 const GROUP_MENTION = new RegExp(MENTION_START + GROUP_START, 'gu');
 const GROUP_ANYWHERE = new RegExp(GROUP_START, 'gu');
 
-/** As above, but the name of the group can also begin with a star. */
+/** Like `GROUP_START`, but the name of the group can also begin with an asterisk. */
 const STARRED_START = '@(_?)\\*';
 const STARRED_MENTION = new RegExp(MENTION_START + STARRED_START, 'gu');
 const STARRED_ANYWHERE = new RegExp(STARRED_START, 'gu');
-/** Matches a mention of a user at a certain position. */
+/** Matches a mention of a user that begins exactly at `lastIndex`. */
 const USER_MENTION_HERE = /@_?\*\*([^*\n]+)\*\*/uy;
 
-/** Matches names of groups that look like other syntax in a mention: with a star at an end, or with two adjacent stars. */
+/**
+ * Matches names of groups that look like other syntax in a mention: with an asterisk at an end, or with two adjacent asterisks.
+ */
 const STARRED_NAME = /^\*|\*$|\*\*/;
 
 /**
- * Limits of the names in a mention of a group: their maximum length, and the number of stars that are tried as the end of a
- * name.
+ * Limits on names in group mentions: maximum length in characters, and maximum number of asterisks that are tried as the end of
+ * a name.
  */
 const GROUP_NAME = { characters: 100, stars: 6 };
 
 /**
- * A text that may mention a group, with the possible names of the group. There can be several, because names can contain stars.
+ * A part of a text that may mention a group, with the possible names of the group. There can be several names, because names
+ * can contain asterisks.
  */
 export interface GroupMention {
   readonly start: number;
   readonly isSilent: boolean;
-  /** Index in the text at which the names begin. */
+  /** Index in the text at which all possible names of the group begin. */
   readonly nameStart: number;
-  /** Possible names, from the shortest to the longest. */
+  /** Possible names of the group, from the shortest to the longest. Empty if no name within the maximum length is possible. */
   readonly names: readonly string[];
 }
 
-/** A text that may mention a group whose name matches `STARRED_NAME`. */
+/** A part of a text that may mention a group whose name matches `STARRED_NAME`. */
 export interface StarredMention extends GroupMention {
-  /** Name in the mention of a user that the text is as well. Then it mentions a group only if there is no such user. */
+  /**
+   * Name of the user, if the text is also a mention of a user. The text then mentions a group only if no user has this name.
+   * Undefined if the text is not a mention of a user.
+   */
   readonly userName: string | undefined;
 }
 
 /**
- * Finds the texts that may mention a group, except for names that match `STARRED_NAME`.
+ * Finds the parts of a text that may mention a group, except groups whose names match `STARRED_NAME`.
  *
  * @param options `isBlock` is true if the text is the text of one block. In a whole source, characters of block syntax can
  * precede a mention.
@@ -66,33 +72,47 @@ export function groupMentionsIn(text: string, { isBlock }: { isBlock: boolean })
 }
 
 /**
- * Finds the texts that may mention a group whose name matches `STARRED_NAME`. Their possible names include names that do not.
+ * Finds the parts of a text that may mention a group whose name matches `STARRED_NAME`. The possible names in the result also
+ * include names that do not match `STARRED_NAME`.
  *
- * @param options As for `groupMentionsIn`.
+ * @param options `isBlock` as for `groupMentionsIn`. `isMention` returns whether `@**name**` mentions a user, a channel or a
+ * topic. The text is then left out. If it is absent, no text is left out.
  */
-export function starredMentionsIn(text: string, { isBlock }: { isBlock: boolean }): StarredMention[] {
-  if (!text.includes('**')) return [];
-  return [...text.matchAll(isBlock ? STARRED_MENTION : STARRED_ANYWHERE)].flatMap(
-    ({ index, 0: { length }, 1: underscore }) => {
-      const nameStart = index + length;
-      const names = namesAt(text, nameStart);
-      if (!names.some((name) => STARRED_NAME.test(name))) return [];
-      USER_MENTION_HERE.lastIndex = index;
-      const userName = USER_MENTION_HERE.exec(text)?.[1];
-      return [{ start: index, isSilent: underscore !== '', nameStart, names, userName }];
-    },
-  );
+export function starredMentionsIn(
+  text: string,
+  { isBlock, isMention = () => false }: { isBlock: boolean; isMention?: (name: string) => boolean },
+): StarredMention[] {
+  const mentions: StarredMention[] = [];
+  if (!text.includes('**')) return mentions;
+  for (const { index, 0: start, 1: underscore } of text.matchAll(isBlock ? STARRED_MENTION : STARRED_ANYWHERE)) {
+    USER_MENTION_HERE.lastIndex = index;
+    const userName = USER_MENTION_HERE.exec(text)?.[1];
+    if (userName !== undefined && isMention(userName)) continue;
+    const nameStart = index + start.length;
+    const names = namesAt(text, nameStart);
+    if (!names.some((name) => STARRED_NAME.test(name))) continue;
+    mentions.push({ start: index, isSilent: underscore !== '', nameStart, names, userName });
+  }
+  return mentions;
 }
+
+/**
+ * Matches the rest of a line, at most 201 UTF-16 code units: a name of 100 code points, each of at most 2 code units, and one
+ * asterisk. Line separators (U+2028) do not end a line.
+ */
+const REST_OF_LINE = new RegExp(`[^\\n]{0,${2 * GROUP_NAME.characters + 1}}`, 'y');
 
 function namesAt(text: string, start: number): string[] {
   const names: string[] = [];
-  const line = /^.*/.exec(text.slice(start, start + 2 * GROUP_NAME.characters + 1))?.[0] ?? '';
+  REST_OF_LINE.lastIndex = start;
+  REST_OF_LINE.test(text);
+  const { lastIndex } = REST_OF_LINE;
   for (
-    let end = line.indexOf('*', 1);
-    end !== -1 && names.length < GROUP_NAME.stars;
-    end = line.indexOf('*', end + 1)
+    let end = text.indexOf('*', start + 1);
+    end !== -1 && end < lastIndex && names.length < GROUP_NAME.stars;
+    end = text.indexOf('*', end + 1)
   ) {
-    names.push(line.slice(0, end));
+    names.push(text.slice(start, end));
   }
   return names;
 }
@@ -101,9 +121,9 @@ function namesAt(text: string, start: number): string[] {
 export const CHANNEL_WILDCARDS: ReadonlySet<string> = new Set(['all', 'everyone', 'channel', 'stream']);
 export const TOPIC_WILDCARD = 'topic';
 
-/** A user as a mention names them: by name, by id, or by both. */
+/** A reference to a user in a mention: by name, by id, or by both. */
 export interface NamedUser {
-  /** Full name. Undefined if only the id is given. */
+  /** Full name of the user. Undefined if the mention has only the id. */
   readonly name: string | undefined;
   readonly id: number | undefined;
 }
@@ -111,7 +131,7 @@ export interface NamedUser {
 /** Maximum user id in the database. */
 const MAX_USER_ID = 2_147_483_647;
 
-/** Parses the text between the stars of a mention: "Full Name", "Full Name|31" or "|31". */
+/** Parses the text between the asterisks of a mention: "Full Name", "Full Name|31" or "|31". */
 export function userNamedIn(text: string): NamedUser {
   const [whole, name = '', digits] = /^(.*)\|(\d{1,10})$/.exec(text) ?? [];
   const id = Number(digits);
@@ -129,16 +149,17 @@ export function userMentions(inline: Inline, text: string): string {
 }
 
 /**
- * Replaces mentions of groups whose names match `STARRED_NAME` by placeholders of their HTML. The longest possible name that
- * belongs to a group is used. If it does not match, the text is left to `groupMentions`; if a user has the name, to
- * `userMentions`.
+ * Replaces mentions of groups whose names match `STARRED_NAME` by placeholders of their HTML. Uses the longest possible name
+ * that belongs to a group. If that name does not match `STARRED_NAME`, leaves the text to `groupMentions`. If the text mentions
+ * a user, leaves it to `userMentions`.
  */
 export function starredGroupMentions(inline: Inline, text: string): string {
   const { directory } = inline.rendering;
   if (directory === undefined || !text.includes('@')) return text;
   let [result, end] = ['', 0];
-  for (const { start, isSilent, nameStart, names, userName } of starredMentionsIn(text, { isBlock: true })) {
-    if (start < end || (userName !== undefined && isMentionable(directory, userName))) continue;
+  const isMention = (name: string) => isMentionable(directory, name);
+  for (const { start, isSilent, nameStart, names } of starredMentionsIn(text, { isBlock: true, isMention })) {
+    if (start < end) continue;
     const name = names.findLast((one) => directory.groupNamed(one) !== undefined) ?? '';
     const group = STARRED_NAME.test(name) ? directory.groupNamed(name) : undefined;
     if (group === undefined) continue;
@@ -163,9 +184,10 @@ export function groupMentions(inline: Inline, text: string): string {
   let [result, end] = ['', 0];
   for (const { start, isSilent, nameStart, names } of groupMentionsIn(text, { isBlock: true })) {
     if (start < end) continue;
-    const found = names.map((name) => ({ name, group: rendering.directory?.groupNamed(name) }));
-    const { name = '', group } = found.findLast((one) => one.group !== undefined) ?? found[0] ?? {};
-    const source = text.slice(start, nameStart + name.length + 1);
+    // Names can look like code or another construct that was found before.
+    const found = names.map((name) => ({ name, group: rendering.directory?.groupNamed(inline.source(name)) }));
+    const { name, group } = found.findLast((one) => one.group !== undefined) ?? found[0] ?? {};
+    const source = text.slice(start, name === undefined ? nameStart : nameStart + name.length + 1);
     result += text.slice(end, start);
     result += group === undefined ? inline.literal(source) : inline.keep(source, groupMention(inline, group, isSilent));
     end = start + source.length;
@@ -198,8 +220,8 @@ function userMention({ rendering }: Inline, name: string, isMarkedSilent: boolea
 }
 
 /**
- * Finds the user that a mention names. If a name and an id are given, the user with the id must have the name. Undefined if
- * there is none.
+ * Finds the user that a mention names. If a name and an id are given, the user with the id must have the name, ignoring case.
+ * Undefined if no user matches.
  */
 function findUser(directory: Directory, { name, id }: NamedUser): DirectoryUser | undefined {
   if (id === undefined) return directory.userNamed(name ?? '');

@@ -10,7 +10,7 @@ import {
 } from './mentions.ts';
 import type { RenderOptions } from './types.ts';
 
-/** Name of a channel, and name of a topic in it, to which a text links. */
+/** A topic to which a text links: the name of the channel and the name of the topic. */
 export interface TopicReference {
   readonly channel: string;
   /** Name of the topic. "" for the empty topic. */
@@ -18,19 +18,22 @@ export interface TopicReference {
 }
 
 /**
- * Everything that a text may refer to, and that rendering may look up in a `Directory`. Each name occurs once, as written in
- * the text. Some of the names may turn out to be code or plain text.
+ * Names, ids and topics that a text may refer to, and that rendering may look up in a `Directory`. Each name occurs once, as
+ * written in the text. Some of the names may turn out to be code or plain text.
  */
 export interface References {
   readonly userNames: readonly string[];
   readonly userIds: readonly number[];
   readonly groupNames: readonly string[];
-  /** Names of groups that mentions of users mean if there is no such user: `*Name*` in `@**Name**`. */
+  /**
+   * Names of groups in texts that are also mentions of users: `*Name*` in `@**Name**`. Such a text mentions the group if no
+   * user has the name.
+   */
   readonly groupNamesLikeUsers: readonly string[];
   readonly channelNames: readonly string[];
   /** Topics to whose latest message the text links. */
   readonly topics: readonly TopicReference[];
-  /** Wildcard mentions of a channel or topic in the text. */
+  /** Words of the wildcard mentions in the text, such as "all" or "topic". */
   readonly wildcards: readonly string[];
   /** Names that may be custom emoji of the organization. */
   readonly emojiNames: readonly string[];
@@ -63,8 +66,8 @@ export function referencesIn(
 }
 
 /**
- * Match every possible mention or link in a source. They match more than rendering finds, because characters of quotes and
- * tables can precede a mention in the source. A match can begin within another match.
+ * Patterns that match every possible mention or link in a source. They match more than rendering finds, because characters of
+ * quotes and tables can precede a mention in the source. A match can begin within another match.
  */
 const MENTION = /@_?\*\*(?=([^*\n]+)\*\*)/g;
 const LINK = /#\*\*(?=([^*\n]+)\*\*)/g;

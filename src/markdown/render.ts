@@ -1,8 +1,8 @@
+import { bareLinksIn } from './bare-links.ts';
 import { parseBlocks } from './blocks.ts';
 import { loadLanguages } from './code.ts';
 import { writeDocument } from './document.ts';
 import { escapeText } from './escape.ts';
-import { bareLinksIn } from './links.ts';
 import { loadTex } from './math.ts';
 import type { Directory, RenderedMessage, RenderOptions } from './types.ts';
 import { OutOfTimeError, watched } from './watch.ts';
@@ -26,15 +26,12 @@ const MAX_HTML_LENGTH = 1_000_000;
 const RENDER_MS = 1_000;
 
 /**
- * Maximum length of a text without highlighted code that is rendered without a time limit. Rendering a text without highlighted
- * code takes linear time. Up to this length, it takes less time than setting up a limit.
+ * Maximum length, in characters, of a text without highlighted code that is rendered without a time limit. Such a text takes
+ * linear time. Up to this length, rendering takes less time than setting up a limit.
  */
 const WATCHED_LENGTH = 2_000;
 
-/**
- * Matches the rest of a line without any character of a construct. Most messages consist of lines that begin with a letter and
- * match.
- */
+/** Pattern for text without any character of a construct. Most messages consist of lines with a letter and such text. */
 const HARMLESS = String.raw`[\p{L}\p{N} ,;!?'"()/-]*`;
 const PLAIN_LINE = String.raw`\p{L}${HARMLESS}(?:[.:](?=[ \n]|$)${HARMLESS})*`;
 const PLAIN = new RegExp(`^${PLAIN_LINE}(?:\\n${PLAIN_LINE})*$`, 'u');
@@ -43,8 +40,8 @@ const PLAIN = new RegExp(`^${PLAIN_LINE}(?:\\n${PLAIN_LINE})*$`, 'u');
  * Renders a message as HTML: block elements joined by newlines.
  *
  * The result depends only on the source, directory and options, with one exception. If rendering takes longer than
- * `milliseconds`, the text is rendered again without highlighting and formulas. If that takes too long as well, it is rendered
- * as paragraphs of plain text. The limits in code.ts and math.ts prevent the known causes of slow rendering.
+ * `milliseconds`, the text is rendered again without highlighting and formulas. If the second rendering also takes longer, the
+ * text is rendered as paragraphs of plain text. The limits in code.ts and math.ts prevent the known causes of slow rendering.
  *
  * @param source At most 10,000 code points, the maximum length of a message.
  * @throws UnrenderableError if the HTML is longer than 1,000,000 characters, or the renderer fails.
@@ -66,6 +63,9 @@ export function renderMarkdown(source: string): string {
 /** Returns whether the message begins with "/me ". Clients show such a message as an action, after the name of its sender. */
 export const isMeMessage = (source: string): boolean => source.startsWith('/me ');
 
+/** Matches a character that every link in the name of a topic contains. */
+const IN_LINK = /[.@/]/;
+
 /** A link in the name of a topic. Topic names have no other markup. */
 export interface TopicLink {
   readonly text: string;
@@ -73,21 +73,35 @@ export interface TopicLink {
 }
 
 /**
- * Returns the URLs in the name of a topic, in order of position.
+ * Returns the URLs and domains in the name of a topic, in order of position. A domain becomes an https URL.
  *
  * @param topic Name of the topic, at most 60 code points.
  */
 export function topicLinks(topic: string): TopicLink[] {
+  if (!IN_LINK.test(topic)) return [];
   return bareLinksIn(topic)
     .filter(({ kind }) => kind !== 'email')
     .map(({ start, end, kind }) => ({ text: topic.slice(start, end), kind }))
     .map(({ text, kind }) => ({ text, url: kind === 'domain' ? `https://${text}` : text }));
 }
 
+/**
+ * Renders a text without any construct, like most messages. The text contains no reference to look up in a directory.
+ *
+ * @returns The same as `renderMessage`. Undefined if the text may contain a construct.
+ */
+export function renderPlain(
+  text: string,
+  { translateEmoticons = false }: Pick<RenderOptions, 'translateEmoticons'>,
+): RenderedMessage | undefined {
+  if (translateEmoticons || !PLAIN.test(text)) return undefined;
+  // The text has neither empty lines nor characters to escape.
+  return { ...NO_PROPERTIES, html: `<p>${text.replaceAll('\n', '<br>\n')}</p>` };
+}
+
 function render(source: string, directory: Directory | undefined, options: RenderOptions): RenderedMessage {
   const text = source.toWellFormed().replaceAll('\0', '\uFFFD').replace(/\r\n?/g, '\n');
-  if (!options.translateEmoticons && PLAIN.test(text)) return plain(text);
-  const rendered = renderInTime(text, directory, options);
+  const rendered = renderPlain(text, options) ?? renderInTime(text, directory, options);
   if (rendered.html.length > MAX_HTML_LENGTH) throw new UnrenderableError();
   return rendered;
 }
@@ -95,7 +109,7 @@ function render(source: string, directory: Directory | undefined, options: Rende
 function renderInTime(text: string, directory: Directory | undefined, options: RenderOptions): RenderedMessage {
   const attempt = (isPlain: boolean) => writeDocument(parseBlocks(text), { directory, options, isPlain });
   try {
-    if (!loadMachines(text, options) && text.length <= WATCHED_LENGTH) return attempt(false);
+    if (!loadModules(text, options) && text.length <= WATCHED_LENGTH) return attempt(false);
     const milliseconds = options.milliseconds ?? RENDER_MS;
     return tryInTime(milliseconds, () => attempt(false)) ?? tryInTime(milliseconds, () => attempt(true)) ?? plain(text);
   } catch (error) {
@@ -118,7 +132,7 @@ function tryInTime(milliseconds: number, attempt: () => RenderedMessage): Render
  *
  * @returns Whether the text may contain highlighted code.
  */
-function loadMachines(text: string, { defaultCodeLanguage = '' }: RenderOptions): boolean {
+function loadModules(text: string, { defaultCodeLanguage = '' }: RenderOptions): boolean {
   const hasFence = /`{3}|~{3}/.test(text);
   if (text.includes('$$') || (hasFence && /math/i.test(text))) loadTex();
   return hasFence && loadLanguages(text, defaultCodeLanguage);
@@ -128,13 +142,18 @@ function loadMachines(text: string, { defaultCodeLanguage = '' }: RenderOptions)
 function plain(text: string): RenderedMessage {
   const paragraphs = text.split(/\n\s*\n/).filter((paragraph) => paragraph.trim() !== '');
   return {
+    ...NO_PROPERTIES,
     html: paragraphs.map((paragraph) => `<p>${escapeText(paragraph).replaceAll('\n', '<br>\n')}</p>`).join('\n'),
-    mentionedUserIds: [],
-    mentionedGroupIds: [],
-    channelWildcard: false,
-    topicWildcard: false,
-    hasLink: false,
-    hasImage: false,
-    hasAttachment: false,
   };
 }
+
+/** Properties of a text without any construct. */
+const NO_PROPERTIES = {
+  mentionedUserIds: [],
+  mentionedGroupIds: [],
+  channelWildcard: false,
+  topicWildcard: false,
+  hasLink: false,
+  hasImage: false,
+  hasAttachment: false,
+} satisfies Omit<RenderedMessage, 'html'>;

@@ -3,7 +3,7 @@ import type { Directory, RenderedMessage, RenderOptions } from './types.ts';
 /** Maximum number of image previews in a text. If there are more images, none is shown. */
 const MAX_PREVIEWS = 24;
 
-/** An image to which a text links. It is shown below the block with the link. */
+/** An image to which a text links. It is shown below the block with the link, or replaces a block that is only the URL. */
 export interface Preview {
   readonly url: string;
   /** Text of the link. Undefined if the text is the URL itself. */
@@ -43,8 +43,8 @@ export class Rendering {
   }
 
   /**
-   * Returns whether to show a preview of the image for the current link. Each image is shown once, at its first link outside of
-   * a quote.
+   * Returns whether the current link shows a preview of the image at `url`, and counts that preview. Each image is shown once,
+   * at its first link outside of a quote. False if previews are disabled.
    */
   claimPreview(url: string): boolean {
     if (!this.options.imagePreviews || this.isQuote || this.#previewed.has(url)) return false;

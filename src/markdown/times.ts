@@ -35,11 +35,12 @@ const ZONES: ReadonlyMap<string, number> = new Map([
 type Day = readonly [year: number, month: number, day: number];
 
 /**
- * Parses a time: UNIX seconds, ISO 8601, or a day with month and year in words or numbers, such as "Jan 2, 2024 3:04 PM EST"
- * and "1/2/2024". The time of day is optional. If no time zone is given, it is UTC. Fractions of a second are dropped.
+ * Parses a time in one of three forms: UNIX seconds, ISO 8601, or a day with month and year in words or numbers. Examples of
+ * the last form are "Jan 2, 2024 3:04 PM EST", "2-Jan-2024" and "1/2/2024". The time of day is optional. If no time zone is
+ * given, it is UTC. Fractions of a second are dropped.
  *
  * @returns Undefined for a text in another form, and for a year without four digits. Also undefined for a day or a time of day
- * that does not exist, and for a wrong day of the week.
+ *   that does not exist, and for a wrong day of the week.
  */
 export function parseTime(text: string): Date | undefined {
   const written = text.trim();
@@ -80,6 +81,12 @@ function parseWords(text: string): number {
     .replace(/(\d)(?:st|nd|rd|th)\b/g, '$1')
     .replace(/\bat\b/g, ' ')
     .replace(/\b([ap])\.m\.?/g, '$1m')
+    .replace(/\b(\d{1,4})-([a-z]{3,9})-(\d{1,4})\b/g, '$1 $2 $3')
+    .replace(/([a-z]{3,4}|\b\d{1,2})\.(?=\s)/g, '$1')
+    .replace(
+      /\b(utc|gmt)([+-])(\d{1,2})\b(?!:)/g,
+      (_, zone, sign, hours) => `${zone} ${sign}${hours.padStart(2, '0')}00`,
+    )
     .replace(/(\d)(?=[a-z])/g, '$1 ');
   const tokens = plain.match(TOKEN) ?? [];
   const day = takeDay(tokens);
@@ -93,8 +100,8 @@ function parseWords(text: string): number {
 }
 
 /**
- * Removes the day from the tokens and returns it. Undefined if there is none. Forms: "2 jan 2024", "jan 2 2024", "2024 jan 2",
- * "1/2/2024", "2024/1/2" and "2024-01-02".
+ * Removes the day from the tokens of a date and returns it. Undefined if the tokens contain no day. Forms of a day: "2 jan
+ * 2024", "jan 2 2024", "2024 jan 2", "1/2/2024", "2024/1/2" and "2024-01-02".
  */
 function takeDay(tokens: string[]): Day | undefined {
   const figures = tokens.findIndex((token) => /^\d+(?:\/\d+){2}$|^\d+-\d+-\d+$/.test(token));
@@ -120,7 +127,7 @@ function takeDay(tokens: string[]): Day | undefined {
 }
 
 /**
- * Removes the time of day from the tokens and returns it.
+ * Removes the time of day from the tokens of a date and returns it.
  *
  * @returns Seconds since midnight. 0 if there is no time of day. Undefined if the time does not exist.
  */
@@ -141,8 +148,8 @@ function takeTime(tokens: string[]): number | undefined {
 }
 
 /**
- * Removes the time zone from the tokens: a name, an offset, or both ("gmt+0100"). Returns the seconds by which it is ahead of
- * UTC, 0 if there is no zone.
+ * Removes the time zone from the tokens of a date: a name, an offset, or both ("gmt+0100"). Returns the number of seconds by
+ * which the zone is ahead of UTC; 0 if there is no zone.
  */
 function takeZone(tokens: string[]): number {
   let seconds = 0;

@@ -1,4 +1,4 @@
-/** CSS classes in rendered code, by the highlighter's class without its prefix. */
+/** CSS classes in rendered code. The keys are the classes that the highlighter writes, without the prefix `hljs-`. */
 const CLASSES: Readonly<Record<string, string>> = {
   keyword: 'k',
   literal: 'kc',
@@ -48,7 +48,8 @@ const LEXEMES =
   /(?<n>[\p{L}_$@][\p{L}\p{N}_$]*)|(?<o>(?:::|:=|&lt;|&gt;|&amp;|[-+*/%=!^~|?])+)|(?<p>[()[\]{};,.:]+)|&[#\w]+;|\s+|./gu;
 
 /**
- * Converts the highlighter's HTML to the CSS classes of the dialect. Each token is in one span, because spans do not nest.
+ * Converts the highlighter's HTML to HTML with the CSS classes of rendered code. The spans of the highlighter can be nested,
+ * the spans in the result are not.
  *
  * @param html Text and spans. In the text, `& < > " '` are escaped.
  * @param options `isCode` is true for a language in which the text between tokens consists of names and operators.
@@ -65,8 +66,8 @@ export function tokenSpans(html: string, { isCode }: { isCode: boolean }): strin
 }
 
 /**
- * Returns how the content of a span is rendered: a CSS class, "string", "number" or "comment". Undefined for code without a
- * class.
+ * Returns how the content of a highlighter's span is rendered: a CSS class, "string", "number" or "comment". Undefined for code
+ * without a class.
  */
 function kindOf(scope: string, outer: string | undefined): string | undefined {
   const name = scope.replaceAll('hljs-', '');

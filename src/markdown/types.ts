@@ -20,20 +20,26 @@ export interface DirectoryGroup {
  * Names are passed as written in the text. Only names and ids that `referencesIn` returned for the text can be looked up.
  */
 export interface Directory {
-  /** URL of the organization, without a slash at the end. Links to it become relative. */
-  readonly realmUrl: string;
-  /** Name that is shown for the empty topic. */
+  /**
+   * URL of the organization, without a slash at the end. Links to fragments (`#…`) and uploaded files at this URL become
+   * relative.
+   */
+  readonly organizationUrl: string;
+  /** Name that is shown for a topic with the empty name. */
   readonly emptyTopicName: string;
-  /** Returns the user with a full name, ignoring case. If several users have the name, returns one of them. */
+  /**
+   * Returns the user with a full name, ignoring case. If several users have the name, returns one of them. Undefined if no user
+   * has the name.
+   */
   userNamed(name: string): DirectoryUser | undefined;
   userWithId(id: number): DirectoryUser | undefined;
-  /** Returns the group with a name, ignoring case. */
+  /** Returns the group with a name, ignoring case. Undefined if there is no such group. */
   groupNamed(name: string): DirectoryGroup | undefined;
-  /** Returns the channel with a name, case-sensitive. Undefined also if the author cannot read the channel. */
+  /** Returns the channel with a name, case-sensitive. Undefined if there is none, or if the author cannot read the channel. */
   channelNamed(name: string): { readonly id: number; readonly name: string } | undefined;
-  /** Returns the id of the latest message in a topic that the author can read. */
+  /** Returns the id of the latest of those messages in a topic that the author can read. Undefined if there is none. */
   latestMessageId(channelId: number, topic: string): number | undefined;
-  /** Returns an active custom emoji of the organization by its name. */
+  /** Returns an active custom emoji of the organization by its name. Undefined if there is none. */
   customEmoji(name: string): { readonly url: string } | undefined;
 }
 
@@ -45,21 +51,21 @@ export interface RenderOptions {
   readonly defaultCodeLanguage?: string;
   /** Whether linked images are shown below the block that links them. */
   readonly imagePreviews?: boolean;
-  /** Time limit of rendering in milliseconds. @see renderMessage */
+  /** Time limit of each attempt to render the text, in milliseconds. Default: 1,000. @see renderMessage */
   readonly milliseconds?: number;
 }
 
 /** A text as HTML, with its mentions and properties. Silent mentions and mentions in quotes are not included. */
 export interface RenderedMessage {
   readonly html: string;
-  readonly mentionedUserIds: number[];
-  readonly mentionedGroupIds: number[];
+  readonly mentionedUserIds: readonly number[];
+  readonly mentionedGroupIds: readonly number[];
   /** Whether the text mentions all members of the channel or conversation. */
   readonly channelWildcard: boolean;
   /** Whether the text mentions all participants of the topic. */
   readonly topicWildcard: boolean;
   readonly hasLink: boolean;
-  /** Whether image previews are shown. */
+  /** Whether the HTML contains previews of linked images. */
   readonly hasImage: boolean;
   /** Whether the text refers to an uploaded file. Always false, because uploads are not supported. */
   readonly hasAttachment: boolean;

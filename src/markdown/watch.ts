@@ -9,14 +9,14 @@ const script = new Script('run()');
 let context: Context | undefined;
 
 /**
- * Runs a function and interrupts it after a time. Also interrupts code that cannot be stopped otherwise, such as a regular
- * expression.
+ * Runs a function, and interrupts it if it exceeds a time limit. Also interrupts code that cannot be stopped otherwise, such as
+ * a regular expression.
  *
  * The setup starts a thread and takes less than a millisecond. An interrupted function runs no `finally` block, so it must not
  * leave inconsistent state behind.
  *
  * @param milliseconds Time limit: a positive integer.
- * @throws OutOfTimeError if the time is exceeded.
+ * @throws OutOfTimeError if the time limit is exceeded.
  */
 export function watched<T>(milliseconds: number, run: () => T): T {
   context ??= createContext({});

@@ -1,0 +1,75 @@
+import { withoutEntities } from './entities.ts';
+
+/** A user, a group, or all members of a channel or topic, mentioned in a text. */
+export interface Mention {
+  readonly type: 'user' | 'group' | 'channel' | 'topic';
+  /** Id of the user or group. Null for a channel or topic. */
+  readonly id: number | null;
+  /** Whether all mentions of this user, group, channel or topic in the text are silent. */
+  readonly isSilent: boolean;
+}
+
+/** A link in a text. */
+export interface HtmlLink {
+  readonly text: string;
+  /** Target, as in the HTML: absolute, or relative to the organization's URL. */
+  readonly href: string;
+}
+
+/** An image whose preview is shown below a text. */
+export interface HtmlImage {
+  /** Address of the image as in the HTML: absolute, or relative to the URL of the organization. */
+  readonly href: string;
+  /** Text of the link to the image. Null if the link shows only its URL. */
+  readonly title: string | null;
+}
+
+/** Mentions (each once), links and images of a text, each in the order of the text. */
+export interface HtmlParts {
+  readonly mentions: readonly Mention[];
+  readonly links: readonly HtmlLink[];
+  readonly images: readonly HtmlImage[];
+}
+
+const PREVIEW =
+  /<div class="message_inline_image"><a href="([^"]*)"(?: title="([^"]*)")?><img src="[^"]*"><\/a><\/div>/g;
+
+/** Matches the parts of the remaining HTML: the start and end of a link, a mention, an image, another tag, and text. */
+const PART =
+  /<a (?:[^>"]|"[^"]*")*?href="(?<href>[^"]*)"[^>]*>|(?<end><\/a>)|<span class="(?<mention>(?:user-mention|user-group-mention|topic-mention)[^"]*)"(?: data-user(?:-group)?-id="(?<id>\d+|\*)")?>|<img alt="(?<alt>[^"]*)"[^>]*>|<(?:[^"'>]|"[^"]*"|'[^']*')*>|(?<text>[^<]+)/g;
+
+/** Returns the mentions, links and images in HTML that this renderer wrote. The work is linear in the length of the HTML. */
+export function partsOf(html: string): HtmlParts {
+  const images: HtmlImage[] = [];
+  const rest = html.replace(PREVIEW, (_, href: string, title: string | undefined) => {
+    images.push({ href: withoutEntities(href), title: title === undefined ? null : withoutEntities(title) });
+    return '';
+  });
+  const mentions = new Map<string, Mention>();
+  const links: HtmlLink[] = [];
+  let link: { href: string; text: string } | undefined;
+  for (const { groups = {} } of rest.matchAll(PART)) {
+    const { href, end, mention, id, alt, text } = groups;
+    if (href !== undefined) link = { href: withoutEntities(href), text: '' };
+    else if (end !== undefined && link !== undefined) {
+      links.push(link);
+      link = undefined;
+    } else if (link !== undefined) link.text += withoutEntities(text ?? alt ?? '');
+    if (mention !== undefined) addMention(mentions, mention.split(' '), id);
+  }
+  return { mentions: [...mentions.values()], links, images };
+}
+
+function addMention(mentions: Map<string, Mention>, classes: readonly string[], id: string | undefined): void {
+  const type = typeOf(classes);
+  const isId = type === 'user' || type === 'group';
+  const key = isId ? `${type} ${id}` : type;
+  const isSilent = classes.includes('silent') && (mentions.get(key)?.isSilent ?? true);
+  mentions.set(key, { type, id: isId ? Number(id) : null, isSilent });
+}
+
+function typeOf(classes: readonly string[]): Mention['type'] {
+  if (classes.includes('topic-mention')) return 'topic';
+  if (classes.includes('channel-wildcard-mention')) return 'channel';
+  return classes.includes('user-group-mention') ? 'group' : 'user';
+}
