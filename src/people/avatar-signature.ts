@@ -9,30 +9,37 @@ export interface ImageVersion {
   readonly avatarVersion: number;
 }
 
-/** Length of a signature in characters: 132 bits. */
+/** Number of characters in a signature. Together they encode 132 bits. */
 const LENGTH = 22;
-/** Pattern of a signature in a route. */
+/** Regular expression for a signature in the path of a route. */
 export const SIGNATURE = `[A-Za-z0-9_-]{${LENGTH}}`;
 
-let secret = randomBytes(32).toString('base64url');
+/** Secrets whose signatures are accepted. The first one signs. */
+let secrets = [randomBytes(32).toString('base64url')];
 /** Cached signatures. An image URL is generated for each sender of a page of messages, so signatures are needed often. */
 const kept = new LRUCache<string, string>({ max: 10_000 });
 
 /**
  * Sets the secret that signs the URLs of images in this process. Nodes with the same SECRET_KEY produce the same signatures.
  */
-export function signAvatarsWith(keys: Pick<KeyVault, 'token'>): void {
-  secret = keys.token('avatar addresses');
+export function signAvatarsWith(keys: Pick<KeyVault, 'tokens'>): void {
+  secrets = keys.tokens('avatar addresses');
   kept.clear();
 }
 
-/** Returns the signature of a version of an image. It makes the image's URL unguessable. */
-export function signatureOf({ id, avatarVersion }: ImageVersion): string {
-  const name = `${id} ${avatarVersion}`;
-  const signature = kept.get(name) ?? createHmac('sha256', secret).update(name).digest('base64url').slice(0, LENGTH);
+/** Returns the signature of a version of an image. The signature makes the URL of the image impossible to guess. */
+export function signatureOf(version: ImageVersion): string {
+  const name = nameOf(version);
+  const signature = kept.get(name) ?? signed(name, secrets[0] as string);
   kept.set(name, signature);
   return signature;
 }
 
+const nameOf = ({ id, avatarVersion }: ImageVersion) => `${id} ${avatarVersion}`;
+const signed = (name: string, secret: string) =>
+  createHmac('sha256', secret).update(name).digest('base64url').slice(0, LENGTH);
+
+/** Returns whether a signature is of this version of an image, made with SECRET_KEY or SECRET_KEY_PREVIOUS. */
 export const isSigned = (version: ImageVersion, signature: string): boolean =>
-  isSameSecret(signature, signatureOf(version));
+  isSameSecret(signature, signatureOf(version)) ||
+  secrets.slice(1).some((secret) => isSameSecret(signature, signed(nameOf(version), secret)));

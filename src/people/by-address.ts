@@ -1,31 +1,30 @@
 import { userOfStandIn } from '../access/address.ts';
 import { VISIBLE_TO_EVERYONE } from '../access/user-settings.ts';
-import type { Realm } from '../generated/prisma/client.ts';
+import type { Organization } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { type Requester, visibilitiesFor } from './wire.ts';
 
 /**
- * The user who looks up email addresses. The id and role decide which real addresses the user can find. A `Viewer` can be
- * passed.
+ * The user who looks up email addresses. The id and role determine which real addresses the user can find. Every `Viewer` is an
+ * `AddressReader`.
  */
 export interface AddressReader extends Requester {
-  readonly realm: Pick<Realm, 'id'>;
+  readonly organization: Pick<Organization, 'id'>;
 }
 
 /**
- * Returns the users of the reader's organization that have these email addresses. An address matches if it is the API address.
- * The real address (ignoring case) also matches if the reader can see it. Every address that a client sends to identify a user
- * is looked up here.
+ * Returns the ids of the users of the reader's organization who have these email addresses. The API address of a user always
+ * matches. The real address of a user (ignoring case) matches if the reader can see it. Every address that a client sends to
+ * identify a user is looked up here.
  *
- * A hidden address matches no user. The lookup of a hidden address takes as long as that of an unknown one, because one query
- * excludes both.
+ * A real address that the reader cannot see matches no user. The lookup of such an address takes as long as the lookup of an
+ * unknown address, because one query excludes both.
  *
- * @returns User ids by the given address. A placeholder address, which contains the user's id, is present even if no such user
- *   exists.
+ * @returns User ids by the given address. A placeholder address contains a user id. This id is returned even if no user has it.
  */
 export async function userIdsByAddress(
   db: SqlClient,
-  { id, role, realm }: AddressReader,
+  { id, role, organization }: AddressReader,
   addresses: readonly string[],
 ): Promise<Map<string, number>> {
   const found = new Map<string, number>();
@@ -39,7 +38,7 @@ export async function userIdsByAddress(
   const rows = await db.$queryRaw<{ address: string; id: number }[]>`
     SELECT a.given AS address, u.id
     FROM unnest(${asked}::text[], ${asked.map((address) => address.trim())}::text[]) AS a (given, address)
-    JOIN user_account u ON u.realm_id = ${realm.id} AND lower(u.email) = lower(a.address)
+    JOIN user_account u ON u.realm_id = ${organization.id} AND lower(u.email) = lower(a.address)
     WHERE u.bot_type IS NOT NULL OR u.id = ${id}
       OR COALESCE((u.settings->>'email_address_visibility')::int, ${VISIBLE_TO_EVERYONE}) = ANY(${visibilitiesFor(role)})`;
   for (const row of rows) found.set(row.address, row.id);

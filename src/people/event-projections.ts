@@ -5,18 +5,18 @@ import { type ProjectedSetting, withEffect } from '../platform/setting.ts';
 import { type ProjectedChange, propertyOf } from './events.ts';
 import { avatarUrl, toMinute, type UserSnapshot } from './wire.ts';
 
-// Event projections never contain an email address, even if the event does. Events can be read days later, and a user may have
-// hidden the address in the meantime. Addresses are fetched for each viewer, with the current visibility.
+// Event projections never contain an email address, even if the event does. An event can be read days later, when the user has
+// hidden the address. So addresses are fetched for each viewer, with the current visibility.
 
-/** A user that the event contains in full. */
+/** The user in an event that contains the whole user. */
 export interface ProjectedUser {
   readonly user: UserSnapshot;
 }
 
-/** Event projection of a user of whom the event contains only the id. */
+/** Event projection of a user, for events that contain only the user's id. */
 export const userReference = referenceProjection('User');
 
-/** Event projection of a user of whom the event contains the id and the name. */
+/** Event projection of a user, for events that contain the user's id and name. */
 export const namedUser = new EventProjection<Pick<UserSnapshot, 'id' | 'fullName'>>(
   'User',
   { idOf: ({ id }) => id },
@@ -34,7 +34,7 @@ const whole = {
   isActive: ({ user }: ProjectedUser) => user.isActive,
   isBot: ({ user }: ProjectedUser) => user.botType !== null,
   botType: ({ user }: ProjectedUser) => user.botType,
-  botOwner: { facts: userReference, of: ({ user }: ProjectedUser) => user.botOwnerId },
+  botOwner: { projection: userReference, of: ({ user }: ProjectedUser) => user.botOwnerId },
   timezone: ({ user }: ProjectedUser) => user.timezone,
   avatarUrl: ({ user }: ProjectedUser, size: Size) => imageOf(user, size),
   avatarSource: ({ user }: ProjectedUser) => user.avatarSource,
@@ -46,7 +46,7 @@ const whole = {
 
 const identity = { idOf: ({ user }: ProjectedUser) => user.id };
 
-/** Resolves fields of `User` from an event that contains the whole user, without reading the database. */
+/** Event projection of a user, for events that contain the whole user. */
 export const userProjection = new EventProjection<ProjectedUser>('User', identity, whole);
 
 /** Event projection of a new user, whose profile is empty. */
@@ -58,7 +58,7 @@ const changes = changeProjections<ProjectedChange>('User', ({ person }) => perso
   role: { role: ({ person }) => person.role },
   is_imported_stub: { isImportedStub: ({ person }) => person.is_imported_stub },
   is_active: { isActive: ({ person }) => person.is_active },
-  bot_owner_id: { botOwner: { facts: userReference, of: ({ person }) => person.bot_owner_id } },
+  bot_owner_id: { botOwner: { projection: userReference, of: ({ person }) => person.bot_owner_id } },
   date_joined: { joinedAt: ({ person }) => new Date(person.date_joined ?? '') },
   timezone: { timezone: ({ person }) => person.timezone },
   avatar_version: {

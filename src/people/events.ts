@@ -11,21 +11,22 @@ import { avatarUrl, toMinute, toSnapshot, toWireUser, type UserSnapshot, visible
 import type { WireProfileValue } from './wire-profile-fields.ts';
 
 /**
- * Viewer id for rendering `userAdded`. No user has this id. The new user cannot be the viewer, because they have no queue yet.
+ * Viewer id with which `userAdded` is rendered for all recipients. No user has this id. The new user is not among the
+ * recipients, because they have no event queue yet.
  */
-const SOMEBODY_ELSE = 0;
+const OTHER_VIEWER_ID = 0;
 
 /** Event that a user was added. Recipients: all users who can see the new user. */
 export const userAdded = defineEvent('realm_user', 'add', (user: User) => ({ person: toSnapshot(user) }), {
   render: ({ person }, { role, options: { clientGravatar } }) => ({
     type: 'realm_user',
     op: 'add',
-    person: toWireUser(person, { id: SOMEBODY_ELSE, role }, { clientGravatar, profileData: {} }),
+    person: toWireUser(person, { id: OTHER_VIEWER_ID, role }, { clientGravatar, profileData: {} }),
   }),
   facts: ({ person }) => ({ user: person }),
 });
 
-/** One change of a user, in one of the forms below. */
+/** One change of a user, as clients receive it. The type of the change determines the properties. */
 export type PersonChange =
   | { readonly user_id: number; readonly full_name: string }
   | { readonly user_id: number; readonly role: number }
@@ -54,7 +55,7 @@ type ValueOf<T, K> = T extends unknown ? (K extends keyof T ? T[K] : never) : ne
 /** One change of a user as a viewer receives it. Only the changed properties are present. */
 export interface ProjectedChange {
   readonly person: { readonly [K in KeysOf<PersonChange>]?: ValueOf<PersonChange, K> } & { readonly user_id: number };
-  /** The user after the change. Set if viewers see different changes, because some of them cannot see the email address. */
+  /** The user after the change. Set only if the change is computed for each viewer (email address, avatar). */
   readonly after?: UserSnapshot | undefined;
 }
 
@@ -65,15 +66,18 @@ export const PERSON_PROPERTIES = [
 ] as const;
 export type PersonProperty = (typeof PERSON_PROPERTIES)[number];
 
-/** Returns the property that an event changes. @throws Error if there is none. */
+/** Returns the name of the user property that an event changes. @throws Error if the event changes no property. */
 export function propertyOf(person: object): PersonProperty {
   const property = PERSON_PROPERTIES.find((name) => name in person);
   if (property === undefined) throw new Error('The event changes no property of the user');
   return property;
 }
 
-/** A change that all viewers see alike, or, if viewers see different changes, the user before and after it. */
-type Happened =
+/**
+ * The payload of an event about a changed user: the change itself, if it is the same for all viewers. Otherwise the user before
+ * and after the change, from which each viewer's change is computed.
+ */
+type UserUpdate =
   | { readonly person: PersonChange; readonly old_role?: number | undefined }
   | {
       readonly before: UserSnapshot;
@@ -88,17 +92,17 @@ interface RoleChange {
   readonly newRole: number;
 }
 
-const userUpdated = defineEvent('realm_user', 'update', (happened: Happened) => happened, {
-  render: (happened, view) => {
-    const person = 'person' in happened ? happened.person : changeFor(happened, view);
+const userUpdated = defineEvent('realm_user', 'update', (update: UserUpdate) => update, {
+  render: (update, view) => {
+    const person = 'person' in update ? update.person : changeFor(update, view);
     return person === null ? null : { type: 'realm_user', op: 'update', person };
   },
-  facts: (happened, view) =>
-    'person' in happened ? { person: happened.person } : { person: changeFor(happened, view), after: happened.after },
-  perUser: (happened, { userId }) => ('after' in happened && happened.after.id === userId ? 'self' : ''),
-  effect: (happened): Effect | undefined => {
-    if (!('person' in happened)) return undefined;
-    const { person, old_role } = happened;
+  facts: (update, view) =>
+    'person' in update ? { person: update.person } : { person: changeFor(update, view), after: update.after },
+  perUser: (update, { userId }) => ('after' in update && update.after.id === userId ? 'self' : ''),
+  effect: (update): Effect | undefined => {
+    if (!('person' in update)) return undefined;
+    const { person, old_role } = update;
     return 'role' in person && old_role !== undefined
       ? { kind: 'role', userId: person.user_id, oldRole: old_role, newRole: person.role }
       : undefined;
@@ -106,8 +110,8 @@ const userUpdated = defineEvent('realm_user', 'update', (happened: Happened) => 
 });
 
 /** Returns the change as the viewer sees it. Null if nothing changed for the viewer. */
-function changeFor(happened: Exclude<Happened, { person: unknown }>, view: EventView): PersonChange | null {
-  const { before, after, shown, viewer_role } = happened;
+function changeFor(update: Exclude<UserUpdate, { person: unknown }>, view: EventView): PersonChange | null {
+  const { before, after, shown, viewer_role } = update;
   const viewerBefore = { id: view.userId, role: viewer_role?.oldRole ?? view.role };
   const viewer = { id: view.userId, role: viewer_role?.newRole ?? view.role };
   if (shown === 'delivery_email') {
@@ -128,7 +132,8 @@ export const userRenamed = (userId: number, fullName: string) =>
   userUpdated({ person: { user_id: userId, full_name: fullName } });
 
 /**
- * Creates the event of a role change. Store its id in a row of `role_change`: replay reads past roles from that table.
+ * Creates the event of a role change. The caller must store the event's id in a row of `role_change`, because past roles are
+ * read from that table when events are replayed.
  */
 export const userRoleChanged = (userId: number, { oldRole, newRole }: RoleChange) =>
   userUpdated({ person: { user_id: userId, role: newRole }, old_role: oldRole });
@@ -150,8 +155,9 @@ export const userTimeZoneChanged = (user: User, timezone: string) =>
   userUpdated({ person: { user_id: user.id, email: apiEmail(user), timezone } });
 
 /**
- * Creates the events for a changed visibility of a user's email address. One contains the real address, for viewers who can now
- * see it or no longer can. If the API address changed, another event contains it, for all users.
+ * Creates the events for a changed visibility of a user's email address. The first event contains the real address or null.
+ * Recipients: viewers who can now see the address, or no longer can. If the API address changed, a second event contains the
+ * new API address. Recipients: all users.
  */
 export function emailVisibilityChanged(before: User, after: User) {
   const facts = { before: toSnapshot(before), after: toSnapshot(after) };
@@ -163,8 +169,8 @@ export function emailVisibilityChanged(before: User, after: User) {
 }
 
 /**
- * Creates the events, for all users, that a user's email address was erased. Unlike those of `emailVisibilityChanged`, they do
- * not contain the address.
+ * Creates the events, for all users, that a user's email address was erased. Unlike the events of `emailVisibilityChanged`,
+ * they do not contain the erased address.
  */
 export const addressErased = (before: User, newEmail: string) => [
   userUpdated({ person: { user_id: before.id, delivery_email: null } }),
@@ -198,7 +204,7 @@ export const userSettingUpdated = defineEvent(
     ...(property === 'default_language' && { language_name: languageName(String(value)) ?? String(value) }),
   }),
   {
-    // The event contains no user id, so `facts` takes it from the viewer, who is the owner of the setting.
+    // The payload contains no user id. `facts` uses the id of the viewer, who is always the owner of the setting.
     perUser: true,
     facts: ({ property, value }, { userId }): ProjectedSetting => ({ id: userId, property, value }),
   },

@@ -1,4 +1,4 @@
-import { BadRequestError } from '../platform/errors.ts';
+import { ValidationError } from '../platform/errors.ts';
 import { MAX_FULL_NAME_LENGTH } from '../platform/limits.ts';
 import { unreadableAt } from '../platform/names.ts';
 import { lengthOf } from '../platform/text.ts';
@@ -6,26 +6,38 @@ import { lengthOf } from '../platform/text.ts';
 /** Characters that would end or change a mention in a message. */
 const FORBIDDEN = /[*`\\>"@\p{Cc}\p{Cs}]/u;
 
+/** Name of the parameter with the full name, in every request that has one. */
+const parameter = 'full_name';
+
 /**
- * Rejects a new name that contains invisible or misplaced characters. Existing names are not checked.
+ * Checks a new name. Stored names are not checked again.
  *
- * @throws BadRequestError if `unreadableAt` finds an invisible or misplaced character.
+ * @throws ValidationError if the name contains an invisible character, a combining mark without a letter, or too many combining
+ *   marks on one letter.
  */
 export function requireReadableName(fullName: string): void {
-  if (unreadableAt(fullName) !== undefined) throw new BadRequestError('Invalid characters in name!');
+  if (unreadableAt(fullName) !== undefined) throw invalidCharacters();
 }
+
+const invalidCharacters = () => new ValidationError('Invalid characters in name!', { parameter });
 
 /**
  * Returns a name as it can be stored: without surrounding white space.
  *
- * @throws BadRequestError if the name is blank or longer than 100 characters. Also if it contains one of * ` \ > " @ or
- *   a control character, or ends in "|" and digits: mentions use that ending to distinguish users with the same name.
+ * @throws ValidationError if the name is blank or longer than 100 characters.
+ * @throws ValidationError if the name contains one of * ` \ > " @, a control character, or a lone surrogate.
+ * @throws ValidationError if the name ends in "|" and digits, because mentions use that ending to distinguish users with the
+ *   same name.
  */
 export function requireFullName(name: string): string {
   const stripped = name.trim();
-  if (stripped === '') throw new BadRequestError('Name must not be empty!');
-  if (lengthOf(stripped) > MAX_FULL_NAME_LENGTH) throw new BadRequestError('Name too long!');
-  if (FORBIDDEN.test(stripped)) throw new BadRequestError('Invalid characters in name!');
-  if (/\|\d+$/.test(stripped)) throw new BadRequestError('Invalid format!');
+  const maximum = MAX_FULL_NAME_LENGTH;
+  if (stripped === '') throw new ValidationError('Name must not be empty!', { parameter, minimum: 1 });
+  if (lengthOf(stripped) > maximum) throw new ValidationError('Name too long!', { parameter, maximum });
+  if (FORBIDDEN.test(stripped)) throw invalidCharacters();
+  if (/\|\d+$/.test(stripped)) {
+    const schemaMessage = 'A name cannot end in "|" and digits.';
+    throw new ValidationError('Invalid format!', { parameter, schemaMessage });
+  }
   return stripped;
 }

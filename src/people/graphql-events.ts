@@ -2,7 +2,7 @@ import { USER_SETTINGS } from '../access/user-settings.ts';
 import { builder } from '../api/graphql/schema/builder.ts';
 import { projectedFromEvent } from '../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../api/graphql/schema/event-types.ts';
-import { meaningsOf, settingEnum, settingEnumValue } from '../api/graphql/schema/setting-fields.ts';
+import { settingEnum, shownSetting } from '../api/graphql/schema/setting-fields.ts';
 import type { ProjectedSetting } from '../platform/setting.ts';
 import { changedSetting, changedUser, newUser } from './event-projections.ts';
 import { type PersonChange, type PersonProperty, type ProjectedChange, propertyOf } from './events.ts';
@@ -19,12 +19,13 @@ import {
   UserSettings,
 } from './graphql.ts';
 
-const MEANINGS = meaningsOf(USER_SETTINGS);
-
-const UserSetting = builder.enumType('UserSetting', {
+export const UserSetting = builder.enumType('UserSetting', {
   description: 'A setting of a user, named as in `UserSettings`.',
-  values: settingEnum(MEANINGS),
+  values: settingEnum(USER_SETTINGS),
 });
+
+/** The description of the field with the name of a changed setting. */
+export const CHANGED_SETTING = 'The setting that changed. Null for a setting without effect, which only REST has.';
 
 interface WireSettingUpdate {
   readonly property: string;
@@ -40,13 +41,14 @@ eventType<WireSettingUpdate, ProjectedSetting>(
   (t) => ({
     userSetting: t.field({
       type: UserSetting,
-      description: 'The setting that changed.',
-      resolve: ({ event }) => settingEnumValue(MEANINGS, event.property),
+      nullable: true,
+      description: CHANGED_SETTING,
+      resolve: ({ event }) => shownSetting(USER_SETTINGS, event.property),
     }),
     userSettings: t.field({
       type: UserSettings,
       nullable: true,
-      description: 'All settings. The event contains the new value.',
+      description: 'All settings of the viewer. The changed setting has the value from the event.',
       ...projectedFromEvent(changedSetting, ({ facts }: SettingSource) => facts),
     }),
     languageName: t.string({
@@ -82,7 +84,7 @@ const PROPERTIES: Readonly<Record<PersonProperty, readonly [name: string, descri
     'Real email address. It also counts as changed if only its visibility to the viewer changes.',
   ],
   custom_profile_field: ['PROFILE_DATA', 'Value of a custom profile field.'],
-  avatar_version: ['AVATAR', 'Avatar of the user.'],
+  avatar_version: ['AVATAR_URL', 'Avatar of the user, with its source and version.'],
 };
 
 const UserProperty = builder.enumType('UserProperty', {

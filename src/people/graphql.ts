@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { apiEmail } from '../access/address.ts';
-import { type Ctx, signedIn } from '../access/context.ts';
-import { AVATAR_SOURCE } from '../access/realm-settings.ts';
+import { signedIn } from '../access/context.ts';
+import { AVATAR_SOURCE } from '../access/organization-settings.ts';
 import { USER_SETTINGS, type UserSettingName, userSetting } from '../access/user-settings.ts';
 import { byKey, byKeyIfAny } from '../api/graphql/loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../api/graphql/loading/context.ts';
@@ -10,44 +10,35 @@ import type { ConnectionArguments } from '../api/graphql/schema/connection.ts';
 import { byNumber, nodeModel, nodesOf, nodeType, unlessAbsent } from '../api/graphql/schema/node.ts';
 import { type OrderBy, orderInput } from '../api/graphql/schema/order-by.ts';
 import { refersTo } from '../api/graphql/schema/refs.ts';
-import { enumOf, settingFields } from '../api/graphql/schema/setting-fields.ts';
-import { keysetOf, pageRead, readPage, type SortedPage } from '../api/graphql/schema/sorted-list.ts';
-import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
+import { enumOf, settingFields, settingInputs } from '../api/graphql/schema/setting-fields.ts';
+import { keysetOf, type SortedPage, sortedPageOf } from '../api/graphql/schema/sorted-list.ts';
+import { UserRole } from '../api/graphql/schema/user-role.ts';
+import type { Prisma } from '../generated/prisma/client.ts';
+import type { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
 import { refuseNullBytes } from '../platform/text.ts';
 import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT } from './bot-types.ts';
 import { mentionNames, usersById } from './loaders.ts';
-import { countUsers, readUserPlaces, type UserField, type UserFilter } from './user-pages.ts';
+import { listedUsers, USER_ID, type UserField, type UserFilter, userKey } from './user-pages.ts';
 import { accessUserBy, visibleTo } from './users.ts';
 import { avatarUrl, toMinute, visibleEmail } from './wire.ts';
 import type { ValueEntry } from './wire-profile-fields.ts';
 
-export const UserRole = builder.enumType('UserRole', {
-  description: 'Role of a user. Each role includes the rights of the roles after it.',
-  values: {
-    OWNER: { value: OWNER, description: 'Can do everything, including billing and managing other owners.' },
-    ADMINISTRATOR: {
-      value: ADMINISTRATOR,
-      description: 'Can manage users, channels and most settings of the organization.',
-    },
-    MODERATOR: { value: MODERATOR, description: 'Can do more than a member if settings of the organization allow it.' },
-    MEMBER: { value: MEMBER, description: 'Default role.' },
-    GUEST: { value: GUEST, description: 'Can see only the channels that they were added to.' },
-  } as const,
-});
-
 const BotType = builder.enumType('BotType', {
   description: 'Type of a bot.',
   values: {
-    GENERIC: { value: GENERIC_BOT, description: 'A program that uses the API like a person.' },
+    GENERIC: {
+      value: GENERIC_BOT,
+      description: 'A program that uses the API with the permissions of its role, like a person.',
+    },
     INCOMING_WEBHOOK: {
       value: INCOMING_WEBHOOK_BOT,
-      description: 'A service whose messages the bot sends. The bot can do nothing else.',
+      description: 'A bot for an external service that sends messages. The bot can do nothing else.',
     },
     OUTGOING_WEBHOOK: {
       value: OUTGOING_WEBHOOK_BOT,
-      description: 'A service that receives the messages that mention the bot.',
+      description: 'A bot for an external service. The service receives the messages that mention the bot.',
     },
-    EMBEDDED: { value: EMBEDDED_BOT, description: 'A bot of the server itself.' },
+    EMBEDDED: { value: EMBEDDED_BOT, description: 'A bot that is part of the server.' },
   } as const,
 });
 
@@ -68,7 +59,8 @@ const IS_BOT = 'Whether the user is a bot.';
 const BOT_TYPE = 'Type of the bot. Null for a person.';
 export const BOT_OWNER = 'Owner of the bot. Null for a person, and for a bot without an owner.';
 export const TIMEZONE = 'Time zone, as an IANA identifier. Empty if it is not set.';
-export const API_ADDRESS = 'Email address for the API: the real one if all users can see it, otherwise a substitute.';
+export const API_ADDRESS =
+  'Email address for the API: the real one if all users can see it, otherwise a generated one.';
 const DELIVERY_EMAIL = 'Real email address. Null if the viewer cannot see it.';
 export const IS_ACTIVE = 'Whether the user is active. False if the account is deactivated.';
 const AVATAR_VERSION = 'Version of the avatar, which increases with each change.';
@@ -185,6 +177,10 @@ export const UserOrder = orderInput<UserField>('User', 'users', {
 });
 
 export const SORTED = 'Sort order.';
+export const NAME_CONTAINS =
+  'Only users whose full name contains this text. Each word of the text can also be the beginning of a word ' +
+  'of the name, in any order. Ignores case and accents.';
+export const ONLY_ROLE = 'Only users with this role. Absent: all.';
 
 /** Default sort order of lists of users. */
 export const BY_ID: OrderBy<UserField> = { field: 'id', direction: 'asc' };
@@ -197,7 +193,8 @@ export interface UserListArguments extends ConnectionArguments {
 /**
  * Returns the requested sort order and page of a list of users.
  *
- * @throws BadRequestError if the page size or the cursor is invalid.
+ * @param list Name of the list. Cursors contain this name, and other lists reject them.
+ * @throws ValidationError if the page size or the cursor is invalid.
  */
 export function sortedUsers(list: string, { orderBy, ...args }: UserListArguments) {
   const by = orderBy ?? BY_ID;
@@ -205,7 +202,7 @@ export function sortedUsers(list: string, { orderBy, ...args }: UserListArgument
   return { sorted, page: { ...keysetOf(sorted), field: by.field } };
 }
 
-/** Loads the users of a page that still exist, in one batch with the users of other pages. */
+/** Loads the users of a page, in one batch with the users of other pages. Leaves out users who no longer exist. */
 export const usersAt = (ctx: GraphQLContext, { places }: SortedPage) =>
   nodesOf(
     ctx,
@@ -220,12 +217,8 @@ builder.queryField('users', (t) =>
       description: 'Users of the organization, including bots and deactivated users.',
       args: {
         orderBy: t.arg({ type: UserOrder, required: false, defaultValue: BY_ID, description: SORTED }),
-        nameContains: t.arg.string({
-          required: false,
-          description:
-            'Text that the full name must contain, or beginnings of its words, in any order. Ignores case and accents.',
-        }),
-        role: t.arg({ type: UserRole, required: false, description: 'Only users with this role. Absent: all.' }),
+        nameContains: t.arg.string({ required: false, description: NAME_CONTAINS }),
+        role: t.arg({ type: UserRole, required: false, description: ONLY_ROLE }),
         isBot: t.arg.boolean({ required: false, description: 'true: only bots. false: only people. Absent: both.' }),
         isActive: t.arg.boolean({
           required: false,
@@ -250,13 +243,17 @@ interface UserPageOptions {
   readonly info: GraphQLResolveInfo;
 }
 
-/** Returns a page of the organization's users that match a filter. @throws BadRequestError as `sortedUsers`. */
-export async function usersPage({ list, filter, args, ctx, info }: UserPageOptions) {
-  const { app, realmId, viewer } = signedIn(ctx);
+/**
+ * Returns a page of the organization's users that match a filter.
+ *
+ * @throws ValidationError if the page size or the cursor is invalid.
+ */
+export function usersPage({ list, filter, args, ctx, info }: UserPageOptions) {
+  const { organizationId, viewer } = signedIn(ctx);
   const { sorted, page } = sortedUsers(list, args);
-  const found = pageRead(await readUserPlaces(app.db, realmId, filter, page), sorted);
-  const totalCount = () => countUsers(app.db, realmId, filter);
-  return readPage('User', { ...sorted, page: found, totalCount, where: visibleTo(viewer), ctx, info });
+  const rows = listedUsers(organizationId, filter);
+  const column = { key: userKey(page) };
+  return sortedPageOf('User', { ...sorted, rows, column, id: USER_ID, where: visibleTo(viewer), ctx, info });
 }
 
 const ProfileContentInput = builder.inputType('ProfileContentInput', {
@@ -276,7 +273,7 @@ const ProfileContentInput = builder.inputType('ProfileContentInput', {
 });
 
 export const ProfileValueInput = builder.inputType('ProfileValueInput', {
-  description: 'Value of a custom profile field to set.',
+  description: 'A value to set for a custom profile field.',
   fields: (t) => ({
     fieldId: t.id({ ...refersTo('CustomProfileField'), required: true, description: 'Id of the field.' }),
     content: t.field({
@@ -290,16 +287,33 @@ export const ProfileValueInput = builder.inputType('ProfileValueInput', {
 export const toEntries = (values: readonly (typeof ProfileValueInput.$inferInput)[]): readonly ValueEntry[] =>
   values.map(({ fieldId, content }) => ({ fieldId, value: content?.text ?? content?.userIds ?? null }));
 
-type Settled = Pick<Ctx['viewer']['user'], 'id' | 'settings'>;
+interface Settled {
+  /** Row id of the user, or a text for the defaults of an organization. */
+  readonly id: number | string;
+  readonly settings: Prisma.JsonValue;
+}
 
 export const UserSettings = builder.objectRef<Settled>('UserSettings');
 
 builder.node(UserSettings, {
-  id: { resolve: ({ id }) => id },
+  // Global ids accept texts, too.
+  id: { resolve: ({ id }) => id as number },
   description:
-    "Settings of a user, visible only to that user. Initial values are the organization's defaults for new users, " +
-    'or the defaults stated here.',
-  fields: (t) => settingFields<Settled>(t, USER_SETTINGS, (user, name) => userSetting(user, name as UserSettingName)),
+    "Settings of a user, visible only to that user, or the organization's defaults for new users. Initial values are those " +
+    'defaults, or the defaults stated here.',
+  fields: (t) => ({
+    ...settingFields<Settled>(t, USER_SETTINGS, (user, name) => userSetting(user, name as UserSettingName)),
+    sendPrivateTypingNotifications: t.boolean({
+      description: 'Whether other users are notified when the user types a direct message.',
+      deprecationReason: 'Use `sendDirectTypingNotifications`.',
+      resolve: (user) => userSetting(user, 'send_private_typing_notifications'),
+    }),
+  }),
+});
+
+export const UserSettingsInput = builder.inputType('UserSettingsInput', {
+  description: 'Settings of users to change. Omitted fields do not change.',
+  fields: (t) => settingInputs(t, USER_SETTINGS),
 });
 
 nodeType('UserSettings', async ({ viewer }, ids) => (ids.includes(viewer.id) ? [{ ...viewer.user }] : []));

@@ -7,10 +7,10 @@ import { readRows } from '../platform/db/rows.ts';
 const USER = fieldsOf('u', 'User');
 
 /** Loads users by id. All users of an organization can see each other. */
-export const usersById = forEverybody<number, User>(async (db, realmId, ids) => {
+export const usersById = forEverybody<number, User>(async (db, organizationId, ids) => {
   const rows = await readRows<User>(
     db,
-    Prisma.sql`SELECT ${USER} FROM user_account u WHERE u.realm_id = ${realmId} AND u.id = ANY(${listOf('int', ids)})`,
+    Prisma.sql`SELECT ${USER} FROM user_account u WHERE u.realm_id = ${organizationId} AND u.id = ANY(${listOf('int', ids)})`,
   );
   const byId = new Map(rows.map((user) => [user.id, user]));
   return (id) => byId.get(id) ?? new Error(`No user with id ${id}`);
@@ -20,13 +20,13 @@ export const usersById = forEverybody<number, User>(async (db, realmId, ids) => 
  * Loads the text between the `**` of a mention, by user id: the full name, followed by the id if another account has an equal
  * name, ignoring case.
  */
-export const mentionNames = forEverybody<number, string>(async (db, realmId, ids) => {
+export const mentionNames = forEverybody<number, string>(async (db, organizationId, ids) => {
   const rows = await db.$queryRaw<{ id: number; name: string }[]>`
     SELECT u.id, u.full_name || CASE WHEN EXISTS (
         SELECT FROM user_account other
         WHERE other.realm_id = u.realm_id AND lower(other.full_name) = lower(u.full_name) AND other.id <> u.id
       ) THEN '|' || u.id ELSE '' END AS name
-    FROM user_account u WHERE u.realm_id = ${realmId} AND u.id = ANY(${[...ids]}::int[])`;
+    FROM user_account u WHERE u.realm_id = ${organizationId} AND u.id = ANY(${[...ids]}::int[])`;
   const byId = new Map(rows.map(({ id, name }) => [id, name]));
   return (id) => byId.get(id) ?? new Error(`No user with id ${id}`);
 });

@@ -14,11 +14,12 @@ import { emailVisibilityChanged, userSettingUpdated, userTimeZoneChanged } from 
 import { presenceSwitched } from './presence/service.ts';
 import { userStatusSet } from './status-events.ts';
 /**
- * Changes settings of a user whose row is locked, within a transaction. Publishes the values that changed to the user's own
- * clients. Publishes to all users the parts that they can see, such as the time zone.
+ * Changes settings of a user whose row is locked, within a transaction. Publishes the changed values to the user's own clients,
+ * and data that other users can see, such as the time zone, to all users.
  *
  * @param values Values as they are stored.
- * @param isOwn Whether users change their own settings, which is recorded for each setting.
+ * @param isOwn Whether the user changes their own settings. For each setting, it is recorded whether the user has changed it
+ *   themselves.
  * @returns The user after the change.
  */
 export async function writeSettings(
@@ -35,7 +36,10 @@ export async function writeSettings(
   if (changed.length === 0) return before;
   const settings = isOwn ? withEdited(stored, changed) : stored;
   const after = { ...before, settings };
-  await tx.user.update({ where: { realmId_id: { realmId: before.realmId, id: before.id } }, data: { settings } });
+  await tx.user.update({
+    where: { organizationId_id: { organizationId: before.organizationId, id: before.id } },
+    data: { settings },
+  });
   for (const name of changed) emit(userSettingUpdated(name, userSetting(after, name)), users([before.id]));
   for (const name of changed) await EFFECTS[name]?.(tx, emit, { before, after, now });
   return after;
@@ -43,12 +47,12 @@ export async function writeSettings(
 
 type Effect = (tx: Tx, emit: Emit, change: { before: User; after: User; now: Date }) => Promise<void>;
 
-/** Side effects of changed settings. */
+/** Effects of changed settings beyond the setting itself, by setting name. */
 const EFFECTS: Partial<Record<UserSettingName, Effect>> = {
   async timezone(_tx, emit, { after }) {
     emit(userTimeZoneChanged(after, userSetting(after, 'timezone')), everyone());
   },
-  // The deprecated form of this setting is `away` in the status.
+  // Also publishes `away` of the user's status, because `away` is the deprecated form of this setting.
   async presence_enabled(tx, emit, { after, now }) {
     await presenceSwitched(tx, emit, after, now);
     emit(userStatusSet(after.id, { away: !userSetting(after, 'presence_enabled') }), everyone());
@@ -56,9 +60,9 @@ const EFFECTS: Partial<Record<UserSettingName, Effect>> = {
   async email_address_visibility(_tx, emit, { before, after }) {
     for (const event of emailVisibilityChanged(before, after)) emit(event, everyone());
   },
-  // Runs when the setting is turned on and off: drafts that were stored while synchronization was being turned off must
-  // not reappear. Clients drop or keep their own drafts.
-  async enable_drafts_synchronization(tx, _emit, { before: { realmId, id } }) {
-    await tx.draft.deleteMany({ where: { realmId, authorId: id } });
+  // Deletes the stored drafts when the setting is turned off, and also when it is turned on: drafts that a concurrent request
+  // stored while the setting was turned off must not reappear. Drafts in clients are not affected.
+  async enable_drafts_synchronization(tx, _emit, { before: { organizationId, id } }) {
+    await tx.draft.deleteMany({ where: { organizationId, authorId: id } });
   },
 };

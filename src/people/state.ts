@@ -1,6 +1,6 @@
 import { apiEmail } from '../access/address.ts';
+import { type OrganizationGroupSettingName, organizationGroupSetting } from '../access/organization-settings.ts';
 import { isInGroup } from '../access/permissions/membership.ts';
-import { type RealmGroupSettingName, realmGroupSetting } from '../access/realm-settings.ts';
 import { SETTING_CHOICES, USER_SETTING_NAMES, userSetting } from '../access/user-settings.ts';
 import type { Snapshot, StateGroup } from '../api/state-group.ts';
 import { Prisma, type User } from '../generated/prisma/client.ts';
@@ -12,25 +12,25 @@ import { yieldToEventLoop } from '../platform/time-slices.ts';
 import { profileDataOf } from './profile-fields/values.ts';
 import { avatarUrl, type Requester, toWireUser, type UserRenderOptions, visibilitiesFor } from './wire.ts';
 
-/** Types of the events that change the shared lists of users. */
-const TOLD_BY = ['realm_user', 'custom_profile_fields'];
+/** Types of events after which the cached lists of users must be read again. Viewers with the same rights share these lists. */
+const CHANGED_BY = ['realm_user', 'custom_profile_fields'];
 /**
- * Viewer id for the shared lists, which match all viewers with the same rights. It is not the id of a user, because users
- * always see their own email address.
+ * Viewer id with which lists of users are rendered for all viewers with the same rights. The id must not belong to a user: a
+ * list that is rendered for a user contains the user's own email address.
  */
-const NOBODY = 0;
+const OTHER_VIEWER_ID = 0;
 const BYTES_OF_PLACE = 100;
 
-/** All users of the organization, and data about the viewer. */
+/** State group with all users of the organization, and data about the viewer. */
 export const usersState: StateGroup = {
   name: 'realm_user',
   async read(snapshot) {
     const { app, viewer, options } = snapshot;
     const rights = visibilitiesFor(viewer.role).join(' ');
     const people = await app.sharedState.of(snapshot, {
-      realmId: viewer.realm.id,
-      name: `people, to who sees ${rights}${options.clientGravatar ? ' and works out pictures' : ''}`,
-      eventTypes: TOLD_BY,
+      organizationId: viewer.organization.id,
+      name: `users, for viewers of addresses with visibility ${rights}${options.clientGravatar ? ', client_gravatar' : ''}`,
+      eventTypes: CHANGED_BY,
       read: () => readPeople(snapshot),
       bytesOf: ({ active, inactive }) => active.bytes + inactive.bytes,
     });
@@ -50,12 +50,15 @@ interface People {
   readonly systemBots: JsonBytes;
 }
 
-/** Users in a batch. Reading a batch takes a few milliseconds, and so does serializing it. */
+/** Maximum number of users in a batch. Reading a batch takes a few milliseconds, and so does serializing it. */
 const USERS_AT_ONCE = 250;
 
-/** Reads all users as viewers with these rights see other users. Works in batches, and yields to the event loop in between. */
+/**
+ * Reads all users, in the form in which a viewer with the same rights as `viewer` sees other users. Works in batches, and
+ * yields to the event loop between them.
+ */
 async function readPeople({ viewer, db, options: { clientGravatar } }: Snapshot): Promise<People> {
-  const requester = { id: NOBODY, role: viewer.role };
+  const requester = { id: OTHER_VIEWER_ID, role: viewer.role };
   const [active, inactive] = [new PeopleList(), new PeopleList()];
   const systemBots: unknown[] = [];
   for (let after = 0, isEnd = false; !isEnd; ) {
@@ -64,10 +67,10 @@ async function readPeople({ viewer, db, options: { clientGravatar } }: Snapshot)
       db,
       Prisma.sql`
       SELECT ${fieldsOf('u', 'User')} FROM user_account u
-      WHERE u.realm_id = ${viewer.realm.id} AND u.id > ${after} ORDER BY u.id LIMIT ${USERS_AT_ONCE}::int`,
+      WHERE u.realm_id = ${viewer.organization.id} AND u.id > ${after} ORDER BY u.id LIMIT ${USERS_AT_ONCE}::int`,
     );
     const people = some.filter(({ isSystem, botType }) => !isSystem && botType === null).map(({ id }) => id);
-    const profiles = await profileDataOf(db, viewer.realm.id, people);
+    const profiles = await profileDataOf(db, viewer.organization.id, people);
     await yieldToEventLoop();
     for (const bot of some.filter(({ isSystem }) => isSystem)) {
       systemBots.push({ ...toWireUser(bot, requester, { clientGravatar }), is_system_bot: true });
@@ -87,28 +90,28 @@ async function readPeople({ viewer, db, options: { clientGravatar } }: Snapshot)
 }
 
 /**
- * Returns the viewer's own entry in the lists, as JSON. It contains the viewer's email address even if other users cannot see
- * it.
+ * Returns the viewer's own entry in the lists of users, as JSON. It contains the viewer's email address even if other users
+ * cannot see it.
  */
 async function readOwn({ viewer, db, options: { clientGravatar } }: Snapshot): Promise<Buffer> {
-  const { user, id, realm } = viewer;
-  const profiles = user.botType === null ? await profileDataOf(db, realm.id, [id]) : undefined;
+  const { user, id, organization } = viewer;
+  const profiles = user.botType === null ? await profileDataOf(db, organization.id, [id]) : undefined;
   return Buffer.from(listed(user, viewer, { clientGravatar, profileData: profiles?.get(id) }));
 }
 
-/** Returns a user's entry in the lists, as JSON. */
+/** Returns the JSON of a user's entry in the list of users that `requester` receives. */
 function listed(user: User, requester: Requester, { clientGravatar, profileData = {} }: UserRenderOptions): string {
   const wire = toWireUser(user, requester, { clientGravatar, profileData });
-  // The names of the lists imply `is_active`, and JSON omits undefined properties.
+  // `is_active` is undefined, so that JSON omits it. The name of each list of users implies the value.
   return JSON.stringify({ ...wire, is_active: undefined });
 }
 
-/** Location of a user's entry: the index of the buffer, and the byte range in it. */
+/** Location of a user's entry in a `PeopleList`: the index of the buffer, and the range of bytes in that buffer. */
 type PlaceInList = readonly [piece: number, start: number, end: number];
 
 /** A list of users as JSON. The entry of each user can be found and replaced. */
 class PeopleList {
-  /** The list without the surrounding brackets. */
+  /** The JSON text of the list in several buffers, without the surrounding brackets. */
   readonly #pieces: Buffer[] = [];
   readonly #places = new Map<number, PlaceInList>();
   #length = 0;
@@ -128,12 +131,15 @@ class PeopleList {
     this.#length += piece.length;
   }
 
-  /** Approximate memory use, in bytes. */
+  /** Approximate memory use of the list, in bytes. */
   get bytes(): number {
     return this.#length + BYTES_OF_PLACE * this.#places.size;
   }
 
-  /** Returns the list with a user's own entry in place of the shared one, if the user is in it. */
+  /**
+   * Returns the JSON of the list, with `own` in place of the entry of the user `id`. If the list does not contain this user,
+   * returns the JSON without changes.
+   */
   with(id: number, own: Buffer): JsonBytes {
     const place = this.#places.get(id);
     if (place === undefined) return new JsonBytes(OPENING, ...this.#pieces, CLOSING);
@@ -147,9 +153,9 @@ class PeopleList {
 const [OPENING, CLOSING] = [Buffer.from('['), Buffer.from(']')];
 
 function caller({ app, viewer, groups }: Snapshot) {
-  const { user, role, realm } = viewer;
-  const may = (name: RealmGroupSettingName) =>
-    isInGroup(groups, viewer, realmGroupSetting(groups, realm, name), app.now());
+  const { user, role, organization } = viewer;
+  const may = (name: OrganizationGroupSettingName) =>
+    isInGroup(groups, viewer, organizationGroupSetting(groups, organization, name), app.now());
   const canCreatePublic = may('can_create_public_channel_group');
   const canCreatePrivate = may('can_create_private_channel_group');
   return {
@@ -173,7 +179,7 @@ function caller({ app, viewer, groups }: Snapshot) {
   };
 }
 
-/** The viewer's own settings. */
+/** State group with the viewer's own settings. */
 export const userSettingsState: StateGroup = {
   name: 'user_settings',
   async read({ viewer: { user } }) {

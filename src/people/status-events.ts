@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '../events/define.ts';
 import { documentEvent } from '../events/wire.ts';
 
-/** The parts of a status that were set. A part that was cleared is an empty text. */
+/** The properties of a status that were set. A cleared text property is an empty string. */
 export interface StatusChange {
   readonly away?: boolean;
   readonly status_text?: string;
@@ -12,7 +12,7 @@ export interface StatusChange {
 }
 
 /**
- * Event that parts of a user's status were set, even if their values did not change. Recipients: all users who can see the
+ * Event that properties of a user's status were set, even if their values did not change. Recipients: all users who can see the
  * user.
  */
 export const userStatusSet = defineEvent('user_status', undefined, (userId: number, change: StatusChange) => ({

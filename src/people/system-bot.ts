@@ -7,12 +7,12 @@ export const NOTIFICATION_BOT_EMAIL = 'notification-bot@system.invalid';
 /**
  * Creates the bot that sends the service's own messages in a new organization. The bot has no API key, so it cannot sign in.
  */
-export async function createNotificationBot(tx: Tx, realmId: number, now: Date): Promise<void> {
+export async function createNotificationBot(tx: Tx, organizationId: number, now: Date): Promise<void> {
   const names = { email: NOTIFICATION_BOT_EMAIL, fullName: 'Notification Bot' };
-  await tx.user.create({ data: { ...names, realmId, botType: 1, isSystem: true, joinedAt: now } });
+  await tx.user.create({ data: { ...names, organizationId, botType: 1, isSystem: true, joinedAt: now } });
 }
 
 /** Returns the bot that sends the service's own messages in this organization. */
-export async function notificationBot(db: Pick<Tx, 'user'>, realmId: number): Promise<User> {
-  return db.user.findFirstOrThrow({ where: { realmId, isSystem: true } });
+export async function notificationBot(db: Pick<Tx, 'user'>, organizationId: number): Promise<User> {
+  return db.user.findFirstOrThrow({ where: { organizationId, isSystem: true } });
 }

@@ -1,35 +1,51 @@
 import type { Ctx } from '../access/context.ts';
 import type { Prisma, User } from '../generated/prisma/client.ts';
-import type { Db } from '../platform/db/client.ts';
-import { BadRequestError } from '../platform/errors.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { NotFoundError } from '../platform/errors.ts';
 import { isRowId } from '../platform/ids.ts';
 import { userIdsByAddress } from './by-address.ts';
 /**
- * Returns the filter for users that `viewer` can see: all of the organization, including bots and deactivated users.
+ * Returns the filter for the users that `viewer` can see: all users of the organization, including bots and deactivated users.
  */
-export function visibleTo({ realm }: Ctx['viewer']): Prisma.UserWhereInput {
-  return { realmId: realm.id };
+export function visibleTo({ organization }: Ctx['viewer']): Prisma.UserWhereInput {
+  return { organizationId: organization.id };
 }
+
+/**
+ * Returns the error for a user who does not exist.
+ *
+ * @param id Id of the user, as the client sent it.
+ */
+export const noSuchUser = (id: number): NotFoundError =>
+  new NotFoundError('No such user', { type: 'User', id, parameter: 'user_id' });
+
+/** Returns the error for an email address that belongs to no user, or that the viewer cannot see. */
+const noSuchAddress = (): NotFoundError => new NotFoundError('No such user', { type: 'User', parameter: 'email' });
 
 /**
  * Returns a user of the viewer's organization: a person or a bot, active or not.
  *
- * @throws BadRequestError if there is no such user.
+ * @throws NotFoundError if there is no such user.
  */
-export async function accessUser({ app, viewer }: Ctx, userId: number): Promise<User> {
-  const user = isRowId(userId) ? await app.db.user.findFirst({ where: { ...visibleTo(viewer), id: userId } }) : null;
-  if (user === null) throw new BadRequestError('No such user');
+export async function accessUser(ctx: Ctx, userId: number): Promise<User> {
+  const user = await findUser(ctx, userId);
+  if (user === null) throw noSuchUser(userId);
   return user;
 }
+
+const findUser = async ({ work, viewer }: Ctx, userId: number): Promise<User | null> =>
+  isRowId(userId) ? work.db.user.findFirst({ where: { ...visibleTo(viewer), id: userId } }) : null;
 
 /**
  * Returns a user by email address: the real one if the viewer can see it, or the API address.
  *
- * @throws BadRequestError if there is no such user. A hidden address matches no user.
+ * @throws NotFoundError if there is no such user. A hidden address matches no user.
  */
 export async function accessUserByEmail(ctx: Ctx, email: string): Promise<User> {
-  const found = await userIdsByAddress(ctx.app.db, ctx.viewer, [email]);
-  return accessUser(ctx, found.get(email) ?? 0);
+  const found = await userIdsByAddress(ctx.work.db, ctx.viewer, [email]);
+  const user = await findUser(ctx, found.get(email) ?? 0);
+  if (user === null) throw noSuchAddress();
+  return user;
 }
 
 /** Id or email address of a user. */
@@ -40,14 +56,15 @@ export const accessUserBy = (ctx: Ctx, key: UserKey): Promise<User> =>
   'id' in key ? accessUser(ctx, key.id) : accessUserByEmail(ctx, key.email);
 
 /**
- * Finds the user with this real address, ignoring case and visibility: for signing in, when there is no viewer yet. Always runs
- * two queries, also for an unknown address, so that the time does not reveal which addresses exist.
+ * Finds the user with this real address, ignoring case. For signing in: there is no viewer yet, so the visibility of the
+ * address is ignored. Always runs two queries, also for an unknown address, so that the time does not reveal which addresses
+ * exist.
  */
-export async function findUserByEmail(db: Db, realmId: number, email: string): Promise<User | null> {
+export async function findUserByEmail(db: Tx, organizationId: number, email: string): Promise<User | null> {
   if (email.includes('\0')) return null;
   const [found] = await db.$queryRaw<{ id: number }[]>`
-    SELECT id FROM user_account WHERE realm_id = ${realmId} AND lower(email) = lower(${email.trim().toWellFormed()})`;
-  return db.user.findUnique({ where: { realmId_id: { realmId, id: found?.id ?? 0 } } });
+    SELECT id FROM user_account WHERE realm_id = ${organizationId} AND lower(email) = lower(${email.trim().toWellFormed()})`;
+  return db.user.findUnique({ where: { organizationId_id: { organizationId, id: found?.id ?? 0 } } });
 }
 
 /**
@@ -55,11 +72,11 @@ export async function findUserByEmail(db: Db, realmId: number, email: string): P
  *
  * @param userIds Ids of the users to return. Unknown ids are ignored. If absent, all users are returned.
  */
-export async function listUsers({ app, viewer }: Ctx, { userIds }: { userIds?: readonly number[] }): Promise<User[]> {
+export async function listUsers({ work, viewer }: Ctx, { userIds }: { userIds?: readonly number[] }): Promise<User[]> {
   const where = { ...visibleTo(viewer), isSystem: false };
-  if (userIds === undefined) return app.db.user.findMany({ where, orderBy: { id: 'asc' } });
-  // Sorted here and not by the database: for a sorted query, the ORM does not split a list with more ids than a query can have
-  // parameters.
-  const users = await app.db.user.findMany({ where: { ...where, id: { in: [...new Set(userIds)].filter(isRowId) } } });
+  if (userIds === undefined) return work.db.user.findMany({ where, orderBy: { id: 'asc' } });
+  // The users are sorted here and not by the database: for a sorted query, the ORM does not split a list with more ids than a
+  // query can have parameters.
+  const users = await work.db.user.findMany({ where: { ...where, id: { in: [...new Set(userIds)].filter(isRowId) } } });
   return users.sort((a, b) => a.id - b.id);
 }

@@ -41,7 +41,7 @@ const wireProfileValue = z
   .meta({ id: 'ProfileValue' });
 export type WireProfileValue = Wire<typeof wireProfileValue>;
 
-/** A user's values, by field id. Empty fields are absent. */
+/** A user's profile values, by field id. Empty fields are absent. */
 export const wireProfileData = z.record(z.string(), wireProfileValue);
 export type WireProfileData = Wire<typeof wireProfileData>;
 
@@ -55,7 +55,7 @@ export const profileDataSent = z.array(z.object({ id: z.int(), value: z.unknown(
 export const toEntries = (sent: z.output<typeof profileDataSent>): readonly ValueEntry[] =>
   sent.map(({ id, value }) => ({ fieldId: id, value }));
 
-/** New value of a user's field. */
+/** New value of a user's profile field. */
 export interface ValueEntry {
   readonly fieldId: number;
   /** Value from the client: a text, or a list of user ids for a field of users. Null, "" and [] empty the field. */

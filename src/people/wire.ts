@@ -14,7 +14,10 @@ import type { Wire } from '../platform/wire.ts';
 import { signatureOf } from './avatar-signature.ts';
 import { type WireProfileData, wireProfileData } from './wire-profile-fields.ts';
 
-/** Snapshot of a user as JSON, from which events about users are rendered. Other users can see parts of it. */
+/**
+ * Snapshot of a user as JSON, from which events about the user are rendered. Clients receive only the properties that their
+ * user can see.
+ */
 export interface UserSnapshot {
   readonly id: number;
   readonly email: string;
@@ -25,7 +28,7 @@ export interface UserSnapshot {
   readonly botOwnerId: number | null;
   readonly isImportedStub: boolean;
   readonly isDeleted: boolean;
-  /** ISO 8601. */
+  /** Time at which the user joined, in ISO 8601. */
   readonly joinedAt: string;
   readonly avatarSource: string;
   readonly avatarVersion: number;
@@ -33,7 +36,7 @@ export interface UserSnapshot {
   readonly emailAddressVisibility: number;
 }
 
-/** The user for whom another user is rendered. */
+/** The user who receives the data of another user. */
 export interface Requester {
   readonly id: number;
   readonly role: number;
@@ -87,43 +90,43 @@ export type WireUser = Wire<typeof wireUser>;
 
 /** Returns a user as `requester` sees them. */
 export function toWireUser(user: User | UserSnapshot, requester: Requester, wanted: UserRenderOptions): WireUser {
-  const facts = isFacts(user) ? user : toSnapshot(user);
+  const snapshot = isSnapshot(user) ? user : toSnapshot(user);
   const { profileData } = wanted;
-  const isBot = facts.botType !== null;
+  const isBot = snapshot.botType !== null;
   return {
-    user_id: facts.id,
-    delivery_email: deliveryEmail(facts, requester),
-    email: apiEmailOf(facts),
-    full_name: facts.fullName,
-    date_joined: toMinute(facts.joinedAt),
-    is_active: facts.isActive,
-    is_owner: isOwner(facts.role),
-    is_admin: isAdministrator(facts.role),
-    is_guest: isGuest(facts.role),
+    user_id: snapshot.id,
+    delivery_email: deliveryEmail(snapshot, requester),
+    email: apiEmailOf(snapshot),
+    full_name: snapshot.fullName,
+    date_joined: toMinute(snapshot.joinedAt),
+    is_active: snapshot.isActive,
+    is_owner: isOwner(snapshot.role),
+    is_admin: isAdministrator(snapshot.role),
+    is_guest: isGuest(snapshot.role),
     is_bot: isBot,
-    bot_type: facts.botType,
-    bot_owner_id: facts.botOwnerId,
-    role: facts.role,
-    timezone: facts.timezone,
-    avatar_url: avatarUrl(facts),
-    avatar_version: facts.avatarVersion,
-    is_imported_stub: facts.isImportedStub,
-    ...(facts.isDeleted && { is_deleted: true as const }),
+    bot_type: snapshot.botType,
+    bot_owner_id: snapshot.botOwnerId,
+    role: snapshot.role,
+    timezone: snapshot.timezone,
+    avatar_url: avatarUrl(snapshot),
+    avatar_version: snapshot.avatarVersion,
+    is_imported_stub: snapshot.isImportedStub,
+    ...(snapshot.isDeleted && { is_deleted: true as const }),
     ...(profileData !== undefined && !isBot && { profile_data: profileData }),
   };
 }
 
 /**
- * Returns the real address. Null unless it is the requester's own address, a bot's, or one that the user's setting shows to the
- * requester's role.
+ * Returns the user's real address if the requester can see it, otherwise null. All users can see the addresses of bots and
+ * their own address. For the address of another person, that person's setting determines which roles can see it.
  */
-function deliveryEmail(facts: UserSnapshot, requester: Requester): string | null {
-  const { id, email, botType, emailAddressVisibility } = facts;
+function deliveryEmail(snapshot: UserSnapshot, requester: Requester): string | null {
+  const { id, email, botType, emailAddressVisibility } = snapshot;
   const visible = botType !== null || id === requester.id || requester.role <= maxRole(emailAddressVisibility);
   return visible ? email : null;
 }
 
-/** Returns the largest role number that a visibility includes. */
+/** Returns the highest role number that can see an address with this visibility. Lower numbers are roles with more rights. */
 function maxRole(visibility: number): number {
   switch (visibility) {
     case VISIBLE_TO_EVERYONE:
@@ -147,9 +150,9 @@ export const visibilitiesFor = (role: number): number[] =>
 
 /** Returns the real address. Null if `requester` cannot see it. */
 export const visibleEmail = (user: User | UserSnapshot, requester: Requester): string | null =>
-  deliveryEmail(isFacts(user) ? user : toSnapshot(user), requester);
+  deliveryEmail(isSnapshot(user) ? user : toSnapshot(user), requester);
 
-/** Returns the path of a user's image, 100 px wide, or 500 px for `medium`. Signed, so that it cannot be guessed. */
+/** Returns the path of a user's image, 100 px wide, or 500 px for `medium`. The path is signed and cannot be guessed. */
 export function avatarUrl(version: Pick<UserSnapshot, 'id' | 'avatarVersion'>, size?: 'medium'): string {
   const { id, avatarVersion } = version;
   return `/avatar/${id}/${signatureOf(version)}${size === 'medium' ? '/medium' : ''}?v=${avatarVersion}`;
@@ -158,4 +161,4 @@ export function avatarUrl(version: Pick<UserSnapshot, 'id' | 'avatarVersion'>, s
 /** Returns a time without seconds: "2019-10-20T07:50+00:00". */
 export const toMinute = (iso: string): string => `${iso.slice(0, 16)}+00:00`;
 
-const isFacts = (user: User | UserSnapshot): user is UserSnapshot => 'timezone' in user;
+const isSnapshot = (user: User | UserSnapshot): user is UserSnapshot => 'timezone' in user;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
 import { documentEvent } from '../../events/wire.ts';
 
-/** Event for the user's own clients: the complete list of alert words after a change. */
+/** Event with the complete list of alert words after a change. Recipients: the user's own clients. */
 export const alertWordsChanged = defineEvent('alert_words', undefined, (words: readonly string[]) => ({
   alert_words: words,
 }));

@@ -1,49 +1,52 @@
-import { Prisma, type Realm } from '../../generated/prisma/client.ts';
+import { type Organization, Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 
-/** Recipients of a message: the listed users and the subscribers of a channel, if it is not null. */
+/** Recipients of a message: the users in `userIds` and, unless `channelId` is null, the subscribers of this channel. */
 export interface Receivers {
   readonly userIds: readonly number[];
   readonly channelId: number | null;
 }
 
-/** Characters that can precede (`BEFORE`) or follow (`AFTER`) an alert word, besides the start and end of the text. */
+/**
+ * Characters that can precede (`BEFORE`) or follow (`AFTER`) an alert word. A word can also be at the start or at the end of
+ * the text.
+ */
 const BEFORE = ' \n(".,\';[*`>';
 const AFTER = " \n)?:.,';]!*`";
 /** All characters of `BEFORE` and `AFTER`. */
 const SEPARATORS = /[ \n()"'?:.,;[\]!*`>]/;
 
 /**
- * Returns the part of an alert word before its first separator, in lower case. Messages are split at these separators too. So
- * if a message contains the alert word, one part of the message is equal to the word's first part.
+ * Returns the head of an alert word: its text before the first separator, in lower case. Messages are split at the same
+ * separators, so a message with the alert word has a part that equals the head.
  */
 export const headOf = (word: string): string => word.toLowerCase().split(SEPARATORS, 1)[0] ?? '';
 
 /**
- * Returns the recipients of a message that have an alert word in its content.
+ * Returns the ids of the recipients who have an alert word that the content of the message contains.
  *
- * No query runs if the organization never had an alert word. Otherwise one query runs; its cost grows with the content,
- * not with the number of alert words.
+ * If the organization never had an alert word, no query runs. Otherwise one query runs, whose cost grows with the length of the
+ * content, not with the number of alert words.
  *
- * @param content Source text.
+ * @param content Source text of the message.
  * @param among Recipients of the message. Null: all users of the organization.
  */
 export async function alertedUserIds(
   db: SqlClient,
-  realm: Pick<Realm, 'id' | 'hasAlertWords'>,
+  organization: Pick<Organization, 'id' | 'hasAlertWords'>,
   content: string,
   among: Receivers | null,
 ): Promise<number[]> {
-  if (!realm.hasAlertWords) return [];
+  if (!organization.hasAlertWords) return [];
   const lowered = content.toLowerCase();
-  // A word that begins with a separator has an empty head.
+  // The empty head is always searched for: an alert word that begins with a separator has an empty head.
   const heads = [...new Set(['', ...lowered.split(SEPARATORS)])];
   const rows = await db.$queryRaw<{ user_id: number; word: string }[]>`
     SELECT a.user_id, a.word FROM alert_word a
-    WHERE a.realm_id = ${realm.id} AND a.head = ANY(${heads}::text[]) AND ${receives(among)}`;
+    WHERE a.realm_id = ${organization.id} AND a.head = ANY(${heads}::text[]) AND ${receives(among)}`;
   const words = new Set(rows.map(({ word }) => word.toLowerCase()));
-  const standing = new Set([...words].filter((word) => standsIn(lowered, word)));
-  return [...new Set(rows.filter(({ word }) => standing.has(word.toLowerCase())).map(({ user_id }) => user_id))];
+  const contained = new Set([...words].filter((word) => containsWord(lowered, word)));
+  return [...new Set(rows.filter(({ word }) => contained.has(word.toLowerCase())).map(({ user_id }) => user_id))];
 }
 
 function receives(among: Receivers | null): Prisma.Sql {
@@ -56,7 +59,7 @@ function receives(among: Receivers | null): Prisma.Sql {
 }
 
 /** Returns whether the word occurs in the content by itself, not as a part of a longer word. Both are in lower case. */
-function standsIn(content: string, word: string): boolean {
+function containsWord(content: string, word: string): boolean {
   for (let at = content.indexOf(word); at !== -1; at = content.indexOf(word, at + 1)) {
     const end = at + word.length;
     const begins = at === 0 || BEFORE.includes(content.charAt(at - 1));

@@ -1,28 +1,29 @@
 import { toSvg } from 'jdenticon';
+import { LRUCache } from 'lru-cache';
 import { drawPng } from '../../platform/images/draw.ts';
 
-/** Width of an image in pixels, for clients that do not scale images. */
+/** Width and height of an avatar in pixels, by size. */
 export const PIXELS = { small: 100, medium: 500 } as const;
 export type Size = keyof typeof PIXELS;
 
-/** Number of images kept in memory, of 1 to 15 kB each. */
+/** Maximum number of drawn avatars that are kept in memory. Each takes 1 to 15 kB. */
 const MAX_KEPT = 500;
-const kept = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
+const kept = new LRUCache<string, Promise<Uint8Array<ArrayBuffer>>>({ max: MAX_KEPT });
 
 /**
- * Draws the avatar of a user who has not uploaded one, as PNG: mobile clients and bridges cannot show SVG.
+ * Returns a generated image for an organization, or for a user who has not uploaded an avatar. The format is PNG, because
+ * mobile clients and bridges cannot show SVG.
  *
- * @param seed The text that the pattern is made from. Undefined: the neutral image, for every unknown user.
+ * @param seed The text that determines the pattern. Undefined: the neutral image, which is the same for every unknown user.
  */
 export function drawnAvatar(seed: string | undefined, size: Size): Promise<Uint8Array<ArrayBuffer>> {
   const key = `${size} ${seed ?? ''}`;
-  const image = kept.get(key) ?? drawPng(svgOf(seed, PIXELS[size]));
-  kept.delete(key);
+  const known = kept.get(key);
+  if (known !== undefined) return known;
+  const image = drawPng(svgOf(seed, PIXELS[size]));
   kept.set(key, image);
-  // A failed drawing is tried again at the next request.
-  image.catch(() => kept.get(key) === image && kept.delete(key));
-  const [oldest] = kept.keys();
-  if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
+  // If drawing fails, the image is removed from the cache, so that the next request draws it again.
+  image.catch(() => kept.peek(key) === image && kept.delete(key));
   return image;
 }
 

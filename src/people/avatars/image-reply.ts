@@ -1,11 +1,11 @@
 import type { App } from '../../access/context.ts';
-import { findRealm } from '../../access/sign-in.ts';
-import type { Realm } from '../../generated/prisma/client.ts';
+import { findOrganization } from '../../access/sign-in.ts';
+import type { Organization } from '../../generated/prisma/client.ts';
 import { NonexistentSubdomainError } from '../../platform/errors.ts';
 
 /** Cache-Control of a URL whose content never changes. */
 export const FOR_EVER = 'public, max-age=31536000, immutable';
-/** Cache-Control of a URL whose image can change: five minutes. */
+/** Cache-Control of a URL whose image can change. Caches can keep the image for five minutes. */
 export const FOR_NOW = 'public, max-age=300';
 
 /** Headers that keep an uploaded file from running scripts or loading resources if a browser opens it as a page. */
@@ -39,9 +39,9 @@ export const noImage = (): Response =>
   });
 
 /** Returns the organization of a host. Null if there is none. */
-export async function realmAt(app: App, host: string | undefined): Promise<Realm | null> {
+export async function organizationAt(app: App, host: string | undefined): Promise<Organization | null> {
   try {
-    return await findRealm(app, host);
+    return await findOrganization(app, host);
   } catch (error) {
     if (error instanceof NonexistentSubdomainError) return null;
     throw error;

@@ -1,41 +1,41 @@
 import type { IncomingMessage } from 'node:http';
 import { type App, signedIn } from '../../access/context.ts';
 import { userSetting, VISIBLE_TO_EVERYONE } from '../../access/user-settings.ts';
-import { countRefusals } from '../../api/rate-limits.ts';
+import { countRefusal } from '../../api/rate-limits.ts';
 import { API_PREFIX, type Web } from '../../api/rest/router.ts';
 import { signInBy } from '../../api/sessions.ts';
-import type { Prisma, Realm, User } from '../../generated/prisma/client.ts';
+import type { Organization, Prisma, User } from '../../generated/prisma/client.ts';
 import { BadRequestError, NonexistentSubdomainError } from '../../platform/errors.ts';
 import { type ImageVersion, isSigned, SIGNATURE } from '../avatar-signature.ts';
 import { accessUser, accessUserByEmail } from '../users.ts';
 import { avatarUrl } from '../wire.ts';
 import { drawnAvatar, PIXELS, type Size } from './drawn.ts';
-import { FOR_EVER, FOR_NOW, imageAnswer, realmAt, redirectAnswer } from './image-reply.ts';
+import { FOR_EVER, FOR_NOW, imageAnswer, organizationAt, redirectAnswer } from './image-reply.ts';
 import { hostedImage } from './provider.ts';
 
 /**
- * Adds routes for the images of users and organizations. They need no credentials, because image tags send none. Instead, the
- * URLs are signed, and only users of the organization receive them.
+ * Adds routes for the images of users and organizations. These routes require no credentials, because image tags send none.
+ * Instead, the URLs of users' images are signed, and only users of the organization receive these URLs.
  *
- * A signed URL contains the version of the image, and is never reused for another version. URLs that anyone could guess
- * redirect signed-in users to the signed URL. Without credentials, these URLs return a neutral image, which does not reveal
- * whether the user exists.
+ * A signed URL contains the version of the image, and is never reused for another version. Unsigned URLs of users' images
+ * redirect signed-in users to the signed URL. Without credentials, an unsigned URL returns a neutral image, which does not
+ * reveal whether the user exists.
  */
 export function addAvatars(web: Web, app: App): void {
   web.get('/avatar/organization', async ({ req }) => {
-    const realm = await realmAt(app, req.header('host'));
-    return drawn(realm?.uuid, 'small', FOR_NOW);
+    const organization = await organizationAt(app, req.header('host'));
+    return drawn(organization?.uuid, 'small', FOR_NOW);
   });
   for (const size of ['small', 'medium'] as const) {
     const ending = size === 'medium' ? '/medium' : '';
     web.get(`/avatar/:id{[0-9]+}/:signature{${SIGNATURE}}${ending}`, async ({ req }) => {
       const version = { id: Number(req.param('id')), avatarVersion: Number(req.query('v')) };
       if (!isSigned(version, req.param('signature'))) return neutral(size);
-      const realm = await realmAt(app, req.header('host'));
-      const user = await pictured(app, realm, version.id, size);
-      if (realm === null || user === null) return neutral(size);
+      const organization = await organizationAt(app, req.header('host'));
+      const user = await pictured(app, organization, version.id, size);
+      if (organization === null || user === null) return neutral(size);
       return user.avatarVersion === version.avatarVersion
-        ? imageOf(app, realm, user, size)
+        ? imageOf(app, organization, user, size)
         : redirectAnswer(addressOf(user, size));
     });
     for (const route of [`/avatar/:user${ending}`, `${API_PREFIX}/users/:user/avatar${ending}`]) {
@@ -63,7 +63,8 @@ async function named(
   name: string,
 ): Promise<Pick<User, keyof ImageVersion> | undefined> {
   try {
-    const request = await countRefusals(app, incoming, () => signInBy(app, incoming, { allowBearer: true }));
+    const signingIn = signInBy(app, incoming, { allowBearer: true });
+    const request = await signingIn.catch((error: unknown) => countRefusal(app, incoming, error));
     if (request.viewer === null) return undefined;
     const ctx = signedIn(request);
     return await (/^[0-9]+$/.test(name) ? accessUser(ctx, Number(name)) : accessUserByEmail(ctx, name));
@@ -73,7 +74,10 @@ async function named(
   }
 }
 
-/** Selects a user with the image in one size only: images are too large to be read with every user. */
+/**
+ * Returns the selection of the columns that the image of a user depends on. An uploaded image is read in one size only, because
+ * images are large.
+ */
 const wanted = (size: Size) =>
   ({
     id: true,
@@ -85,28 +89,29 @@ const wanted = (size: Size) =>
     avatarImage: { select: { mediaType: true, bytes: size === 'medium', reduced: size === 'small' } },
   }) satisfies Prisma.UserSelect;
 
-async function pictured({ db }: App, realm: Realm | null, id: number, size: Size) {
-  if (realm === null) return null;
-  return db.user.findFirst({ where: { realmId: realm.id, id }, select: wanted(size) });
+async function pictured({ db }: App, organization: Organization | null, id: number, size: Size) {
+  if (organization === null) return null;
+  return db.user.findFirst({ where: { organizationId: organization.id, id }, select: wanted(size) });
 }
 
 type Pictured = NonNullable<Awaited<ReturnType<typeof pictured>>>;
 
 const addressOf = (user: ImageVersion, size: Size) => avatarUrl(user, size === 'medium' ? 'medium' : undefined);
 
-async function imageOf({ config }: App, realm: Realm, user: Pictured, size: Size): Promise<Response> {
+async function imageOf({ config }: App, organization: Organization, user: Pictured, size: Size): Promise<Response> {
   const { id, avatarVersion, avatarImage } = user;
   const bytes = size === 'medium' ? avatarImage?.bytes : avatarImage?.reduced;
   if (avatarImage != null && bytes != null) return imageAnswer({ mediaType: avatarImage.mediaType, bytes }, FOR_EVER);
   const hosted = await hostedFor(config.avatarProviderUrl, user, PIXELS[size]);
   if (hosted !== undefined) return imageAnswer(hosted, FOR_NOW);
-  // With source `G`, the drawn image is cached only for a short time: the operator can configure a provider later.
-  return drawn(`${realm.uuid} ${id} ${avatarVersion}`, size, user.avatarSource === 'G' ? FOR_NOW : FOR_EVER);
+  // With source `G` (the avatar provider), the generated image is only a substitute. It is cached for a short time, because the
+  // operator can configure a provider later.
+  return drawn(`${organization.uuid} ${id} ${avatarVersion}`, size, user.avatarSource === 'G' ? FOR_NOW : FOR_EVER);
 }
 
 /**
- * Returns the avatar provider's image of a user. Undefined for users without one, and for users who hide their email address
- * from some viewers: viewers who know the image from elsewhere could infer the address.
+ * Returns the image of a user from the avatar provider. Undefined if the provider has no image of the user. Also undefined for
+ * users who hide their email address from some viewers: a viewer who knows the image from elsewhere could infer the address.
  */
 async function hostedFor(provider: string | undefined, user: Pictured, pixels: number) {
   const isKnown = user.botType !== null || userSetting(user, 'email_address_visibility') === VISIBLE_TO_EVERYONE;
@@ -115,7 +120,7 @@ async function hostedFor(provider: string | undefined, user: Pictured, pixels: n
     : hostedImage(provider, user.email, pixels);
 }
 
-/** Returns a response with a generated image. @param seed Undefined: the neutral image. */
+/** Returns a response with a generated image. @param seed Text that determines the image. Undefined: the neutral image. */
 async function drawn(seed: string | undefined, size: Size, cacheControl: string): Promise<Response> {
   return imageAnswer({ mediaType: 'image/png', bytes: await drawnAvatar(seed, size) }, cacheControl);
 }

@@ -1,29 +1,29 @@
 import { type Ctx, chargedAccountOf } from '../../access/context.ts';
 import { runOutsideTransaction } from '../../access/idempotency.ts';
-import { realmSetting } from '../../access/realm-settings.ts';
+import { organizationSetting } from '../../access/organization-settings.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ForbiddenError } from '../../platform/errors.ts';
 import { type PreparedImage, prepareAvatar } from '../../platform/images/prepare.ts';
 import { deleteImage, storeImage } from '../../platform/images/store.ts';
 import { MAX_FILE_SIZES_MIB } from '../../platform/limits.ts';
-import { isAdministrator } from '../../platform/roles.ts';
+import { ADMINISTRATOR, isAdministrator } from '../../platform/roles.ts';
 import { userAvatarChanged } from '../events.ts';
 import { lockUser } from '../locks.ts';
 
 /**
- * Reads an uploaded avatar, before the transaction that sets it.
+ * Decodes an uploaded avatar. Must run before the transaction that sets the avatar, because decoding is slow.
  *
  * @param file PNG, JPEG, WebP or GIF, at most 5 MiB.
- * @throws BadRequestError if the file is larger.
+ * @throws ValidationError if the file is larger.
  * @throws BadImageError if the file is not a readable image.
  */
-export const readAvatar = ({ app, viewer }: Ctx, file: Uint8Array): Promise<PreparedImage> => {
+export const readAvatar = ({ work, viewer }: Ctx, file: Uint8Array): Promise<PreparedImage> => {
   const account = chargedAccountOf(viewer);
-  return runOutsideTransaction(app, 'avatar', () =>
+  return runOutsideTransaction(work, 'avatar', () =>
     prepareAvatar(file, { account, limitMib: MAX_FILE_SIZES_MIB.avatar }),
   );
 };
@@ -33,7 +33,8 @@ export const readAvatar = ({ app, viewer }: Ctx, file: Uint8Array): Promise<Prep
  *
  * @param file PNG, JPEG, WebP or GIF, at most 5 MiB.
  * @returns The viewer after the change.
- * @throws BadRequestError if only administrators can change avatars, or the file is too large.
+ * @throws ForbiddenError if only administrators can change avatars.
+ * @throws ValidationError if the file is too large.
  * @throws BadImageError if the file is not a readable image.
  */
 export async function uploadOwnAvatar(ctx: Ctx, file: Uint8Array): Promise<User> {
@@ -46,15 +47,15 @@ export async function uploadOwnAvatar(ctx: Ctx, file: Uint8Array): Promise<User>
  * Replaces the viewer's avatar with the organization's default. No effect if the viewer already has it.
  *
  * @returns The viewer after the change.
- * @throws BadRequestError if only administrators can change avatars.
+ * @throws ForbiddenError if only administrators can change avatars.
  */
 export async function removeOwnAvatar(ctx: Ctx): Promise<User> {
   return changeOwn(ctx, (tx, emit) => removeAvatar(tx, emit, ctx.viewer.user));
 }
 
 /**
- * Changes the viewer's avatar after a new permission check. While the image was read, the viewer may have been
- * deactivated and their avatar erased.
+ * Checks the viewer's permission again, then changes the avatar. While the image was decoded, another request can have
+ * deactivated the viewer and erased the avatar.
  */
 function changeOwn(ctx: Ctx, change: (tx: Tx, emit: Emit) => Promise<User>): Promise<User> {
   return transact(ctx, async (tx, emit) => {
@@ -65,13 +66,12 @@ function changeOwn(ctx: Ctx, change: (tx: Tx, emit: Emit) => Promise<User>): Pro
 }
 
 function requireChangeable({ viewer }: Ctx): void {
-  if (realmSetting(viewer.realm, 'avatar_changes_disabled') && !isAdministrator(viewer.role)) {
-    throw new BadRequestError('Avatar changes are disabled in this organization.');
+  if (organizationSetting(viewer.organization, 'avatar_changes_disabled') && !isAdministrator(viewer.role)) {
+    throw new ForbiddenError('Avatar changes are disabled in this organization.', { role: ADMINISTRATOR });
   }
 }
 
-/** Key of the user whose avatar is changed. */
-type UserKey = Pick<User, 'realmId' | 'id'>;
+type UserKey = Pick<User, 'organizationId' | 'id'>;
 
 /**
  * Sets a user's avatar to an image, within a transaction. Deletes the previous image and notifies all users.
@@ -79,9 +79,9 @@ type UserKey = Pick<User, 'realmId' | 'id'>;
  * @returns The user after the change.
  */
 export function setAvatar(tx: Tx, emit: Emit, user: UserKey, image: PreparedImage): Promise<User> {
-  return replaceAvatar(tx, emit, user, async ({ realmId }) => ({
+  return replaceAvatar(tx, emit, user, async ({ organizationId }) => ({
     avatarSource: 'U',
-    avatarImageId: await storeImage(tx, realmId, image),
+    avatarImageId: await storeImage(tx, organizationId, image),
   }));
 }
 
@@ -91,9 +91,9 @@ export function setAvatar(tx: Tx, emit: Emit, user: UserKey, image: PreparedImag
  * @returns The user after the change.
  */
 export function removeAvatar(tx: Tx, emit: Emit, user: UserKey): Promise<User> {
-  return replaceAvatar(tx, emit, user, async ({ realmId, avatarSource }) => {
-    const realm = await tx.realm.findUniqueOrThrow({ where: { id: realmId } });
-    const source = realmSetting(realm, 'default_avatar_source');
+  return replaceAvatar(tx, emit, user, async ({ organizationId, avatarSource }) => {
+    const organization = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
+    const source = organizationSetting(organization, 'default_avatar_source');
     return source === avatarSource ? undefined : { avatarSource: source, avatarImageId: null };
   });
 }
@@ -108,20 +108,20 @@ export function eraseAvatar(tx: Tx, emit: Emit, user: UserKey): Promise<User> {
   return replaceAvatar(tx, emit, user, async () => ({ avatarSource: 'J', avatarImageId: null }));
 }
 
-/** Replaces a user's avatar. @param make Returns the new image. Undefined: the user keeps the current one. */
+/** Replaces a user's avatar. @param make Returns the new columns, or undefined if the user keeps the current avatar. */
 async function replaceAvatar(
   tx: Tx,
   emit: Emit,
-  { realmId, id }: UserKey,
+  { organizationId, id }: UserKey,
   make: (user: User) => Promise<Pick<User, 'avatarSource' | 'avatarImageId'> | undefined>,
 ): Promise<User> {
-  await lockUser(tx, { realmId, id });
-  const before = await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId, id } } });
+  await lockUser(tx, { organizationId, id });
+  const before = await tx.user.findUniqueOrThrow({ where: { organizationId_id: { organizationId, id } } });
   const made = await make(before);
   if (made === undefined) return before;
   const data = { ...made, avatarVersion: before.avatarVersion + 1 };
-  const after = await tx.user.update({ where: { realmId_id: { realmId, id } }, data });
-  if (before.avatarImageId !== null) await deleteImage(tx, before.realmId, before.avatarImageId);
+  const after = await tx.user.update({ where: { organizationId_id: { organizationId, id } }, data });
+  if (before.avatarImageId !== null) await deleteImage(tx, before.organizationId, before.avatarImageId);
   emit(userAvatarChanged(before, after), everyone());
   return after;
 }

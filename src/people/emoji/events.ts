@@ -5,8 +5,8 @@ import { documentEvent } from '../../events/wire.ts';
 import type { CustomEmoji } from '../../generated/prisma/client.ts';
 import { toWire, toWireMap, wireCustomEmoji } from './wire.ts';
 
-// All events are for all users of the organization. Each change is published in two forms: the change alone, and the
-// complete list after it. Each client receives the form that it supports.
+// Recipients of all events about emoji: all users of the organization. Each change of an emoji is published by two events: one
+// with the change alone, and one with the complete list after the change. Each client receives the event that it supports.
 
 const receivesOneEmoji = ({ options }: EventView) => options.capabilities.individual_emoji_changes;
 

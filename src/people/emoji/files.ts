@@ -8,13 +8,16 @@ const TABLE_PATH = '/static/generated/emoji/emoji_api.json';
 
 let made: SharedFile | undefined;
 
-/** Returns the table of Unicode emoji. Built on first use. All processes of one version build identical tables. */
+/**
+ * Returns the table of Unicode emoji, which is built on first use. All processes of one version build the same table, so its
+ * URL is the same on all nodes.
+ */
 function tableFile(): SharedFile {
   made ??= sharedFile(JSON.stringify(emojiTable()));
   return made;
 }
 
-/** Returns the URL path of the table. It changes with the table's content. */
+/** Returns the path and query of the URL of the Unicode emoji table. The query changes with the content of the table. */
 export const emojiDataUrl = (): string => `${TABLE_PATH}?v=${tableFile().tag.slice(1, -1)}`;
 
 /** Adds the public routes of the Unicode emoji table and of the image of the service's own emoji. */

@@ -2,18 +2,38 @@ import { signedIn } from '../../access/context.ts';
 import { byKeyIfAny } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { pageOf } from '../../api/graphql/schema/connection.ts';
-import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/schema/node.ts';
 import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
-import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
+import { userReference } from '../event-projections.ts';
 import { User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
-import { emojiOutOfUse, emojiProjection } from './event-projections.ts';
 import { addCustomEmoji, deactivateCustomEmoji, visibleTo } from './service.ts';
 import { emojiImageUrl, emojiStillUrl, type WireCustomEmoji, type WireCustomEmojiMap } from './wire.ts';
+
+/** Event projection of an emoji that the event contains in full. */
+const emojiProjection = new EventProjection<WireCustomEmoji>(
+  'CustomEmoji',
+  { idOf: ({ id }) => Number(id) },
+  {
+    databaseId: ({ id }) => Number(id),
+    name: ({ name }) => name,
+    imageUrl: (emoji) => emoji.source_url,
+    stillUrl: (emoji) => emoji.still_url,
+    isActive: ({ deactivated }) => !deactivated,
+    author: { projection: userReference, of: (emoji) => emoji.author_id },
+  },
+);
+
+/** The fields of a custom emoji that the event of its deactivation can answer: only the id. */
+const deactivatedEmoji = new EventProjection<number>(
+  'CustomEmoji',
+  { idOf: (id) => id },
+  { databaseId: (id) => id, isActive: () => false },
+);
 
 const NAME = 'Name of the emoji, which messages contain between colons.';
 const ACTIVE = 'Whether the emoji is active. An inactive emoji is still shown, but cannot be used again.';
@@ -90,7 +110,7 @@ mutation('addCustomEmoji', {
   description:
     'Adds a custom emoji. For users with the permission to add custom emoji. Only administrators can use the name ' +
     'of a built-in emoji. Animated images stay animated.',
-  errors: [UnauthorizedPrincipalError, BadImageError],
+  errors: [BadImageError],
   input: (t) => ({
     name: t.string({
       description:
@@ -135,7 +155,7 @@ eventType<{ emoji_id: string }>(
       type: CustomEmoji,
       nullable: true,
       description: 'The deactivated emoji.',
-      ...projectedFromEvent(emojiOutOfUse, ({ event }: EventSource<{ emoji_id: string }>) => Number(event.emoji_id)),
+      ...projectedFromEvent(deactivatedEmoji, ({ event }: EventSource<{ emoji_id: string }>) => Number(event.emoji_id)),
     }),
   }),
   { description: 'A custom emoji was deactivated. Only in queues with the capability `individual_emoji_changes`.' },

@@ -4,9 +4,9 @@ import { documentEvent } from '../../events/wire.ts';
 import type { NavigationView } from '../../generated/prisma/client.ts';
 import { toSnapshot, type ViewSnapshot, type WireNavigationView, wireNavigationView, wireOf } from './wire.ts';
 
-// All events are for the user's own clients only.
+// Recipients of all events about navigation views: the user's own clients.
 
-/** The view of an event. Null for events that were logged by versions that did not store its id. */
+/** The view in an event. Null in events of previous versions, which did not contain the id of the view. */
 export type ProjectedView = (ViewSnapshot & { readonly id: number }) | null;
 
 const known = (view: ViewSnapshot | undefined): ProjectedView =>
@@ -32,7 +32,7 @@ export type NavigationViewChange = Partial<Pick<WireNavigationView, 'is_pinned' 
 interface UpdatedPayload {
   readonly fragment: string;
   readonly data: NavigationViewChange;
-  /** The view after the change. Absent in events that were logged by versions that did not store it. */
+  /** The view after the change. Absent in events of previous versions. */
   readonly view?: ViewSnapshot;
 }
 
@@ -52,7 +52,7 @@ export const navigationViewUpdated = defineEvent(
 
 interface RemovedPayload {
   readonly fragment: string;
-  /** Id of the removed view. Absent in events that were logged by versions that did not store it. */
+  /** Id of the removed view. Absent in events of previous versions. */
   readonly id?: number;
 }
 

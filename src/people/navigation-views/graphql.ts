@@ -1,14 +1,24 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { pageOf } from '../../api/graphql/schema/connection.ts';
-import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/schema/node.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
-import { viewProjection } from './event-projections.ts';
 import type { ProjectedView } from './events.ts';
 import { addNavigationView, removeNavigationView, updateNavigationView, visibleTo } from './service.ts';
+
+/** Event projection of a view that the event contains in full. */
+const viewProjection = new EventProjection<NonNullable<ProjectedView>>(
+  'NavigationView',
+  { idOf: ({ id }) => id },
+  {
+    fragment: ({ fragment }) => fragment,
+    isPinned: (view) => view.is_pinned,
+    name: ({ name }) => name,
+  },
+);
 
 const FRAGMENT = "Part of the view's URL after the `#`. Unique among the views of a user.";
 const PINNED = 'Whether the view is shown in the sidebar. Otherwise it is shown under "More views".';
@@ -70,13 +80,12 @@ mutation('updateNavigationView', {
 });
 
 mutation('removeNavigationView', {
-  description: 'Removes a view. A built-in view then has the defaults of the client again.',
+  description: 'Removes a view. Clients then show a built-in view as they do by default.',
   input: (t) => ({ fragment: t.string({ description: FRAGMENT }) }),
-  payload: () => ({ fragment: { type: 'String', description: 'Fragment of the removed view.' } }),
-  resolve: async (ctx, { fragment }) => {
-    await removeNavigationView(ctx, fragment);
-    return { fragment };
-  },
+  payload: () => ({
+    navigationViewId: { type: 'ID', refersTo: 'NavigationView', description: 'Id of the removed view.' },
+  }),
+  resolve: async (ctx, { fragment }) => ({ navigationViewId: (await removeNavigationView(ctx, fragment)).id }),
 });
 
 const navigationView = projectedFromEvent(

@@ -15,9 +15,9 @@ export function toWire({ fragment, isPinned, name }: NavigationView): WireNaviga
   return { fragment, is_pinned: isPinned, name };
 }
 
-/** A view as events store it. */
+/** A view in the payload of its events. */
 export interface ViewSnapshot extends WireNavigationView {
-  /** Id of the view. Absent in events that were logged by versions that did not store it. */
+  /** Id of the view. Absent in events of previous versions. */
   readonly id?: number;
 }
 

@@ -4,7 +4,7 @@ import { defineEvent } from '../../events/define.ts';
 import { documentEvent } from '../../events/wire.ts';
 import { type Presence, toLegacyPresence, toWirePresence, wirePresence, wireWebsite } from './wire.ts';
 
-/** Presence of a user as the event stores it, with times in ISO 8601. */
+/** Presence of a user in an event, with times in ISO 8601. */
 export interface ProjectedPresence {
   readonly userId: number;
   readonly active_at: string;
@@ -13,8 +13,8 @@ export interface ProjectedPresence {
 }
 
 /**
- * Event for all users who can access the user: the user came online, or switched their presence off or on. Ephemeral,
- * because clients request the presence of all users every minute.
+ * Event that a user came online, or switched their presence off or on. Recipients: all users who can see the user. Replay skips
+ * the event if it is older than a minute, because clients request the presence of all users every minute.
  */
 export const presenceChanged = defineEvent(
   'presence',

@@ -9,11 +9,12 @@ import { type EventSource, eventType } from '../../api/graphql/schema/event-type
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { nodeType } from '../../api/graphql/schema/node.ts';
 import { pageSize } from '../../api/graphql/schema/page-size.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { userReference } from '../event-projections.ts';
 import { User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
 import type { ProjectedPresence } from './events.ts';
-import { presencesOf, readPresences } from './reads.ts';
+import { countPresences, MAX_USERS, presencesOf, readPresences } from './reads.ts';
 import { recordPresence } from './service.ts';
 import { type Presence, statusAt, toWirePresence } from './wire.ts';
 
@@ -96,35 +97,47 @@ const PresencesSinceInput = builder.inputType('PresencesSinceInput', {
 });
 
 builder.queryField('presences', (t) =>
-  t.connection({
-    type: UserPresence,
-    description:
-      'Presences of the people of the organization, ascending by `version`. To poll for changes, pass the highest ' +
-      'received `version` in `since`.',
-    args: {
-      since: t.arg({
-        type: PresencesSinceInput,
-        required: false,
-        description: 'Lower limit of the list. Default: the last 14 days.',
-      }),
+  t.connection(
+    {
+      type: UserPresence,
+      description:
+        'Presences of the people of the organization, ascending by `version`. To poll for changes, pass the highest ' +
+        'received `version` in `since`.',
+      args: {
+        since: t.arg({
+          type: PresencesSinceInput,
+          required: false,
+          description: 'Lower limit of the list. Default: the last 14 days, or no limit with `userIds`.',
+        }),
+        userIds: t.arg.idList({
+          ...refersTo('User'),
+          required: false,
+          description:
+            `Only presences of these users, at most ${MAX_USERS}. Users without a presence, such as bots, are not in the list. ` +
+            'Absent: all users.',
+        }),
+      },
+      async resolve(_root, { since, userIds, ...args }, ctx) {
+        const { app, work, viewer } = signedIn(ctx);
+        const size = pageSize(args);
+        const backward = args.first == null && args.last != null;
+        const page = {
+          above: idInCursor(LIST, args, 'after') ?? Number.MIN_SAFE_INTEGER,
+          below: idInCursor(LIST, args, 'before') ?? Number.MAX_SAFE_INTEGER,
+          limit: size + 1,
+          newestFirst: backward,
+        };
+        const query = { newerThan: since?.version, historyDays: since?.days, userIds };
+        const { presences: found } = await readPresences(work.db, viewer.organization, query, app.now(), page);
+        const rows = found.slice(0, size);
+        if (backward) rows.reverse();
+        const counted = pageByIds(LIST, rows, { idOf: ({ updateId }) => updateId, more: found.length > size, args });
+        return { ...counted, totalCount: () => countPresences(work.db, viewer.organization, query, app.now()) };
+      },
     },
-    async resolve(_root, { since, ...args }, ctx) {
-      const { app, viewer } = signedIn(ctx);
-      const size = pageSize(args);
-      const backward = args.first == null && args.last != null;
-      const page = {
-        above: idInCursor(LIST, args, 'after') ?? Number.MIN_SAFE_INTEGER,
-        below: idInCursor(LIST, args, 'before') ?? Number.MAX_SAFE_INTEGER,
-        limit: size + 1,
-        newestFirst: backward,
-      };
-      const query = { newerThan: since?.version, historyDays: since?.days };
-      const { presences: found } = await readPresences(app.db, viewer.realm, query, app.now(), page);
-      const rows = found.slice(0, size);
-      if (backward) rows.reverse();
-      return pageByIds(LIST, rows, { idOf: ({ updateId }) => updateId, more: found.length > size, args });
-    },
-  }),
+    { name: 'UserPresenceConnection' },
+    { name: 'UserPresenceEdge' },
+  ),
 );
 
 mutation('recordPresence', {
@@ -148,7 +161,7 @@ const knownPresence: EventProjection<ProjectedPresence> = new EventProjection<Pr
   'UserPresence',
   { idOf: ({ userId }) => userId },
   {
-    user: { facts: userReference, of: ({ userId }) => userId },
+    user: { projection: userReference, of: ({ userId }) => userId },
     activeAt: ({ active_at }) => new Date(active_at),
     idleAt: ({ idle_at }) => new Date(idle_at),
     version: ({ version }) => version,
@@ -158,7 +171,7 @@ const knownPresence: EventProjection<ProjectedPresence> = new EventProjection<Pr
 const presentUser = new EventProjection<ProjectedPresence>(
   'User',
   { idOf: ({ userId }) => userId },
-  { databaseId: ({ userId }) => userId, presence: { facts: knownPresence, of: (presence) => presence } },
+  { databaseId: ({ userId }) => userId, presence: { projection: knownPresence, of: (presence) => presence } },
 );
 
 eventType<unknown, ProjectedPresence>(

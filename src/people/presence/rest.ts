@@ -53,11 +53,11 @@ export const postPresence = endpoint({
     await recordPresence(ctx, status);
     if (ping_only) return {};
     const now = ctx.app.now();
-    const answer = await readPresences(ctx.app.db, ctx.viewer.realm, { newerThan, historyDays }, now);
+    const answer = await readPresences(ctx.work.db, ctx.viewer.organization, { newerThan, historyDays }, now);
     return {
       presence_last_update_id: answer.lastUpdateId,
       server_timestamp: now.getTime() / 1000,
-      // A client that sends neither parameter is older than both. It identifies users by email address.
+      // A client that sends neither parameter is an old client, which identifies users by email address.
       presences:
         slim_presence || newerThan !== undefined ? presencesById(answer.presences) : presencesByEmail(answer.presences),
     };
@@ -110,7 +110,7 @@ export const getPresenceByEmail = endpoint({
   handle: async (ctx, { email }) => presenceReply(ctx, await accessUserByEmail(ctx, email), email),
 });
 
-export const getRealmPresence = endpoint({
+export const getOrganizationPresence = endpoint({
   method: 'GET',
   path: '/realm/presence',
   auth: 'basic',
@@ -122,9 +122,9 @@ export const getRealmPresence = endpoint({
     server_timestamp: z.number(),
     presences: z.record(z.string(), wireLegacyPresence),
   },
-  async handle({ app, viewer: { realm } }) {
+  async handle({ app, work, viewer: { organization } }) {
     const now = app.now();
-    const { presences } = await readPresences(app.db, realm, {}, now);
+    const { presences } = await readPresences(work.db, organization, {}, now);
     return { server_timestamp: now.getTime() / 1000, presences: presencesByEmail(presences) };
   },
 });

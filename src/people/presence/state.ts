@@ -3,12 +3,12 @@ import { yieldToEventLoop } from '../../platform/time-slices.ts';
 import { readPresences } from './reads.ts';
 import { presencesByEmail, presencesById } from './wire.ts';
 
-/** Rows in a batch. A batch takes a few milliseconds. */
+/** Maximum number of rows in a batch. Reading a batch takes a few milliseconds. */
 const AT_ONCE = 1_000;
-/** Value that is lower than the id of any change. */
+/** A value that is lower than the id of any presence change. */
 const BEFORE_ALL = -1;
 
-/** Presence by user id, or for old clients by email address. */
+/** State group with the presence of users: by user id, or by email address for old clients. */
 export const presenceState: StateGroup = {
   name: 'presence',
   async read({ app, viewer, db, options, presenceHistoryDays: historyDays }) {
@@ -18,7 +18,7 @@ export const presenceState: StateGroup = {
     let lastUpdateId = BEFORE_ALL;
     for (let isEnd = false; !isEnd; ) {
       const page = { above: lastUpdateId, below: Number.MAX_SAFE_INTEGER, limit: AT_ONCE, newestFirst: false };
-      const some = await readPresences(db, viewer.realm, { historyDays }, now, page);
+      const some = await readPresences(db, viewer.organization, { historyDays }, now, page);
       Object.assign(presences, isModern ? presencesById(some.presences) : presencesByEmail(some.presences));
       lastUpdateId = some.presences.at(-1)?.updateId ?? lastUpdateId;
       isEnd = some.presences.length < AT_ONCE;

@@ -4,18 +4,18 @@ import { apiEmailOf } from '../../access/address.ts';
 import { PRESENCE_SECONDS } from '../../platform/limits.ts';
 import type { Wire } from '../../platform/wire.ts';
 
-/** Status in a ping: the user is doing something, or only has a client open. */
+/** Values of the status in a ping: "active" if the user is using a client, "idle" if a client is only open. */
 export const PRESENCE_PINGS = ['active', 'idle'] as const;
 export type PresencePing = (typeof PRESENCE_PINGS)[number];
 
 /** Times at which a user was last seen. */
 export interface Presence {
   readonly user: Addressed;
-  /** Time of the last activity. */
+  /** Time at which the user was last active. */
   readonly activeAt: Date;
-  /** Time of the last ping of any kind. */
+  /** Time of the user's last ping, active or idle. */
   readonly idleAt: Date;
-  /** Increases with each change of presence in the organization. */
+  /** Id of the last change of this presence. Ids increase with each change of presence in the organization. */
   readonly updateId: number;
 }
 
@@ -40,8 +40,8 @@ export const toWirePresence = ({ activeAt, idleAt }: Pick<Presence, 'activeAt' |
 });
 
 /**
- * A user still counts as active if their last activity was at most this many seconds before their last ping. With pings
- * every 60 s, a client that sends only idle pings shows the user as idle from the second one.
+ * A user still counts as active if their last activity was at most this many seconds before their last ping. With pings every
+ * 60 s, the user is shown as idle from the second idle ping on.
  */
 const ACTIVE_GRACE_SECONDS = 70;
 

@@ -5,8 +5,8 @@ import type { ProfileField } from '../../generated/prisma/client.ts';
 import { toWire, wireProfileField } from '../wire-profile-fields.ts';
 
 /**
- * Event for all users: the complete list of fields, in order. Clients drop the values of fields that are missing from
- * it.
+ * Event with the complete list of fields, in order. Recipients: all users. Clients delete the values of fields that are not in
+ * the list.
  */
 export const profileFieldsChanged = defineEvent(
   'custom_profile_fields',

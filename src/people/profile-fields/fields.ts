@@ -5,25 +5,29 @@ import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import { Prisma, type ProfileField } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ConflictError, NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { isAlike, requireReadable } from '../../platform/names.ts';
 import { requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { profileValueChanged } from '../events.ts';
-import { lockRealm } from '../locks.ts';
+import { lockOrganization } from '../locks.ts';
+import { requireWholeOrder } from '../order.ts';
 import { profileFieldsChanged } from './events.ts';
 import { choicesOf, type FieldData, requireFieldData } from './field-data.ts';
 import { canBeInSummary, canMatchUsers, isFieldType } from './field-types.ts';
 
-/** Maximum lengths of a name and a hint, in code points. */
+/** Maximum lengths of the name and the hint of a field, in code points. */
 const MAX_NAME_LENGTH = 40;
 const MAX_HINT_LENGTH = 80;
 const MAX_IN_SUMMARY = 2;
 
-/** Properties of a field. Absent properties are not changed, or have their defaults in a new field. */
+/** Name of the parameter that determines whether the summary of a profile shows a field. */
+const IN_SUMMARY = 'display_in_profile_summary';
+
+/** Properties of a field. Absent properties stay unchanged. In a new field, they get their defaults. */
 export interface FieldEdit {
-  /** 1 to 40 code points, after surrounding white space is removed. No other field has the name, ignoring case. */
+  /** Name of 1 to 40 code points, after surrounding white space is removed; unique among all fields, ignoring case. */
   readonly name?: string | undefined;
   /** Hint that helps users to fill in the field: at most 80 code points. */
   readonly hint?: string | undefined;
@@ -38,24 +42,25 @@ export interface FieldEdit {
 }
 
 /** Returns the organization's fields in order. All users can read them. */
-export function listProfileFields({ app, realmId }: Ctx): Promise<ProfileField[]> {
-  return readProfileFields(app.db, realmId);
+export function listProfileFields({ work, organizationId }: Ctx): Promise<ProfileField[]> {
+  return readProfileFields(work.db, organizationId);
 }
 
 /** Returns the organization's fields in order. */
-export function readProfileFields(db: Pick<Tx, 'profileField'>, realmId: number): Promise<ProfileField[]> {
-  return db.profileField.findMany({ where: { realmId }, orderBy: [{ order: 'asc' }, { id: 'asc' }] });
+export function readProfileFields(db: Pick<Tx, 'profileField'>, organizationId: number): Promise<ProfileField[]> {
+  return db.profileField.findMany({ where: { organizationId }, orderBy: [{ order: 'asc' }, { id: 'asc' }] });
 }
 
-export const noSuchField = (fieldId: number) => new BadRequestError(`Field id ${fieldId} not found.`);
+export const noSuchField = (id: number) =>
+  new NotFoundError(`Field id ${id} not found.`, { type: 'CustomProfileField', id, parameter: 'field_id' });
 
-async function requireField(db: Pick<Tx, 'profileField'>, realmId: number, id: number): Promise<ProfileField> {
-  const field = isRowId(id) ? await db.profileField.findFirst({ where: { realmId, id } }) : null;
+async function requireField(db: Pick<Tx, 'profileField'>, organizationId: number, id: number): Promise<ProfileField> {
+  const field = isRowId(id) ? await db.profileField.findFirst({ where: { organizationId, id } }) : null;
   if (field === null) throw noSuchField(id);
   return field;
 }
 
-type Content = Omit<ProfileField, 'id' | 'realmId' | 'type' | 'order'>;
+type Content = Omit<ProfileField, 'id' | 'organizationId' | 'type' | 'order'>;
 
 /** Default properties of a new field. */
 const INITIAL: Content = {
@@ -69,74 +74,83 @@ const INITIAL: Content = {
 };
 
 /**
- * Creates a field, last in the order.
+ * Creates a field at the end of the list, and notifies all users.
  *
  * @param type 1 short text, 2 paragraph, 3 choice, 4 date, 5 link, 6 users, 7 external account, 8 pronouns.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError if the type is unknown, the label is blank, too long or in use, or the data is invalid. Also
- *   if the type cannot be shown in the summary or used for matching, or the summary is full.
+ * @throws ValidationError if the type is unknown, the name is blank or too long, or the data is invalid.
+ * @throws ValidationError if the type cannot be shown in the summary of a profile or used to find users.
+ * @throws ConflictError if the name is in use, or the summary already shows two fields.
  * @throws TotalReachedError if the organization would have more than 100 fields.
  */
 export async function createProfileField(ctx: Ctx, type: number, input: FieldEdit): Promise<ProfileField> {
   requireAdministrator(ctx);
-  const { realmId } = ctx;
-  if (!isFieldType(type)) throw new BadRequestError('Invalid field type.');
+  const { organizationId } = ctx;
+  if (!isFieldType(type)) throw new ValidationError('Invalid field type.', { parameter: 'field_type', value: type });
   const content = contentAfter({ type, ...INITIAL }, { name: '', fieldData: {}, ...given(input) });
   return transact(ctx, async (tx, emit) => {
-    await lockRealm(tx, realmId);
+    await lockOrganization(tx, organizationId);
     requireAdministrator(await asOfNow(tx, ctx));
-    const others = await readProfileFields(tx, realmId);
+    const others = await readProfileFields(tx, organizationId);
     requireWithin('custom_profile_fields', 1 + others.length);
-    await requireFreeLabel(tx, realmId, content.name);
+    await requireFreeLabel(tx, organizationId, content.name);
     requireRoomInSummary(others, content);
-    const { id } = await tx.profileField.create({ data: { ...content, realmId, type, order: 0 } });
-    // Ids increase, so the new field comes after all others, whatever their order.
-    const field = await tx.profileField.update({ where: { realmId_id: { realmId, id } }, data: { order: id } });
+    const { id } = await tx.profileField.create({ data: { ...content, organizationId, type, order: 0 } });
+    // Ids increase, so the id as the order puts the new field after all other fields.
+    const field = await tx.profileField.update({
+      where: { organizationId_id: { organizationId, id } },
+      data: { order: id },
+    });
     emit(profileFieldsChanged([...others, field]), everyone());
     return field;
   });
 }
 
 /**
- * Changes the given properties of a field. If the field already has all the values, there is no effect. Values that selected a
- * removed option are deleted, and all users are notified.
+ * Changes the given properties of a field, and notifies all users. If no value changes, there is no effect. If an option is
+ * removed, users' values that selected it are deleted.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError if there is no such field, and in the cases in which `createProfileField` throws it.
+ * @throws NotFoundError if the field does not exist.
+ * @throws ValidationError, ConflictError as in `createProfileField`.
  */
 export async function updateProfileField(ctx: Ctx, fieldId: number, edit: FieldEdit): Promise<ProfileField> {
   requireAdministrator(ctx);
-  const { realmId } = ctx;
+  const { organizationId } = ctx;
   return transact(ctx, async (tx, emit) => {
-    await lockRealm(tx, realmId);
+    await lockOrganization(tx, organizationId);
     requireAdministrator(await asOfNow(tx, ctx));
-    const field = await requireField(tx, realmId, fieldId);
+    const field = await requireField(tx, organizationId, fieldId);
     const content = contentAfter(field, edit);
     if (Object.entries(content).every(([name, value]) => field[name as keyof Content] === value)) return field;
-    const others = (await readProfileFields(tx, realmId)).filter(({ id }) => id !== fieldId);
-    await requireFreeLabel(tx, realmId, content.name, fieldId);
+    const others = (await readProfileFields(tx, organizationId)).filter(({ id }) => id !== fieldId);
+    await requireFreeLabel(tx, organizationId, content.name, fieldId);
     requireRoomInSummary(others, content);
-    const changed = await tx.profileField.update({ where: { realmId_id: { realmId, id: fieldId } }, data: content });
-    await publishFields(tx, emit, realmId);
+    const changed = await tx.profileField.update({
+      where: { organizationId_id: { organizationId, id: fieldId } },
+      data: content,
+    });
+    await publishFields(tx, emit, organizationId);
     if (content.fieldData !== field.fieldData) await dropLostChoices(tx, emit, changed);
     return changed;
   });
 }
 
 /**
- * Deletes a field and all its values. Clients drop the values of fields that are no longer listed.
+ * Deletes a field and all its values, and notifies all users. No event is emitted for the values: clients delete the values of
+ * fields that are not in the new list of fields.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError if there is no such field.
+ * @throws NotFoundError if there is no such field.
  */
 export async function deleteProfileField(ctx: Ctx, fieldId: number): Promise<void> {
   requireAdministrator(ctx);
   await transact(ctx, async (tx, emit) => {
-    await lockRealm(tx, ctx.realmId);
+    await lockOrganization(tx, ctx.organizationId);
     requireAdministrator(await asOfNow(tx, ctx));
-    await requireField(tx, ctx.realmId, fieldId);
-    await tx.profileField.delete({ where: { realmId_id: { realmId: ctx.realmId, id: fieldId } } });
-    await publishFields(tx, emit, ctx.realmId);
+    await requireField(tx, ctx.organizationId, fieldId);
+    await tx.profileField.delete({ where: { organizationId_id: { organizationId: ctx.organizationId, id: fieldId } } });
+    await publishFields(tx, emit, ctx.organizationId);
   });
 }
 
@@ -146,24 +160,24 @@ export async function deleteProfileField(ctx: Ctx, fieldId: number): Promise<voi
  * @param fieldIds Every field's id once.
  * @returns All fields in the new order.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError if a field is missing, unknown, or repeated.
+ * @throws ValidationError if a field is repeated.
+ * @throws NotFoundError if a field is unknown.
+ * @throws ConflictError if a field is missing.
  */
 export async function reorderProfileFields(ctx: Ctx, fieldIds: readonly number[]): Promise<ProfileField[]> {
   requireAdministrator(ctx);
-  const { realmId } = ctx;
+  const { organizationId } = ctx;
   return transact(ctx, async (tx, emit) => {
-    await lockRealm(tx, realmId);
+    await lockOrganization(tx, organizationId);
     requireAdministrator(await asOfNow(tx, ctx));
-    const fields = await readProfileFields(tx, realmId);
-    const named = new Set(fieldIds);
-    const isWhole = named.size === fieldIds.length && named.size === fields.length;
-    if (!isWhole || !fields.every(({ id }) => named.has(id))) throw new BadRequestError('Invalid order mapping.');
+    const fields = await readProfileFields(tx, organizationId);
+    requireWholeOrder('CustomProfileField', fieldIds, new Set(fields.map(({ id }) => id)));
     if (fields.every(({ id }, i) => id === fieldIds[i])) return fields;
     await tx.$executeRaw`
       UPDATE profile_field SET position = places.place - 1
       FROM unnest(${[...fieldIds]}::int[]) WITH ORDINALITY AS places(id, place)
-      WHERE profile_field.realm_id = ${realmId} AND profile_field.id = places.id`;
-    return publishFields(tx, emit, realmId);
+      WHERE profile_field.realm_id = ${organizationId} AND profile_field.id = places.id`;
+    return publishFields(tx, emit, organizationId);
   });
 }
 
@@ -171,7 +185,7 @@ export async function reorderProfileFields(ctx: Ctx, fieldIds: readonly number[]
 const given = (edit: FieldEdit): FieldEdit =>
   Object.fromEntries(Object.entries(edit).filter(([, value]) => value !== undefined));
 
-/** Returns a field's content after an edit. Checks only rules that concern this field alone. */
+/** Returns the content of a field after an edit is applied. Checks only the rules that do not depend on other fields. */
 function contentAfter(field: Content & Pick<ProfileField, 'type'>, edit: FieldEdit): Content {
   const { type } = field;
   const content = {
@@ -184,44 +198,46 @@ function contentAfter(field: Content & Pick<ProfileField, 'type'>, edit: FieldEd
     useForUserMatching: edit.useForUserMatching ?? field.useForUserMatching,
   };
   if (content.displayInProfileSummary && !canBeInSummary(type)) {
-    throw new BadRequestError('Field type not supported for display in profile summary.');
+    throw new ValidationError('Field type not supported for display in profile summary.', { parameter: IN_SUMMARY });
   }
   if (content.useForUserMatching && !canMatchUsers(type)) {
-    throw new BadRequestError('Field type not supported for user matching.');
+    throw new ValidationError('Field type not supported for user matching.', { parameter: 'use_for_user_matching' });
   }
   return content;
 }
 
 function requireLabel(name: string): string {
   const label = requireText('name', name, { strip: true, max: MAX_NAME_LENGTH });
-  if (label === '') throw new BadRequestError('Label cannot be blank.');
+  if (label === '') throw new ValidationError('Label cannot be blank.', { parameter: 'name', minimum: 1 });
   return label;
 }
 
 /**
- * Rejects a label that another field has, within a transaction that locked the organization's row. The database compares the
- * labels as its unique index does.
+ * Checks that no other field has the name, within a transaction that locked the organization's row. The database compares the
+ * names in the same way as its unique index.
  *
- * @throws BadRequestError if a field other than `exceptId` has the label, ignoring case.
+ * @throws ValidationError if the name is not readable.
+ * @throws ConflictError if a field other than `exceptId` has the name, ignoring case.
  */
-async function requireFreeLabel(tx: Tx, realmId: number, name: string, exceptId = 0): Promise<void> {
+async function requireFreeLabel(tx: Tx, organizationId: number, name: string, exceptId = 0): Promise<void> {
   requireReadable('label', name);
   const taken = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM profile_field
-    WHERE realm_id = ${realmId} AND ${isAlike(Prisma.sql`name`, name)} AND id <> ${exceptId} LIMIT 1`;
-  if (taken.length > 0) throw new BadRequestError('A field with that label already exists.');
+    WHERE realm_id = ${organizationId} AND ${isAlike(Prisma.sql`name`, name)} AND id <> ${exceptId} LIMIT 1`;
+  if (taken.length > 0) throw new ConflictError('A field with that label already exists.', { parameter: 'name' });
 }
 
-/** Rejects another field in the profile summary if the summary already has the maximum of two. @throws BadRequestError */
+/** Checks that the profile summary shows at most two fields. @throws ConflictError if the field would be the third one. */
 function requireRoomInSummary(others: readonly ProfileField[], { displayInProfileSummary }: Content): void {
   const shown = others.filter((other) => other.displayInProfileSummary).length;
   if (displayInProfileSummary && shown >= MAX_IN_SUMMARY) {
-    throw new BadRequestError(`Only ${MAX_IN_SUMMARY} custom profile fields can be displayed in the profile summary.`);
+    const message = `Only ${MAX_IN_SUMMARY} custom profile fields can be displayed in the profile summary.`;
+    throw new ConflictError(message, { parameter: IN_SUMMARY });
   }
 }
 
-async function publishFields(tx: Tx, emit: Emit, realmId: number): Promise<ProfileField[]> {
-  const fields = await readProfileFields(tx, realmId);
+async function publishFields(tx: Tx, emit: Emit, organizationId: number): Promise<ProfileField[]> {
+  const fields = await readProfileFields(tx, organizationId);
   emit(profileFieldsChanged(fields), everyone());
   return fields;
 }
@@ -232,7 +248,7 @@ async function dropLostChoices(tx: Tx, emit: Emit, field: ProfileField): Promise
   if (choices === undefined) return;
   const lost = await tx.$queryRaw<{ userId: number }[]>`
     DELETE FROM profile_value
-    WHERE realm_id = ${field.realmId} AND field_id = ${field.id} AND value <> ALL(${choices.map(({ key }) => key)}::text[])
+    WHERE realm_id = ${field.organizationId} AND field_id = ${field.id} AND value <> ALL(${choices.map(({ key }) => key)}::text[])
     RETURNING user_id AS "userId"`;
   for (const userId of lost.map((row) => row.userId).sort((a, b) => a - b)) {
     emit(profileValueChanged(userId, field.id, undefined), everyone());

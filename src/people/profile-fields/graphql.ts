@@ -1,15 +1,13 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
-import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
 import { given, mutation } from '../../api/graphql/schema/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/schema/node.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
-import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { ProfileValueInput, toEntries, User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
 import type { WireProfileField } from '../wire-profile-fields.ts';
-import { fieldProjection } from './event-projections.ts';
 import { type Choice, choicesOf, dataOfAccount, dataOfChoices, type FieldData, urlPatternOf } from './field-data.ts';
 import { FIELD_TYPES, type FieldType } from './field-types.ts';
 import {
@@ -21,6 +19,27 @@ import {
 } from './fields.ts';
 import { profileValues, type ValueOfField } from './loaders.ts';
 import { removeOwnValues, updateOwnProfile } from './values.ts';
+
+const stored = ({ type, field_data }: WireProfileField) => ({ type, fieldData: field_data });
+
+/** Event projection of a field that the event contains in full. */
+const fieldProjection = new EventProjection<WireProfileField>(
+  'CustomProfileField',
+  { idOf: ({ id }) => id },
+  {
+    databaseId: ({ id }) => id,
+    type: ({ type }) => type,
+    order: ({ order }) => order,
+    name: ({ name }) => name,
+    hint: ({ hint }) => hint,
+    choices: (field) => choicesOf(stored(field)),
+    urlPattern: (field) => urlPatternOf(stored(field)),
+    displayInProfileSummary: (field) => field.display_in_profile_summary ?? false,
+    required: ({ required }) => required,
+    editableByUser: (field) => field.editable_by_user,
+    useForUserMatching: (field) => field.use_for_user_matching ?? false,
+  },
+);
 
 const CALLED = 'Label of the field, at most 40 characters.';
 const HINT_SHOWN = 'Hint that helps users to fill in the field, at most 80 characters. Empty if there is none.';
@@ -91,7 +110,7 @@ const CustomProfileField = builder.prismaNode('ProfileField', {
     useForUserMatching: t.exposeBoolean('useForUserMatching', { description: MATCHING }),
   }),
 });
-nodeModel('CustomProfileField', 'ProfileField', ({ realmId }) => ({ realmId }));
+nodeModel('CustomProfileField', 'ProfileField', ({ organizationId }) => ({ organizationId }));
 
 const ProfileValue = builder.objectRef<ValueOfField>('ProfileValue').implement({
   description: 'Value of a custom profile field of a user.',
@@ -108,7 +127,7 @@ const ProfileValue = builder.objectRef<ValueOfField>('ProfileValue').implement({
       type: [User],
       nullable: true,
       description: 'For type USER: the users in the value, at most 1,000, including deactivated ones. Otherwise null.',
-      // A value names a few people, and one query loads the people of all values.
+      // The cost assumes that a value of a field of users contains three users. One query loads the users of all values.
       complexity: { field: 1, multiplier: 3 },
       resolve: ({ field, value }, _args, ctx) =>
         field.type === FIELD_TYPES.USER.id
@@ -122,7 +141,7 @@ builder.prismaObjectField(User, 'profileData', (t) =>
   t.field({
     type: [ProfileValue],
     description: 'Values of custom profile fields of a person, in the order of the fields, at most one per field.',
-    // Users fill in a handful of fields.
+    // The cost assumes that each user has five profile values.
     complexity: { field: 1, multiplier: 5 },
     resolve: ({ id }, _args, ctx) => profileValues(ctx).load(id),
   }),
@@ -182,18 +201,19 @@ mutation('createCustomProfileField', {
     useForUserMatching: t.boolean({ required: false, defaultValue: false, description: MATCHING }),
   }),
   payload: () => ({ customProfileField: { type: CustomProfileField, description: 'The new field.' } }),
-  errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { type, ...sent }) => ({
     customProfileField: await createProfileField(ctx, type, toEdit(sent)),
   }),
 });
+
+const FIELD_ID = 'Id of the field.';
 
 mutation('updateCustomProfileField', {
   description:
     'Updates a custom profile field. Omitted fields do not change. If an option is removed, values that chose it ' +
     'are deleted. For administrators.',
   input: (t) => ({
-    fieldId: t.id({ ...refersTo('CustomProfileField'), description: 'Id of the field.' }),
+    customProfileFieldId: t.id({ ...refersTo('CustomProfileField'), description: FIELD_ID }),
     name: t.string({ required: false, description: NAME }),
     hint: t.string({ required: false, description: HINT }),
     data: t.field({ type: CustomProfileFieldDataInput, required: false, description: DATA }),
@@ -203,27 +223,27 @@ mutation('updateCustomProfileField', {
     useForUserMatching: t.boolean({ required: false, description: MATCHING }),
   }),
   payload: () => ({ customProfileField: { type: CustomProfileField, description: 'The field after the change.' } }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { fieldId, ...sent }) => ({
-    customProfileField: await updateProfileField(ctx, fieldId, toEdit(sent)),
+  resolve: async (ctx, { customProfileFieldId, ...sent }) => ({
+    customProfileField: await updateProfileField(ctx, customProfileFieldId, toEdit(sent)),
   }),
 });
 
 mutation('deleteCustomProfileField', {
   description: 'Deletes a custom profile field and all its values. For administrators.',
-  input: (t) => ({ fieldId: t.id({ ...refersTo('CustomProfileField'), description: 'Id of the field.' }) }),
-  payload: () => ({ fieldId: { type: 'ID', refersTo: 'CustomProfileField', description: 'Id of the deleted field.' } }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { fieldId }) => {
-    await deleteProfileField(ctx, fieldId);
-    return { fieldId };
+  input: (t) => ({ customProfileFieldId: t.id({ ...refersTo('CustomProfileField'), description: FIELD_ID }) }),
+  payload: () => ({
+    customProfileFieldId: { type: 'ID', refersTo: 'CustomProfileField', description: 'Id of the deleted field.' },
+  }),
+  resolve: async (ctx, { customProfileFieldId }) => {
+    await deleteProfileField(ctx, customProfileFieldId);
+    return { customProfileFieldId };
   },
 });
 
 mutation('reorderCustomProfileFields', {
   description: 'Reorders the custom profile fields. For administrators.',
   input: (t) => ({
-    order: t.idList({
+    customProfileFieldIds: t.idList({
       ...refersTo('CustomProfileField'),
       description: 'Ids of all fields in the new order.',
     }),
@@ -231,14 +251,15 @@ mutation('reorderCustomProfileFields', {
   payload: () => ({
     customProfileFields: { type: [CustomProfileField], description: 'All fields in the new order, at most 100.' },
   }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { order }) => ({ customProfileFields: await reorderProfileFields(ctx, order) }),
+  resolve: async (ctx, { customProfileFieldIds }) => ({
+    customProfileFields: await reorderProfileFields(ctx, customProfileFieldIds),
+  }),
 });
 
 mutation('updateProfileData', {
   description:
-    'Sets values of custom profile fields of the viewer. If one change is refused, nothing changes. Not available ' +
-    'to bots.',
+    "Sets the viewer's values of custom profile fields. If one change is refused, nothing changes. Not " +
+    'available to bots.',
   input: (t) => ({
     values: t.field({ type: [ProfileValueInput], description: 'Values to set. Other fields do not change.' }),
   }),
@@ -250,7 +271,7 @@ mutation('updateProfileData', {
 });
 
 mutation('removeProfileData', {
-  description: 'Deletes values of custom profile fields of the viewer. Not available to bots.',
+  description: "Deletes the viewer's values of custom profile fields. Not available to bots.",
   input: (t) => ({ fieldIds: t.idList({ ...refersTo('CustomProfileField'), description: 'Ids of the fields.' }) }),
   payload: () => ({ user: { type: User, description: 'The viewer after the change.' } }),
   resolve: async (ctx, { fieldIds }) => {

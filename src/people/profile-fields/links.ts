@@ -1,4 +1,4 @@
-/** Longest link, in UTF-16 code units: longer than URLs that users type or paste. */
+/** Maximum length of a link, in UTF-16 code units: more than users type or paste. */
 const MAX_LENGTH = 2_048;
 const ABSOLUTE = /^(?:https?|ftps?):\/\/[^\s\p{Cc}]+$/iu;
 

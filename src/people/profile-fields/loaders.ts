@@ -3,18 +3,18 @@ import { signedIn } from '../../access/context.ts';
 import { perOperation } from '../../api/graphql/loading/context.ts';
 import type { ProfileField, ProfileValue } from '../../generated/prisma/client.ts';
 
-/** A value with its field. */
+/** A profile value with its profile field. */
 export type ValueOfField = ProfileValue & { readonly field: ProfileField };
 
-/** Loads a user's profile values by user id, in the order of the fields. */
+/** Loads a user's profile values by user id, sorted by the order of the profile fields. */
 export const profileValues = perOperation(
   (ctx) =>
     // The values are not cached: a document may change a profile several times and read it after each change.
     new DataLoader<number, readonly ValueOfField[]>(
       async (userIds) => {
-        const { app, realmId } = signedIn(ctx);
-        const rows = await app.db.profileValue.findMany({
-          where: { realmId, userId: { in: [...new Set(userIds)] } },
+        const { work, organizationId } = signedIn(ctx);
+        const rows = await work.db.profileValue.findMany({
+          where: { organizationId, userId: { in: [...new Set(userIds)] } },
           include: { field: true },
           orderBy: [{ field: { order: 'asc' } }, { fieldId: 'asc' }],
         });

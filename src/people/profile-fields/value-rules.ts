@@ -1,8 +1,9 @@
 import type { ProfileField, User } from '../../generated/prisma/client.ts';
 import { isDay } from '../../platform/dates.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ConflictError, NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { requireDirectionKept } from '../../platform/names.ts';
 import { cutText, requireText } from '../../platform/text.ts';
+import { shortValue } from '../../platform/validation.ts';
 import { choicesOf, MAX_CHOICE_LENGTH } from './field-data.ts';
 import { FIELD_TYPES } from './field-types.ts';
 import { isLink } from './links.ts';
@@ -10,10 +11,10 @@ import { isLink } from './links.ts';
 /** Maximum lengths of values, in code points. */
 const MAX_SHORT_LENGTH = 50;
 const MAX_LONG_LENGTH = 500;
-/** Largest number of users in a value. Bounded because every client receives the profiles of all users. */
+/** Maximum number of users in a value. Limited, because every client receives the profiles of all users. */
 const MAX_USERS = 1_000;
 
-/** Users that a value can name, by id. All are users of the organization. */
+/** Users of the organization to whom a value refers, by id. */
 export type NamedUsers = ReadonlyMap<number, Pick<User, 'isActive' | 'botType'>>;
 
 /** Returns whether a value from a client empties the field. */
@@ -26,48 +27,78 @@ export function isEmptyValue(value: unknown): boolean {
  *
  * @param given Value from the client: a text, or a list of user ids for a field of users.
  * @param users Users whose ids `idsIn` returned.
+ * @param parameter Parameter with the value: `data[0]["value"]`. Messages begin with the name of the field instead.
  * @returns The text. For a field of users, the JSON text of their ids, without duplicates.
- * @throws BadRequestError if the field's type does not accept the value.
+ * @throws ValidationError if the field's type does not accept the value, or a user in it is a bot.
+ * @throws NotFoundError if a user in the value does not exist.
+ * @throws ConflictError if a user in the value is deactivated.
  */
-export function requireValue(field: ProfileField, given: unknown, users: NamedUsers): string {
+export function requireValue(field: ProfileField, given: unknown, users: NamedUsers, parameter: string): string {
   const { name, type } = field;
-  if (type === FIELD_TYPES.USER.id) return requireUsers(name, given, users);
-  if (typeof given !== 'string') throw new BadRequestError(`${name} is not a string`, name);
+  if (type === FIELD_TYPES.USER.id) return requireUsers(name, given, users, parameter);
+  if (typeof given !== 'string') throw new ValidationError(`${name} is not a string`, { parameter });
   const value = given.toWellFormed();
   switch (type) {
     case FIELD_TYPES.PARAGRAPH.id:
-      return requireText(name, value, { max: MAX_LONG_LENGTH });
+      return requireText(name, value, { max: MAX_LONG_LENGTH, parameter });
     case FIELD_TYPES.DROPDOWN.id:
       if (choicesOf(field)?.some(({ key }) => key === value)) return value;
-      throw new BadRequestError(`'${cutText(value, MAX_CHOICE_LENGTH, '…')}' is not a valid choice for '${name}'.`);
+      throw new ValidationError(`'${cutText(value, MAX_CHOICE_LENGTH, '…')}' is not a valid choice for '${name}'.`, {
+        parameter,
+        value: shortValue(value),
+      });
     case FIELD_TYPES.DATE.id:
       if (isDay(value) && !value.startsWith('0000')) return value;
-      throw new BadRequestError(`${name} is not a date`, name);
+      throw new ValidationError(`${name} is not a date`, { parameter, value: shortValue(value) });
     case FIELD_TYPES.URL.id:
       if (isLink(value)) return value;
-      throw new BadRequestError(`${name} is not a URL`, name);
+      throw new ValidationError(`${name} is not a URL`, { parameter, value: shortValue(value) });
     default:
-      requireDirectionKept(name, value);
-      return requireText(name, value, { max: MAX_SHORT_LENGTH });
+      requireDirection(name, value, parameter);
+      return requireText(name, value, { max: MAX_SHORT_LENGTH, parameter });
   }
 }
 
-/** Returns the user ids in a value of a field of users. Skips other elements, which `requireValue` rejects. */
+/**
+ * Checks a value like `requireDirectionKept`, but the error message begins with `name`, while the error refers to `parameter`.
+ */
+function requireDirection(name: string, value: string, parameter: string): void {
+  try {
+    requireDirectionKept(name, value);
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    throw new ValidationError(error.message, { parameter, schemaMessage: error.schemaMessage });
+  }
+}
+
+/** Returns the numbers in a value of a field of users. Skips other elements, which `requireValue` rejects. */
 export function idsIn(value: unknown): number[] {
   return Array.isArray(value) ? value.filter((id) => typeof id === 'number') : [];
 }
 
-function requireUsers(name: string, value: unknown, users: NamedUsers): string {
-  if (!Array.isArray(value)) throw new BadRequestError(`${name} is not a list`, name);
+function requireUsers(name: string, value: unknown, users: NamedUsers, parameter: string): string {
+  if (!Array.isArray(value)) throw new ValidationError(`${name} is not a list`, { parameter });
   const strange = value.findIndex((id) => !Number.isInteger(id));
-  if (strange !== -1) throw new BadRequestError(`${name}[${strange}] is not an integer`, `${name}[${strange}]`);
+  if (strange !== -1) {
+    throw new ValidationError(`${name}[${strange}] is not an integer`, { parameter: `${parameter}[${strange}]` });
+  }
   const ids = [...new Set(idsIn(value))];
-  if (ids.length > MAX_USERS) throw new BadRequestError(`${name} is too long (limit: ${MAX_USERS} items)`, name);
+  if (ids.length > MAX_USERS) {
+    const message = `${name} is too long (limit: ${MAX_USERS} items)`;
+    throw new ValidationError(message, { parameter, maximum: MAX_USERS });
+  }
   for (const id of ids) {
     const user = users.get(id);
-    if (user === undefined) throw new BadRequestError(`Invalid user ID: ${id}`);
-    if (!user.isActive) throw new BadRequestError(`User with ID ${id} is deactivated`);
-    if (user.botType !== null) throw new BadRequestError(`User with ID ${id} is a bot`);
+    if (user === undefined) throw new NotFoundError(`Invalid user ID: ${id}`, { type: 'User', id, parameter });
+    const place = `${parameter}[${value.indexOf(id)}]`;
+    if (!user.isActive) {
+      const schemaMessage = 'The user is deactivated';
+      throw new ConflictError(`User with ID ${id} is deactivated`, { parameter: place, schemaMessage });
+    }
+    if (user.botType !== null) {
+      const schemaMessage = 'The user is a bot';
+      throw new ValidationError(`User with ID ${id} is a bot`, { parameter: place, schemaMessage });
+    }
   }
   return JSON.stringify(ids);
 }

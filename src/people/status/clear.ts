@@ -10,11 +10,11 @@ import { toWire } from './wire.ts';
 export async function clearStatus(
   tx: Tx,
   emit: Emit,
-  { id: userId, realmId }: Pick<User, 'id' | 'realmId'>,
+  { id: userId, organizationId }: Pick<User, 'id' | 'organizationId'>,
 ): Promise<void> {
-  const status = await tx.userStatus.findUnique({ where: { realmId_userId: { realmId, userId } } });
+  const status = await tx.userStatus.findUnique({ where: { organizationId_userId: { organizationId, userId } } });
   if (status === null) return;
-  await tx.userStatus.delete({ where: { realmId_userId: { realmId, userId } } });
+  await tx.userStatus.delete({ where: { organizationId_userId: { organizationId, userId } } });
   const change = {
     ...(status.text !== '' && { status_text: '' }),
     ...(status.emojiName !== '' && { emoji_name: '', emoji_code: '', reaction_type: '' }),
@@ -22,14 +22,17 @@ export async function clearStatus(
   if (Object.keys(change).length > 0) emit(userStatusSet(userId, change), everyone());
 }
 
-/** Publishes the status of a reactivated user to all users: registration omits the statuses of deactivated users. */
-export async function tellStatusAgain(
+/**
+ * Publishes the status of a reactivated user to all users. Clients that registered during the deactivation do not have it,
+ * because registration omits the statuses of deactivated users.
+ */
+export async function publishStatus(
   tx: Tx,
   emit: Emit,
-  { id: userId, realmId }: Pick<User, 'id' | 'realmId'>,
+  { id: userId, organizationId }: Pick<User, 'id' | 'organizationId'>,
 ): Promise<void> {
   const { status, ...user } = await tx.user.findUniqueOrThrow({
-    where: { realmId_id: { realmId, id: userId } },
+    where: { organizationId_id: { organizationId, id: userId } },
     include: { status: true },
   });
   const shown = toWire(status, isAway(user));

@@ -2,13 +2,15 @@ import DataLoader from 'dataloader';
 import { type Scope, signedIn } from '../../access/context.ts';
 import { perOperation } from '../../api/graphql/loading/context.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
+import { refuseBoth } from '../../api/graphql/schema/deprecated-members.ts';
 import { EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { nodeType } from '../../api/graphql/schema/node.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import type { UserStatus as StatusRow } from '../../generated/prisma/client.ts';
-import type { ReactionType } from '../emoji/emoji.ts';
+import { completeEmoji, type EmojiReference, type ReactionType } from '../emoji/emoji.ts';
+import { EmojiRef, givenEmoji } from '../emoji/emoji-ref.ts';
 import { ReactionTypeEnum } from '../emoji/reaction-type.ts';
 import { User } from '../graphql.ts';
 import { visibleTo } from '../users.ts';
@@ -21,7 +23,7 @@ const EMOJI_NAME = 'Name of the emoji. Null if there is none.';
 const EMOJI_CODE = 'Code of the emoji in its namespace. Null if there is no emoji.';
 const NAMESPACE = 'Namespace of the emoji code. Null if there is no emoji.';
 
-/** Status of a user, with the user's id. */
+/** The status of a user, and the user's id. */
 interface StatusOfUser extends WireStatus {
   readonly id: number;
 }
@@ -45,12 +47,15 @@ builder.node(UserStatus, {
   }),
 });
 
-/** Reads the stored statuses of users. The returned function gives null for a user who never set one. */
+/**
+ * Reads the stored statuses of users. Returns a function from a user id to the user's status. The function returns null for a
+ * user without a stored status.
+ */
 async function readStatuses(
-  { app, realmId }: Scope,
+  { work, organizationId }: Scope,
   ids: readonly number[],
 ): Promise<(userId: number) => StatusRow | null> {
-  const rows = await app.db.userStatus.findMany({ where: { realmId, userId: { in: [...ids] } } });
+  const rows = await work.db.userStatus.findMany({ where: { organizationId, userId: { in: [...ids] } } });
   const byUser = new Map(rows.map((row) => [row.userId, row]));
   return (userId) => byUser.get(userId) ?? null;
 }
@@ -60,7 +65,7 @@ const statuses = perOperation(
 );
 
 nodeType('UserStatus', async (ctx, ids) => {
-  const users = await ctx.app.db.user.findMany({ where: { AND: [visibleTo(ctx.viewer), { id: { in: [...ids] } }] } });
+  const users = await ctx.work.db.user.findMany({ where: { AND: [visibleTo(ctx.viewer), { id: { in: [...ids] } }] } });
   const statusOf = await readStatuses(
     ctx,
     users.map(({ id }) => id),
@@ -84,28 +89,31 @@ mutation('setStatus', {
       required: false,
       description: 'Text, at most 60 characters. "" removes it. If absent, it does not change.',
     }),
+    emoji: t.field({
+      type: EmojiRef,
+      required: false,
+      description: 'The emoji. Null removes it. If absent, it does not change.',
+    }),
     emojiName: t.string({
       required: false,
       description: 'Name of the emoji. "" removes the emoji. If absent, it does not change.',
-    }),
-    emojiCode: t.string({
-      required: false,
-      description: 'Code of the emoji in its namespace. Default: the code of the emoji with the name `emojiName`.',
-    }),
-    reactionType: t.field({
-      type: ReactionTypeEnum,
-      required: false,
-      description: 'Namespace of the emoji code. Default: the namespace of the emoji with the name `emojiName`.',
+      deprecationReason: 'Use `emoji`.',
     }),
     isAway: t.boolean({ required: false, description: 'Whether to hide the presence. If absent, it does not change.' }),
   }),
   payload: () => ({ status: { type: UserStatus, description: 'The status after the change.' } }),
-  resolve: async (ctx, { userId, text, emojiName, emojiCode, reactionType, isAway }) => {
+  resolve: async (ctx, { userId, text, emoji, emojiName, isAway }) => {
+    refuseBoth('emoji', emoji !== undefined, { emojiName });
+    const { work, organizationId } = ctx;
+    const { name, code, type }: EmojiReference =
+      emoji == null
+        ? { name: emoji === null ? '' : (emojiName ?? undefined) }
+        : await completeEmoji(work.db, organizationId, givenEmoji(emoji));
     const edit = {
       statusText: text ?? undefined,
-      emojiName: emojiName ?? undefined,
-      emojiCode: emojiCode ?? undefined,
-      reactionType: reactionType ?? undefined,
+      emojiName: name,
+      emojiCode: code,
+      reactionType: type,
       away: isAway ?? undefined,
     };
     const status = userId == null ? await setOwnStatus(ctx, edit) : await setStatusOf(ctx, userId, edit);
@@ -133,7 +141,10 @@ const PARTS = {
 const idOf = ({ user_id }: StatusBody) => user_id;
 const factsByParts = new Map<string, EventProjection<StatusBody>>();
 
-/** Returns the event projection of the user: the parts of the status that were set. */
+/**
+ * Returns the event projection of a user with the status properties that the event contains. The first call for a combination
+ * of properties creates the projection, and later calls reuse it.
+ */
 function factsOf(event: StatusBody): EventProjection<StatusBody> {
   const parts = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((part) => event[part] !== undefined);
   const key = parts.join();
@@ -147,7 +158,7 @@ function factsOf(event: StatusBody): EventProjection<StatusBody> {
     facts = new EventProjection<StatusBody>(
       'User',
       { idOf },
-      { databaseId: idOf, status: { facts: status, of: (e) => e } },
+      { databaseId: idOf, status: { projection: status, of: (e) => e } },
     );
     factsByParts.set(key, facts);
   }

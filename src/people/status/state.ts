@@ -5,7 +5,7 @@ import { toWire } from './wire.ts';
 
 type UserStatusRow = Pick<User, 'id' | 'settings'> & { readonly [K in keyof UserStatus]: UserStatus[K] | null };
 
-/** Statuses of all active users who have one, by user id. */
+/** State group with the statuses of active users, by user id. Users without a status are absent. */
 export const userStatusState: StateGroup = {
   name: 'user_status',
   async read({ viewer, db }) {
@@ -13,7 +13,7 @@ export const userStatusState: StateGroup = {
       SELECT u.id, u.settings, s.user_id AS "userId", s.text, s.emoji_name AS "emojiName", s.emoji_code AS "emojiCode",
              s.reaction_type AS "reactionType"
       FROM user_account u LEFT JOIN user_status s ON s.realm_id = u.realm_id AND s.user_id = u.id
-      WHERE u.realm_id = ${viewer.realm.id} AND u.is_active
+      WHERE u.realm_id = ${viewer.organization.id} AND u.is_active
         AND (s.user_id IS NOT NULL OR u.settings->'presence_enabled' = 'false'::jsonb)`;
     const shown = rows.map(
       (row) => [row.id, toWire(row.userId === null ? null : (row as UserStatus), isAway(row))] as const,
@@ -22,5 +22,5 @@ export const userStatusState: StateGroup = {
   },
 };
 
-/** Returns whether the user hides their presence. The deprecated name for it is "away". */
+/** Returns whether the user hides their presence. The REST API has the deprecated property `away` for this state. */
 export const isAway = (user: Parameters<typeof userSetting>[0]): boolean => !userSetting(user, 'presence_enabled');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { UserStatus } from '../../generated/prisma/client.ts';
 import type { Wire } from '../../platform/wire.ts';
 
-/** A status as other users see it. Parts that are not set are absent. */
+/** A status as other users see it. Properties that are not set are absent. */
 export const wireStatus = z
   .object({
     away: z.literal(true).optional().describe('Deprecated.'),
@@ -14,7 +14,7 @@ export const wireStatus = z
   .meta({ id: 'UserStatus' });
 export type WireStatus = Wire<typeof wireStatus>;
 
-/** Returns a status as the REST API shows it. @param row Null if the user never set one. */
+/** Returns a status as the REST API shows it. @param row Null if the user has no stored status. */
 export function toWire(row: UserStatus | null, isAway: boolean): WireStatus {
   return {
     ...(isAway && { away: true as const }),

@@ -1,5 +1,5 @@
 import { signedIn } from '../../access/context.ts';
-import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
+import { OrganizationDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { errorType } from '../../api/graphql/schema/errors.ts';
 import { eventType } from '../../api/graphql/schema/event-types.ts';
@@ -20,10 +20,10 @@ builder.queryField('videoCallRegistrationUrl', (t) =>
   t.string({
     nullable: true,
     description:
-      'URL of the video call provider, at which the viewer allows calls to be created in their name. Valid for ten ' +
-      'minutes. The provider redirects the browser to `GET /calls/videoprovider/complete`. Over HTTP, the response ' +
-      'sets a cookie, without which that browser cannot complete. Without the cookie, only the viewer can complete, ' +
-      'by `completeVideoCallRegistration`.',
+      'URL of the video call provider at which the viewer consents to calls in their name. Valid for ten minutes. ' +
+      'The provider then redirects the browser to `GET /calls/videoprovider/complete`, which completes the ' +
+      'consent. It requires the cookie that the response to this query sets over HTTP. A client without cookies ' +
+      'completes the consent with `completeVideoCallRegistration`.',
     resolve: (_root, _args, ctx) => beginRegistration(signedIn(ctx), ctx.browser),
   }),
 );
@@ -38,9 +38,14 @@ const VideoCallConsentInput = builder.inputType('VideoCallConsentInput', {
 });
 
 mutation('completeVideoCallRegistration', {
-  description: 'Completes a registration that the viewer began, with the response of the provider. Can be used once.',
+  description:
+    'Completes the consent to video calls that the viewer began at `videoCallRegistrationUrl`, with the ' +
+    'response of the provider. Each response can be used once.',
   input: (t) => ({
-    state: t.string({ description: 'The state that was sent to the provider.' }),
+    state: t.string({
+      description:
+        'Value of the parameter `state` of `videoCallRegistrationUrl`, which the provider returns unchanged.',
+    }),
     consent: t.field({ type: VideoCallConsentInput, description: 'Response of the provider.' }),
   }),
   ignoresIdempotencyKey: true,
@@ -50,9 +55,9 @@ mutation('completeVideoCallRegistration', {
       description: 'Always true: the viewer has now allowed video calls to be created in their name.',
     },
   }),
-  errors: [UserDeactivatedError, RealmDeactivatedError],
-  resolve: async ({ app, viewer }, { state, consent: { code, error } }) => {
-    const request = { app, viewer, realm: viewer.realm, clientName: viewer.clientName };
+  errors: [UserDeactivatedError, OrganizationDeactivatedError],
+  resolve: async ({ app, work, viewer }, { state, consent: { code, error } }) => {
+    const request = { app, work, viewer, organization: viewer.organization, clientName: viewer.clientName };
     await completeRegistration(request, { state, code, error }, undefined);
     return { hasVideoCallToken: true };
   },

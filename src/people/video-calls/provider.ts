@@ -1,17 +1,23 @@
 import { z } from 'zod';
 import type { VideoProvider } from '../../platform/config.ts';
+import { tracedFetch } from '../../platform/tracing.ts';
 
-/** Timeout of a request to the provider. Providers respond within seconds, and clients wait longer than this. */
+/** Timeout in ms of a request to the provider. Providers respond within seconds, and clients wait longer than this timeout. */
 export const PROVIDER_TIMEOUT_MS = 10_000;
-/** Largest response of the provider. Tokens and URLs of calls take one or two kilobytes. */
+/**
+ * Maximum size of a response of the provider, in bytes. Responses with a token or the URL of a call have one or two kilobytes.
+ */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** The provider could not be reached, or its response is invalid. The state of the token is unknown. */
+/**
+ * Error for a provider of video calls that cannot be reached or sends an invalid response. The error does not mean that the
+ * user's token is invalid.
+ */
 export class ProviderError extends Error {
   override name = 'ProviderError';
 }
 
-/** Text that can be sent in a header without changes. */
+/** Text that can be sent in an HTTP header without changes. */
 const headerText = z.string().regex(/^[\x21-\x7e]+$/);
 
 const TokenAnswer = z.object({
@@ -20,13 +26,13 @@ const TokenAnswer = z.object({
     .string()
     .regex(/^bearer$/i)
     .optional(),
-  /** Lifetime in seconds. */
+  /** Lifetime of the access token, in seconds. */
   expires_in: z.coerce.number().positive().optional(),
   refresh_token: z.string().min(1).optional(),
 });
 export type TokenAnswer = z.output<typeof TokenAnswer>;
 
-/** A request for a token: with the code of a consent, or with a refresh token. */
+/** A request for a token: with the authorization code that follows the user's consent, or with a refresh token. */
 export type Grant =
   | {
       readonly grant_type: 'authorization_code';
@@ -36,14 +42,17 @@ export type Grant =
     }
   | { readonly grant_type: 'refresh_token'; readonly refresh_token: string };
 
-/** Errors that are unrelated to the code or token sent: the configuration is wrong, or the provider is unavailable. */
+/**
+ * Errors of the token endpoint that do not concern the code or token sent: the configuration is wrong, or the provider is
+ * unavailable.
+ */
 const NOT_OF_THE_GRANT = new Set(['invalid_client', 'server_error', 'temporarily_unavailable']);
 
 /**
  * Requests a token from the provider.
  *
  * @returns The token. "refused" if the code or token sent is not, or no longer, valid.
- * @throws ProviderError if the provider cannot be reached, or its response is invalid or an unrelated error.
+ * @throws ProviderError if the provider cannot be reached, or responds with invalid data or another error.
  * @see RFC 6749 4.1.3, 5.2, 6; RFC 7636 4.5
  */
 export async function requestToken(provider: VideoProvider, grant: Grant): Promise<TokenAnswer | 'refused'> {
@@ -66,7 +75,7 @@ const CallAnswer = z.object({ join_url: z.url({ protocol: /^https?$/, hostname: 
  * Creates a call in the name of the token's owner.
  *
  * @returns URL to join the call, over http or https. "refused" if the token is not, or no longer, valid.
- * @throws ProviderError if the provider cannot be reached, or its response is invalid or an unrelated error.
+ * @throws ProviderError if the provider cannot be reached, or responds with invalid data or another error.
  */
 export async function requestCall({ createUrl }: VideoProvider, accessToken: string): Promise<string | 'refused'> {
   const { status, body } = await post(createUrl, {
@@ -89,7 +98,7 @@ interface Sent {
 /** Sends a POST request. A redirect is an error, because it would forward the secrets to a URL that is not configured. */
 async function post(url: string, { authorization, type, content }: Sent): Promise<{ status: number; body: unknown }> {
   try {
-    const response = await fetch(url, {
+    const response = await tracedFetch(url, {
       method: 'POST',
       headers: { Authorization: authorization, 'Content-Type': type, Accept: 'application/json' },
       body: content,
@@ -113,7 +122,7 @@ async function readBounded({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Parses JSON. Undefined for other text: the body of an error can be anything. */
+/** Parses JSON. Returns undefined for other text, because the body of an error response can be any text. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,32 +1,42 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { App, Ctx, RequestCtx } from '../../access/context.ts';
+import type { Ctx, RequestCtx, Runtime } from '../../access/context.ts';
 import { requireActive } from '../../access/sign-in.ts';
 import { useUp } from '../../access/used-tokens.ts';
 import { type Browser, cookieName, readCookie, setCookie } from '../../api/cookies.ts';
-import { BadRequestError, RequestVariableMissingError } from '../../platform/errors.ts';
+import {
+  ConflictError,
+  ForbiddenError,
+  NotFoundError,
+  RequestVariableMissingError,
+  ValidationError,
+} from '../../platform/errors.ts';
 import { urlOf, withoutPort } from '../../platform/hosts.ts';
 import { isSameSecret } from '../../platform/key-vault.ts';
 import { type Grant, ProviderError, requestToken } from './provider.ts';
 import { requireProvider } from './service.ts';
 import { keepToken } from './tokens.ts';
 
-/** Time for the user to sign in at the provider and consent. */
+/** Time in ms that a user has to sign in at the provider and to consent. */
 const STATE_MS = 600_000;
 const PURPOSE = 'video call registration';
 
-/** State that the provider returns unchanged. It identifies the user who began, and is sealed under SECRET_KEY. */
+/**
+ * State of a registration, which is sent to the provider and comes back unchanged. It identifies the user who began the
+ * registration, and is sealed under SECRET_KEY.
+ */
 const State = z.object({
   purpose: z.literal(PURPOSE),
+  /** Id of the organization, under the name that nodes of the previous version read. */
   realmId: z.int(),
   userId: z.int(),
   /** Verifier of the code challenge. @see RFC 7636 4.1 */
   verifier: z.string(),
-  /** Milliseconds since 1970. */
+  /** Time at which the registration expires, in ms since 1970. */
   expiresAt: z.number(),
   /**
    * The browser that began the registration: the host name it used, without a port, and the SHA-256 of its cookie. Absent if a
-   * client without cookies began.
+   * client without cookies began the registration.
    */
   browser: z.object({ host: z.string(), cookieHash: z.string() }).optional(),
 });
@@ -36,16 +46,23 @@ type State = z.output<typeof State>;
  * Returns the URL of the provider at which the viewer allows calls in their name. The provider then redirects the browser to
  * GET /calls/videoprovider/complete.
  *
- * @param browser The requesting browser, which receives a cookie. Only this browser can complete the registration. Undefined:
- *   the viewer completes it.
- * @throws BadRequestError if no provider is configured.
+ * @param browser The requesting browser, which receives a cookie. No other browser can complete the registration. Undefined for
+ *   a client without cookies: then the viewer completes the registration with an authenticated request.
+ * @throws ConflictError if no provider is configured.
  */
-export function beginRegistration({ app, realmId, viewer }: Ctx, browser: Browser | undefined): string {
+export function beginRegistration({ app, organizationId, viewer }: Ctx, browser: Browser | undefined): string {
   const { clientId, authorizeUrl } = requireProvider(app);
   const verifier = randomBytes(32).toString('base64url');
   const expiresAt = app.now().getTime() + STATE_MS;
   const known = browser && remember(app, browser);
-  const state: State = { purpose: PURPOSE, realmId, userId: viewer.id, verifier, expiresAt, browser: known };
+  const state: State = {
+    purpose: PURPOSE,
+    realmId: organizationId,
+    userId: viewer.id,
+    verifier,
+    expiresAt,
+    browser: known,
+  };
   const url = new URL(authorizeUrl);
   const query = {
     response_type: 'code',
@@ -62,10 +79,10 @@ export function beginRegistration({ app, realmId, viewer }: Ctx, browser: Browse
 const PATH = '/api/v1/calls/videoprovider';
 
 /**
- * Returns the `Set-Cookie` header for the cookie of a registration. `Lax`, because the provider, another site, redirects the
- * browser back.
+ * Returns the `Set-Cookie` header for the cookie of a registration. The cookie is `SameSite=Lax`, because the provider's
+ * redirect comes from another site.
  */
-const cookieOf = ({ config }: App, value: string, maxAge: number) =>
+const cookieOf = ({ config }: Runtime, value: string, maxAge: number) =>
   setCookie(cookieName(config, 'call'), value, {
     maxAge,
     path: PATH,
@@ -74,18 +91,18 @@ const cookieOf = ({ config }: App, value: string, maxAge: number) =>
   });
 
 /**
- * Gives the browser a cookie for the registration that it begins. If a browser has several of these cookies, only the last one
- * is valid.
+ * Sets a cookie for the registration that the browser begins. The next registration replaces the cookie, so the browser can
+ * complete only its last one.
  */
-function remember(app: App, browser: Browser): State['browser'] {
+function remember(app: Runtime, browser: Browser): State['browser'] {
   const secret = randomBytes(32).toString('base64url');
   browser.setCookie(cookieOf(app, secret, STATE_MS / 1000));
   return { host: nameOf(browser), cookieHash: hashOf(secret) };
 }
 
 /**
- * Returns the host name of a request, without port: cookies ignore ports. A Host header can contain any port, and a redirect
- * must not lead to a port that is known only from a Host header.
+ * Returns the host name of a request without the port. Cookies ignore ports, and a redirect must not lead to a port that only a
+ * Host header contains: clients can send any port in it.
  */
 const nameOf = (browser: Browser) => withoutPort(browser.header('host')?.toLowerCase() ?? '');
 
@@ -95,14 +112,14 @@ const hashOf = (text: string) => createHash('sha256').update(text).digest('base6
  * Returns the redirect URI, at the server's own domain. All organizations share it, because every redirect URI must be
  * registered with the provider.
  */
-const redirectUri = ({ config }: App) => `${urlOf(config, '')}${PATH}/complete`;
+const redirectUri = ({ config }: Runtime) => `${urlOf(config, '')}${PATH}/complete`;
 
 /** Parameters that the provider sends with the redirect. */
 export interface Consent {
   /** Code that can be exchanged for a token. Absent if the user did not consent. */
   readonly code?: string | undefined;
   readonly state: string;
-  /** Reason why there is no code. */
+  /** Reason why the provider sent no code. */
   readonly error?: string | undefined;
 }
 
@@ -113,10 +130,14 @@ export interface Consent {
  * @returns Undefined if no redirect is needed: the two host names are equal, no browser began the registration, or the request
  *   is at the host name of an organization.
  */
-export function homeOfRegistration({ app, realm }: RequestCtx, consent: Consent, browser: Browser): string | undefined {
+export function homeOfRegistration(
+  { app, organization }: RequestCtx,
+  consent: Consent,
+  browser: Browser,
+): string | undefined {
   requireProvider(app);
   const host = openState(app, consent.state).browser?.host;
-  const isSentHere = realm === null || realm.subdomain === '';
+  const isSentHere = organization === null || organization.subdomain === '';
   if (!isSentHere || host === undefined || host === nameOf(browser)) return undefined;
   const { protocol, port } = new URL(urlOf(app.config, ''));
   const query = new URLSearchParams(Object.entries(consent).filter(([, value]) => value !== undefined));
@@ -124,35 +145,38 @@ export function homeOfRegistration({ app, realm }: RequestCtx, consent: Consent,
 }
 
 /**
- * Completes a registration with the provider's parameters and stores the token. Works once, and only for the browser that began
- * the registration, or for the user. Otherwise an attacker could begin a registration, let another user consent, and make calls
+ * Completes a registration with the provider's parameters and stores the token. Works once, and only for the browser or the
+ * user that began the registration. Otherwise an attacker could begin a registration, let another user consent, and make calls
  * in that user's name.
  *
  * @param browser The browser that was redirected. Undefined: the viewer sends the parameters.
- * @throws BadRequestError if the state was not issued by this server, was used already, is too old, or belongs to another
- *   organization, browser or user; if the user did not consent; or if the provider issues no token for the code.
+ * @throws NotFoundError if the state was not issued by this server, was already used, or is too old.
+ * @throws NotFoundError if the state belongs to another organization, browser or user.
+ * @throws ForbiddenError if the user did not consent.
+ * @throws ValidationError if the provider issues no token for the code.
+ * @throws ConflictError if no provider is configured, or the provider cannot be reached.
  * @throws RequestVariableMissingError if neither a code nor an error is given.
- * @throws RealmDeactivatedError, UserDeactivatedError if the user can no longer sign in.
+ * @throws OrganizationDeactivatedError, UserDeactivatedError if the user can no longer sign in.
  */
 export async function completeRegistration(
-  { app, realm, viewer }: RequestCtx,
+  { app, work, organization, viewer }: RequestCtx,
   consent: Consent,
   browser: Browser | undefined,
 ): Promise<void> {
   const provider = requireProvider(app);
   const state = openState(app, consent.state);
-  const { realmId, userId, verifier, expiresAt } = state;
-  const user = await app.db.user.findFirst({ where: { realmId, id: userId }, include: { realm: true } });
-  const isElsewhere = realm !== null && realm.subdomain !== '' && realm.id !== realmId;
+  const { realmId: organizationId, userId, verifier, expiresAt } = state;
+  const user = await work.db.user.findFirst({ where: { organizationId, id: userId }, include: { organization: true } });
+  const isElsewhere = organization !== null && organization.subdomain !== '' && organization.id !== organizationId;
   const isOwn = browser === undefined ? viewer?.id === userId : isOfBrowser(app, state, browser);
   if (user === null || isElsewhere || !isOwn) throw badState();
-  requireActive({ user, realm: user.realm });
+  requireActive({ user, organization: user.organization });
   const { code, error } = consent;
   if (error === undefined && code === undefined) throw new RequestVariableMissingError('code');
-  if (!(await useUp(app, realmId, `${PURPOSE} ${verifier}`, new Date(expiresAt)))) throw badState();
+  if (!(await useUp({ app, work }, organizationId, `${PURPOSE} ${verifier}`, new Date(expiresAt)))) throw badState();
   browser?.setCookie(cookieOf(app, '', 0));
   if (code === undefined || error !== undefined) {
-    throw new BadRequestError('The video provider did not give its permission');
+    throw new ForbiddenError('The video provider did not give its permission', { parameter: 'error' });
   }
   const answer = await exchange(app, {
     grant_type: 'authorization_code',
@@ -160,26 +184,26 @@ export async function completeRegistration(
     code_verifier: verifier,
     redirect_uri: redirectUri(app),
   });
-  if (answer === 'refused') throw new BadRequestError('Invalid video provider credentials');
-  await keepToken({ app, realmId }, userId, answer);
+  if (answer === 'refused') throw new ValidationError('Invalid video provider credentials', { parameter: 'code' });
+  await keepToken({ app, work, organizationId }, userId, answer);
 
-  function exchange(app: App, grant: Grant) {
+  function exchange(app: Runtime, grant: Grant) {
     return requestToken(provider, grant).catch((error: unknown) => {
       if (!(error instanceof ProviderError)) throw error;
       app.log.warn({ err: error }, 'video provider issued no token');
-      throw new BadRequestError('Failed to reach the video provider');
+      throw new ConflictError('Failed to reach the video provider');
     });
   }
 }
 
-function isOfBrowser({ config }: App, { browser: known }: State, browser: Browser): boolean {
+function isOfBrowser({ config }: Runtime, { browser: known }: State, browser: Browser): boolean {
   const cookie = readCookie(browser.header('cookie'), cookieName(config, 'call'));
   return known !== undefined && cookie !== undefined && isSameSecret(hashOf(cookie), known.cookieHash);
 }
 
-const badState = () => new BadRequestError('Invalid video provider session identifier');
+const badState = () => new NotFoundError('Invalid video provider session identifier', { parameter: 'state' });
 
-function openState({ keys, now }: App, text: string): State {
+function openState({ keys, now }: Runtime, text: string): State {
   try {
     const state = State.parse(JSON.parse(keys.open(Buffer.from(text, 'base64url'))));
     if (state.expiresAt > now().getTime()) return state;

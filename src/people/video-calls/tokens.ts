@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { App, Ctx, Scope } from '../../access/context.ts';
+import type { Ctx, Runtime, Scope } from '../../access/context.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { VideoProvider } from '../../platform/config.ts';
@@ -9,10 +9,11 @@ import { InvalidVideoCallProviderTokenError } from './errors.ts';
 import { callTokenChanged } from './events.ts';
 import { PROVIDER_TIMEOUT_MS, ProviderError, requestToken, type TokenAnswer } from './provider.ts';
 
-// Only one request at a time renews a token, across all nodes. No row stays locked while the provider is queried: that can take
-// seconds, and the embedded database has a single connection. Instead, the request writes a lease into the row, and other
-// requests wait and read the row again. Each write requires that the row still has the sealed content that was read. Sealing
-// uses a new nonce each time, so a content never recurs. Of two concurrent writes, only the first one succeeds.
+// Only one request at a time renews a token, across all nodes. No row stays locked during the request to the provider, because
+// it can take seconds and the embedded database has a single connection. Instead, the renewing request writes a lease into the
+// row, and other requests wait and read the row again. A write succeeds only if the row still has the sealed content that was
+// read before. Sealing uses a new nonce each time, so equal contents mean that nothing was written in between. Of two
+// concurrent writes, only the first one succeeds.
 
 /** Stored content of a token. Times are milliseconds since 1970. */
 const Stored = z.object({
@@ -25,27 +26,36 @@ const Stored = z.object({
 });
 type Stored = z.output<typeof Stored>;
 
-/** A token, and the row's content as it was read. */
+/** A token, and the sealed content of the row from which it was read. */
 export interface HeldToken {
   readonly accessToken: string;
   readonly sealed: Uint8Array<ArrayBuffer>;
 }
 
-/** Time before the expiry at which a token is renewed: a request sent later could reach the provider too late. */
+/**
+ * Time in ms before the expiry of a token at which the token is renewed. A request that is sent later with the old token could
+ * reach the provider after the expiry.
+ */
 const EARLY_MS = 30_000;
-/** Length of a lease. Longer than the timeout of the provider, so that no other request begins a renewal in the meantime. */
+/**
+ * Length of a lease in ms. A lease is longer than the timeout of a request to the provider, so that it does not end during a
+ * renewal.
+ */
 const LEASE_MS = PROVIDER_TIMEOUT_MS + 5_000;
-/** Interval at which waiting requests read the row again. */
+/** Interval in ms at which waiting requests read the row of the token again. */
 const LOOK_AGAIN_MS = 50;
 
-/** Stores the token of a user who has just allowed calls. Replaces any previous token, and notifies the user's clients. */
+/**
+ * Stores the token of a user who has just allowed calls in their name. Replaces any previous token, and notifies the user's
+ * clients.
+ */
 export async function keepToken(scope: Scope, userId: number, answer: TokenAnswer): Promise<void> {
-  const { app, realmId } = scope;
-  const row = { realmId, sealed: seal(app, toStored(app, answer)), updatedAt: app.now() };
+  const { app, organizationId } = scope;
+  const row = { organizationId, sealed: seal(app, toStored(app, answer)), updatedAt: app.now() };
   await transact(scope, async (tx, emit) => {
-    await lockUser(tx, { realmId, id: userId });
+    await lockUser(tx, { organizationId, id: userId });
     await tx.callToken.upsert({
-      where: { realmId_userId: { realmId, userId } },
+      where: { organizationId_userId: { organizationId, userId } },
       create: { ...row, userId },
       update: row,
     });
@@ -54,13 +64,15 @@ export async function keepToken(scope: Scope, userId: number, answer: TokenAnswe
 }
 
 /**
- * Deletes a token that the provider refused, unless the token was replaced in the meantime. If it is deleted, the user's
- * clients are notified.
+ * Deletes a token that the provider refused, and notifies the user's clients. Does nothing if the token was replaced after it
+ * was sent to the provider.
  */
 export async function dropToken(ctx: Ctx, { sealed }: Pick<HeldToken, 'sealed'>): Promise<void> {
   const { viewer } = ctx;
   await transact(ctx, async (tx, emit) => {
-    const { count } = await tx.callToken.deleteMany({ where: { realmId: viewer.realm.id, userId: viewer.id, sealed } });
+    const { count } = await tx.callToken.deleteMany({
+      where: { organizationId: viewer.organization.id, userId: viewer.id, sealed },
+    });
     if (count > 0) emit(callTokenChanged(false), users([viewer.id]));
   });
 }
@@ -68,15 +80,16 @@ export async function dropToken(ctx: Ctx, { sealed }: Pick<HeldToken, 'sealed'>)
 /**
  * Returns the viewer's token. Renews it first if it expires within 30 seconds.
  *
- * @throws InvalidVideoCallProviderTokenError if there is no token, or it can no longer be renewed; then it is deleted.
+ * @throws InvalidVideoCallProviderTokenError if there is no token. Also if the token cannot be renewed any more: then it is
+ *   deleted.
  * @throws ProviderError if the provider cannot be reached, or another request does not finish the renewal in time.
  */
 export async function heldToken(ctx: Ctx, provider: VideoProvider): Promise<HeldToken> {
-  const { app, viewer } = ctx;
+  const { app, work, viewer } = ctx;
   const patience = performance.now() + LEASE_MS;
   while (performance.now() < patience) {
-    const row = await app.db.callToken.findUnique({
-      where: { realmId_userId: { realmId: viewer.realm.id, userId: viewer.id } },
+    const row = await work.db.callToken.findUnique({
+      where: { organizationId_userId: { organizationId: viewer.organization.id, userId: viewer.id } },
     });
     if (row === null) throw new InvalidVideoCallProviderTokenError();
     const sealed = new Uint8Array(row.sealed);
@@ -93,7 +106,13 @@ export async function heldToken(ctx: Ctx, provider: VideoProvider): Promise<Held
   throw new ProviderError('Another request did not finish the renewal of the token in time');
 }
 
-/** Renews a token. @returns Undefined if the user allowed calls again in the meantime. */
+/**
+ * Renews a token with its refresh token, and stores the new token. `leased` is the sealed content of the row, which this
+ * request wrote to claim the renewal.
+ *
+ * @returns The new token. Undefined if another request has written the row during the renewal.
+ * @throws InvalidVideoCallProviderTokenError if the provider refuses the refresh token.
+ */
 async function renew(
   ctx: Ctx,
   provider: VideoProvider,
@@ -102,7 +121,7 @@ async function renew(
 ): Promise<HeldToken | undefined> {
   const { refreshToken } = stored;
   const answer =
-    refreshToken === undefined ? 'refused' : await askAgain(ctx, provider, { stored, leased, refreshToken });
+    refreshToken === undefined ? 'refused' : await requestRenewal(ctx, provider, { stored, leased, refreshToken });
   if (answer === 'refused') {
     await dropToken(ctx, { sealed: leased });
     throw new InvalidVideoCallProviderTokenError();
@@ -113,7 +132,7 @@ async function renew(
   return sealed && { accessToken: renewed.accessToken, sealed };
 }
 
-async function askAgain(
+async function requestRenewal(
   ctx: Ctx,
   provider: VideoProvider,
   { stored, leased, refreshToken }: { stored: Stored; leased: Uint8Array<ArrayBuffer>; refreshToken: string },
@@ -127,17 +146,17 @@ async function askAgain(
   }
 }
 
-/** Writes `stored` if the row still contains `sealed`. @returns The new content. Undefined if it had changed. */
-async function replace({ app, viewer }: Ctx, sealed: Uint8Array<ArrayBuffer>, stored: Stored) {
+/** Writes `stored` if the row still contains `sealed`. @returns The new sealed content. Undefined if the row had changed. */
+async function replace({ app, work, viewer }: Ctx, sealed: Uint8Array<ArrayBuffer>, stored: Stored) {
   const data = { sealed: seal(app, stored), updatedAt: app.now() };
-  const { count } = await app.db.callToken.updateMany({
-    where: { realmId: viewer.realm.id, userId: viewer.id, sealed },
+  const { count } = await work.db.callToken.updateMany({
+    where: { organizationId: viewer.organization.id, userId: viewer.id, sealed },
     data,
   });
   return count === 0 ? undefined : data.sealed;
 }
 
-function toStored({ now }: App, { access_token, refresh_token, expires_in }: TokenAnswer): Stored {
+function toStored({ now }: Runtime, { access_token, refresh_token, expires_in }: TokenAnswer): Stored {
   return {
     accessToken: access_token,
     ...(refresh_token !== undefined && { refreshToken: refresh_token }),
@@ -145,5 +164,5 @@ function toStored({ now }: App, { access_token, refresh_token, expires_in }: Tok
   };
 }
 
-const seal = ({ keys }: App, stored: Stored) => keys.seal(JSON.stringify(stored));
-const open = ({ keys }: App, sealed: Uint8Array): Stored => Stored.parse(JSON.parse(keys.open(sealed)));
+const seal = ({ keys }: Runtime, stored: Stored) => keys.seal(JSON.stringify(stored));
+const open = ({ keys }: Runtime, sealed: Uint8Array): Stored => Stored.parse(JSON.parse(keys.open(sealed)));
