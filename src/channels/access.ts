@@ -15,7 +15,7 @@ import type { Tx } from '../platform/db/client.ts';
 import { joinedColumns, type QueryRow } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
-import { BadRequestError } from '../platform/errors.ts';
+import { NotFoundError } from '../platform/errors.ts';
 import { isRowId } from '../platform/ids.ts';
 import { isAdministrator, isGuest } from '../platform/roles.ts';
 
@@ -24,11 +24,14 @@ export type Guarded = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'permissions'
 
 export type ChannelAccessDb = Pick<Tx, 'channel' | 'userGroup'>;
 
-/** Whether a user can read the channel regardless of role and groups: the channel is web-public, or the user is subscribed. */
+/**
+ * Returns whether a user can read the channel regardless of role and groups: the channel is web-public, or the user is
+ * subscribed.
+ */
 export const isOpenTo = ({ isWebPublic }: Pick<Channel, 'isWebPublic'>, isSubscribed: boolean): boolean =>
   isWebPublic || isSubscribed;
 
-/** Whether the user can see that the channel exists, its name, settings and subscribers (metadata access). */
+/** Returns whether the user can see the channel's existence, name, settings and subscribers (metadata access). */
 export function seesChannel(channelActor: ChannelActor, channel: Guarded, isSubscribed: boolean): boolean {
   const { role } = channelActor.person;
   if (isOpenTo(channel, isSubscribed)) return true;
@@ -36,16 +39,26 @@ export function seesChannel(channelActor: ChannelActor, channel: Guarded, isSubs
   return !channel.inviteOnly || isAdministrator(role) || holdsAny(channelActor, channel, METADATA_PERMISSIONS);
 }
 
-/** Whether the user can read the channel's messages (content access). Being an administrator does not grant it. */
+/**
+ * Returns whether the user can read the channel's messages (content access). Being an administrator does not grant this access.
+ */
 export function readsChannel(channelActor: ChannelActor, channel: Guarded, isSubscribed: boolean): boolean {
   if (isOpenTo(channel, isSubscribed)) return true;
   if (isGuest(channelActor.person.role)) return false;
   return !channel.inviteOnly || holdsAny(channelActor, channel, CONTENT_PERMISSIONS);
 }
 
-/** Whether the user holds the permission in the channel. */
+/** Returns whether users can read only those messages of the channel that they received. */
+export const hasProtectedHistory = (channel: Pick<Channel, 'inviteOnly' | 'historyPublicToSubscribers'>): boolean =>
+  channel.inviteOnly && !channel.historyPublicToSubscribers;
+
+/** Returns whether the user holds the permission in the channel. */
 export function holds({ person, groups, now }: ChannelActor, channel: Guarded, name: ChannelPermissionName): boolean {
-  const { everyone: guests } = CHANNEL_PERMISSIONS[name];
+  const { initial, everyone: guests } = CHANNEL_PERMISSIONS[name];
+  // The database holds an object in this column.
+  const set = (channel.permissions as Readonly<Record<string, unknown>>)[name];
+  // The default holders of most permissions are a role group, in which a user is by their role alone.
+  if (set === undefined && initial !== 'creator') return isInSystemGroup(person, initial, now);
   return isInGroup(groups, person, channelPermission(groups, channel, name), now, { guests });
 }
 
@@ -53,37 +66,49 @@ function holdsAny(channelActor: ChannelActor, channel: Guarded, names: readonly 
   return names.some((name) => holds(channelActor, channel, name));
 }
 
-/** Returns the filter for the channels of the user's organization that `seesChannel` accepts. */
+/** Returns the database filter for the channels that the user can see (metadata access). Equivalent to `seesChannel`. */
 export function seenBy({ person, groups, now }: ChannelActor): Prisma.ChannelWhereInput {
-  const { id, role, realm } = person;
-  if (isAdministrator(role)) return { realmId: realm.id };
+  const { id, role, organization } = person;
+  if (isAdministrator(role)) return { organizationId: organization.id };
   const granted = METADATA_PERMISSIONS.map((name) => holding({ person, groups, now }, name));
-  return { realmId: realm.id, OR: [...openTo(role), subscribed(realm.id, id), ...(isGuest(role) ? [] : granted)] };
+  return {
+    organizationId: organization.id,
+    OR: [...openTo(role), subscribed(organization.id, id), ...(isGuest(role) ? [] : granted)],
+  };
 }
 
-/** Returns the filter for the channels of the user's organization that `readsChannel` accepts. */
+/** Returns the database filter for the channels that the user can read (content access). Equivalent to `readsChannel`. */
 export function readBy({ person, groups, now }: ChannelActor): Prisma.ChannelWhereInput {
-  const { id, role, realm } = person;
+  const { id, role, organization } = person;
   const granted = CONTENT_PERMISSIONS.map((name) => holding({ person, groups, now }, name));
-  return { realmId: realm.id, OR: [...openTo(role), subscribed(realm.id, id), ...(isGuest(role) ? [] : granted)] };
+  return {
+    organizationId: organization.id,
+    OR: [...openTo(role), subscribed(organization.id, id), ...(isGuest(role) ? [] : granted)],
+  };
 }
 
 const openTo = (role: number): Prisma.ChannelWhereInput[] =>
   isGuest(role) ? [{ isWebPublic: true }] : [{ inviteOnly: false }];
 
-const subscribed = (realmId: number, userId: number): Prisma.ChannelWhereInput => ({
-  subscriptions: { some: { realmId, userId, active: true } },
+const subscribed = (organizationId: number, userId: number): Prisma.ChannelWhereInput => ({
+  subscriptions: { some: { organizationId, userId, active: true } },
 });
 
-/** Returns the filter for the channels in which the user, who must not be a guest, holds the permission. */
-function holding({ person, groups, now }: ChannelActor, name: ChannelPermissionName): Prisma.ChannelWhereInput {
+/** Returns the ids of all groups in which the user is, including role groups. */
+export function heldGroupIds({ person, groups, now }: ChannelActor): number[] {
   const roles = SYSTEM_GROUPS.filter((group) => isInSystemGroup(person, group.name, now));
-  const ids = [...roles.map((group) => groups.id(group.name)), ...groupIdsOf(person, now)];
+  return [...roles.map((group) => groups.id(group.name)), ...groupIdsOf(person, now)];
+}
+
+/** Returns the filter for the channels in which the user holds the permission. The user must not be a guest. */
+function holding(channelActor: ChannelActor, name: ChannelPermissionName): Prisma.ChannelWhereInput {
+  const { person } = channelActor;
   const named: Prisma.ChannelWhereInput[] = [
     { permissions: { path: [name, 'members'], array_contains: [person.id] } },
-    ...ids.map((id) => ({ permissions: { path: [name, 'groups'], array_contains: [id] } })),
+    ...heldGroupIds(channelActor).map((id) => ({ permissions: { path: [name, 'groups'], array_contains: [id] } })),
   ];
-  // The only default that grants a permission to a single user: the creator administers the channel.
+  // If no holders are stored for this permission, the channel's creator holds it. No other permission has a single user as its
+  // default holder.
   if (name === 'can_administer_channel_group') {
     named.push({ creatorId: person.id, permissions: { path: [name], equals: Prisma.DbNull } });
   }
@@ -91,25 +116,28 @@ function holding({ person, groups, now }: ChannelActor, name: ChannelPermissionN
 }
 
 /** Returns the filter for the channels that the viewer can see (metadata access). */
-export async function visibleTo({ app, viewer }: Ctx): Promise<Prisma.ChannelWhereInput> {
-  return seenBy(await channelActor(app.db, viewer, app.now()));
+export async function visibleTo({ app, work, viewer }: Ctx): Promise<Prisma.ChannelWhereInput> {
+  return seenBy(await channelActor(work.db, viewer, app.now()));
 }
 
 /** Returns the filter for the channels that the viewer can read (content access). */
-export async function readableBy({ app, viewer }: Ctx): Promise<Prisma.ChannelWhereInput> {
-  return readBy(await channelActor(app.db, viewer, app.now()));
+export async function readableBy({ app, work, viewer }: Ctx): Promise<Prisma.ChannelWhereInput> {
+  return readBy(await channelActor(work.db, viewer, app.now()));
 }
 
 /**
- * Returns the error for a channel that does not exist or that the viewer cannot access. Clients must not be able to
- * distinguish the two.
+ * Returns the error for a channel that does not exist or that the viewer cannot access. Both cases have the same error, so that
+ * clients cannot find out which channels exist.
+ *
+ * @param id Id of the channel, as the client sent it. Undefined if the client did not send the id.
  */
-export const invalidChannelId = (): BadRequestError => new BadRequestError('Invalid channel ID');
+export const invalidChannelId = (id?: number): NotFoundError =>
+  new NotFoundError('Invalid channel ID', { type: 'Channel', id, parameter: 'stream' });
 
 /**
  * Returns a channel that the viewer can see.
  *
- * @throws BadRequestError otherwise, as if the channel did not exist.
+ * @throws NotFoundError if the channel does not exist or the viewer cannot see it.
  */
 export async function accessChannel(ctx: Ctx, channelId: number): Promise<Channel> {
   return findOrRefuse(ctx, channelId, seesChannel);
@@ -118,7 +146,7 @@ export async function accessChannel(ctx: Ctx, channelId: number): Promise<Channe
 /**
  * Returns a channel whose messages the viewer can read.
  *
- * @throws BadRequestError otherwise, as if the channel did not exist.
+ * @throws NotFoundError if the channel does not exist or the viewer cannot read it.
  */
 export async function accessChannelContent(ctx: Ctx, channelId: number): Promise<Channel> {
   return findOrRefuse(ctx, channelId, readsChannel);
@@ -126,74 +154,79 @@ export async function accessChannelContent(ctx: Ctx, channelId: number): Promise
 
 async function findOrRefuse(ctx: Ctx, channelId: number, mayHave: MayHave): Promise<Channel> {
   const [channel] = await channelsHad(ctx, [channelId], mayHave);
-  if (channel === undefined) throw invalidChannelId();
+  if (channel === undefined) throw invalidChannelId(channelId);
   return channel;
 }
 
 /** A channel, with whether the viewer is subscribed to it. */
 export type OwnChannel = Channel & { readonly isSubscribed: boolean };
 
-/** Returns the given channels that the viewer can see, in one query. */
+/** Returns the channels among `ids` that the viewer can see. Runs one query. */
 export const visibleAmong = (ctx: Ctx, ids: readonly number[]): Promise<OwnChannel[]> =>
   channelsHad(ctx, ids, seesChannel);
 
-/** `seesChannel` or `readsChannel`. */
+/** An access check: `seesChannel` or `readsChannel`. */
 type MayHave = typeof seesChannel;
 
-async function channelsHad({ app, viewer }: Ctx, ids: readonly number[], mayHave: MayHave): Promise<OwnChannel[]> {
+async function channelsHad(
+  { app, work, viewer }: Ctx,
+  ids: readonly number[],
+  mayHave: MayHave,
+): Promise<OwnChannel[]> {
   const places = [...new Set(ids)].map((channelId) => ({ userId: viewer.id, channelId }));
-  const placed = await placedChannels({ db: app.db, realmId: viewer.realm.id }, places);
+  const placed = await channelsOfPairs({ db: work.db, organizationId: viewer.organization.id }, places);
   const found = placed.filter((one) => one !== null);
   if (found.length === 0) return [];
-  const actor = await channelActor(app.db, viewer, app.now());
+  const actor = await channelActor(work.db, viewer, app.now());
   return found
     .map(({ channel, isSubscribed }) => ({ ...channel, isSubscribed }))
     .filter((channel) => mayHave(actor, channel, channel.isSubscribed));
 }
 
-/** A pair of user and channel, whether the user is subscribed or not. */
-interface ChannelPlace {
+/** A user and a channel. The user need not be subscribed to the channel. */
+interface UserChannelPair {
   readonly userId: number;
   readonly channelId: number;
 }
 
-/** A channel that was read without an access check. */
-interface PlacedChannel {
+/** The channel of a `UserChannelPair`, read without an access check. */
+interface ChannelOfPair {
   readonly channel: Channel;
-  /** Whether the user of the `ChannelPlace` is subscribed. */
+  /** Whether the user of the pair is subscribed to this channel. */
   readonly isSubscribed: boolean;
 }
 
 /**
- * Returns for each pair of user and channel the channel, and whether the user is subscribed to it. Null if the channel does not
- * exist. Concurrent calls share one query.
+ * Returns, in the order of the pairs, the channel of each pair, and whether the user of the pair is subscribed to that channel.
+ * An item is null if the channel does not exist. Does not check access. Concurrent calls share one query.
  */
-export const placedChannels = async (
+export const channelsOfPairs = async (
   at: ReadPlace,
-  places: readonly ChannelPlace[],
-): Promise<readonly (PlacedChannel | null)[]> => (places.length === 0 ? [] : gathered.of(at, places));
+  pairs: readonly UserChannelPair[],
+): Promise<readonly (ChannelOfPair | null)[]> => (pairs.length === 0 ? [] : gathered.of(at, pairs));
 
-const gathered = new BatchedReads(readPlacedChannels);
+const gathered = new BatchedReads(readChannelsOfPairs);
 const CHANNEL = joinedColumns('c', 'Channel');
 
-async function readPlacedChannels(
-  { db, realmId }: ReadPlace,
-  places: readonly ChannelPlace[],
-): Promise<(PlacedChannel | null)[]> {
-  const existing = places.filter(({ channelId }) => isRowId(channelId));
-  if (existing.length === 0) return places.map(() => null);
+async function readChannelsOfPairs(
+  { db, organizationId }: ReadPlace,
+  pairs: readonly UserChannelPair[],
+): Promise<(ChannelOfPair | null)[]> {
+  const existing = pairs.filter(({ channelId }) => isRowId(channelId));
+  if (existing.length === 0) return pairs.map(() => null);
   const [userIds, channelIds] = [existing.map(({ userId }) => userId), existing.map(({ channelId }) => channelId)];
   const rows = await readRows<QueryRow & { readonly subscribers: readonly number[] }>(
     db,
     Prisma.sql`
     SELECT ${CHANNEL.list}, COALESCE(own.user_ids, '{}') AS subscribers
     FROM channel c LEFT JOIN (
-      SELECT s.channel_id, array_agg(s.user_id) AS user_ids
-      FROM unnest(${listOf('int', userIds)}, ${listOf('int', channelIds)}) AS place (user_id, channel_id)
-      JOIN subscription s ON s.realm_id = ${realmId} AND s.user_id = place.user_id AND s.channel_id = place.channel_id
-        AND s.active
-      GROUP BY s.channel_id) AS own ON own.channel_id = c.id
-    WHERE c.realm_id = ${realmId} AND c.id = ANY(${listOf('int', [...new Set(channelIds)])})`,
+      SELECT pair.channel_id, array_agg(pair.user_id) AS user_ids
+      FROM unnest(${listOf('int', userIds)}, ${listOf('int', channelIds)}) AS pair (user_id, channel_id)
+      -- OFFSET 0 makes the planner look up each pair, instead of reading all subscriptions of the users.
+      WHERE EXISTS (SELECT FROM subscription s WHERE s.realm_id = ${organizationId} AND s.user_id = pair.user_id
+        AND s.channel_id = pair.channel_id AND s.active OFFSET 0)
+      GROUP BY pair.channel_id) AS own ON own.channel_id = c.id
+    WHERE c.realm_id = ${organizationId} AND c.id = ANY(${listOf('int', [...new Set(channelIds)])})`,
   );
   const found = new Map(
     rows.map((row) => {
@@ -201,20 +234,20 @@ async function readPlacedChannels(
       return [channel.id, { channel, subscribers: new Set(row.subscribers) }];
     }),
   );
-  return places.map(({ userId, channelId }) => {
+  return pairs.map(({ userId, channelId }) => {
     const one = found.get(channelId);
     return one === undefined ? null : { channel: one.channel, isSubscribed: one.subscribers.has(userId) };
   });
 }
 
 /**
- * Returns the ids in `channelIds` of channels whose content the viewer can read. Batch version of `accessChannelContent`, with
- * one query.
+ * Returns the ids among `channelIds` of the channels that the viewer can read (content access). All other ids are left out
+ * without an error. Runs one query.
  */
 export async function readableChannelIds(ctx: Ctx, channelIds: readonly number[]): Promise<Set<number>> {
   const ids = [...new Set(channelIds)].filter(isRowId);
   if (ids.length === 0) return new Set();
   const where = { AND: [{ id: { in: ids } }, await readableBy(ctx)] };
-  const rows = await ctx.app.db.channel.findMany({ where, select: { id: true } });
+  const rows = await ctx.work.db.channel.findMany({ where, select: { id: true } });
   return new Set(rows.map(({ id }) => id));
 }

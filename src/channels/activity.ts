@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import { type Channel, Prisma, type Realm } from '../generated/prisma/client.ts';
+import { type Channel, type Organization, Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { readRows } from '../platform/db/rows.ts';
 
-/** The part of a channel object that describes the messages of the channel. */
+/** The fields of a channel object that are computed from the channel's messages. */
 export interface ChannelActivity {
   readonly firstMessageId: number | null;
   readonly isRecentlyActive: boolean;
-  /** Messages per week, rounded to two significant digits. Null if the channel is younger than 7 days. */
+  /** Average number of messages per week, rounded to two significant digits. Null if the channel is younger than 7 days. */
   readonly weeklyTraffic: number | null;
 }
 
@@ -16,29 +16,29 @@ export const NO_ACTIVITY: ChannelActivity = { firstMessageId: null, isRecentlyAc
 
 const DAY_MS = 86_400_000;
 const RECENTLY_ACTIVE_MS = 180 * DAY_MS;
-/** Minimum age of a channel with weekly traffic, in days. */
+/** Minimum age of a channel, in days, for it to have a value for weekly traffic. In a younger channel, the value is null. */
 const TRAFFIC_FROM_DAYS = 7;
-/** Period over which weekly traffic is averaged, in days. */
+/** Number of days over which weekly traffic is averaged. */
 const TRAFFIC_DAYS = 28;
 
-type RealmIdentity = Pick<Realm, 'id' | 'uuid'>;
+type OrganizationIdentity = Pick<Organization, 'id' | 'uuid'>;
 type Aged = Pick<Channel, 'id' | 'createdAt'>;
 
 /**
- * Reads the activity of channels of an organization. Runs one query, and a second one if weekly traffic is not cached,
- * regardless of the number of channels and messages.
+ * Reads the activity of channels of an organization. Runs one query, or two if the weekly traffic of some channels is not
+ * cached. The number of channels and messages does not change this.
  *
  * @returns A function that returns the activity of a channel by its id.
  */
 export async function readActivity(
   db: SqlClient,
-  realm: RealmIdentity,
+  organization: OrganizationIdentity,
   channels: readonly Aged[],
   now: Date,
 ): Promise<(id: number) => ChannelActivity> {
   if (channels.length === 0) return () => NO_ACTIVITY;
-  const ends = await readEnds(db, realm, channels, now);
-  const trafficOf = await readTraffic(db, realm, channels, now);
+  const ends = await readEnds(db, organization, channels, now);
+  const trafficOf = await readTraffic(db, organization, channels, now);
   const activities = new Map(
     channels.map((channel) => {
       const { first_id, last_sent_at } = ends.get(channel.id) ?? { first_id: null, last_sent_at: null };
@@ -54,14 +54,17 @@ export async function readActivity(
 interface Ends {
   readonly channel_id: number;
   readonly first_id: bigint | null;
-  /** Time of the last message. Null if there is none, or if the channel was created recently enough to count as active. */
+  /**
+   * Time of the last message. Null if there is none. Also null for a channel younger than 180 days, which counts as active in
+   * any case.
+   */
   readonly last_sent_at: Date | null;
 }
 
-/** Reads the first and last message of each channel, by one index lookup each. */
+/** Reads the id of the first and the time of the last message in each channel. Each value takes one index lookup. */
 async function readEnds(
   db: SqlClient,
-  realm: RealmIdentity,
+  organization: OrganizationIdentity,
   channels: readonly Aged[],
   now: Date,
 ): Promise<Map<number, Ends>> {
@@ -78,24 +81,25 @@ async function readEnds(
       WHERE m.channel_id = c.id AND c.created_at <= ${new Date(now.getTime() - RECENTLY_ACTIVE_MS)}
       ORDER BY m.id DESC LIMIT 1
     ) AS last ON true
-    WHERE c.realm_id = ${realm.id} AND c.id = ANY(${channels.map(({ id }) => id)})`,
+    WHERE c.realm_id = ${organization.id} AND c.id = ANY(${channels.map(({ id }) => id)})`,
   );
   return new Map(rows.map((row) => [row.channel_id, row]));
 }
 
 /**
- * Maximum number of messages that are counted one by one in each channel. In a busier channel, the density of these newest
- * messages serves as an estimate. Only two digits of the result are shown, and a full count would hardly change them.
+ * Maximum number of messages that are counted one by one in a channel. In a channel with more messages, the total is estimated
+ * from the density of its newest messages. Only two digits of the result are shown, and a full count would hardly change them.
  */
 const MAX_COUNTED = 500;
 /**
- * Lifetime of cached traffic. Weekly traffic changes slowly, and counting would be the slowest part of a registration.
+ * Time in ms for which the weekly traffic of a channel is cached. Counting the messages would be the slowest part of the
+ * registration of an event queue, and the traffic changes slowly.
  */
 const TRAFFIC_LASTS_MS = 3_600_000;
 
 /**
- * Capacity of the traffic cache: the channels of some very large organizations, in about 10 MB. Traffic of evicted
- * channels is counted again.
+ * Maximum number of channels in the traffic cache, which then takes about 10 MB. The traffic of an evicted channel is counted
+ * again.
  */
 const MAX_CACHED = 50_000;
 
@@ -104,17 +108,17 @@ interface CachedTraffic {
   readonly traffic: number;
 }
 
-/** Cached traffic. The key contains the organization, because several services may run in one process. */
+/** Cached weekly traffic. The key contains the organization's UUID, because several services may run in one process. */
 const known = new LRUCache<string, CachedTraffic>({ max: MAX_CACHED });
 
 async function readTraffic(
   db: SqlClient,
-  realm: RealmIdentity,
+  organization: OrganizationIdentity,
   channels: readonly Aged[],
   now: Date,
 ): Promise<(id: number) => number | null> {
   const ageOf = ({ createdAt }: Aged) => Math.floor((now.getTime() - createdAt.getTime()) / DAY_MS);
-  const keyOf = (id: number) => `${realm.uuid} ${id}`;
+  const keyOf = (id: number) => `${organization.uuid} ${id}`;
   const old = channels.filter((channel) => ageOf(channel) >= TRAFFIC_FROM_DAYS);
   const trafficIn = new Map<number, number>();
   const outdated: Aged[] = [];
@@ -123,7 +127,7 @@ async function readTraffic(
     if (Math.abs(now.getTime() - at) < TRAFFIC_LASTS_MS) trafficIn.set(channel.id, traffic);
     else outdated.push(channel);
   }
-  const messagesIn = await countRecent(db, realm, outdated, now);
+  const messagesIn = await countRecent(db, organization, outdated, now);
   for (const channel of outdated) {
     const traffic = weeklyTraffic(messagesIn(channel.id), ageOf(channel));
     trafficIn.set(channel.id, traffic);
@@ -134,21 +138,24 @@ async function readTraffic(
 
 interface TrafficRow {
   readonly channel_id: number;
-  /** Number of the newest messages that were counted. `counted_from` is the lowest id among these messages. */
+  /**
+   * Number of counted messages, at most `MAX_COUNTED`. Counting starts at the newest message. `counted_from` is the id of the
+   * oldest message that was counted.
+   */
   readonly count: number;
   readonly counted_from: bigint;
-  /** Last message id before the period of 28 days. `newest_id` is the last message id of the organization. */
+  /** Highest message id that the organization had 28 days ago. `newest_id` is its highest message id now. */
   readonly old_id: bigint;
   readonly newest_id: bigint;
 }
 
 /**
- * Estimates the number of messages of the last 28 days in each channel, in one query. Finds the first id of the period by
- * binary search, because ids rise with time. The messages are then counted by an index alone.
+ * Estimates the number of messages of the last 28 days in each channel, in one query. Message ids rise with time, so a binary
+ * search finds the last id before these 28 days. Messages with higher ids are counted by an index-only scan.
  */
 async function countRecent(
   db: SqlClient,
-  realm: RealmIdentity,
+  organization: OrganizationIdentity,
   channels: readonly Aged[],
   now: Date,
 ): Promise<(id: number) => number> {
@@ -158,13 +165,13 @@ async function countRecent(
     db,
     Prisma.sql`
     WITH RECURSIVE halving (old_id, newer_id) AS (
-      SELECT 0::bigint, COALESCE(max(id), 0) FROM message WHERE realm_id = ${realm.id}
+      SELECT 0::bigint, COALESCE(max(id), 0) FROM message WHERE realm_id = ${organization.id}
       UNION ALL
       SELECT CASE WHEN middle.sent_at < ${from} THEN middle.id ELSE old_id END,
              CASE WHEN middle.sent_at < ${from} THEN newer_id ELSE (old_id + newer_id) / 2 END
       FROM halving CROSS JOIN LATERAL (
         SELECT m.id, m.sent_at FROM message m
-        WHERE m.realm_id = ${realm.id} AND m.id > (old_id + newer_id) / 2 ORDER BY m.id LIMIT 1
+        WHERE m.realm_id = ${organization.id} AND m.id > (old_id + newer_id) / 2 ORDER BY m.id LIMIT 1
       ) AS middle
       WHERE old_id < newer_id
     ), span AS (
@@ -184,8 +191,8 @@ async function countRecent(
 }
 
 /**
- * Estimates the number of messages of a channel in the period. If `MAX_COUNTED` stopped the count, the channel's share of the
- * ids since `counted_from` is assumed for the whole period.
+ * Returns the number of messages of a channel in the last 28 days. If `count` reached `MAX_COUNTED`, returns an estimate. It
+ * assumes that the channel's share of the organization's messages was the same on all 28 days as since `counted_from`.
  */
 function estimate({ count, counted_from, old_id, newest_id }: TrafficRow): number {
   if (count < MAX_COUNTED) return count;

@@ -4,7 +4,7 @@ import { subscribersOf } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
-import { BadRequestError } from '../platform/errors.ts';
+import { ConflictError } from '../platform/errors.ts';
 import { readActivity } from './activity.ts';
 import { channelAudience } from './audience.ts';
 import { channelUpdated, peersAdded, subscriptionsAdded } from './events.ts';
@@ -17,18 +17,20 @@ import { toSnapshot, toWireChannel } from './wire.ts';
 /**
  * Archives a channel: it stays readable, but nothing can be sent to it. Subscriptions are kept.
  *
- * @throws BadRequestError if the channel does not exist, the viewer cannot change it, or it is already archived.
+ * @throws NotFoundError if the channel does not exist or the viewer cannot see it.
+ * @throws ForbiddenError if the viewer cannot change it.
+ * @throws ConflictError if it is already archived.
  */
 export async function archiveChannel(ctx: Ctx, channelId: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
     const { channel, actor } = await lockAdministeredChannel(tx, ctx, channelId);
-    if (channel.isArchived) throw new BadRequestError('Channel is already archived');
+    if (channel.isArchived) throw new ConflictError('Channel is already archived', { parameter: 'stream_id' });
     const archived = await tx.channel.update({
-      where: { realmId_id: { realmId: channel.realmId, id: channelId } },
+      where: { organizationId_id: { organizationId: channel.organizationId, id: channelId } },
       data: { isArchived: true, isDefault: false },
     });
-    if (channel.isDefault) await announceDefaultChannels(tx, emit, ctx.realmId);
-    const audience = await channelAudience(tx, actor.person.realm, archived, actor.now);
+    if (channel.isDefault) await announceDefaultChannels(tx, emit, ctx.organizationId);
+    const audience = await channelAudience(tx, actor.person.organization, archived, actor.now);
     emit(channelUpdated(archived, { property: 'is_archived', value: true }), audience);
   });
 }
@@ -36,48 +38,50 @@ export async function archiveChannel(ctx: Ctx, channelId: number): Promise<void>
 /**
  * Restores a channel from the archive.
  *
- * @throws BadRequestError if the channel does not exist, the viewer cannot change it, or it is not archived.
+ * @throws NotFoundError if the channel does not exist or the viewer cannot see it.
+ * @throws ForbiddenError if the viewer cannot change it.
+ * @throws ConflictError if it is not archived.
  */
 export async function unarchiveChannel(ctx: Ctx, channelId: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
     const { channel, actor } = await lockAdministeredChannel(tx, ctx, channelId);
-    await bringBack(tx, emit, { realm: actor.person.realm, now: actor.now }, channel);
+    await bringBack(tx, emit, { organization: actor.person.organization, now: actor.now }, channel);
   });
 }
 
 /**
  * Restores a locked channel within a transaction.
  *
- * For clients without the capability `archived_channels`, the channel does not exist while it is archived. They receive it as a
- * new channel with its subscribers, and its subscribers receive their subscription again.
+ * For clients without the capability `archived_channels`, an archived channel does not exist. So these clients receive the
+ * channel as a new one, with its subscribers. The clients of its subscribers also receive the subscription again.
  *
  * @returns The channel after the change.
- * @throws BadRequestError if the channel is not archived.
+ * @throws ConflictError if the channel is not archived.
  */
 export async function bringBack(
   tx: Tx,
   emit: Emit,
-  { realm, now }: SubscriptionChangeContext,
+  { organization, now }: SubscriptionChangeContext,
   { id, isArchived }: Channel,
 ): Promise<Channel> {
-  if (!isArchived) throw new BadRequestError('Channel is not currently archived');
+  if (!isArchived) throw new ConflictError('Channel is not currently archived', { parameter: 'stream_id' });
   const channel = await tx.channel.update({
-    where: { realmId_id: { realmId: realm.id, id } },
+    where: { organizationId_id: { organizationId: organization.id, id } },
     data: { isArchived: false },
   });
   const list = (await readSubscribers(tx, [id], now))(id);
   const wire = toWireChannel(channel, {
-    groups: await systemGroups(tx, realm.id),
+    groups: await systemGroups(tx, organization.id),
     subscriberCount: list.subscribers.length,
-    activity: (await readActivity(tx, realm, [channel], now))(id),
+    activity: (await readActivity(tx, organization, [channel], now))(id),
   });
-  const audience = await channelAudience(tx, realm, channel, now);
+  const audience = await channelAudience(tx, organization, channel, now);
   const facts = toSnapshot(channel, wire);
   emit(channelUpdated(channel, { property: 'is_archived', value: false }, facts), audience);
   if (list.subscribers.length === 0) return channel;
   emit(peersAdded(channel, list.subscribers, 'unarchived'), audience);
   const rows = await tx.subscription.findMany({
-    where: { realmId: realm.id, channelId: id, active: true },
+    where: { organizationId: organization.id, channelId: id, active: true },
     include: { user: true },
   });
   const subscribers = rows.map(({ user, ...row }) => ({ user, rows: [row] }));

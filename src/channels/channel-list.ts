@@ -1,107 +1,243 @@
 import type { Ctx } from '../access/context.ts';
+import {
+  type ChannelPermissionName,
+  CONTENT_PERMISSIONS,
+  METADATA_PERMISSIONS,
+} from '../access/permissions/channel-permissions.ts';
 import { channelActor } from '../access/permissions/require.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { BatchedReads, type ReadPlace } from '../platform/db/batched-reads.ts';
-import { listOf } from '../platform/db/lists.ts';
+import { inOrder, isWithin, type Keyset, NAME_KEY, type Place, type PlaceRow, placeOf } from '../platform/db/keyset.ts';
+import { isNamed } from '../platform/db/named.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { isRowId } from '../platform/ids.ts';
-import { type Guarded, readsChannel, seesChannel } from './access.ts';
+import { isAdministrator, isGuest } from '../platform/roles.ts';
+import { heldGroupIds } from './access.ts';
+import { CHANNEL_PRIVACIES, type ChannelPrivacy } from './privacy.ts';
 
-/** A filter for the channels that the viewer can see. A channel must match every value that is given. */
+/** A filter for the channels that the viewer can see. A channel must match every value that is neither null nor undefined. */
 export interface ChannelListFilter {
   readonly isSubscribed?: boolean | null | undefined;
   readonly onlyReadable?: boolean | null | undefined;
-  readonly isPrivate?: boolean | null | undefined;
-  readonly isWebPublic?: boolean | null | undefined;
+  readonly privacy?: readonly ChannelPrivacy[] | null | undefined;
   readonly isDefault?: boolean | null | undefined;
   readonly folderId?: number | null | undefined;
   readonly includeArchived?: boolean | null | undefined;
+  /** Text that the name must contain, as for `nameFilter`. */
+  readonly nameContains?: string | null | undefined;
+  /** Id of a user. If set, only channels to which this user is subscribed match. */
+  readonly subscriberId?: number | undefined;
 }
 
-/** The columns by which a list of channels is sorted. */
-export interface ListedChannel {
-  readonly id: number;
-  readonly name: string;
-  readonly createdAt: Date;
+/** Part of a list of channels. */
+export interface ChannelPage extends Omit<Keyset, 'limit'> {
+  readonly field: 'name' | 'createdAt';
+  /** Maximum number of channels. Null: no limit. */
+  readonly limit: number | null;
 }
 
-/** A channel of a list. `subscribers` contains the ids of the requesting users who are subscribed to it. */
-type Row = ListedChannel & Guarded & { readonly subscribers: readonly number[] };
+/** All channels of a list, with their creation times as sort keys. */
+export const ALL_CHANNELS: ChannelPage = {
+  ...{ field: 'createdAt', limit: null, descending: false },
+  ...{ above: undefined, below: undefined },
+};
 
 /**
- * Returns the matching channels that the viewer can see, in no order. Runs one query; concurrent calls with equal filters share
- * it. Then `seesChannel` and `readsChannel` check the viewer's access to each channel.
+ * Returns one page of the channels that match the filter and that the viewer can see, as sort keys and ids. Runs one query,
+ * which concurrent calls with equal filters and pages share.
  */
-export async function listedChannels(ctx: Ctx, filter: ChannelListFilter): Promise<ListedChannel[]> {
-  const { app, viewer } = ctx;
-  const { isSubscribed: wanted, onlyReadable, ...ofChannel } = filter;
-  const [actor, lists] = await Promise.all([
-    channelActor(app.db, viewer, app.now()),
-    gathered.of({ db: app.db, realmId: viewer.realm.id, statement: wordsOf(ofChannel) }, [
-      { userId: viewer.id, ofChannel },
-    ]),
-  ]);
-  const mayHave = onlyReadable === true ? [seesChannel, readsChannel] : [seesChannel];
-  return (lists[0] ?? []).filter((row) => {
-    const isSubscribed = row.subscribers.includes(viewer.id);
-    return (wanted == null || isSubscribed === wanted) && mayHave.every((may) => may(actor, row, isSubscribed));
-  });
-}
-
-/** The part of the filter that does not depend on the viewer. */
-type OfChannel = Omit<ChannelListFilter, 'isSubscribed' | 'onlyReadable'>;
-
-interface ListRequest {
-  readonly userId: number;
-  readonly ofChannel: OfChannel;
+export async function readChannelPlaces(ctx: Ctx, filter: ChannelListFilter, page: ChannelPage): Promise<Place[]> {
+  const [places = []] = await pages.of(placeFor(ctx, { filter, page }), [{ ...(await requestOf(ctx, filter)), page }]);
+  return [...places];
 }
 
 /**
- * Weight of one caller in a batch. Each caller adds a user's subscriptions to all channels, and about 50 callers fill a batch.
+ * Returns the number of channels that match the filter and that the viewer can see. Runs one query, which concurrent calls with
+ * equal filters share.
  */
-const WEIGHT = 40;
-
-const gathered = new BatchedReads<ListRequest, readonly Row[]>(
-  async (place, wanted) => {
-    const userIds = wanted.map(({ userId }) => userId);
-    const rows = await readList(place, wanted[0]?.ofChannel ?? {}, userIds);
-    return wanted.map(() => rows);
-  },
-  () => WEIGHT,
-);
-
-const wordsOf = ({ isPrivate, isWebPublic, isDefault, folderId, includeArchived }: OfChannel): string =>
-  [isPrivate, isWebPublic, isDefault, folderId, includeArchived].join(' ');
+export async function countChannels(ctx: Ctx, filter: ChannelListFilter): Promise<number> {
+  const [count = 0] = await counts.of(placeFor(ctx, { filter }), [await requestOf(ctx, filter)]);
+  return count;
+}
 
 /**
- * Reads the channels that match the filter.
- *
- * @param userIds Users whose subscriptions are fetched.
+ * Returns the key under which requests share a statement. Requests with one key differ only in the viewer and in
+ * `subscriberId`.
  */
-function readList({ db, realmId }: ReadPlace, filter: OfChannel, userIds: readonly number[]): Promise<Row[]> {
-  return readRows<Row>(
+const placeFor = ({ work, organizationId }: Ctx, { filter, page }: Pick<Request, 'filter'> & Partial<PageRequest>) => ({
+  ...{ db: work.db, organizationId },
+  statement: JSON.stringify([{ ...filter, subscriberId: filter.subscriberId !== undefined }, page]),
+});
+
+/**
+ * The channels that a viewer sees regardless of subscriptions and permissions: all, all but private ones, or web-public ones.
+ */
+type Reach = 'all' | 'public' | 'web';
+
+/** Viewer of a list, as columns of a row. */
+interface ViewerRow {
+  readonly user_id: number;
+  readonly reach: Reach;
+  /** Groups of the viewer whose permissions count. */
+  readonly group_ids: readonly number[];
+  readonly subscriber_id: number | null;
+}
+
+interface Request {
+  readonly filter: ChannelListFilter;
+  readonly row: ViewerRow;
+}
+
+interface PageRequest extends Request {
+  readonly page: ChannelPage;
+}
+
+async function requestOf({ app, work, viewer }: Ctx, filter: ChannelListFilter): Promise<Request> {
+  const { role, id } = viewer;
+  const others = isGuest(role) ? 'web' : 'public';
+  const reach = isAdministrator(role) && filter.onlyReadable !== true ? 'all' : others;
+  const group_ids = reach === 'public' ? heldGroupIds(await channelActor(work.db, viewer, app.now())) : [];
+  return { filter, row: { user_id: id, reach, group_ids, subscriber_id: filter.subscriberId ?? null } };
+}
+
+/** Number of rows that a page without a limit counts as, when the size of a batch of reads is limited. */
+const WHOLE = 500;
+
+const pages = new BatchedReads<PageRequest, readonly Place[]>(readPages, ({ page }) => page.limit ?? WHOLE);
+const counts = new BatchedReads<Request, number>(readCounts, () => 20);
+
+/** Returns the viewers of a batch as rows of the table `v`, with their positions in the batch. */
+const viewersOf = (requests: readonly Request[]): Prisma.Sql => Prisma.sql`
+  jsonb_to_recordset(${JSON.stringify(requests.map(({ row }, place) => ({ ...row, place })))}::jsonb)
+  AS v (place int, user_id int, reach text, group_ids jsonb, subscriber_id int)`;
+
+const ID = Prisma.sql`c.id`;
+/** For each sort field, the column or expression of an index, and the value that cursors contain. */
+const FIELDS = {
+  name: { key: Prisma.sql`c.sort_name`, value: Prisma.sql`c.name`, compared: NAME_KEY },
+  createdAt: { key: Prisma.sql`milliseconds(c.created_at)`, value: Prisma.sql`milliseconds(c.created_at)` },
+} as const;
+
+async function readPages({ db, organizationId }: ReadPlace, requests: readonly PageRequest[]): Promise<Place[][]> {
+  const [first] = requests;
+  if (first === undefined) return [];
+  const { page, filter } = first;
+  const { key, value, ...field } = FIELDS[page.field];
+  const order = inOrder(page, key, ID);
+  const rows = await readRows<PlaceRow & { readonly place: number }>(
     db,
     Prisma.sql`
-      SELECT c.id, c.name, c.created_at AS "createdAt", c.invite_only AS "inviteOnly", c.is_web_public AS "isWebPublic",
-             c.creator_id AS "creatorId", CASE WHEN c.invite_only THEN c.permissions ELSE '{}' END AS permissions,
-             COALESCE(own.user_ids, '{}') AS subscribers
-      FROM channel c LEFT JOIN (
-        SELECT s.channel_id, array_agg(s.user_id) AS user_ids FROM subscription s
-        WHERE s.realm_id = ${realmId} AND s.user_id = ANY(${listOf('int', userIds)}) AND s.active
-        GROUP BY s.channel_id) AS own ON own.channel_id = c.id
-      WHERE c.realm_id = ${realmId} AND ${conditionOf(filter)}`,
+    SELECT v.place, page.id, page.key FROM ${viewersOf(requests)} CROSS JOIN LATERAL (
+      SELECT c.id, ${value} AS key, row_number() OVER (ORDER BY ${order}) AS position FROM channel c
+      WHERE ${isListed(organizationId, filter, PROBE)} AND ${isSeen(filter, PROBE)}
+        AND ${isWithin(page, key, ID, 'compared' in field ? field.compared : undefined)}
+      ORDER BY ${order} LIMIT ${page.limit}::bigint
+    ) AS page ORDER BY v.place, page.position`,
   );
+  const found = Map.groupBy(rows, ({ place }) => place);
+  return requests.map((_, place) => (found.get(place) ?? []).map(placeOf));
 }
 
-function conditionOf(filter: OfChannel): Prisma.Sql {
-  const { isPrivate, isWebPublic, isDefault, folderId, includeArchived } = filter;
+async function readCounts({ db, organizationId }: ReadPlace, requests: readonly Request[]): Promise<number[]> {
+  const [first] = requests;
+  if (first === undefined) return [];
+  const rows = await readRows<{ readonly place: number; readonly count: number }>(
+    db,
+    Prisma.sql`
+    SELECT v.place, (${countOf(organizationId, first.filter)})::int AS count FROM ${viewersOf(requests)}`,
+  );
+  const found = new Map(rows.map(({ place, count }) => [place, count]));
+  return requests.map((_, place) => found.get(place) ?? 0);
+}
+
+/**
+ * Returns the number of listed channels, as an SQL expression over the viewer `v`. Channels that all viewers with the same reach
+ * see are counted once for a whole batch: these subqueries do not depend on `v`.
+ */
+function countOf(organizationId: number, filter: ChannelListFilter): Prisma.Sql {
+  const listed = isListed(organizationId, filter);
+  const seen = isSeen(filter);
+  const counted = (condition: Prisma.Sql) =>
+    Prisma.sql`(SELECT count(*) FROM channel c WHERE ${listed} AND ${condition})`;
+  if (filter.isSubscribed != null || filter.subscriberId !== undefined) return counted(seen);
+  const ownOnly = Prisma.sql`NOT c.is_web_public AND ${isAmong(organizationId, Prisma.sql`v.user_id`)}`;
+  return Prisma.sql`
+    CASE v.reach WHEN 'all' THEN ${counted(Prisma.sql`true`)}
+    WHEN 'public' THEN ${counted(Prisma.sql`NOT c.invite_only`)} + ${counted(Prisma.sql`c.invite_only AND ${seen}`)}
+    ELSE ${counted(Prisma.sql`c.is_web_public`)} + ${counted(ownOnly)} END`;
+}
+
+/** Returns the condition that a user is subscribed to the channel `c`. PostgreSQL reads all subscriptions of the user first. */
+const isAmong = (organizationId: number, userId: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  c.id = ANY(ARRAY(
+    SELECT s.channel_id FROM subscription s WHERE s.realm_id = ${organizationId} AND s.user_id = ${userId} AND s.active))`;
+
+/** Returns the condition that the viewer `v` is subscribed to the channel `c`. @param probe `PROBE`, or an empty expression. */
+const isOwn = (probe: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  EXISTS (SELECT FROM subscription s
+    WHERE s.realm_id = c.realm_id AND s.user_id = v.user_id AND s.channel_id = c.id AND s.active ${probe})`;
+
+/**
+ * SQL at the end of a subquery on subscriptions. It makes the planner look up the subscription of each row of a page, instead
+ * of reading all subscriptions of the viewer.
+ */
+const PROBE = Prisma.sql`OFFSET 0`;
+
+/** Returns the given privacies without duplicates, in a fixed order. */
+const kindsOf = (wanted: readonly ChannelPrivacy[]): readonly ChannelPrivacy[] => [...new Set(wanted)].sort();
+
+function privacyCondition(kinds: readonly ChannelPrivacy[]): Prisma.Sql {
+  const conditions = kinds.map((kind) => {
+    const { inviteOnly, isWebPublic, historyPublicToSubscribers: isShared } = CHANNEL_PRIVACIES[kind];
+    return Prisma.sql`(c.invite_only = ${inviteOnly}::boolean AND c.is_web_public = ${isWebPublic}::boolean
+                       AND c.history_public_to_subscribers = ${isShared}::boolean)`;
+  });
+  return conditions.length === 0 ? Prisma.sql`false` : Prisma.sql`(${Prisma.join(conditions, ' OR ')})`;
+}
+
+/** Returns the condition that the channel `c` matches the filter for the viewer `v`. */
+function isListed(organizationId: number, filter: ChannelListFilter, probe = Prisma.empty): Prisma.Sql {
+  const { privacy, isDefault, folderId, includeArchived, nameContains, isSubscribed } = filter;
+  const subscribed = (wanted: boolean) =>
+    wanted ? isAmong(organizationId, Prisma.sql`v.user_id`) : Prisma.sql`NOT ${isOwn(probe)}`;
   const conditions = [
-    ...(isPrivate == null ? [] : [Prisma.sql`c.invite_only = ${isPrivate}::boolean`]),
-    ...(isWebPublic == null ? [] : [Prisma.sql`c.is_web_public = ${isWebPublic}::boolean`]),
+    Prisma.sql`c.realm_id = ${organizationId}`,
+    ...(privacy == null ? [] : [privacyCondition(kindsOf(privacy))]),
     ...(isDefault == null ? [] : [Prisma.sql`c.is_default = ${isDefault}::boolean`]),
     // An invalid folder id is replaced by -1, which matches no channel.
     ...(folderId == null ? [] : [Prisma.sql`c.folder_id = ${isRowId(folderId) ? folderId : -1}::int`]),
     ...(includeArchived === true ? [] : [Prisma.sql`NOT c.is_archived`]),
+    ...(nameContains == null ? [] : [isNamed(nameContains, NAME)]),
+    ...(isSubscribed == null ? [] : [subscribed(isSubscribed)]),
+    ...(filter.subscriberId === undefined ? [] : [isAmong(organizationId, activeSubscriber(organizationId))]),
   ];
-  return conditions.length === 0 ? Prisma.sql`true` : Prisma.join(conditions, ' AND ');
+  return Prisma.join(conditions, ' AND ');
+}
+
+const NAME = { name: Prisma.sql`c.name`, words: Prisma.sql`c.name_words` };
+/** The user whose channels are listed. A deactivated user has no channels. */
+const activeSubscriber = (organizationId: number): Prisma.Sql => Prisma.sql`
+  (SELECT u.id FROM user_account u WHERE u.realm_id = ${organizationId} AND u.id = v.subscriber_id AND u.is_active)`;
+
+/**
+ * Returns the condition that the viewer `v` sees the channel `c`, or also reads it, if the filter requires it. Equivalent to
+ * `seesChannel` and `readsChannel`: users who can read a channel also see it.
+ */
+function isSeen({ onlyReadable }: ChannelListFilter, probe = Prisma.empty): Prisma.Sql {
+  const names: readonly ChannelPermissionName[] = onlyReadable === true ? CONTENT_PERMISSIONS : METADATA_PERMISSIONS;
+  return Prisma.sql`(
+    v.reach = 'all' OR c.is_web_public OR (v.reach = 'public' AND NOT c.invite_only) OR ${isOwn(probe)}
+    OR (v.reach = 'public' AND (c.creator_id = v.user_id OR c.permissions <> '{}')
+      AND (${Prisma.join(names.map(isHeld), ' OR ')})))`;
+}
+
+/** Returns the condition that the viewer `v` holds a permission in the channel `c`. */
+function isHeld(name: ChannelPermissionName): Prisma.Sql {
+  const holders = Prisma.sql`c.permissions -> ${Prisma.raw(`'${name}'`)}`;
+  const isNamedIn = Prisma.sql`
+    ${holders} -> 'members' @> to_jsonb(v.user_id)
+    OR EXISTS (SELECT FROM jsonb_array_elements(${holders} -> 'groups') AS held WHERE v.group_ids @> held.value)`;
+  // Only this permission has a single user as its default holder.
+  if (name !== 'can_administer_channel_group') return isNamedIn;
+  return Prisma.sql`(c.creator_id = v.user_id AND ${holders} IS NULL) OR ${isNamedIn}`;
 }

@@ -1,7 +1,7 @@
 import { builder } from '../api/graphql/schema/builder.ts';
 import { refersTo } from '../api/graphql/schema/refs.ts';
 
-/** A channel by id or name. Resolvers receive it as a `ChannelKey`. */
+/** GraphQL input type for a channel that is given by id or by name. Resolvers receive a `ChannelKey`. */
 export const ChannelRef = builder.inputType('ChannelRef', {
   isOneOf: true,
   description: 'A channel, by id or name.',

@@ -1,3 +1,4 @@
+import { usersChargedWith } from '../access/charged-users.ts';
 import type { Ctx } from '../access/context.ts';
 import { channelPermission } from '../access/permissions/channel-permissions.ts';
 import { type ChannelActor, channelActor } from '../access/permissions/require.ts';
@@ -6,6 +7,7 @@ import { asOfNow } from '../access/sign-in.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import { renderMarkdown } from '../markdown/render.ts';
+import { parameterAt } from '../people/parameter.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { isUniqueViolation } from '../platform/db/errors.ts';
 import { requireReadable } from '../platform/names.ts';
@@ -35,7 +37,7 @@ import { accessUsers, type Subject } from './subscriptions/principals.ts';
 export interface ChannelOptions {
   readonly isPrivate?: boolean | undefined;
   readonly isWebPublic?: boolean | undefined;
-  /** Whether new subscribers of a private channel can read earlier messages. In public channels they always can. */
+  /** Whether new subscribers of a private channel can read earlier messages. In public channels, all subscribers can. */
   readonly historyPublicToSubscribers?: boolean | undefined;
   readonly isDefault?: boolean | undefined;
   readonly folderId?: number | null | undefined;
@@ -53,27 +55,29 @@ export interface NewChannel extends ChannelOptions {
 }
 
 /**
- * Creates a channel and subscribes its first users.
+ * Creates a channel and subscribes the users in `subscriberIds` to it.
  *
  * @returns The channel's id.
  * @throws UnauthorizedPrincipalError if the viewer is a guest, or sets a retention without being an owner.
  * @throws ChannelAlreadyExistsError if the name is taken, also by an archived channel.
- * @throws BadRequestError if the viewer cannot create a channel with this privacy, a value is invalid, or a user or folder does
- *   not exist.
+ * @throws ForbiddenError if the viewer cannot create a channel with this privacy, or cannot set one of the values.
+ * @throws ValidationError if a value is invalid.
+ * @throws NotFoundError if a user or folder does not exist.
+ * @throws ConflictError if a user is deactivated, a folder is archived, or the organization does not permit a value.
  * @throws TotalReachedError if there would be more than 5,000 channels.
- * @throws TotalReachedError if the viewer is not an administrator and would have created more than 1,000.
+ * @throws TotalReachedError if the viewer is not an administrator and would have created more than 1,000, with the user's bots.
  */
 export async function createChannel(ctx: Ctx, { subscriberIds, ...fields }: NewChannel): Promise<number> {
   requireMember(ctx);
   const name = requireChannelName(fields.name);
   try {
     return await transact(ctx, async (tx, emit) => {
-      await holdRoles(tx, ctx.realmId);
+      await holdRoles(tx, ctx.organizationId);
       const now = await asOfNow(tx, ctx);
-      // Checked first, so that viewers without the permission cannot find out which names are taken.
+      // The permission is checked first, so that viewers without the permission cannot find out which names are taken.
       requirePrivacy(await channelActor(tx, now.viewer, ctx.app.now()), privacyOf(fields));
-      await requireFreeName(tx, ctx.realmId, name);
-      const subjects = await accessUsers(tx, now, subscriberIds);
+      await requireFreeName(tx, ctx.organizationId, name);
+      const subjects = await accessUsers(tx, now, subscriberIds, 'subscribers');
       await requireRoomForChannels(tx, now, 1);
       const { id } = await insertChannel(tx, emit, now, fields, subjects);
       return id;
@@ -84,66 +88,78 @@ export async function createChannel(ctx: Ctx, { subscriberIds, ...fields }: NewC
   }
 }
 
-async function requireFreeName(tx: Tx, realmId: number, name: string): Promise<void> {
+async function requireFreeName(tx: Tx, organizationId: number, name: string): Promise<void> {
   const taken = await tx.$queryRaw<unknown[]>`
-    SELECT 1 FROM channel WHERE realm_id = ${realmId} AND lower(name) = lower(${name})`;
+    SELECT 1 FROM channel WHERE realm_id = ${organizationId} AND lower(name) = lower(${name})`;
   if (taken.length > 0) throw new ChannelAlreadyExistsError(name);
 }
 
 /**
- * Checks the limits on channels, archived ones included, within the transaction that creates `adding` more.
+ * Checks the limits on the number of channels. Archived channels count. Must be called in the transaction that creates `adding`
+ * more channels.
  *
- * @throws TotalReachedError if a limit would be exceeded.
+ * @throws TotalReachedError if there would be more than 5,000 channels.
+ * @throws TotalReachedError if the viewer is not an administrator and would have created more than 1,000.
  */
-export async function requireRoomForChannels(tx: Tx, { realmId, viewer }: Ctx, adding: number): Promise<void> {
-  await lockNewChannels(tx, realmId);
-  requireWithin('channels', adding + (await tx.channel.count({ where: { realmId } })));
+export async function requireRoomForChannels(tx: Tx, { organizationId, viewer }: Ctx, adding: number): Promise<void> {
+  await lockNewChannels(tx, organizationId);
+  requireWithin('channels', adding + (await tx.channel.count({ where: { organizationId } })));
   if (isAdministrator(viewer.role)) return;
-  const own = await tx.channel.count({ where: { realmId, creatorId: viewer.id } });
+  const creators = await usersChargedWith(tx, { organizationId, id: viewer.id });
+  const own = await tx.channel.count({ where: { organizationId, creatorId: { in: creators } } });
   requireWithin('channels_per_user', adding + own);
 }
 
+/** A new channel, with the path in the request of the object that contains its name and description. Errors name this path. */
+interface PlacedChannel extends Omit<NewChannel, 'subscriberIds'> {
+  /** Path of the object, such as `subscriptions[0]`. Undefined if the name and description are top-level parameters. */
+  readonly place?: string | undefined;
+}
+
 /**
- * Creates a channel, sends it to the users who can see it, and subscribes `subjects`. The transaction must hold the roles
- * (`holdRoles`).
+ * Creates a channel, sends it to the users who can see it, and subscribes `subjects`. The transaction must hold the lock of
+ * `holdRoles`.
  *
- * If the name is taken, the insert violates the unique index. Otherwise throws like `createChannel`.
+ * @throws Error of the unique index if another channel has the name, ignoring case.
+ * @throws The errors of `checkNewChannel`.
  */
 export async function insertChannel(
   tx: Tx,
   emit: Emit,
   ctx: Ctx,
-  { color, ...fields }: Omit<NewChannel, 'subscriberIds'> & { color?: string | undefined },
+  { color, ...fields }: PlacedChannel & { color?: string | undefined },
   subjects: readonly Subject[],
 ): Promise<Channel> {
   const channel = await tx.channel.create({ data: await checkNewChannel(tx, ctx, fields) });
-  const { realmId, viewer } = ctx;
+  const { organizationId, viewer } = ctx;
   const now = ctx.app.now();
-  const place = { realm: viewer.realm, now };
+  const place = { organization: viewer.organization, now };
   await announceChannel(tx, emit, place, channel, subjects);
-  if (channel.isDefault) await announceDefaultChannels(tx, emit, realmId);
+  if (channel.isDefault) await announceDefaultChannels(tx, emit, organizationId);
   await join(tx, emit, place, [{ channel, subjects, color }], { announced: true });
   return channel;
 }
 
 /**
- * Validates a new channel and returns its row. Throws the errors of `createChannel`, with two exceptions: it does not check the
- * number of channels, and it refuses a name only if it looks like another channel's name without being equal to it.
+ * Validates a new channel and returns its row. Does not check the number of channels, nor whether another channel has the same
+ * name: the unique index refuses an equal name.
+ *
+ * @throws ChannelAlreadyExistsError if the name looks like the name of another channel.
+ * @throws UnauthorizedPrincipalError, ForbiddenError, ValidationError, NotFoundError, ConflictError as in `createChannel`.
  */
-export async function checkNewChannel(
-  tx: Tx,
-  ctx: Ctx,
-  { name, description = '', ...options }: Omit<NewChannel, 'subscriberIds'>,
-) {
+export async function checkNewChannel(tx: Tx, ctx: Ctx, { name, description = '', place, ...options }: PlacedChannel) {
   requireMember(ctx);
-  const { realmId, viewer } = ctx;
+  const { organizationId, viewer } = ctx;
   const now = ctx.app.now();
-  const source = requireChannelDescription(description);
-  const channelName = requireChannelName(name);
-  requireReadable('channel name', channelName);
-  if (await isChannelNameTaken(tx, realmId, channelName)) throw new ChannelAlreadyExistsError(channelName);
+  const source = requireChannelDescription(description, parameterAt(place, 'description'));
+  const parameter = parameterAt(place, 'name');
+  const channelName = requireChannelName(name, parameter);
+  requireReadable('channel name', channelName, parameter);
+  if (await isChannelNameTaken(tx, organizationId, channelName)) {
+    throw new ChannelAlreadyExistsError(channelName, parameter);
+  }
   return {
-    realmId,
+    organizationId,
     name: channelName,
     creatorId: viewer.id,
     createdAt: now,
@@ -164,7 +180,7 @@ async function columnsOf(tx: Tx, ctx: Ctx, actor: ChannelActor, options: Channel
     requireFitForDefault({ ...privacy, isArchived: false });
   }
   if (topicsPolicy !== undefined) requireTopicsPolicy(actor, topicsPolicy);
-  if (folderId !== null) await requireFolder(tx, ctx.realmId, folderId);
+  if (folderId !== null) await requireFolder(tx, ctx.organizationId, folderId);
   return {
     ...privacy,
     isDefault,
@@ -186,7 +202,7 @@ function privacyOf({ isPrivate = false, isWebPublic = false, historyPublicToSubs
 async function permissionsOf(tx: Tx, actor: ChannelActor, privacy: Privacy, values: PermissionValues) {
   const { groups, person } = actor;
   requireReserved(actor, Object.keys(values));
-  const settings = await readPermissionValues(tx, person.realm.id, values);
+  const settings = await readPermissionValues(tx, person.organization.id, values);
   const stored = toStoredPermissions(groups, { permissions: {}, creatorId: person.id }, settings);
   const channel = { permissions: stored as Channel['permissions'], creatorId: person.id };
   requireTopicsForProtectedHistory(groups, privacy, channelPermission(groups, channel, 'can_create_topic_group'));

@@ -7,21 +7,20 @@ import {
 import { userReference } from '../people/event-projections.ts';
 import type { ChannelChange, ProjectedChannels, ProjectedChannelUpdate } from './events.ts';
 import { folderReference } from './folders/event-projections.ts';
+import { privacyOf } from './privacy.ts';
 import type { ChannelSnapshot } from './wire.ts';
 
-/** Event projection of a channel of which an event contains only the id. */
+/** Event projection of a channel, for events that contain only its id. */
 export const channelReference = referenceProjection('Channel');
 
-/** Event projection of a channel of which an event contains the id and the name. */
+/** Event projection of a channel, for events that contain its id and its name. */
 export const namedChannel = new EventProjection<{ readonly id: number; readonly name: string }>(
   'Channel',
   { idOf: ({ id }) => id },
   { databaseId: ({ id }) => id, name: ({ name }) => name },
 );
 
-/**
- * Event projection of a channel that some recipients of the event may not be able to see. Access is checked for each recipient.
- */
+/** Event projection of a channel that some recipients of the event cannot see. Access is checked for each recipient. */
 export const channelToBeSeen = new EventProjection<{ readonly id: number }>(
   'Channel',
   { idOf: ({ id }) => id, isSeen: false },
@@ -29,6 +28,13 @@ export const channelToBeSeen = new EventProjection<{ readonly id: number }>(
 );
 
 const identity = { idOf: (channel: ChannelSnapshot) => channel.stream_id };
+
+const privacyIn = (channel: Pick<ChannelSnapshot, 'invite_only' | 'is_web_public' | 'history_public_to_subscribers'>) =>
+  privacyOf({
+    inviteOnly: channel.invite_only,
+    isWebPublic: channel.is_web_public,
+    historyPublicToSubscribers: channel.history_public_to_subscribers,
+  });
 
 /**
  * Projected fields of a channel for events of previous versions, which did not contain the whole channel. Subscriber counts are
@@ -43,16 +49,17 @@ export const knownOfChannelBefore: ProjectedFields<ChannelSnapshot> = {
   isPrivate: (channel: ChannelSnapshot) => channel.invite_only,
   isWebPublic: (channel: ChannelSnapshot) => channel.is_web_public,
   historyPublicToSubscribers: (channel: ChannelSnapshot) => channel.history_public_to_subscribers,
+  privacy: (channel: ChannelSnapshot) => privacyIn(channel),
   isArchived: (channel: ChannelSnapshot) => channel.is_archived,
   isRecentlyActive: (channel: ChannelSnapshot) => channel.is_recently_active,
   weeklyTraffic: (channel: ChannelSnapshot) => channel.stream_weekly_traffic,
   topicsPolicy: (channel: ChannelSnapshot) => channel.topics_policy,
   messageRetentionDays: (channel: ChannelSnapshot) => channel.message_retention_days,
-  creator: { facts: userReference, of: (channel: ChannelSnapshot) => channel.creator_id },
-  folder: { facts: folderReference, of: (channel: ChannelSnapshot) => channel.folder_id },
+  creator: { projection: userReference, of: (channel: ChannelSnapshot) => channel.creator_id },
+  folder: { projection: folderReference, of: (channel: ChannelSnapshot) => channel.folder_id },
 };
 
-/** Projected fields of a channel for events that contain the whole channel. */
+/** Event projection fields of a channel, for events that contain the whole channel. */
 export const knownOfChannel: ProjectedFields<ChannelSnapshot> = {
   ...knownOfChannelBefore,
   createdAt: ({ row }) => new Date(row?.createdAt ?? ''),
@@ -62,14 +69,17 @@ export const knownOfChannel: ProjectedFields<ChannelSnapshot> = {
 const channelFacts = new EventProjection<ChannelSnapshot>('Channel', identity, knownOfChannel);
 const earlyFacts = new EventProjection<ChannelSnapshot>('Channel', identity, knownOfChannelBefore);
 
-/** Returns the event projection of channels that become visible. */
+/**
+ * Returns the event projection of channels that become visible. Its fields depend on the version of the server that logged the
+ * event.
+ */
 export const projectionOf = ({ facts }: { readonly facts: ProjectedChannels }): EventProjection<ChannelSnapshot> =>
   facts.channels.every(({ row }) => row !== undefined) ? channelFacts : earlyFacts;
 
 const valueIn = ({ change }: ProjectedChannelUpdate) => change.value;
 
 type Of<P extends ChannelChange['property']> = Extract<ChannelChange, { readonly property: P }>;
-const privacyIn = ({ change }: ProjectedChannelUpdate) => change as Of<'invite_only'>;
+const privacyChange = ({ change }: ProjectedChannelUpdate) => change as Of<'invite_only'>;
 
 const changes = changeProjections<ProjectedChannelUpdate>('Channel', ({ id }) => id, {
   name: { name: valueIn },
@@ -79,23 +89,24 @@ const changes = changeProjections<ProjectedChannelUpdate>('Channel', ({ id }) =>
   },
   invite_only: {
     isPrivate: valueIn,
-    isWebPublic: (update) => privacyIn(update).is_web_public,
-    historyPublicToSubscribers: (update) => privacyIn(update).history_public_to_subscribers,
+    isWebPublic: (update) => privacyChange(update).is_web_public,
+    historyPublicToSubscribers: (update) => privacyChange(update).history_public_to_subscribers,
+    privacy: (update) => privacyIn({ ...privacyChange(update), invite_only: privacyChange(update).value }),
   },
   is_archived: { isArchived: valueIn },
-  folder_id: { folder: { facts: folderReference, of: valueIn } },
+  folder_id: { folder: { projection: folderReference, of: valueIn } },
   topics_policy: { topicsPolicy: valueIn },
   message_retention_days: { messageRetentionDays: valueIn },
 });
 
-/** Returns the event projection of a channel of which one property changed. */
+/** Returns the event projection of a channel after a change of one property. */
 export const changedChannel = ({
   facts,
 }: {
   readonly facts: ProjectedChannelUpdate;
 }): EventProjection<ProjectedChannelUpdate> => changes(facts.change.property);
 
-/** Event projection of a channel that new users are subscribed to. */
+/** Event projection of a default channel, to which new users are subscribed. */
 export const defaultChannel = new EventProjection<number>(
   'Channel',
   { idOf: (id) => id },

@@ -15,15 +15,15 @@ import {
   withInherited,
 } from './wire.ts';
 
-// Clients without the capability `archived_channels` cannot handle archived channels. For them, an archived channel is
-// deleted, a restored one is created, and there are no events in between.
+// Clients without the capability `archived_channels` cannot handle archived channels. If a channel is archived, these clients
+// receive its deletion. They receive no events about the channel while it is archived, and its creation when it is restored.
 
 const hides = (channel: { readonly is_archived: boolean }, { options }: EventView): boolean =>
   channel.is_archived && !options.capabilities.archived_channels;
 
 /**
- * Returns the channel with a subscriber count of 0 if the client receives subscriber lists. The client then adds the users of
- * the following `peersAdded` event to the count.
+ * Returns the channel as sent before a `peersAdded` event with all subscribers. If the client receives subscriber lists, the
+ * subscriber count is 0, because the client adds the users of that event to the count. Otherwise, the channel is unchanged.
  */
 const beforeSubscribers = (channel: WireChannel, { options }: EventView): WireChannel =>
   options.includeSubscribers === 'false' ? channel : { ...channel, subscriber_count: 0 };
@@ -36,13 +36,13 @@ export interface ProjectedChannels {
 /**
  * Event that channels become visible to the recipients: they are new, or access was granted.
  *
- * @param toldAfter True if `peersAdded` follows with all subscribers. A client that requested subscriber lists adds them
- *   to the list and to the count, so the count starts at 0.
+ * @param peersFollow True if a `peersAdded` event with all subscribers follows. A client that requested subscriber lists adds
+ *   these subscribers to its list and to the count, so the count starts at 0.
  */
 export const channelsCreated = defineEvent(
   'stream',
   'create',
-  (channels: readonly ChannelSnapshot[], { toldAfter = false } = {}) => ({ channels, told_after: toldAfter }),
+  (channels: readonly ChannelSnapshot[], { peersFollow = false } = {}) => ({ channels, told_after: peersFollow }),
   {
     facts: ({ channels }, view): ProjectedChannels => ({
       channels: channels.filter((channel) => !hides(channel, view)),
@@ -74,7 +74,7 @@ function deletion(channels: readonly { stream_id: number }[]): RenderedEvent | n
   return { type: 'stream', op: 'delete', streams, stream_ids: streams.map(({ stream_id }) => stream_id) };
 }
 
-/** One changed property of a channel, with the properties that change with it. */
+/** One changed property of a channel, with the other properties that the same event contains. */
 export type ChannelChange =
   | { readonly property: 'description'; readonly value: string; readonly rendered_description: string }
   | {
@@ -98,17 +98,17 @@ export type ChannelChange =
 
 interface ChannelUpdate {
   readonly stream_id: number;
-  /** The name before the change. */
+  /** The name of the channel before the change. */
   readonly name: string;
   readonly change: ChannelChange;
   readonly is_archived: boolean;
-  /** The whole channel, if it is restored from the archive. */
+  /** The whole channel if the change restores it from the archive, otherwise null. */
   readonly unarchived: ChannelSnapshot | null;
 }
 
 /**
- * One changed property of a channel. `channels` contains the channel if it is restored: for clients without the
- * capability `archived_channels` it becomes visible.
+ * One changed property of a channel. If the channel is restored from the archive, `channels` contains it, because it becomes
+ * visible to clients without the capability `archived_channels`.
  */
 export interface ProjectedChannelUpdate extends ProjectedChannels {
   readonly id: number;
@@ -152,13 +152,13 @@ export const defaultChannelsChanged = defineEvent('default_streams', undefined, 
   default_streams: channelIds,
 }));
 
-/** A user and their subscriptions after the change. */
+/** A user, and the user's changed subscriptions as they are after the change. */
 export interface SubscriberRows {
   readonly user: Pick<User, 'id' | 'settings'>;
-  readonly rows: readonly Omit<Subscription, 'realmId' | 'active'>[];
+  readonly rows: readonly Omit<Subscription, 'organizationId' | 'active'>[];
 }
 
-/** One user's part of `subscriptionsAdded`. */
+/** The new subscriptions of one user, in the payload of `subscriptionsAdded`. */
 interface Subscriber {
   readonly user_id: number;
   readonly inherited: Inherited;
@@ -176,8 +176,8 @@ interface SubscriptionsAdded {
   readonly channels: readonly (ChannelSnapshot & SubscriberList)[];
   readonly subscribers: readonly Subscriber[];
   /**
-   * True if no subscription is new, because a channel was restored. Only clients without the capability `archived_channels`
-   * then receive the event.
+   * True if the subscriptions existed before, and the channel was restored from the archive. Then only clients without the
+   * capability `archived_channels` receive the event.
    */
   readonly unarchived: boolean;
 }
@@ -213,7 +213,7 @@ export interface ProjectedSubscription {
   readonly personal: WirePersonal;
 }
 
-/** Subscriptions of the viewer that begin. */
+/** New subscriptions of the viewer. */
 export interface ProjectedSubscriptions {
   readonly subscriptions: readonly ProjectedSubscription[];
 }
@@ -243,7 +243,7 @@ function renderAdded(payload: SubscriptionsAdded, view: EventView): RenderedEven
   return subscriptions.length === 0 ? null : { type: 'subscription', op: 'add', subscriptions };
 }
 
-/** A channel with users who unsubscribe from it. */
+/** A channel, and the users who unsubscribe from it. */
 interface Left {
   readonly stream_id: number;
   readonly name: string;
@@ -252,9 +252,9 @@ interface Left {
 }
 
 /**
- * Event that subscriptions end. Each recipient receives only their own subscriptions. `peersRemoved` is not sent to users who
- * leave. So if several users leave a channel in one change, each of them also receives a `peer_remove` event here about the
- * other leaving users.
+ * Event that subscriptions of the recipients ended. Each recipient receives only their own subscriptions. Users who leave do
+ * not receive `peersRemoved`. So if several users leave a channel in one change, this event also sends each of them a
+ * `peer_remove` event about the other users who leave.
  */
 export const subscriptionsRemoved = defineEvent(
   'subscription',
@@ -281,7 +281,7 @@ export const subscriptionsRemoved = defineEvent(
   },
 );
 
-/** Channels that the viewer leaves. */
+/** Channels from which the viewer was unsubscribed. */
 export interface ProjectedLeft {
   readonly userId: number;
   readonly channels: readonly Pick<Left, 'stream_id' | 'name'>[];
@@ -306,19 +306,19 @@ function renderRemoved(channels: readonly Left[], view: EventView): RenderedEven
   ];
 }
 
-/** A subscription property that its user changed, with its value on the wire. */
+/** A property of a subscription that the subscriber changed, with the new value in wire format. */
 export interface SubscriptionChange {
   readonly property: string;
   readonly value: boolean | string;
 }
 
-/** A subscription of the viewer of which one setting changed. */
+/** A subscription of the viewer after a change of one setting. */
 export interface ProjectedSubscriptionUpdate extends SubscriptionChange {
   readonly userId: number;
   readonly channelId: number;
 }
 
-/** Event that one setting of a subscription changed. Recipient: its user. */
+/** Event that one setting of a subscription changed. Recipient: the subscriber. */
 export const subscriptionUpdated = defineEvent(
   'subscription',
   'update',
@@ -338,19 +338,19 @@ export const subscriptionUpdated = defineEvent(
   },
 );
 
-/** Other users who subscribe to a channel, or are listed as its subscribers. */
+/** Users that clients add to their subscriber list of a channel. The recipients of the event are not among these users. */
 interface Peers {
   readonly stream_id: number;
   readonly user_ids: readonly number[];
   readonly is_archived: boolean;
   /**
-   * `newcomers`: the users who subscribe. `everybody` and `unarchived`: all subscribers, for recipients who did not have the
-   * list. With `unarchived`, the channel was restored from the archive.
+   * The users in the event. `newcomers`: the users who subscribe. `everybody` and `unarchived`: all subscribers, because the
+   * recipients did not have the subscriber list before. With `unarchived`, the channel was restored from the archive.
    */
   readonly shown: 'newcomers' | 'everybody' | 'unarchived';
 }
 
-/** Event that users subscribed to a channel. Recipients: all users who can see the channel, except those who subscribed. */
+/** Event that users subscribed to a channel. Recipients: all users who can see the channel, except the new subscribers. */
 export const peersAdded = defineEvent(
   'subscription',
   'peer_add',
@@ -370,7 +370,8 @@ export const peersAdded = defineEvent(
 );
 
 /**
- * Event that users unsubscribed from a channel. Recipients: all users who can see the channel, except those who unsubscribed.
+ * Event that users unsubscribed from a channel. Recipients: all users who can see the channel, except the users who
+ * unsubscribed.
  */
 export const peersRemoved = defineEvent(
   'subscription',

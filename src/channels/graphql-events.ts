@@ -1,5 +1,4 @@
 import { CHANNEL_PERMISSION_NAMES } from '../access/permissions/channel-permissions.ts';
-import { CHANNEL_PERMISSION_MEANINGS } from '../access/permissions/meanings.ts';
 import { builder } from '../api/graphql/schema/builder.ts';
 import { projectedFromEvent } from '../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../api/graphql/schema/event-types.ts';
@@ -46,8 +45,7 @@ const CHANNEL_PROPERTIES = {
   DESCRIPTION: { value: 'description', description: 'Description of the channel, in Markdown and as HTML.' },
   PRIVACY: {
     value: 'invite_only',
-    description:
-      'Visibility of the channel and its history: `isPrivate`, `isWebPublic` and `historyPublicToSubscribers`.',
+    description: 'Users who can read the channel, and whether new subscribers can read earlier messages.',
   },
   IS_ARCHIVED: { value: 'is_archived', description: 'Whether the channel is archived.' },
   FOLDER: { value: 'folder_id', description: 'Folder of the channel.' },
@@ -56,21 +54,18 @@ const CHANNEL_PROPERTIES = {
     value: 'message_retention_days',
     description: 'Number of days for which messages are kept.',
   },
-  POST_POLICY: { value: 'stream_post_policy', description: 'Users who can send messages. For old clients.' },
-  IS_ANNOUNCEMENT_ONLY: {
-    value: 'is_announcement_only',
-    description: 'Whether only administrators can send messages. For clients that do not support POST_POLICY.',
-  },
-  ...Object.fromEntries(
-    CHANNEL_PERMISSION_NAMES.map((name) => [
-      name.replace(/_group$/, '').toUpperCase(),
-      { value: name, description: `Permission: ${CHANNEL_PERMISSION_MEANINGS[name]}` },
-    ]),
-  ),
-};
+  PERMISSIONS: { value: 'permissions', description: 'Holders of a permission on the channel.' },
+} as const;
+
+type Property = (typeof CHANNEL_PROPERTIES)[keyof typeof CHANNEL_PROPERTIES]['value'];
+
+const PROPERTIES: ReadonlyMap<string, Property> = new Map([
+  ...Object.values(CHANNEL_PROPERTIES).map(({ value }) => [value, value] as const),
+  ...CHANNEL_PERMISSION_NAMES.map((name) => [name, 'permissions'] as const),
+]);
 
 const ChannelProperty = builder.enumType('ChannelProperty', {
-  description: 'A property of a channel that can change, including properties that are published only for old clients.',
+  description: 'A property of a channel that can change, named as in `Channel`.',
   values: CHANNEL_PROPERTIES,
 });
 
@@ -94,8 +89,9 @@ eventType<WireChannelUpdate, ProjectedChannelUpdate>(
     }),
     property: t.field({
       type: ChannelProperty,
-      description: 'The property that changed.',
-      resolve: ({ event }) => event.property,
+      nullable: true,
+      description: 'The property that changed. Null for a property that only REST has.',
+      resolve: ({ event }) => PROPERTIES.get(event.property) ?? null,
     }),
   }),
   { description: 'One property of a channel changed.' },

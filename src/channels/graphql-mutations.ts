@@ -1,6 +1,7 @@
 import { CHANNEL_PERMISSION_NAMES } from '../access/permissions/channel-permissions.ts';
 import { CHANNEL_PERMISSION_MEANINGS } from '../access/permissions/meanings.ts';
 import { builder, type Types } from '../api/graphql/schema/builder.ts';
+import { refuseBoth } from '../api/graphql/schema/deprecated-members.ts';
 import { given, mutation } from '../api/graphql/schema/mutation.ts';
 import {
   permissionEditsGiven,
@@ -10,25 +11,28 @@ import {
   toWireSetting,
 } from '../api/graphql/schema/permission-fields.ts';
 import { refersTo } from '../api/graphql/schema/refs.ts';
-import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../platform/errors.ts';
+import { ExpectationMismatchError } from '../platform/errors.ts';
 import { archiveChannel, unarchiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';
-import { ChannelAlreadyExistsError } from './errors.ts';
 import {
   CHANNEL_DESCRIPTION,
   Channel,
+  ChannelPrivacyEnum,
   DEFAULT,
   FOLDER,
   HISTORY,
   NAME,
+  OPEN_TO,
   PERMISSIONS,
   PRIVATE,
   RETENTION,
   stillSeen,
   TOPICS,
   TopicsPolicyEnum,
+  USE_PRIVACY,
   WEB_PUBLIC,
 } from './graphql.ts';
+import { privacyOptions } from './privacy.ts';
 import type { Retention } from './settings.ts';
 import { updateChannel } from './update.ts';
 
@@ -47,13 +51,7 @@ const ChannelPermissionEditsInput = permissionEditsInput(
 type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
 
 const optionFields = (t: InputFields) => ({
-  isPrivate: t.boolean({ required: false, defaultValue: false, description: PRIVATE }),
-  isWebPublic: t.boolean({ required: false, defaultValue: false, description: WEB_PUBLIC }),
-  historyPublicToSubscribers: t.boolean({
-    required: false,
-    description:
-      'For a private channel: whether new subscribers can read messages that were sent before they subscribed.',
-  }),
+  privacy: t.field({ type: ChannelPrivacyEnum, required: false, description: `${OPEN_TO} Default: PUBLIC.` }),
   isDefault: t.boolean({
     required: false,
     defaultValue: false,
@@ -65,21 +63,41 @@ const optionFields = (t: InputFields) => ({
   permissions: t.field({ type: ChannelPermissionsInput, required: false, description: PERMISSIONS }),
 });
 
+/** Fields that pages of the previous version send instead of `privacy`. */
+const formerPrivacy = (t: InputFields) => ({
+  isPrivate: t.boolean({ required: false, description: PRIVATE, deprecationReason: USE_PRIVACY }),
+  isWebPublic: t.boolean({ required: false, description: WEB_PUBLIC, deprecationReason: USE_PRIVACY }),
+  historyPublicToSubscribers: t.boolean({ required: false, description: HISTORY, deprecationReason: USE_PRIVACY }),
+});
+
+/** Checks that an input does not contain a field of `formerPrivacy` beside `privacy`. @throws ValidationError otherwise. */
+const refuseBothPrivacies = (input: {
+  readonly privacy?: unknown;
+  readonly isPrivate?: unknown;
+  readonly isWebPublic?: unknown;
+  readonly historyPublicToSubscribers?: unknown;
+}): void => {
+  const { privacy, isPrivate, isWebPublic, historyPublicToSubscribers } = input;
+  refuseBoth('privacy', privacy != null, { isPrivate, isWebPublic, historyPublicToSubscribers });
+};
+
 export const ChannelOptionsInput = builder.inputType('ChannelOptionsInput', {
   description: 'Properties of a new channel.',
   fields: optionFields,
 });
 
 /**
- * Converts a retention from the schema to the values of the service: null becomes `realm_default`, and -1 becomes `unlimited`.
+ * Converts a retention in days from GraphQL to the values of the service: null becomes `realm_default`, and -1 becomes
+ * `unlimited`.
  */
 const toRetention = (days: number | null): Retention =>
   days === null ? 'realm_default' : days === -1 ? 'unlimited' : days;
 
 export function toOptions(input: typeof ChannelOptionsInput.$inferInput): ChannelOptions {
-  const { permissions, messageRetentionDays, ...options } = input;
+  const { permissions, messageRetentionDays, privacy, ...options } = input;
   return {
     ...given(options),
+    ...(privacy != null && privacyOptions(privacy)),
     ...(messageRetentionDays != null && { messageRetentionDays: toRetention(messageRetentionDays) }),
     permissions: permissionsGiven(CHANNEL_PERMISSION_NAMES, permissions, toWireSetting),
   };
@@ -100,10 +118,11 @@ mutation('createChannel', {
       description: 'Ids of the first subscribers.',
     }),
     ...optionFields(t),
+    ...formerPrivacy(t),
   }),
   payload: seenChannel,
-  errors: [ChannelAlreadyExistsError, UnauthorizedPrincipalError],
   resolve: async (ctx, { name, description, subscriberIds, ...options }) => {
+    refuseBothPrivacies(options);
     const channelId = await createChannel(ctx, {
       ...toOptions(options),
       name,
@@ -120,9 +139,8 @@ mutation('updateChannel', {
     channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }),
     name: t.string({ required: false, description: NAME }),
     description: t.string({ required: false, description: CHANNEL_DESCRIPTION }),
-    isPrivate: t.boolean({ required: false, description: PRIVATE }),
-    isWebPublic: t.boolean({ required: false, description: WEB_PUBLIC }),
-    historyPublicToSubscribers: t.boolean({ required: false, description: HISTORY }),
+    privacy: t.field({ type: ChannelPrivacyEnum, required: false, description: OPEN_TO }),
+    ...formerPrivacy(t),
     isDefault: t.boolean({ required: false, description: `${DEFAULT} Only administrators can change it.` }),
     folderId: t.id({
       ...refersTo('ChannelFolder'),
@@ -134,10 +152,12 @@ mutation('updateChannel', {
     permissions: t.field({ type: ChannelPermissionEditsInput, required: false, description: PERMISSIONS }),
   }),
   payload: seenChannel,
-  errors: [ExpectationMismatchError, UnauthorizedPrincipalError],
-  resolve: async (ctx, { channelId, folderId, messageRetentionDays, permissions, ...edit }) => {
+  errors: [ExpectationMismatchError],
+  resolve: async (ctx, { channelId, folderId, messageRetentionDays, permissions, privacy, ...edit }) => {
+    refuseBothPrivacies({ privacy, ...edit });
     await updateChannel(ctx, channelId, {
       ...given(edit),
+      ...(privacy != null && privacyOptions(privacy)),
       folderId,
       ...(messageRetentionDays !== undefined && { messageRetentionDays: toRetention(messageRetentionDays) }),
       permissions: permissionEditsGiven(CHANNEL_PERMISSION_NAMES, permissions),

@@ -1,4 +1,5 @@
 import { type Ctx, signedIn } from '../access/context.ts';
+import { TOPICS_POLICY } from '../access/organization-settings.ts';
 import {
   CHANNEL_PERMISSION_NAMES,
   type ChannelPermissionName,
@@ -6,33 +7,31 @@ import {
   channelPermission,
 } from '../access/permissions/channel-permissions.ts';
 import { CHANNEL_PERMISSION_MEANINGS } from '../access/permissions/meanings.ts';
-import { TOPICS_POLICY } from '../access/realm-settings.ts';
 import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../access/system-groups.ts';
 import { byKeyIfAny } from '../api/graphql/loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../api/graphql/loading/context.ts';
 import { present } from '../api/graphql/loading/keyed-loader.ts';
 import { builder } from '../api/graphql/schema/builder.ts';
-import type { ConnectionArguments } from '../api/graphql/schema/connection.ts';
-import { errorType } from '../api/graphql/schema/errors.ts';
+import type { Connection, ConnectionArguments } from '../api/graphql/schema/connection.ts';
 import { byNumber, nodeTypeForEach, unlessAbsent } from '../api/graphql/schema/node.ts';
 import { type OrderBy, orderInput } from '../api/graphql/schema/order-by.ts';
 import { pageSize } from '../api/graphql/schema/page-size.ts';
 import { permissionsType } from '../api/graphql/schema/permission-fields.ts';
 import { refersTo } from '../api/graphql/schema/refs.ts';
 import { enumOf } from '../api/graphql/schema/setting-fields.ts';
-import { sortedRows } from '../api/graphql/schema/sorted-list.ts';
-import type { Channel as ChannelRow } from '../generated/prisma/client.ts';
+import { keysetOf, pageAmong, pageRead, type SortedPage, sortedConnection } from '../api/graphql/schema/sorted-list.ts';
 import { User } from '../people/graphql.ts';
 import { usersById } from '../people/loaders.ts';
-import type { Place, SortKey } from '../platform/db/keyset.ts';
-import { nameFilter } from '../platform/folding.ts';
+import type { Place } from '../platform/db/keyset.ts';
+import { refuseNullBytes } from '../platform/text.ts';
 import { accessChannel, visibleTo } from './access.ts';
-import { listedChannels } from './channel-list.ts';
+import { channelAddress, pageUrl } from './addresses.ts';
+import { ALL_CHANNELS, type ChannelListFilter, countChannels, readChannelPlaces } from './channel-list.ts';
 import { ChannelRef } from './channel-ref.ts';
-import { ChannelAlreadyExistsError, ChannelDoesNotExistError } from './errors.ts';
 import { ChannelFolder } from './folders/graphql.ts';
 import { foldersById } from './folders/loaders.ts';
 import { channelActivities, visibleChannels, visibleFor } from './loaders.ts';
+import { type ChannelPrivacy, privacyOf } from './privacy.ts';
 import { channelIdOf } from './reads.ts';
 import type { TopicsPolicy } from './settings.ts';
 import { subscriberCounts } from './subscription-loaders.ts';
@@ -45,14 +44,19 @@ export const WEB_PUBLIC = 'Whether the channel can be read without signing in.';
 export const HISTORY =
   'Whether new subscribers can read messages that were sent before they subscribed. Always true unless the channel ' +
   'is private.';
+export const OPEN_TO = 'Users who can read the channel, and whether new subscribers can read earlier messages.';
+export const USE_PRIVACY = 'Use `privacy`.';
 const ARCHIVED = 'Whether the channel is archived. An archived channel can be read, but accepts no new messages.';
 export const DEFAULT = 'Whether new users are subscribed to the channel by default.';
 const ACTIVE = 'Whether the channel was created, or received a message, in the last 180 days.';
 const TRAFFIC =
   'Average number of messages per week in the last 28 days, rounded to two significant digits. Null in the first week.';
 export const TOPICS = 'Whether messages in the channel must have a topic.';
+const URL_OF =
+  'Absolute URL at which the page of the organization opens the channel. The URL contains the name of the ' +
+  'channel.';
 const CREATED = 'Creation time.';
-const CREATOR = 'User who created the channel. Null if the creator is unknown.';
+const CREATOR = 'User who created the channel. Null if no creator is recorded.';
 export const FOLDER = 'Folder of the channel. Null if it is in no folder.';
 export const PERMISSIONS = 'Holders of each permission on the channel.';
 
@@ -60,24 +64,25 @@ export const NAME = 'Name: not blank, at most 60 characters, unique in the organ
 export const CHANNEL_DESCRIPTION =
   'Description in Markdown, at most 1,024 characters. Line breaks are replaced by spaces.';
 
-errorType(ChannelDoesNotExistError, 'The channel does not exist, or the viewer cannot see it.', (t) => ({
-  channelId: t.id({
-    ...refersTo('Channel'),
-    nullable: true,
-    description: 'The given id. Null if the channel was given by name.',
-    resolve: ({ data }) => ('stream_id' in data ? data.stream_id : null),
-  }),
-  channelName: t.string({
-    nullable: true,
-    description: 'The given name. Null if the channel was given by id.',
-    resolve: ({ data }) => ('stream' in data ? data.stream : null),
-  }),
-}));
-errorType(ChannelAlreadyExistsError, 'A channel with this name already exists, ignoring case.', (t) => ({
-  channelName: t.string({ description: 'The given name.', resolve: ({ data }) => data.channel_name }),
-}));
-
 export const TopicsPolicyEnum = enumOf(TOPICS_POLICY);
+
+const FOR_SUBSCRIBERS = 'Only subscribers and users with a permission on the channel can read it.';
+
+export const ChannelPrivacyEnum = builder.enumType('ChannelPrivacy', {
+  description: OPEN_TO,
+  values: {
+    PUBLIC: { value: 'public', description: 'All users can read the channel, except guests who are not subscribed.' },
+    WEB_PUBLIC: { value: 'web-public', description: 'The channel can be read without an account.' },
+    PRIVATE: {
+      value: 'private',
+      description: `${FOR_SUBSCRIBERS} New subscribers cannot read messages that were sent before they subscribed.`,
+    },
+    PRIVATE_SHARED_HISTORY: {
+      value: 'private-shared-history',
+      description: `${FOR_SUBSCRIBERS} New subscribers can read all messages.`,
+    },
+  } as const satisfies Readonly<Record<string, { readonly value: ChannelPrivacy; readonly description: string }>>,
+});
 
 type PermissionsSource = Record<ChannelPermissionName, WireGroupSetting>;
 
@@ -86,8 +91,8 @@ const ChannelPermissionsType = permissionsType(
   'Holders of each permission on a channel.',
   CHANNEL_PERMISSION_MEANINGS,
 );
-async function permissionsOf({ app, realmId }: Ctx, channel: ChannelPermissions): Promise<PermissionsSource> {
-  const groups = await systemGroups(app.db, realmId);
+async function permissionsOf({ work, organizationId }: Ctx, channel: ChannelPermissions): Promise<PermissionsSource> {
+  const groups = await systemGroups(work.db, organizationId);
   const settings = CHANNEL_PERMISSION_NAMES.map((name) => [
     name,
     toWireGroupSetting(groups, channelPermission(groups, channel, name)),
@@ -96,7 +101,7 @@ async function permissionsOf({ app, realmId }: Ctx, channel: ChannelPermissions)
 }
 
 export const RETENTION =
-  "Number of days for which messages are kept. -1 keeps them forever. Null is the organization's setting.";
+  'Number of days for which messages are kept. -1 keeps them forever. Null inherits the setting of the organization.';
 
 export const Channel = builder.prismaNode('Channel', {
   description: 'A channel. Its messages are grouped by topic.',
@@ -106,9 +111,13 @@ export const Channel = builder.prismaNode('Channel', {
     name: t.exposeString('name', { description: CALLED }),
     description: t.exposeString('description', { description: SOURCE }),
     renderedDescription: t.exposeString('renderedDescription', { description: HTML }),
-    isPrivate: t.exposeBoolean('inviteOnly', { description: PRIVATE }),
-    isWebPublic: t.exposeBoolean('isWebPublic', { description: WEB_PUBLIC }),
-    historyPublicToSubscribers: t.exposeBoolean('historyPublicToSubscribers', { description: HISTORY }),
+    isPrivate: t.exposeBoolean('inviteOnly', { description: PRIVATE, deprecationReason: USE_PRIVACY }),
+    isWebPublic: t.exposeBoolean('isWebPublic', { description: WEB_PUBLIC, deprecationReason: USE_PRIVACY }),
+    historyPublicToSubscribers: t.exposeBoolean('historyPublicToSubscribers', {
+      description: HISTORY,
+      deprecationReason: USE_PRIVACY,
+    }),
+    privacy: t.field({ type: ChannelPrivacyEnum, description: OPEN_TO, resolve: privacyOf }),
     isArchived: t.exposeBoolean('isArchived', { description: ARCHIVED }),
     isDefault: t.exposeBoolean('isDefault', { description: DEFAULT }),
     isRecentlyActive: t.boolean({
@@ -126,6 +135,10 @@ export const Channel = builder.prismaNode('Channel', {
       resolve: ({ topicsPolicy }) => topicsPolicy as TopicsPolicy,
     }),
     messageRetentionDays: t.exposeInt('messageRetentionDays', { nullable: true, description: RETENTION }),
+    url: t.string({
+      description: URL_OF,
+      resolve: (channel, _args, ctx) => pageUrl(signedIn(ctx), channelAddress(channel)),
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: CREATED }),
     creator: t.field({
       type: User,
@@ -160,7 +173,10 @@ builder.queryField('channel', (t) =>
       const channel = await unlessAbsent(found());
       return channel === null
         ? null
-        : ctx.app.db.channel.findUnique({ ...query, where: { realmId_id: { realmId: me.realmId, id: channel.id } } });
+        : ctx.work.db.channel.findUnique({
+            ...query,
+            where: { organizationId_id: { organizationId: me.organizationId, id: channel.id } },
+          });
     },
   }),
 );
@@ -184,34 +200,29 @@ export const ChannelOrder = orderInput<ChannelField>('Channel', 'channels', {
 });
 
 const BY_NAME: OrderBy<ChannelField> = { field: 'name', direction: 'asc' };
-/** Extra cost, besides the page, of sorting by a value that is counted for every channel. */
+/**
+ * Additional cost of a list of channels that is sorted by a counted value, such as the number of subscribers. The value must be
+ * counted for every channel, not only for the channels on the page.
+ */
 const COUNTING_COST = 10;
-const isCounted = (field: ChannelField) => field === 'subscriberCount' || field === 'weeklyTraffic';
+type CountedField = 'subscriberCount' | 'weeklyTraffic';
+const isCounted = (field: ChannelField): field is CountedField =>
+  field === 'subscriberCount' || field === 'weeklyTraffic';
 
-/** Arguments of a list of channels. */
+/** Arguments of a list of channels, with its order. */
 export interface ChannelListArguments extends ConnectionArguments {
+  readonly orderBy: OrderBy<ChannelField>;
+}
+
+interface ChannelCostArguments extends ConnectionArguments {
   readonly orderBy?: OrderBy<ChannelField> | null | undefined;
 }
 
 /** Returns the cost of a page of a list of channels, for the limit on the cost of GraphQL operations. */
-export const channelsCost = ({ orderBy, ...page }: ChannelListArguments) => ({
+export const channelsCost = ({ orderBy, ...page }: ChannelCostArguments) => ({
   field: orderBy != null && isCounted(orderBy.field) ? 1 + COUNTING_COST : 1,
   multiplier: pageSize(page),
 });
-
-/**
- * Returns the parameters of a sorted list of channels.
- *
- * @param otherwise Order to use if the arguments contain no order.
- */
-export const sortedChannels = (
-  list: string,
-  { orderBy, ...args }: ChannelListArguments,
-  otherwise: OrderBy<ChannelField>,
-) => {
-  const by = orderBy ?? otherwise;
-  return { list, orderBy: by, keyType: by.field === 'name' ? 'string' : 'number', args } as const;
-};
 
 builder.queryField('channels', (t) =>
   t.connection(
@@ -231,7 +242,8 @@ builder.queryField('channels', (t) =>
         nameContains: t.arg.string({
           required: false,
           description:
-            'Text that the name must contain, or beginnings of its words, in any order. Ignores case and accents.',
+            'Only channels whose name contains this text. Each word of the text can also be the beginning of a word of ' +
+            'the name, in any order. Ignores case and accents.',
         }),
         isSubscribed: t.arg.boolean({
           required: false,
@@ -243,8 +255,11 @@ builder.queryField('channels', (t) =>
           defaultValue: false,
           description: 'Whether to leave out channels whose messages the viewer cannot read.',
         }),
-        isPrivate: t.arg.boolean({ required: false, description: PRIVATE }),
-        isWebPublic: t.arg.boolean({ required: false, description: WEB_PUBLIC }),
+        privacy: t.arg({
+          type: [ChannelPrivacyEnum],
+          required: false,
+          description: 'Only channels with one of these values. Absent: all channels.',
+        }),
         isDefault: t.arg.boolean({ required: false, description: DEFAULT }),
         folderId: t.arg.id({
           ...refersTo('ChannelFolder'),
@@ -257,53 +272,65 @@ builder.queryField('channels', (t) =>
           description: 'Whether to include archived channels.',
         }),
       },
-      resolve: async (_root, { nameContains, ...args }, ctx) => {
-        const rows = await listedChannels(signedIn(ctx), args);
-        const isNamed = nameFilter(nameContains);
-        const wanted = rows.filter(({ name }) => isNamed(name));
-        const sorted = sortedChannels('channels', args, BY_NAME);
-        const places = await channelPlaces(ctx, sorted.orderBy.field, wanted);
-        return sortedRows<ChannelRow>({
-          ...{ ...sorted, places, idOf: ({ id }) => id },
-          read: async (ids) => present(await visibleChannels(ctx).loadAll(ids)),
-        });
+      resolve: (_root, { orderBy, first, after, last, before, ...filter }, ctx) => {
+        if (filter.nameContains != null) refuseNullBytes('nameContains', filter.nameContains);
+        const args = { orderBy: orderBy ?? BY_NAME, first, after, last, before };
+        return channelsPage({ list: 'channels', filter, args, ctx });
       },
     },
     ChannelConnection,
   ),
 );
 
-/** A channel with the columns by which lists are sorted. */
-export interface SortableChannel {
-  readonly id: number;
-  readonly name: string;
-  readonly createdAt: Date;
+interface ChannelPageOptions {
+  /** Name of the list, which distinguishes its cursors from cursors of other lists. */
+  readonly list: string;
+  readonly filter: ChannelListFilter;
+  readonly args: ChannelListArguments;
+  readonly ctx: GraphQLContext;
 }
-
-type KeyOf = (ctx: GraphQLContext, channel: SortableChannel) => SortKey | Promise<SortKey>;
-
-const KEY_OF: Readonly<Record<ChannelField, KeyOf>> = {
-  name: (_ctx, { name }) => name,
-  createdAt: (_ctx, { createdAt }) => createdAt.getTime(),
-  subscriberCount: (ctx, { id }) => subscriberCounts(ctx).load(id),
-  weeklyTraffic: async (ctx, channel) => (await channelActivities(ctx).load(channel)).weeklyTraffic ?? -1,
-};
 
 /**
- * Returns the sort key of each channel. Keys that are counted (subscribers, weekly traffic) take two statements, regardless of
- * the number of lists and channels.
+ * Returns a page of the channels that match a filter and that the viewer can see. Equal pages of an operation and of concurrent
+ * requests are read in one batch.
+ *
+ * @throws ValidationError if the page size or the cursor is invalid.
  */
-export function channelPlaces(
-  ctx: GraphQLContext,
-  field: ChannelField,
-  channels: readonly SortableChannel[],
-): Promise<Place[]> {
-  const keyOf = KEY_OF[field];
-  return Promise.all(channels.map(async (channel) => ({ id: channel.id, key: await keyOf(ctx, channel) })));
+export async function channelsPage({ list, filter, args: { orderBy, ...args }, ctx }: ChannelPageOptions) {
+  const request = signedIn(ctx);
+  const { field } = orderBy;
+  const sorted = { list, orderBy, keyType: field === 'name' ? 'string' : 'number', args } as const;
+  const connection = async (page: SortedPage, totalCount: Connection<unknown>['totalCount']) => {
+    const rows = present(await visibleChannels(ctx).loadAll(page.places.map(({ id }) => id)));
+    return sortedConnection(rows, page, { ...sorted, idOf: ({ id }) => id, totalCount });
+  };
+  if (isCounted(field)) {
+    const places = await countedPlaces(ctx, field, await readChannelPlaces(request, filter, ALL_CHANNELS));
+    return connection(pageAmong(places, sorted), () => places.length);
+  }
+  const found = await readChannelPlaces(request, filter, { ...keysetOf(sorted), field });
+  return connection(pageRead(found, sorted), () => countChannels(request, filter));
 }
 
-/** Returns the payload of a mutation: the channel, or null if the change made it invisible to the viewer. */
+/**
+ * Returns the number of subscribers or the weekly traffic of each channel as its sort key. The values are read in batches: at
+ * most two statements, regardless of the number of lists and channels.
+ *
+ * @param channels Channels with their creation times as sort keys.
+ */
+function countedPlaces(ctx: GraphQLContext, field: CountedField, channels: readonly Place[]): Promise<Place[]> {
+  const keyOf = async ({ id, key }: Place) =>
+    field === 'subscriberCount'
+      ? subscriberCounts(ctx).load(id)
+      : ((await channelActivities(ctx).load({ id, createdAt: new Date(key) })).weeklyTraffic ?? -1);
+  return Promise.all(channels.map(async (channel) => ({ id: channel.id, key: await keyOf(channel) })));
+}
+
+/**
+ * Returns the payload of a mutation that changed a channel. `channel` is null if the change made the channel invisible to the
+ * viewer.
+ */
 export async function stillSeen(ctx: Ctx, channelId: number) {
   const where = { AND: [{ id: channelId }, await visibleTo(ctx)] };
-  return { channel: await ctx.app.db.channel.findFirst({ where }) };
+  return { channel: await ctx.work.db.channel.findFirst({ where }) };
 }

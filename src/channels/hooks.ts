@@ -1,12 +1,12 @@
 import type { Emit } from '../events/log.ts';
-import type { Channel, Realm } from '../generated/prisma/client.ts';
+import type { Channel, Organization } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 
-// Features that depend on channels register callbacks here, because files of channels cannot import them. `server/start.ts`
-// registers the callbacks.
+// Features that depend on channels register callbacks here, because the files of this folder cannot import those features.
+// `server/start.ts` registers the callbacks.
 
 /** A callback that runs in the transaction that renames a channel. */
-type WhenRenamed = (tx: Tx, emit: Emit, channel: Pick<Channel, 'id' | 'realmId' | 'name'>) => Promise<void>;
+type WhenRenamed = (tx: Tx, emit: Emit, channel: Pick<Channel, 'id' | 'organizationId' | 'name'>) => Promise<void>;
 
 /** A subscription of a user that ended. */
 export interface LeftChannel {
@@ -17,24 +17,24 @@ export interface LeftChannel {
 /** Callbacks that run in the transaction in which users leave channels. */
 interface WhenLeft {
   /**
-   * Runs before the event counter is locked, because other changes of the organization wait for that lock. May lock
-   * users.
+   * Runs before the transaction locks the event counter. Other changes of the organization wait for that lock, so slow work
+   * belongs in this callback. It can lock rows of users.
    */
-  before(tx: Tx, realmId: number, left: readonly LeftChannel[]): Promise<void>;
+  before(tx: Tx, organizationId: number, left: readonly LeftChannel[]): Promise<void>;
   /**
-   * Runs when the event that ends the subscriptions has its id. The event log is locked, so any message sent later is after
-   * that event in the log.
+   * Runs after the event that ends the subscriptions received its id. The event log is locked, so messages that are sent later
+   * come after this event in the log.
    */
-  atTheEnd(tx: Tx, realmId: number, left: readonly LeftChannel[]): Promise<void>;
+  atTheEnd(tx: Tx, organizationId: number, left: readonly LeftChannel[]): Promise<void>;
 }
 
 /** The organization and the time of a change. */
 export interface AccessContext {
-  readonly realm: Realm;
+  readonly organization: Organization;
   readonly now: Date;
 }
 
-/** Channels and users whose access a change can have revoked. An absent field means all channels or all users. */
+/** The channels and the users for which a change can have revoked access. An absent field means all channels or all users. */
 export interface AccessScope {
   readonly channelIds?: readonly number[];
   readonly userIds?: readonly number[];
@@ -57,7 +57,7 @@ export const whenLeft = (act: WhenLeft): void => void left.add(act);
 export const whenAccessChanged = (act: WhenAccessChanged): void => void accessChanged.add(act);
 
 /** Runs the callbacks for a renamed channel. */
-export const tellRenamed: WhenRenamed = async (...change) => {
+export const publishRename: WhenRenamed = async (...change) => {
   for (const act of renamed) await act(...change);
 };
 

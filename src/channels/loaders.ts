@@ -7,22 +7,24 @@ import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import { fieldsOf } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
-import { placedChannels, readsChannel, seesChannel } from './access.ts';
+import { channelsOfPairs, readsChannel, seesChannel } from './access.ts';
 import { type ChannelActivity, readActivity } from './activity.ts';
 
-/** Returns the viewer in the form that permission checks need. Computed once per operation. */
+/**
+ * Returns the viewer with the role groups and the current time, as permission checks need them. Computed once per operation.
+ */
 export const viewerAsActor = perOperation((ctx) => {
-  const { app, viewer } = signedIn(ctx);
-  return channelActor(app.db, viewer, app.now());
+  const { app, work, viewer } = signedIn(ctx);
+  return channelActor(work.db, viewer, app.now());
 });
 
-/** Loads the activity of channels. */
+/** Loads the fields of channels that are computed from their messages: see `ChannelActivity`. */
 export const channelActivities = perOperation(
   (ctx) =>
     new DataLoader<Pick<Channel, 'id' | 'createdAt'>, ChannelActivity, number>(
       async (channels) => {
-        const { app, viewer } = signedIn(ctx);
-        const activityOf = await readActivity(app.db, viewer.realm, channels, app.now());
+        const { app, work, viewer } = signedIn(ctx);
+        const activityOf = await readActivity(work.db, viewer.organization, channels, app.now());
         return channels.map(({ id }) => activityOf(id));
       },
       { cacheKeyFn: ({ id }) => id },
@@ -36,17 +38,17 @@ interface HeldChannel {
   readonly isReadable: boolean;
 }
 
-/** Loads channels by id, with the access of each viewer. Checks for seeing and for reading share one read. */
+/** Loads channels by id, with the access of each viewer. Checks of metadata access and of content access share one query. */
 const heldChannels = acrossReaders<number, HeldChannel | null>(heldFor);
 
-/** Returns the channel for each pair of viewer and id. Null if the viewer cannot see it. */
+/** Returns the channel for each pair of viewer and channel id. Null if the viewer cannot see the channel. */
 export const visibleFor = async (wanted: readonly RequestedKey<number>[]): Promise<readonly (Channel | null)[]> =>
   (await heldFor(wanted)).map(seen);
 
-/** Loads a channel by id. Null if the viewer cannot see it. */
+/** Loads a channel by id. Null if the viewer cannot see the channel. */
 export const visibleChannels = (ctx: GraphQLContext) => viewed(heldChannels(ctx), seen);
 
-/** Returns the channel for each pair of viewer and id. Null if the viewer cannot read its messages. */
+/** Returns the channel for each pair of viewer and channel id. Null if the viewer cannot read the channel's messages. */
 export const readableFor = async (wanted: readonly RequestedKey<number>[]): Promise<readonly (Channel | null)[]> =>
   (await heldFor(wanted)).map(readable);
 
@@ -66,11 +68,11 @@ const readable = (held: HeldChannel | null): Channel | null => (held?.isReadable
 
 const CHANNEL = fieldsOf('c', 'Channel');
 
-/** Loads a channel by id, without an access check. The caller must have checked that the viewer can see it. */
-export const channelsById = forEverybody<number, Channel>(async (db, realmId, ids) => {
+/** Loads a channel by id, without an access check. The caller must have checked that the viewer can see the channel. */
+export const channelsById = forEverybody<number, Channel>(async (db, organizationId, ids) => {
   const rows = await readRows<Channel>(
     db,
-    Prisma.sql`SELECT ${CHANNEL} FROM channel c WHERE c.realm_id = ${realmId} AND c.id = ANY(${listOf('int', ids)})`,
+    Prisma.sql`SELECT ${CHANNEL} FROM channel c WHERE c.realm_id = ${organizationId} AND c.id = ANY(${listOf('int', ids)})`,
   );
   const byId = new Map(rows.map((channel) => [channel.id, channel]));
   return (id) => byId.get(id) ?? new Error(`No channel with id ${id}`);
@@ -79,14 +81,14 @@ export const channelsById = forEverybody<number, Channel>(async (db, realmId, id
 async function heldFor(wanted: readonly RequestedKey<number>[]): Promise<readonly (HeldChannel | null)[]> {
   const [first] = wanted;
   if (first === undefined) return [];
-  const { app, realmId } = first.ctx;
+  const { app, work, organizationId } = first.ctx;
   const viewers = new Map(wanted.map(({ ctx: { viewer } }) => [viewer.id, viewer]));
-  const placed = await placedChannels(
-    { db: app.db, realmId },
+  const placed = await channelsOfPairs(
+    { db: work.db, organizationId },
     wanted.map(({ ctx, key }) => ({ userId: ctx.viewer.id, channelId: key })),
   );
   const now = app.now();
-  const actorOf = async (viewer: Viewer) => [viewer.id, await channelActor(app.db, viewer, now)] as const;
+  const actorOf = async (viewer: Viewer) => [viewer.id, await channelActor(work.db, viewer, now)] as const;
   const actors = new Map(await Promise.all([...viewers.values()].map(actorOf)));
   return wanted.map(({ ctx: { viewer } }, i) => {
     const [found, actor] = [placed[i] ?? null, actors.get(viewer.id)];

@@ -1,6 +1,6 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
-import { BadRequestError } from '../platform/errors.ts';
+import { ValidationError } from '../platform/errors.ts';
 import { MAX_CHANNEL_DESCRIPTION_LENGTH, MAX_CHANNEL_NAME_LENGTH } from '../platform/limits.ts';
 import { isAlike } from '../platform/names.ts';
 import { lengthOf, requirePrintable, requireText } from '../platform/text.ts';
@@ -8,35 +8,39 @@ import { lengthOf, requirePrintable, requireText } from '../platform/text.ts';
 /**
  * Validates a channel name and returns it without surrounding white space.
  *
- * @throws BadRequestError if it is blank, longer than 60 characters, or contains an unprintable character.
+ * @param parameter Parameter with the name.
+ * @throws ValidationError if the name is blank, longer than 60 code points, or contains an unprintable character.
  */
-export function requireChannelName(name: string): string {
+export function requireChannelName(name: string, parameter = 'name'): string {
   const stripped = name.trim();
-  if (stripped === '') throw new BadRequestError("Channel name can't be empty.");
-  if (lengthOf(stripped) > MAX_CHANNEL_NAME_LENGTH) {
-    throw new BadRequestError(`Channel name too long (limit: ${MAX_CHANNEL_NAME_LENGTH} characters).`);
+  if (stripped === '') throw new ValidationError("Channel name can't be empty.", { parameter, minimum: 1 });
+  const maximum = MAX_CHANNEL_NAME_LENGTH;
+  if (lengthOf(stripped) > maximum) {
+    throw new ValidationError(`Channel name too long (limit: ${maximum} characters).`, { parameter, maximum });
   }
-  requirePrintable('channel name', stripped);
+  requirePrintable('channel name', stripped, parameter);
   return stripped;
 }
 
 /**
  * Validates a channel description and returns it in one line.
  *
- * @throws BadRequestError if it is longer than 1024 characters or contains a null byte.
+ * @param parameter Parameter with the description.
+ * @throws ValidationError if the description is longer than 1,024 code points or contains a null byte.
  */
-export function requireChannelDescription(description: string): string {
-  return requireText('description', description, { max: MAX_CHANNEL_DESCRIPTION_LENGTH }).replace(/\r\n|\r|\n/g, ' ');
+export function requireChannelDescription(description: string, parameter = 'description'): string {
+  const text = requireText('description', description, { max: MAX_CHANNEL_DESCRIPTION_LENGTH, parameter });
+  return text.replace(/\r\n|\r|\n/g, ' ');
 }
 
 /**
- * Whether another channel has a name that looks the same, ignoring case, also in another script. Names that are equal
- * except for case are not checked: the unique index refuses them.
+ * Returns whether another channel has a name that looks like `name`, ignoring case, for example with letters of another script.
+ * Does not find a name that is equal except for case, because the unique index refuses such a name.
  */
-export async function isChannelNameTaken(tx: Tx, realmId: number, name: string, exceptId = 0): Promise<boolean> {
+export async function isChannelNameTaken(tx: Tx, organizationId: number, name: string, exceptId = 0): Promise<boolean> {
   const taken = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM channel
-    WHERE realm_id = ${realmId} AND id <> ${exceptId} AND lower(name) <> lower(${name})
+    WHERE realm_id = ${organizationId} AND id <> ${exceptId} AND lower(name) <> lower(${name})
       AND ${isAlike(Prisma.sql`name`, name)} LIMIT 1`;
   return taken.length > 0;
 }

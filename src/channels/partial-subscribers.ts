@@ -1,12 +1,12 @@
 import type { SqlClient } from '../platform/db/client.ts';
 
-/** Length from which subscriber lists can be sent in part. Shorter lists are always sent whole. */
+/** Minimum number of users in a subscriber list that can be sent in part. Shorter lists are always sent whole. */
 export const WHOLE_LIST_BELOW = 250;
 const ACTIVE_MS = 14 * 86_400_000;
 
 /**
- * Returns the part of long subscriber lists that every client receives: all bots, and all users active in the last 14 days. A
- * user is active if they joined the organization or polled an event queue in that period.
+ * Returns the partial subscriber list of each channel, for clients that request partial lists. The list contains all bots, and
+ * the users who joined the organization or polled an event queue in the last 14 days. Deactivated users are left out.
  *
  * @returns User ids, ascending, by channel id.
  */

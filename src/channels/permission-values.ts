@@ -22,16 +22,19 @@ export type PermissionSettings = GroupSettings<ChannelPermissionName>;
 /**
  * Converts a client's permissions of a channel to the stored form.
  *
- * @throws BadRequestError if a user or group does not exist or is deactivated.
- * @throws BadRequestError if a role group is not allowed to hold the permission.
+ * @throws The errors of `readGroupSettings`.
  */
-export function readPermissionValues(tx: Tx, realmId: number, values: PermissionValues): Promise<PermissionSettings> {
-  return readGroupSettings(tx, realmId, CHANNEL_PERMISSIONS, values);
+export function readPermissionValues(
+  tx: Tx,
+  organizationId: number,
+  values: PermissionValues,
+): Promise<PermissionSettings> {
+  return readGroupSettings(tx, organizationId, CHANNEL_PERMISSIONS, values);
 }
 
 /**
- * Returns the value of the column `permissions` after `settings` are set in a channel. It contains only permissions that differ
- * from their defaults.
+ * Returns the value of the column `permissions` after `settings` are set in a channel. The value contains only permissions that
+ * differ from their defaults.
  */
 export function toStoredPermissions(
   groups: SystemGroups,

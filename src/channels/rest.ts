@@ -14,7 +14,7 @@ import { channelSubscriberIds } from './subscriptions/reads.ts';
 import { updateChannel } from './update.ts';
 import { wireChannel } from './wire.ts';
 
-/** Returns the permissions in `values` that are not undefined. Names stay unchanged. */
+/** Returns the entries of `values` that are channel permissions, without undefined values. */
 function pickPermissions<V>(
   values: Partial<Record<ChannelPermissionName, V>>,
 ): Partial<Record<ChannelPermissionName, V>> {

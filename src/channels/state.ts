@@ -19,19 +19,25 @@ async function readChannels({ app, viewer, db, options, groups }: Snapshot) {
   });
 }
 
-/** State with the field `streams`. */
+/** State group (a part of the response of `POST /register`) with the field `streams`: the channels that the viewer can see. */
 export const channelsState: StateGroup = {
   name: 'stream',
   read: async (snapshot) => ({ streams: (await snapshot.shared(readChannels)).channels }),
 };
 
-/** State with the fields `subscriptions`, `unsubscribed` and `never_subscribed`. */
+/**
+ * State group (a part of the response of `POST /register`) with the fields `subscriptions`, `unsubscribed` and
+ * `never_subscribed`. They contain the channels that the viewer can see, grouped by the viewer's subscription: active, ended,
+ * or none.
+ */
 export const subscriptionsState: StateGroup = {
   name: 'subscription',
   async read(snapshot) {
     const { viewer, db, options } = snapshot;
     const { channels, listOf } = await snapshot.shared(readChannels);
-    const rows = await db.subscription.findMany({ where: { realmId: viewer.realm.id, userId: viewer.id } });
+    const rows = await db.subscription.findMany({
+      where: { organizationId: viewer.organization.id, userId: viewer.id },
+    });
     const own = new Map(rows.map((row) => [row.channelId, row]));
     const inherited = toInherited(viewer.user);
     const personalOf = (row: Subscription) => {
@@ -49,11 +55,14 @@ export const subscriptionsState: StateGroup = {
   },
 };
 
-/** State with the field `realm_default_streams`. */
+/**
+ * State group (a part of the response of `POST /register`) with the field `realm_default_streams`: the ids of the default
+ * channels. Empty for a guest.
+ */
 export const defaultChannelsState: StateGroup = {
   name: 'default_streams',
   async read({ viewer, db }) {
-    const ids = isGuest(viewer.role) ? [] : await defaultChannelIds(db, viewer.realm.id);
+    const ids = isGuest(viewer.role) ? [] : await defaultChannelIds(db, viewer.organization.id);
     return { realm_default_streams: ids };
   },
 };

@@ -1,12 +1,19 @@
 import type { Ctx } from '../access/context.ts';
-import { type ChannelActor, channelActor, insufficientPermission, mayInRealm } from '../access/permissions/require.ts';
+import {
+  type ChannelActor,
+  channelActor,
+  insufficientPermission,
+  mayInOrganization,
+} from '../access/permissions/require.ts';
 import { asOfNow } from '../access/sign-in.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel, User } from '../generated/prisma/client.ts';
+import { parameterAt } from '../people/parameter.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { isUniqueViolation } from '../platform/db/errors.ts';
-import { BadRequestError } from '../platform/errors.ts';
-import { isAdministrator, isGuest } from '../platform/roles.ts';
+import { ForbiddenError, NotFoundError, ValidationError } from '../platform/errors.ts';
+import { isAdministrator, isGuest, MEMBER } from '../platform/roles.ts';
+import { refuseNullBytes } from '../platform/text.ts';
 import { holds, invalidChannelId, readsChannel, seesChannel } from './access.ts';
 import { type ChannelOptions, checkNewChannel, insertChannel, requireRoomForChannels } from './create.ts';
 import { type ChannelKey, type Found, findChannels, idsOf } from './keys.ts';
@@ -20,9 +27,12 @@ import { accessPrincipals, type Principals, type Subject } from './subscriptions
 
 /** A channel to subscribe to. If no channel has the name, it is created. */
 export type WantedChannel = ChannelKey & {
-  /** Description of a channel that is created. */
+  /** Description of the channel, if the request creates it. */
   readonly description?: string | undefined;
-  /** "#rgb" or "#rrggbb". If absent, the user's former color, or the first color of the palette that they do not use. */
+  /**
+   * Color of the new subscriptions: "#rgb" or "#rrggbb". Default: the color of the user's former subscription, otherwise the
+   * first palette color that the user does not use.
+   */
   readonly color?: string | undefined;
 };
 
@@ -31,17 +41,17 @@ export interface SubscribeOptions {
   readonly principals?: Principals | undefined;
   /** If false, channels that the viewer cannot subscribe to are listed in the result instead of failing the request. */
   readonly isFatal?: boolean | undefined;
-  /** Options of channels that are created. */
+  /** Options of the channels that the request creates. */
   readonly creation?: ChannelOptions | undefined;
 }
 
-/** The result of a request for one channel. */
+/** The result of a request to subscribe to, or to unsubscribe from, one channel. */
 export interface ChannelOutcome {
   readonly channelId: number;
   readonly name: string;
   /** Ids of the users whose subscription began or ended. */
   readonly changedIds: readonly number[];
-  /** Ids of the users who were already subscribed, or already not subscribed. */
+  /** Ids of the users for whom nothing changed: already subscribed, or not subscribed when the request unsubscribes them. */
   readonly unchangedIds: readonly number[];
 }
 
@@ -52,12 +62,15 @@ export interface SubscribeOutcome {
 }
 
 /**
- * Subscribes the viewer or other users to channels. If one channel is refused, no subscription begins.
+ * Subscribes the viewer or other users to channels. If one channel is refused, no subscription begins, unless `isFatal` is
+ * false.
  *
- * Users who return get the settings of their former subscription.
+ * Users who were subscribed before get the settings of their former subscription.
  *
- * @throws BadRequestError if a name, color or user is invalid.
- * @throws BadRequestError if the viewer is not allowed to subscribe to a channel, add other users to it, or create it.
+ * @throws ValidationError if a name, color or option is invalid, or there are too many channels or users.
+ * @throws NotFoundError if a user, or a channel that was requested by id, does not exist or is not visible to the viewer.
+ * @throws ConflictError if a user is deactivated, or a channel cannot be created in the current state.
+ * @throws ForbiddenError if the viewer is not allowed to subscribe to a channel, add other users to it, or create it.
  * @throws UnauthorizedPrincipalError if a guest names a channel that does not exist.
  */
 export function subscribe(
@@ -68,15 +81,15 @@ export function subscribe(
   const checked = wanted.map(checkWanted);
   return againWhenTaken(() =>
     transact(ctx, async (tx, emit) => {
-      await holdRoles(tx, ctx.realmId);
+      await holdRoles(tx, ctx.organizationId);
       return subscribeWithin(tx, emit, await asOfNow(tx, ctx), checked, options);
     }),
   );
 }
 
 /**
- * Runs the change. If it fails because a concurrent request created a channel with the same name, runs it once more. The second
- * run finds that channel.
+ * Runs `change`. If it fails because a concurrent request created a channel with the same name, runs it once more. The second
+ * run finds the created channel.
  */
 async function againWhenTaken<T>(change: () => Promise<T>): Promise<T> {
   try {
@@ -87,19 +100,37 @@ async function againWhenTaken<T>(change: () => Promise<T>): Promise<T> {
   }
 }
 
-function checkWanted(wanted: WantedChannel): WantedChannel {
-  const color = wanted.color === undefined ? undefined : requireColor(wanted.color);
-  return 'id' in wanted ? { ...wanted, color } : { ...wanted, name: requireChannelName(wanted.name), color };
+/** Name of the parameter with the channels of a request. */
+const CHANNELS = 'subscriptions';
+/** Name of the parameter with the users of a request. */
+const USERS = 'principals';
+
+/** Returns the path of the channel with this index in a request, such as `subscriptions[0]`. */
+const placeOf = (index: number): string => `${CHANNELS}[${index}]`;
+
+function checkWanted(wanted: WantedChannel, index: number): WantedChannel {
+  const at = (name: string) => parameterAt(placeOf(index), name);
+  const color = wanted.color === undefined ? undefined : requireColor(wanted.color, at('color'));
+  return 'id' in wanted
+    ? { ...wanted, color }
+    : { ...wanted, name: requireChannelName(wanted.name, at('name')), color };
 }
 
-/** Limits far beyond what users do in one request, but small for the database. */
+/**
+ * Maximum number of channels, and of pairs of channel and user, in one request. More than any client needs, but few enough rows
+ * for one transaction.
+ */
 const MAX_CHANNELS = 500;
 const MAX_SUBSCRIPTIONS = 50_000;
 
-function requireFewEnough(name: string, keys: readonly ChannelKey[], subjects: readonly Subject[]): void {
-  if (keys.length > MAX_CHANNELS) throw new BadRequestError(`${name} is too long (limit: ${MAX_CHANNELS} items)`, name);
+function requireFewEnough(keys: readonly ChannelKey[], subjects: readonly Subject[]): void {
+  const parameter = CHANNELS;
+  if (keys.length > MAX_CHANNELS) {
+    const message = `${parameter} is too long (limit: ${MAX_CHANNELS} items)`;
+    throw new ValidationError(message, { parameter, maximum: MAX_CHANNELS });
+  }
   if (keys.length * subjects.length <= MAX_SUBSCRIPTIONS) return;
-  throw new BadRequestError(`Too many subscriptions at once (limit: ${MAX_SUBSCRIPTIONS})`);
+  throw new ValidationError(`Too many subscriptions at once (limit: ${MAX_SUBSCRIPTIONS})`, { parameter });
 }
 
 async function subscribeWithin(
@@ -109,11 +140,13 @@ async function subscribeWithin(
   wanted: readonly WantedChannel[],
   { principals, isFatal = true, creation = {} }: SubscribeOptions,
 ): Promise<SubscribeOutcome> {
-  const subjects = await accessPrincipals(tx, ctx, principals);
-  requireFewEnough('subscriptions', wanted, subjects);
-  const found = await findChannels(tx, ctx.realmId, wanted);
+  const subjects = await accessPrincipals(tx, ctx, principals, USERS);
+  requireFewEnough(wanted, subjects);
+  const found = await findChannels(tx, ctx.organizationId, wanted);
   const { actor, channels } = await lockWithActor(tx, ctx, found);
-  const unreadable = channels.filter(({ maySee, mayRead }) => maySee && !mayRead).map(({ channel }) => channel.name);
+  const unreadable = channels
+    .filter(({ maySee, mayRead }) => maySee && !mayRead)
+    .map(({ channel: { id, name } }) => ({ name, index: found.findIndex((one) => one.id === id) }));
   if (isFatal) refuse(unreadable);
   const open = channels.filter(({ mayRead }) => mayRead).map(({ channel }) => channel);
   if (subjects.some(({ id }) => id !== ctx.viewer.id)) requireAddingOthers(actor, open);
@@ -124,11 +157,11 @@ async function subscribeWithin(
     const color = found.find(({ id }) => id === channel.id)?.key.color;
     return { channel, subjects, color };
   });
-  const moved = await join(tx, emit, { realm: ctx.viewer.realm, now: ctx.app.now() }, joinings);
+  const moved = await join(tx, emit, { organization: ctx.viewer.organization, now: ctx.app.now() }, joinings);
   const all = new Map(created.map(({ id }) => [id, subjects.map((subject) => subject.id)]));
   return {
     channels: outcomes([...open, ...created], subjects, new Map([...moved, ...all])),
-    unauthorized: [...unreadable, ...taken],
+    unauthorized: [...unreadable, ...taken].map(({ name }) => name),
   };
 }
 
@@ -139,15 +172,15 @@ interface LookedAt {
 }
 
 /**
- * Locks the channels found and returns the viewer's access to each.
+ * Locks the channels in `found` and returns the viewer's access to each of them.
  *
- * @throws BadRequestError if a channel found by id is not visible to the viewer.
+ * @throws NotFoundError if a channel was requested by id and is not visible to the viewer.
  */
-async function lockWithActor(tx: Tx, { app, viewer, realmId }: Ctx, found: readonly Found<ChannelKey>[]) {
-  const locked = await lockChannels(tx, realmId, idsOf(found));
+async function lockWithActor(tx: Tx, { app, viewer, organizationId }: Ctx, found: readonly Found<ChannelKey>[]) {
+  const locked = await lockChannels(tx, organizationId, idsOf(found));
   const actor = await channelActor(tx, viewer, app.now());
   const own = await tx.subscription.findMany({
-    where: { realmId, userId: viewer.id, active: true, channelId: { in: locked.map(({ id }) => id) } },
+    where: { organizationId, userId: viewer.id, active: true, channelId: { in: locked.map(({ id }) => id) } },
     select: { channelId: true },
   });
   const ownIds = new Set(own.map(({ channelId }) => channelId));
@@ -160,39 +193,53 @@ async function lockWithActor(tx: Tx, { app, viewer, realmId }: Ctx, found: reado
     };
   });
   for (const { key, id } of found) {
-    if ('id' in key && !channels.some(({ channel, maySee }) => channel.id === id && maySee)) throw invalidChannelId();
+    if ('id' in key && !channels.some(({ channel, maySee }) => channel.id === id && maySee)) {
+      throw invalidChannelId(key.id);
+    }
   }
   return { actor, channels };
 }
 
 function requireAddingOthers(actor: ChannelActor, channels: readonly Channel[]): void {
-  const may = mayAddAnybody(actor) && channels.every((channel) => mayAddOthers(actor, channel));
-  if (!may) throw insufficientPermission();
+  if (!mayAddUsers(actor)) throw insufficientPermission({ role: MEMBER, parameter: USERS });
+  if (!channels.every((channel) => mayAddOthers(actor, channel))) {
+    throw insufficientPermission({ permission: 'can_add_subscribers_group', parameter: USERS });
+  }
 }
 
-const mayAddAnybody = ({ person }: ChannelActor): boolean => !isGuest(person.role);
+const mayAddUsers = ({ person }: ChannelActor): boolean => !isGuest(person.role);
 
-/** Whether a user who can read the channel can subscribe others to it. */
+/** Returns whether a user can subscribe other users to a channel. Callers must have checked that the user can read it. */
 export function mayAddOthers(actor: ChannelActor, channel: Channel): boolean {
-  if (!mayAddAnybody(actor)) return false;
-  if (mayInRealm(actor, 'can_add_subscribers_group')) return true;
+  if (!mayAddUsers(actor)) return false;
+  if (mayInOrganization(actor, 'can_add_subscribers_group')) return true;
   return administersChannel(actor, channel) || holds(actor, channel, 'can_add_subscribers_group');
 }
 
+/** A requested channel that the viewer cannot access, with its index in the request. */
+interface Refused {
+  readonly name: string;
+  readonly index: number;
+}
+
 /**
- * Refuses the request if there are channels that the viewer cannot access.
+ * Checks that the viewer can access all channels of a request.
  *
- * @throws BadRequestError if `names` is not empty.
+ * @param refused Requested channels that the viewer cannot access.
+ * @throws ForbiddenError if `refused` is not empty. It refers to the first of them.
  */
-function refuse(names: readonly string[]): void {
-  if (names.length > 0) throw new BadRequestError(`Unable to access channel (${names.join(', ')}).`);
+function refuse(refused: readonly Refused[]): void {
+  if (refused.length === 0) return;
+  const names = refused.map(({ name }) => name).join(', ');
+  const first = Math.min(...refused.map(({ index }) => index));
+  throw new ForbiddenError(`Unable to access channel (${names}).`, { parameter: placeOf(first) });
 }
 
 /**
  * Creates the channels that do not exist. An existing channel that the viewer cannot see is validated as if it were new.
- * Its name is reported as taken only to viewers who could have created it.
+ * Its name is reported as taken only to viewers who could have created a channel with this name.
  *
- * @returns The created channels, and the taken names as the client wrote them.
+ * @returns The created channels, and the requested channels whose names are taken, with the names as the client wrote them.
  */
 async function createMissing(
   tx: Tx,
@@ -200,20 +247,22 @@ async function createMissing(
   ctx: Ctx,
   found: readonly Found<WantedChannel>[],
   { creation, subjects, unseen }: { creation: ChannelOptions; subjects: readonly Subject[]; unseen: readonly number[] },
-): Promise<{ created: Channel[]; taken: string[] }> {
-  const missing = new Map<string, WantedChannel & { name: string; isTaken: boolean }>();
-  for (const { key, id, lowered } of found) {
+): Promise<{ created: Channel[]; taken: Refused[] }> {
+  const missing = new Map<string, WantedChannel & Refused & { isTaken: boolean }>();
+  for (const [index, { key, id, lowered }] of found.entries()) {
     const isTaken = id !== null && unseen.includes(id);
-    if ((id === null || isTaken) && 'name' in key && !missing.has(lowered)) missing.set(lowered, { ...key, isTaken });
+    if ((id === null || isTaken) && 'name' in key && !missing.has(lowered)) {
+      missing.set(lowered, { ...key, isTaken, index });
+    }
   }
   if (missing.size > 0) await requireRoomForChannels(tx, ctx, missing.size);
-  const [created, taken]: [Channel[], string[]] = [[], []];
-  for (const { name, description, color, isTaken } of missing.values()) {
-    const channel = { ...creation, name, description };
+  const [created, taken]: [Channel[], Refused[]] = [[], []];
+  for (const { name, description, color, isTaken, index } of missing.values()) {
+    const channel = { ...creation, name, description, place: placeOf(index) };
     if (!isTaken) created.push(await insertChannel(tx, emit, ctx, { ...channel, color }, subjects));
     else {
       await checkNewChannel(tx, ctx, channel);
-      taken.push(name);
+      taken.push({ name, index });
     }
   }
   return { created, taken };
@@ -237,8 +286,10 @@ function outcomes(channels: readonly Channel[], subjects: readonly Subject[], mo
  *
  * All users can unsubscribe themselves and their own bots.
  *
- * @throws BadRequestError if a channel or user does not exist or is not visible to the viewer.
- * @throws BadRequestError if the viewer is not allowed to remove other users.
+ * @throws NotFoundError if a channel or user does not exist or is not visible to the viewer.
+ * @throws ConflictError if a user is deactivated.
+ * @throws ForbiddenError if the viewer is not allowed to remove other users.
+ * @throws ValidationError if there are too many channels or users.
  */
 export function unsubscribe(
   ctx: Ctx,
@@ -246,7 +297,7 @@ export function unsubscribe(
   { principals }: { readonly principals?: Principals | undefined } = {},
 ): Promise<ChannelOutcome[]> {
   return transact(ctx, async (tx, emit) => {
-    await holdRoles(tx, ctx.realmId);
+    await holdRoles(tx, ctx.organizationId);
     return unsubscribeWithin(tx, emit, await asOfNow(tx, ctx), keys, principals);
   });
 }
@@ -258,31 +309,45 @@ async function unsubscribeWithin(
   keys: readonly ChannelKey[],
   principals: Principals | undefined,
 ): Promise<ChannelOutcome[]> {
-  const subjects = await accessPrincipals(tx, ctx, principals);
-  requireFewEnough('subscriptions', keys, subjects);
-  const found = await findChannels(tx, ctx.realmId, keys);
+  const subjects = await accessPrincipals(tx, ctx, principals, USERS);
+  requireFewEnough(keys, subjects);
+  for (const [i, key] of keys.entries()) {
+    if ('name' in key) refuseNullBytes('name', key.name, parameterAt(placeOf(i), 'name'));
+  }
+  const found = await findChannels(tx, ctx.organizationId, keys);
   const { actor, channels } = await lockWithActor(tx, ctx, found);
   const seen = channels.filter(({ maySee }) => maySee).map(({ channel }) => channel);
-  const absent = found.flatMap(({ key, id }) =>
-    'name' in key && !seen.some((channel) => channel.id === id) ? [key.name] : [],
+  const absent = found.flatMap(({ key, id }, index) =>
+    'name' in key && !seen.some((channel) => channel.id === id) ? [{ name: key.name, index }] : [],
   );
-  if (absent.length > 0) throw new BadRequestError(`Channel(s) (${absent.join(', ')}) do not exist`);
+  if (absent[0] !== undefined) {
+    const names = absent.map(({ name }) => name).join(', ');
+    const parameter = parameterAt(placeOf(absent[0].index), 'name');
+    throw new NotFoundError(`Channel(s) (${names}) do not exist`, { type: 'Channel', parameter });
+  }
   const { viewer } = ctx;
   if (subjects.some(({ id, botOwnerId }) => id !== viewer.id && botOwnerId !== viewer.id)) {
     requireRemovingOthers(actor, seen);
   }
   const leavings = seen.map((channel) => ({ channel, subjects }));
-  const moved = await leave(tx, emit, { realm: viewer.realm, now: ctx.app.now() }, leavings);
+  const moved = await leave(tx, emit, { organization: viewer.organization, now: ctx.app.now() }, leavings);
   return outcomes(seen, subjects, moved);
 }
 
 function requireRemovingOthers(actor: ChannelActor, channels: readonly Channel[]): void {
-  const { role } = actor.person;
-  const may = (channel: Channel) =>
-    isAdministrator(role) ||
-    administersChannel(actor, channel) ||
-    holds(actor, channel, 'can_remove_subscribers_group');
-  if (isGuest(role) || !channels.every(may)) throw insufficientPermission();
+  if (!mayRemoveUsers(actor)) throw insufficientPermission({ role: MEMBER, parameter: USERS });
+  if (!channels.every((channel) => mayRemoveOthers(actor, channel))) {
+    throw insufficientPermission({ permission: 'can_remove_subscribers_group', parameter: USERS });
+  }
+}
+
+const mayRemoveUsers = ({ person }: ChannelActor): boolean => !isGuest(person.role);
+
+/** Returns whether a user can unsubscribe other users from a channel. Callers must have checked that the user can see it. */
+export function mayRemoveOthers(actor: ChannelActor, channel: Channel): boolean {
+  if (!mayRemoveUsers(actor)) return false;
+  if (isAdministrator(actor.person.role)) return true;
+  return administersChannel(actor, channel) || holds(actor, channel, 'can_remove_subscribers_group');
 }
 
 /** Channels to subscribe to and channels to unsubscribe from, in one request. Each list may be empty. */
@@ -294,22 +359,26 @@ export interface SubscriptionEdit {
 /**
  * Subscribes the viewer to some channels and unsubscribes them from others, in one transaction.
  *
- * @throws BadRequestError if both lists are empty. Also throws the errors of `subscribe` and `unsubscribe`.
+ * @throws ValidationError if both lists are empty. Also throws the errors of `subscribe` and `unsubscribe`.
  */
 export function editSubscriptions(
   ctx: Ctx,
   { add, remove }: SubscriptionEdit,
 ): Promise<{ subscribed: SubscribeOutcome; unsubscribed: ChannelOutcome[] }> {
   if (add.length === 0 && remove.length === 0) {
-    throw new BadRequestError('Nothing to do. Specify at least one of "add" or "delete".');
+    throw new ValidationError('Nothing to do. Specify at least one of "add" or "delete".');
   }
   const checked = add.map(checkWanted);
   return againWhenTaken(() =>
     transact(ctx, async (tx, emit) => {
-      await holdRoles(tx, ctx.realmId);
+      await holdRoles(tx, ctx.organizationId);
       const now = await asOfNow(tx, ctx);
-      // All channels are locked by one statement in the order of their ids, to prevent deadlocks.
-      await lockChannels(tx, ctx.realmId, idsOf(await findChannels(tx, ctx.realmId, [...checked, ...remove])));
+      // Locks the channels of both lists by one statement, in the order of their ids. Two statements could cause a deadlock.
+      await lockChannels(
+        tx,
+        ctx.organizationId,
+        idsOf(await findChannels(tx, ctx.organizationId, [...checked, ...remove])),
+      );
       const subscribed = await subscribeWithin(tx, emit, now, checked, {});
       return { subscribed, unsubscribed: await unsubscribeWithin(tx, emit, now, remove, undefined) };
     }),
@@ -325,16 +394,16 @@ export function editSubscriptions(
 export async function subscribeToDefaultChannels(
   tx: Tx,
   emit: Emit,
-  { realmId, user }: { realmId: number; user: User },
+  { organizationId, user }: { organizationId: number; user: User },
 ): Promise<void> {
   if (isGuest(user.role) || user.botType !== null) return;
-  await holdChannels(tx, realmId);
-  const channels = await lockChannels(tx, realmId, await defaultChannelIds(tx, realmId));
-  const realm = await tx.realm.findUniqueOrThrow({ where: { id: realmId } });
+  await holdChannels(tx, organizationId);
+  const channels = await lockChannels(tx, organizationId, await defaultChannelIds(tx, organizationId));
+  const organization = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
   await join(
     tx,
     emit,
-    { realm, now: user.joinedAt },
+    { organization, now: user.joinedAt },
     channels.map((channel) => ({ channel, subjects: [user] })),
   );
 }

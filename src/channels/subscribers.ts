@@ -1,22 +1,38 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import { isUserWithin, type PlaceRow, placeOf, type UserPage, userKey, usersInOrder } from '../people/user-pages.ts';
+import {
+  isUserMatching,
+  isUserWithin,
+  type UserFilter,
+  type UserPage,
+  userKey,
+  usersInOrder,
+} from '../people/user-pages.ts';
 import type { SqlClient } from '../platform/db/client.ts';
-import type { Place } from '../platform/db/keyset.ts';
+import { type Place, type PlaceRow, placeOf } from '../platform/db/keyset.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { partialSubscribers, WHOLE_LIST_BELOW } from './partial-subscribers.ts';
 import type { SubscriberList } from './wire.ts';
 
+/** Filter of a list of subscribers. Absent properties match all. */
+export type SubscriberFilter = Pick<UserFilter, 'role' | 'nameContains'>;
+
 /**
- * Counts the subscribers of each channel, without deactivated users. Returns a function that returns the count by channel id.
+ * Counts the subscribers of each channel that match a filter, without deactivated users. Returns a function that returns the
+ * count by channel id.
  */
-export async function countSubscribers(db: SqlClient, channelIds: readonly number[]): Promise<(id: number) => number> {
+export async function countSubscribers(
+  db: SqlClient,
+  channelIds: readonly number[],
+  filter: SubscriberFilter = {},
+): Promise<(id: number) => number> {
   const rows = await readRows<{ channel_id: number; count: number }>(
     db,
     Prisma.sql`
     SELECT s.channel_id, count(*)::int AS count
     FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
-    WHERE s.channel_id = ANY(${listOf('int', channelIds)}) AND s.active AND u.is_active GROUP BY s.channel_id`,
+    WHERE s.channel_id = ANY(${listOf('int', channelIds)}) AND s.active AND u.is_active AND ${isUserMatching(filter)}
+    GROUP BY s.channel_id`,
   );
   const counts = new Map(rows.map(({ channel_id, count }) => [channel_id, count]));
   return (id) => counts.get(id) ?? 0;
@@ -26,10 +42,10 @@ export async function countSubscribers(db: SqlClient, channelIds: readonly numbe
 export const NOBODY: SubscriberList = { subscribers: [], partial_subscribers: null };
 
 /**
- * Reads the subscribers of each channel, without deactivated users. For a long list, `partial_subscribers` contains the part of
- * it for clients that request partial lists.
+ * Reads the subscribers of each channel, without deactivated users. For a list of at least 250 users, `partial_subscribers`
+ * contains the shorter list for clients that request partial lists.
  *
- * Runs two queries, regardless of the number of channels.
+ * Runs at most two queries, regardless of the number of channels.
  *
  * @returns A function that returns the list by channel id.
  */
@@ -76,14 +92,19 @@ async function readWholeLists(db: SqlClient, channelIds: readonly number[]): Pro
   return new Map(rows.map(({ channel_id, user_ids }) => [channel_id, user_ids]));
 }
 
+/** A page of a list of subscribers: its filter, bounds, order and size. */
+export interface SubscriberPage extends UserPage {
+  readonly filter: SubscriberFilter;
+}
+
 /**
- * Loads a page of the subscribers of each channel in one query. All pages have the same bounds and order. Returns a function
- * that returns the page by channel id, in the sort order of the page.
+ * Loads a page of the subscribers of each channel in one query. All pages have the same filter, bounds and order. Returns a
+ * function that returns the page by channel id, in the sort order of the page.
  */
 export async function readSubscriberPages(
   db: SqlClient,
   channelIds: readonly number[],
-  page: UserPage,
+  { filter, ...page }: SubscriberPage,
 ): Promise<(id: number) => readonly Place[]> {
   const rows = await readRows<PlaceRow & { readonly channel_id: number }>(
     db,
@@ -92,7 +113,8 @@ export async function readSubscriberPages(
     CROSS JOIN LATERAL (
       SELECT u.id, ${userKey(page)} AS key, row_number() OVER (ORDER BY ${usersInOrder(page)}) AS place
       FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
-      WHERE s.channel_id = c.id AND s.active AND u.is_active AND ${isUserWithin(page)}
+      WHERE s.channel_id = c.id AND s.active AND u.is_active AND ${isUserMatching(filter)}
+        AND ${isUserWithin(page)}
       ORDER BY place LIMIT ${page.limit}::bigint
     ) AS page
     ORDER BY page.place`,

@@ -14,12 +14,12 @@ import type { Channel, Prisma } from '../generated/prisma/client.ts';
 import { renderMarkdown } from '../markdown/render.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { isUniqueViolation } from '../platform/db/errors.ts';
-import { BadRequestError } from '../platform/errors.ts';
+import { ConflictError, ValidationError } from '../platform/errors.ts';
 import { requireReadable } from '../platform/names.ts';
 import { bringBack } from './archive.ts';
-import { TopicPolicyError } from './errors.ts';
+import { OtherTopicsError } from './errors.ts';
 import { type ChannelChange, channelsDeleted, channelUpdated } from './events.ts';
-import { publishAccessChange, tellRenamed } from './hooks.ts';
+import { publishAccessChange, publishRename } from './hooks.ts';
 import { isChannelNameTaken, requireChannelDescription, requireChannelName } from './names.ts';
 import { toStoredPermissions } from './permission-values.ts';
 import { lockAdministeredChannel, requireContentAccess, type SeenChannel } from './seen-channel.ts';
@@ -57,13 +57,13 @@ export interface ChannelEdit {
   readonly permissions?: GroupSettingEdits<ChannelPermissionName> | undefined;
 }
 
-/** One part of an update: the columns to write, and the changes to emit. */
+/** The effect of one field of `ChannelEdit`: the columns to write, and the changes to emit as events. */
 interface UpdatePart {
   readonly data: Prisma.ChannelUncheckedUpdateInput;
   readonly changes: readonly ChannelChange[];
 }
 
-/** Properties that determine who can read a channel. */
+/** Names of the properties of a channel that determine which users can read it. */
 const DECIDING_CONTENT: ReadonlySet<string> = new Set(['invite_only', ...CONTENT_PERMISSIONS]);
 
 const NOTHING: UpdatePart = { data: {}, changes: [] };
@@ -72,16 +72,19 @@ const NOTHING: UpdatePart = { data: {}, changes: [] };
  * Updates a channel. Emits one event for each property that changes.
  *
  * @throws UnauthorizedPrincipalError if a retention is given and the viewer is not an owner.
- * @throws ExpectationMismatchError if a permission differs from the value that the client expects.
- * @throws UnsupportedParametersError if the history is protected and only some users can start topics.
- * @throws TopicPolicyError if the new policy allows only the empty topic, and the channel contains other topics.
- * @throws BadRequestError if the channel does not exist, the viewer cannot change it, or a value is invalid.
+ * @throws HoldersMismatchError if a permission differs from the value that the client expects.
+ * @throws ProtectedHistoryError if the history is protected and only some users can start topics.
+ * @throws OtherTopicsError if the new policy allows only the empty topic, and the channel contains other topics.
+ * @throws NotFoundError if the channel, or an object to which a value refers, does not exist or is not visible to the viewer.
+ * @throws ForbiddenError if the viewer cannot change the channel, or cannot set one of the values.
+ * @throws ValidationError if a value is invalid.
+ * @throws ConflictError if the name is in use, or the state of the channel or of the organization does not permit a value.
  */
 export async function updateChannel(ctx: Ctx, channelId: number, edit: ChannelEdit): Promise<void> {
   try {
     await transact(ctx, async (tx, emit) => {
       const seen = await lockAdministeredChannel(tx, ctx, channelId);
-      const context = { realm: seen.ctx.viewer.realm, now: seen.actor.now };
+      const context = { organization: seen.ctx.viewer.organization, now: seen.actor.now };
       const channel = await unarchiveIfAsked(tx, emit, context, seen.channel, edit);
       const parts = await partsOf(tx, { ...seen, channel }, edit);
       await apply(tx, emit, context, channel, parts);
@@ -92,7 +95,7 @@ export async function updateChannel(ctx: Ctx, channelId: number, edit: ChannelEd
   }
 }
 
-const nameInUse = () => new BadRequestError('Channel name already in use.');
+const nameInUse = () => new ConflictError('Channel name already in use.', { parameter: 'name' });
 
 async function unarchiveIfAsked(
   tx: Tx,
@@ -102,7 +105,12 @@ async function unarchiveIfAsked(
   { isArchived }: ChannelEdit,
 ) {
   if (isArchived === undefined) return channel;
-  if (isArchived) throw new BadRequestError('To archive a channel, use DELETE /streams/{stream_id}');
+  if (isArchived) {
+    throw new ValidationError('To archive a channel, use DELETE /streams/{stream_id}', {
+      parameter: 'is_archived',
+      schemaMessage: 'To archive a channel, use `archiveChannel`',
+    });
+  }
   return bringBack(tx, emit, context, channel);
 }
 
@@ -116,12 +124,12 @@ async function partsOf(tx: Tx, seen: SeenChannel, edit: ChannelEdit): Promise<Up
     policed(seen, edit),
     retained(ctx, channel, edit),
     defaulted(ctx, channel, edit),
-    // The name comes last, because every event of the update contains the channel's name. In all of them it must be the name
-    // from before the update.
+    // The name comes last, because every event of the update contains the old name. For clients, the channel must still have
+    // this name.
     await renamed(tx, channel, edit),
   ];
   const after = Object.assign({}, channel, ...parts.map(({ data }) => data)) as Channel;
-  if (after.isDefault) requireFitForDefault(after);
+  if (after.isDefault) requireFitForDefault(after, edit.isDefault === undefined ? 'is_private' : 'is_default_stream');
   const topicStarters = channelPermission(actor.groups, after, 'can_create_topic_group');
   if (parts.some(({ data }) => 'permissions' in data || 'inviteOnly' in data)) {
     requireTopicsForProtectedHistory(actor.groups, after, topicStarters);
@@ -132,9 +140,9 @@ async function partsOf(tx: Tx, seen: SeenChannel, edit: ChannelEdit): Promise<Up
 async function renamed(tx: Tx, channel: Channel, { name }: ChannelEdit): Promise<UpdatePart> {
   if (name === undefined) return NOTHING;
   const value = requireChannelName(name);
-  if (value === channel.name) throw new BadRequestError('Channel already has that name.');
+  if (value === channel.name) throw new ValidationError('Channel already has that name.', { parameter: 'name', value });
   requireReadable('channel name', value);
-  if (await isChannelNameTaken(tx, channel.realmId, value, channel.id)) throw nameInUse();
+  if (await isChannelNameTaken(tx, channel.organizationId, value, channel.id)) throw nameInUse();
   return { data: { name: value }, changes: [{ property: 'name', value }] };
 }
 
@@ -149,8 +157,8 @@ function described(channel: Channel, { description }: ChannelEdit): UpdatePart {
 }
 
 /**
- * Returns the change of the privacy. Unless the client specifies it, the history of a channel that becomes private is
- * protected, and the history of a channel that becomes public is visible.
+ * Returns the change of a channel's privacy. If the client does not specify the access to the history, a channel that becomes
+ * private gets protected history. A channel that becomes public gets public history.
  */
 function opened(seen: SeenChannel, { isPrivate, isWebPublic, historyPublicToSubscribers }: ChannelEdit): UpdatePart {
   const { channel, actor } = seen;
@@ -177,7 +185,7 @@ function opened(seen: SeenChannel, { isPrivate, isWebPublic, historyPublicToSubs
 async function permitted(tx: Tx, seen: SeenChannel, { permissions = {} }: ChannelEdit): Promise<UpdatePart> {
   const { channel, actor } = seen;
   const { groups } = actor;
-  const settings = await changedGroupSettings(tx, channel.realmId, CHANNEL_PERMISSIONS, permissions, (name) =>
+  const settings = await changedGroupSettings(tx, channel.organizationId, CHANNEL_PERMISSIONS, permissions, (name) =>
     channelPermission(groups, channel, name),
   );
   const names = Object.keys(settings) as ChannelPermissionName[];
@@ -194,7 +202,10 @@ async function permitted(tx: Tx, seen: SeenChannel, { permissions = {} }: Channe
   };
 }
 
-/** Returns the changes of the posting permission in the forms for old clients, as separate events. */
+/**
+ * Returns the changes of `stream_post_policy` and `is_announcement_only`, which old clients use instead of the posting
+ * permission. Each change becomes a separate event.
+ */
 function postPolicyChanges({ channel, actor }: SeenChannel, senders: GroupSetting | undefined): ChannelChange[] {
   if (senders === undefined) return [];
   const before = postPolicyOf(actor.groups, channelPermission(actor.groups, channel, 'can_send_message_group'));
@@ -207,7 +218,7 @@ function postPolicyChanges({ channel, actor }: SeenChannel, senders: GroupSettin
 
 async function moved(tx: Tx, channel: Channel, { folderId }: ChannelEdit): Promise<UpdatePart> {
   if (folderId === undefined || folderId === channel.folderId) return NOTHING;
-  if (folderId !== null) await requireFolder(tx, channel.realmId, folderId);
+  if (folderId !== null) await requireFolder(tx, channel.organizationId, folderId);
   return { data: { folderId }, changes: [{ property: 'folder_id', value: folderId }] };
 }
 
@@ -241,20 +252,26 @@ async function apply(
   const data: UpdatePart['data'] = Object.assign({}, ...parts.map((part) => part.data));
   if (Object.keys(data).length === 0) return;
   const changes = parts.flatMap((part) => part.changes);
-  const channel = await tx.channel.update({ where: { realmId_id: { realmId: before.realmId, id: before.id } }, data });
+  const channel = await tx.channel.update({
+    where: { organizationId_id: { organizationId: before.organizationId, id: before.id } },
+    data,
+  });
   const visibility = await visibilityChange(tx, context, before, channel, changes);
   for (const change of changes) {
     const event = channelUpdated({ id: channel.id, name: before.name, isArchived: channel.isArchived }, change);
     const isClosed = change.property === 'topics_policy' && change.value === 'empty_topic_only';
-    // The check runs when the event has its id and the log is locked: until then, messages can still arrive under the old
-    // policy.
-    emit(event, visibility.stayers, isClosed ? () => requireEmptyTopicAlone(tx, context.realm, channel.id) : undefined);
+    // The check runs when the event log is locked. Before that, other transactions can still add messages under the old policy.
+    emit(
+      event,
+      visibility.stayers,
+      isClosed ? () => requireEmptyTopicAlone(tx, context.organization, channel.id) : undefined,
+    );
   }
   if (changes.some(({ property }) => DECIDING_CONTENT.has(property))) {
     await publishAccessChange(tx, emit, context, { channelIds: [channel.id] });
   }
-  if (channel.name !== before.name) await tellRenamed(tx, emit, channel);
-  if (channel.isDefault !== before.isDefault) await announceDefaultChannels(tx, emit, channel.realmId);
+  if (channel.name !== before.name) await publishRename(tx, emit, channel);
+  if (channel.isDefault !== before.isDefault) await announceDefaultChannels(tx, emit, channel.organizationId);
   if (visibility.lost.length > 0) emit(channelsDeleted([channel]), users(visibility.lost));
   if (visibility.gained.length > 0) await showChannels(tx, emit, context, [channel], visibility.gained);
 }
@@ -262,20 +279,14 @@ async function apply(
 /**
  * Checks that the channel contains only the empty topic.
  *
- * @throws TopicPolicyError if a message has another topic.
+ * @throws OtherTopicsError if a message has another topic.
  */
 async function requireEmptyTopicAlone(
   tx: Tx,
-  realm: SubscriptionChangeContext['realm'],
+  organization: SubscriptionChangeContext['organization'],
   channelId: number,
 ): Promise<void> {
   const named = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM message WHERE channel_id = ${channelId} AND topic_key(topic) > '' LIMIT 1`;
-  if (named.length === 0) return;
-  const name = emptyTopicName(realm);
-  throw new TopicPolicyError(
-    `To enable this configuration, all messages in this channel must be in the ${name} topic. Consider renaming or ` +
-      'deleting other topics.',
-    name,
-  );
+  if (named.length > 0) throw new OtherTopicsError(emptyTopicName(organization));
 }

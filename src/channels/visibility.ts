@@ -11,7 +11,7 @@ import { readSubscribers } from './subscribers.ts';
 import type { SubscriptionChangeContext } from './subscriptions/membership.ts';
 import { toSnapshot, toWireChannel } from './wire.ts';
 
-/** Properties that determine who can see a channel. */
+/** Names of the properties of a channel that determine which users can see it. */
 const DECIDING: ReadonlySet<string> = new Set(['invite_only', ...METADATA_PERMISSIONS]);
 
 /** The users for whom a change makes a channel visible or invisible. */
@@ -23,25 +23,25 @@ export interface VisibilityChange {
 }
 
 /**
- * Returns the users for whom a change makes a channel visible or invisible, and the users who see it before and after. Compares
- * the users only if a property changed that determines who can see the channel.
+ * Returns the users for whom a change makes a channel visible or invisible, and the users who can see the channel before and
+ * after the change. `gained` and `lost` are empty if no property changed that determines which users can see the channel.
  */
 export async function visibilityChange(
   tx: Tx,
-  { realm, now }: SubscriptionChangeContext,
+  { organization, now }: SubscriptionChangeContext,
   before: Channel,
   after: Channel,
   changes: readonly ChannelChange[],
 ): Promise<VisibilityChange> {
-  const stayers = await channelAudience(tx, realm, after, now);
+  const stayers = await channelAudience(tx, organization, after, now);
   if (!changes.some(({ property }) => DECIDING.has(property))) return { stayers, gained: [], lost: [] };
-  const seeing = await userIdsSeeing(tx, realm, after, now);
-  const saw = await userIdsSeeing(tx, realm, before, now);
+  const seeing = await userIdsSeeing(tx, organization, after, now);
+  const saw = await userIdsSeeing(tx, organization, before, now);
   const gained = [...seeing].filter((id) => !saw.has(id));
   const lost = [...saw].filter((id) => !seeing.has(id));
   if (gained.length === 0) return { stayers, gained, lost };
-  // If no user lost access, the users who still see the channel are exactly those who saw it before.
-  if (lost.length === 0) return { stayers: await channelAudience(tx, realm, before, now), gained, lost };
+  // If no user lost access, the users who still see the channel are exactly the users who saw it before.
+  if (lost.length === 0) return { stayers: await channelAudience(tx, organization, before, now), gained, lost };
   return { stayers: except(stayers, gained), gained, lost };
 }
 
@@ -49,20 +49,20 @@ export async function visibilityChange(
 export async function showChannels(
   tx: Tx,
   emit: Emit,
-  { realm, now }: SubscriptionChangeContext,
+  { organization, now }: SubscriptionChangeContext,
   channels: readonly Channel[],
   userIds: readonly number[],
 ): Promise<void> {
-  const groups = await systemGroups(tx, realm.id);
+  const groups = await systemGroups(tx, organization.id);
   const ids = channels.map(({ id }) => id);
   const listOf = await readSubscribers(tx, ids, now);
-  const activityOf = await readActivity(tx, realm, channels, now);
+  const activityOf = await readActivity(tx, organization, channels, now);
   const shown = channels.map((channel) => {
     const { subscribers } = listOf(channel.id);
     const activity = activityOf(channel.id);
     return toSnapshot(channel, toWireChannel(channel, { groups, subscriberCount: subscribers.length, activity }));
   });
-  emit(channelsCreated(shown, { toldAfter: true }), users(userIds));
+  emit(channelsCreated(shown, { peersFollow: true }), users(userIds));
   for (const channel of channels) {
     const { subscribers } = listOf(channel.id);
     if (subscribers.length > 0) emit(peersAdded(channel, subscribers, 'everybody'), users(userIds));

@@ -11,15 +11,15 @@ type ChannelWireDb = Pick<Tx, 'channel' | '$queryRaw'>;
 /** Channels in wire format, with the subscribers of each. */
 export interface PeopledChannels {
   readonly channels: readonly WireChannel[];
-  /** Returns an empty list if lists were not requested. */
+  /** Returns the subscribers by channel id. The list is empty if subscriber lists were not requested. */
   readonly listOf: (id: number) => SubscriberList;
 }
 
 /**
- * Reads channels with their activity and subscribers, sorted by name. Runs three queries, or four if `include` requests partial
- * subscriber lists. Hundreds of channels take more queries.
+ * Reads channels with their activity and subscribers, sorted by name. Runs three to five queries, and one more for every 250
+ * channels.
  *
- * @param where Condition that selects the channels that the viewer can see.
+ * @param where Database condition for the channels to read. It must exclude channels that the viewer cannot see.
  */
 export async function readPeopledChannels(
   db: ChannelWireDb,
@@ -29,10 +29,10 @@ export async function readPeopledChannels(
   return toPeopledChannels(db, actor, { channels: sortedByName(await readAll(db, where)), include });
 }
 
-/** Number of channels per query. A query takes a few milliseconds. */
+/** Maximum number of channels that one query reads. Such a query takes a few milliseconds. */
 const AT_ONCE = 250;
 
-/** Reads all matching channels, ascending by id. Yields to the event loop between queries. */
+/** Reads all channels that match `where`, ascending by id. Yields to the event loop between queries. */
 async function readAll(db: ChannelWireDb, where: Prisma.ChannelWhereInput): Promise<Channel[]> {
   const channels: Channel[] = [];
   for (let after = 0; ; await yieldToEventLoop()) {
@@ -44,7 +44,10 @@ async function readAll(db: ChannelWireDb, where: Prisma.ChannelWhereInput): Prom
   }
 }
 
-/** Sorts channels by name. The database's order depends on its locale. */
+/**
+ * Sorts channels by name, in the order of code units. The database does not sort them, because its sort order depends on its
+ * locale.
+ */
 export const sortedByName = (channels: readonly Channel[]): Channel[] =>
   channels.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
@@ -58,7 +61,10 @@ export async function toWireChannels(
   return withCounts(db, actor, channels, countOf);
 }
 
-/** Converts channels to wire format, in their order, with lists of subscribers. The lists also give the counts. */
+/**
+ * Converts channels to wire format, in their order, with lists of subscribers. The subscriber counts are the lengths of these
+ * lists.
+ */
 export async function toPeopledChannels(
   db: ChannelWireDb,
   actor: ChannelActor,
@@ -83,7 +89,7 @@ async function withCounts(
   channels: readonly Channel[],
   countOf: (id: number) => number,
 ): Promise<WireChannel[]> {
-  const activityOf = await readActivity(db, person.realm, channels, now);
+  const activityOf = await readActivity(db, person.organization, channels, now);
   const work = new LongWork();
   const wires: WireChannel[] = [];
   for (const channel of channels) {

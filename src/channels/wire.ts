@@ -50,7 +50,7 @@ export type WireChannel = Wire<typeof wireChannel>;
 
 /** A channel in the payload of events that make it visible. */
 export interface ChannelSnapshot extends WireChannel {
-  /** Columns of the row. Absent in events of previous versions. */
+  /** Columns of the row that `WireChannel` does not contain. Absent in events of previous versions. */
   readonly row?: { readonly createdAt: string; readonly isDefault: boolean };
 }
 
@@ -97,7 +97,7 @@ function toWirePermissions(groups: SystemGroups, channel: Channel): Record<Chann
   ) as Record<ChannelPermissionName, WireGroupSetting>;
 }
 
-// Values of `stream_post_policy`.
+// Values of a channel's `stream_post_policy`: the users who can post.
 const EVERYONE_POSTS = 1;
 const ADMINISTRATORS_POST = 2;
 const FULL_MEMBERS_POST = 3;
@@ -118,7 +118,7 @@ export function postPolicyOf(groups: SystemGroups, { members, groups: ids }: Gro
   return POST_POLICIES[groups.name(only) ?? 'role:everyone'] ?? EVERYONE_POSTS;
 }
 
-/** Whether only administrators can post, for clients that do not support `stream_post_policy`. */
+/** Returns whether only administrators can post, for clients that do not support `stream_post_policy`. */
 export const isAnnouncementOnly = (postPolicy: number): boolean => postPolicy === ADMINISTRATORS_POST;
 
 /** A subscriber's own settings of a channel. Null notification settings inherit the user's defaults. */
@@ -146,7 +146,7 @@ export const wireSubscription = z
   .meta({ id: 'Subscription' });
 
 export function toWirePersonal(
-  subscription: Omit<Subscription, 'realmId' | 'userId' | 'channelId' | 'active'>,
+  subscription: Omit<Subscription, 'organizationId' | 'userId' | 'channelId' | 'active'>,
 ): WirePersonal {
   return {
     color: subscription.color,
@@ -190,15 +190,18 @@ export function withInherited(personal: WirePersonal, inherited: Inherited): Wir
 export interface SubscriberList {
   readonly subscribers: readonly number[];
   /**
-   * The part of the list for clients that request partial lists. Null if the list is short, because these clients then receive
-   * all of it.
+   * The shorter list for clients that request partial lists. Null if `subscribers` has fewer than 250 users, because these
+   * clients then receive the whole list.
    */
   readonly partial_subscribers: readonly number[] | null;
 }
 
 export type IncludeSubscribers = 'true' | 'false' | 'partial';
 
-/** Returns the subscriber list of a channel or subscription object, without its reader. */
+/**
+ * Returns the fields of a channel object that list its subscribers, without the user who reads the object. Returns no field if
+ * the client did not request subscriber lists.
+ */
 export function toWireSubscribers(list: SubscriberList, readerId: number, include: IncludeSubscribers) {
   if (include === 'false') return {};
   const others = (ids: readonly number[]) => ids.filter((id) => id !== readerId);
@@ -207,5 +210,4 @@ export function toWireSubscribers(list: SubscriberList, readerId: number, includ
     : { subscribers: others(list.subscribers) };
 }
 
-/** Converts a date to UNIX seconds. */
 const toUnix = (date: Date): number => Math.floor(date.getTime() / 1000);

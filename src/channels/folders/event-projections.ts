@@ -2,10 +2,10 @@ import { EventProjection, instantOf, referenceProjection } from '../../api/graph
 import { userReference } from '../../people/event-projections.ts';
 import type { FolderSnapshot } from './wire.ts';
 
-/** Event projection of a folder of which an event contains only the id. */
+/** Event projection of a folder, for events that contain only its id. */
 export const folderReference = referenceProjection('ChannelFolder');
 
-/** Event projection of a folder that an event contains. */
+/** Event projection of a folder, for events that contain the whole folder. */
 export const folderProjection = new EventProjection<FolderSnapshot>(
   'ChannelFolder',
   { idOf: ({ id }) => id },
@@ -17,7 +17,7 @@ export const folderProjection = new EventProjection<FolderSnapshot>(
     order: ({ order }) => order,
     isArchived: (folder) => folder.is_archived,
     createdAt: (folder) => instantOf(folder.createdAt, folder.date_created),
-    creator: { facts: userReference, of: (folder) => folder.creator_id },
+    creator: { projection: userReference, of: (folder) => folder.creator_id },
   },
 );
 
@@ -27,7 +27,7 @@ export interface PlacedFolder {
   readonly order: number;
 }
 
-/** Event projection of a folder when all folders are reordered. */
+/** Event projection of a folder, for events with the new order of all folders. */
 export const placedFolder = new EventProjection<PlacedFolder>(
   'ChannelFolder',
   { idOf: ({ id }) => id },

@@ -4,7 +4,7 @@ import { documentEvent } from '../../events/wire.ts';
 import type { ChannelFolder } from '../../generated/prisma/client.ts';
 import { type FolderSnapshot, toSnapshot, toWire, type WireChannelFolder, wireChannelFolder, wireOf } from './wire.ts';
 
-// All events are sent to all users of the organization.
+// All events about folders are sent to all users of the organization.
 
 export const channelFolderAdded = defineEvent(
   'channel_folder',
@@ -16,7 +16,7 @@ export const channelFolderAdded = defineEvent(
   },
 );
 
-/** The changed fields with their new values. A changed description includes its rendered form. */
+/** The changed fields of a folder, with their new values. A changed description includes its rendered form. */
 export type WireFolderChanges = Partial<
   Pick<WireChannelFolder, 'name' | 'description' | 'rendered_description' | 'is_archived'>
 >;
@@ -24,7 +24,7 @@ export type WireFolderChanges = Partial<
 interface UpdatedPayload {
   readonly channel_folder_id: number;
   readonly data: WireFolderChanges;
-  /** The folder after the change. Absent in events of previous versions. */
+  /** The folder after the change. Absent in events that previous versions logged. */
   readonly folder?: FolderSnapshot;
 }
 
@@ -47,7 +47,7 @@ export const channelFolderUpdated = defineEvent(
   },
 );
 
-/** A folder that changed. */
+/** Data of the event projection for an updated folder. */
 export interface ProjectedFolder {
   readonly id: number;
   /** The folder after the change. Undefined if the event contains only the id. */

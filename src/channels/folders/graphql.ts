@@ -1,6 +1,7 @@
-import { signedIn } from '../../access/context.ts';
+import { type Ctx, signedIn } from '../../access/context.ts';
 import { byKeyIfAny } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
+import { refuseBoth, requireMember } from '../../api/graphql/schema/deprecated-members.ts';
 import { type EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
@@ -8,9 +9,11 @@ import { byNumber, nodeModel } from '../../api/graphql/schema/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { sortedPageOf } from '../../api/graphql/schema/sorted-list.ts';
+import { Prisma } from '../../generated/prisma/client.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { NAME_KEY } from '../../platform/db/keyset.ts';
+import type { ListedRows } from '../../platform/db/places.ts';
 import { folderProjection, folderReference, placedFolder } from './event-projections.ts';
 import type { ProjectedFolder } from './events.ts';
 import { createChannelFolder, reorderChannelFolders, updateChannelFolder, visibleTo } from './service.ts';
@@ -22,7 +25,7 @@ const HTML = 'Description of the folder, as HTML.';
 const ORDER = "Position among the organization's folders. The lowest is first.";
 const ARCHIVED = 'Whether the folder is archived.';
 const CREATED = 'Creation time.';
-const CREATOR = 'User who created the folder. Null if the creator is unknown.';
+const CREATOR = 'User who created the folder. Null if no creator is recorded.';
 const NAME = 'Name: not blank, at most 60 characters, unique in the organization (case-insensitive).';
 const DESCRIPTION = 'Description in Markdown, at most 1,024 characters.';
 
@@ -59,6 +62,18 @@ const FolderOrder = orderInput<FolderField>('ChannelFolder', 'folders', {
   NAME: { value: 'name', description: 'Name, case-insensitive.' },
 });
 
+const FOLDER_ID = Prisma.sql`f.id`;
+const FOLDER_NAME = Prisma.sql`f.name`;
+const COLUMNS = {
+  order: { key: Prisma.sql`f.position`, keyType: 'number' },
+  name: { key: NAME_KEY(FOLDER_NAME), name: FOLDER_NAME, keyType: 'string' },
+} as const;
+
+const listedFolders = ({ organizationId }: Ctx, includeArchived: boolean): ListedRows => ({
+  from: Prisma.sql`channel_folder f`,
+  where: Prisma.sql`f.realm_id = ${organizationId} AND (${includeArchived}::boolean OR NOT f.is_archived)`,
+});
+
 const AS_PLACED: OrderBy<FolderField> = { field: 'order', direction: 'asc' };
 
 builder.queryField('channelFolders', (t) =>
@@ -79,13 +94,13 @@ builder.queryField('channelFolders', (t) =>
           description: 'Whether to include archived folders.',
         }),
       },
-      resolve: async (_root, args, ctx, info) => {
-        const where = { AND: [visibleTo(signedIn(ctx)), args.includeArchived ? {} : { isArchived: false }] };
-        const orderBy = args.orderBy ?? AS_PLACED;
-        const rows = await ctx.app.db.channelFolder.findMany({ where, select: { id: true, name: true, order: true } });
-        const places = rows.map((folder) => ({ id: folder.id, key: folder[orderBy.field] }));
-        const keyType = orderBy.field === 'name' ? 'string' : 'number';
-        return sortedPageOf('ChannelFolder', { list: 'folders', places, orderBy, keyType, where, args, ctx, info });
+      resolve: (_root, args, ctx, info) => {
+        const request = signedIn(ctx);
+        const [where, orderBy] = [visibleTo(request), args.orderBy ?? AS_PLACED];
+        const { keyType, ...column } = COLUMNS[orderBy.field];
+        const rows = listedFolders(request, args.includeArchived === true);
+        const sorted = { list: 'folders', orderBy, keyType, args } as const;
+        return sortedPageOf('ChannelFolder', { ...sorted, rows, column, id: FOLDER_ID, where, ctx, info });
       },
     },
     ChannelFolderConnection,
@@ -99,25 +114,27 @@ mutation('createChannelFolder', {
     description: t.string({ required: false, defaultValue: '', description: DESCRIPTION }),
   }),
   payload: () => ({ channelFolder: { type: ChannelFolder, description: 'The new folder.' } }),
-  errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { name, description }) => ({
     channelFolder: await createChannelFolder(ctx, { name, description: description ?? '' }),
   }),
 });
 
+const ID_DESCRIPTION = 'Id of the folder.';
+const changedFolder = () => ({ channelFolder: { type: ChannelFolder, description: 'The folder after the change.' } });
+
 mutation('updateChannelFolder', {
-  description: 'Updates, archives or restores a channel folder. Omitted fields do not change. For administrators.',
+  description: 'Updates a channel folder. Omitted fields do not change. For administrators.',
   input: (t) => ({
-    channelFolderId: t.id({ ...refersTo('ChannelFolder'), description: 'Id of the folder.' }),
+    channelFolderId: t.id({ ...refersTo('ChannelFolder'), description: ID_DESCRIPTION }),
     name: t.string({ required: false, description: NAME }),
     description: t.string({ required: false, description: DESCRIPTION }),
     isArchived: t.boolean({
       required: false,
       description: 'Whether the folder is archived. A folder that contains channels cannot be archived.',
+      deprecationReason: 'Use `archiveChannelFolder` or `unarchiveChannelFolder`.',
     }),
   }),
-  payload: () => ({ channelFolder: { type: ChannelFolder, description: 'The folder after the change.' } }),
-  errors: [UnauthorizedPrincipalError],
+  payload: changedFolder,
   resolve: async (ctx, { channelFolderId, name, description, isArchived }) => ({
     channelFolder: await updateChannelFolder(ctx, channelFolderId, {
       name: name ?? undefined,
@@ -127,19 +144,45 @@ mutation('updateChannelFolder', {
   }),
 });
 
+for (const [name, isArchived, description] of [
+  ['archiveChannelFolder', true, 'Archives a channel folder. It must not contain channels. For administrators.'],
+  ['unarchiveChannelFolder', false, 'Restores an archived channel folder. For administrators.'],
+] as const) {
+  mutation(name, {
+    description,
+    input: (t) => ({ channelFolderId: t.id({ ...refersTo('ChannelFolder'), description: ID_DESCRIPTION }) }),
+    payload: changedFolder,
+    resolve: async (ctx, { channelFolderId }) => ({
+      channelFolder: await updateChannelFolder(ctx, channelFolderId, { isArchived }),
+    }),
+  });
+}
+
+const ALL_IN_ORDER = 'Ids of all folders, including archived ones, in the new order.';
+
 mutation('reorderChannelFolders', {
   description: 'Reorders the channel folders. For administrators.',
   input: (t) => ({
+    channelFolderIds: t.idList({
+      ...refersTo('ChannelFolder'),
+      required: false,
+      description: `${ALL_IN_ORDER} Required, except with the deprecated \`order\`. The next version requires it.`,
+    }),
     order: t.idList({
       ...refersTo('ChannelFolder'),
-      description: 'Ids of all folders, including archived ones, in the new order.',
+      required: false,
+      description: ALL_IN_ORDER,
+      deprecationReason: 'Use `channelFolderIds`.',
     }),
   }),
   payload: () => ({
     channelFolders: { type: [ChannelFolder], description: 'All folders in the new order, at most 1,000.' },
   }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { order }) => ({ channelFolders: await reorderChannelFolders(ctx, order) }),
+  resolve: async (ctx, { channelFolderIds, order }) => {
+    refuseBoth('channelFolderIds', channelFolderIds != null, { order });
+    const ids = requireMember('channelFolderIds', channelFolderIds ?? order);
+    return { channelFolders: await reorderChannelFolders(ctx, ids) };
+  },
 });
 
 eventType(

@@ -6,12 +6,12 @@ import { readRows } from '../../platform/db/rows.ts';
 
 const FOLDER = fieldsOf('f', 'ChannelFolder');
 
-/** Loads folders by id. Every user of the organization can see all of them. */
-export const foldersById = forEverybody<number, ChannelFolder | null>(async (db, realmId, ids) => {
+/** Loads folders by id. Null if there is no such folder. All users of the organization can see all folders. */
+export const foldersById = forEverybody<number, ChannelFolder | null>(async (db, organizationId, ids) => {
   const rows = await readRows<ChannelFolder>(
     db,
     Prisma.sql`
-    SELECT ${FOLDER} FROM channel_folder f WHERE f.realm_id = ${realmId} AND f.id = ANY(${listOf('int', ids)})`,
+    SELECT ${FOLDER} FROM channel_folder f WHERE f.realm_id = ${organizationId} AND f.id = ANY(${listOf('int', ids)})`,
   );
   const byId = new Map(rows.map((folder) => [folder.id, folder]));
   return (id) => byId.get(id) ?? null;

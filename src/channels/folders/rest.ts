@@ -66,7 +66,7 @@ export const patchChannelFolder = endpoint({
   method: 'PATCH',
   path: '/channel_folders/{channel_folder_id}',
   auth: 'basic',
-  equivalents: ['updateChannelFolder'],
+  equivalents: ['updateChannelFolder', 'archiveChannelFolder', 'unarchiveChannelFolder'],
   summary: 'Update a channel folder',
   permission: 'administrators',
   params: {

@@ -5,10 +5,11 @@ import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { ChannelFolder, Prisma } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
-import { lockRealm } from '../../people/locks.ts';
+import { lockOrganization } from '../../people/locks.ts';
+import { requireWholeOrder } from '../../people/order.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { isUniqueViolation } from '../../platform/db/errors.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ConflictError, NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH } from '../../platform/limits.ts';
 import { requireReadable } from '../../platform/names.ts';
@@ -19,31 +20,33 @@ import { isFolderNameTaken, lockFolder, lockFolders, writePositions } from './qu
 
 /** Fields of a folder to change. Absent fields stay unchanged. */
 export interface FolderEdit {
-  /** 1 to 60 code points after trimming; unique among all folders, ignoring case. */
+  /** Name of 1 to 60 code points after trimming; unique among all folders, ignoring case. */
   readonly name?: string | undefined;
-  /** Flavored Markdown of at most 1,024 code points; may be empty. */
+  /** Description in Flavored Markdown, at most 1,024 code points; may be empty. */
   readonly description?: string | undefined;
   readonly isArchived?: boolean | undefined;
 }
 
-/** Returns the filter for the folders that the viewer can see: all of the organization. */
+/** Returns the filter for the folders that the viewer can see: all folders of the organization. */
 export function visibleTo({ viewer }: Ctx): Prisma.ChannelFolderWhereInput {
-  return { realmId: viewer.realm.id };
+  return { organizationId: viewer.organization.id };
 }
 
-const invalidFolderId = () => new BadRequestError('Invalid channel folder ID');
-const nameInUse = () => new BadRequestError('Channel folder name already in use');
+const nameInUse = () => new ConflictError('Channel folder name already in use', { parameter: 'name' });
 
 /**
  * Returns a folder.
  *
- * @throws BadRequestError if the organization has no folder with this id.
+ * @throws NotFoundError if the organization has no folder with this id.
  */
 export async function accessChannelFolder(ctx: Ctx, folderId: number): Promise<ChannelFolder> {
   const folder = isRowId(folderId)
-    ? await ctx.app.db.channelFolder.findFirst({ where: { id: folderId, ...visibleTo(ctx) } })
+    ? await ctx.work.db.channelFolder.findFirst({ where: { id: folderId, ...visibleTo(ctx) } })
     : null;
-  if (folder === null) throw invalidFolderId();
+  if (folder === null) {
+    const parameter = 'channel_folder_id';
+    throw new NotFoundError('Invalid channel folder ID', { type: 'ChannelFolder', id: folderId, parameter });
+  }
   return folder;
 }
 
@@ -52,7 +55,7 @@ export function listChannelFolders(
   ctx: Ctx,
   { includeArchived }: { includeArchived: boolean },
 ): Promise<ChannelFolder[]> {
-  return ctx.app.db.channelFolder.findMany({
+  return ctx.work.db.channelFolder.findMany({
     where: { ...visibleTo(ctx), ...(!includeArchived && { isArchived: false }) },
     orderBy: [{ order: 'asc' }, { id: 'asc' }],
   });
@@ -62,8 +65,9 @@ export function listChannelFolders(
  * Creates a folder, last in the order.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError if the name is blank, too long, taken, or contains unprintable characters.
- * @throws BadRequestError if the description is too long.
+ * @throws ValidationError if the name is blank, too long, or contains unprintable characters.
+ * @throws ValidationError if the description is too long.
+ * @throws ConflictError if the name is taken.
  * @throws TotalReachedError if there would be more than 1,000 folders, archived ones included.
  */
 export async function createChannelFolder(
@@ -71,20 +75,23 @@ export async function createChannelFolder(
   { name, description }: { name: string; description: string },
 ): Promise<ChannelFolder> {
   requireAdministrator(ctx);
-  const { realm, id: creatorId } = ctx.viewer;
+  const { organization, id: creatorId } = ctx.viewer;
   const data = { ...checkedName(name), ...checkedDescription(description) };
   return refusingTakenNames(() =>
     transact(ctx, async (tx, emit) => {
-      await lockRealm(tx, realm.id);
+      await lockOrganization(tx, organization.id);
       requireAdministrator(await asOfNow(tx, ctx));
-      await requireFreeName(tx, realm.id, data.name);
-      requireWithin('channel_folders', 1 + (await tx.channelFolder.count({ where: { realmId: realm.id } })));
+      await requireFreeName(tx, organization.id, data.name);
+      requireWithin(
+        'channel_folders',
+        1 + (await tx.channelFolder.count({ where: { organizationId: organization.id } })),
+      );
       const made = await tx.channelFolder.create({
-        data: { ...data, realmId: realm.id, creatorId, createdAt: ctx.app.now() },
+        data: { ...data, organizationId: organization.id, creatorId, createdAt: ctx.app.now() },
       });
       // Ids rise, so the id as `order` puts the new folder after all others.
       const folder = await tx.channelFolder.update({
-        where: { realmId_id: { realmId: realm.id, id: made.id } },
+        where: { organizationId_id: { organizationId: organization.id, id: made.id } },
         data: { order: made.id },
       });
       emit(channelFolderAdded(folder), everyone());
@@ -98,8 +105,9 @@ export async function createChannelFolder(
  * or emitted.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError if the folder does not exist, or a value is invalid as in `createChannelFolder`.
- * @throws BadRequestError if a folder to archive still contains channels, archived ones included.
+ * @throws NotFoundError if the folder does not exist.
+ * @throws ValidationError, ConflictError if a value is invalid, or the name is taken, as in `createChannelFolder`.
+ * @throws ConflictError if a folder to archive still contains channels, archived ones included.
  */
 export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: FolderEdit): Promise<ChannelFolder> {
   requireAdministrator(ctx);
@@ -111,19 +119,20 @@ export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: Fold
   };
   return refusingTakenNames(() =>
     transact(ctx, async (tx, emit) => {
-      // Locks the organization, as the creation of a folder does, because the name is compared with those of all folders.
-      if (wanted.name !== undefined) await lockRealm(tx, ctx.realmId);
-      await lockFolder(tx, ctx.realmId, folderId);
+      // Locks the organization, as the creation of a folder does. So no other folder can take the name after this change has
+      // compared it with all names.
+      if (wanted.name !== undefined) await lockOrganization(tx, ctx.organizationId);
+      await lockFolder(tx, ctx.organizationId, folderId);
       requireAdministrator(await asOfNow(tx, ctx));
       const folder = await tx.channelFolder.findUniqueOrThrow({
-        where: { realmId_id: { realmId: ctx.realmId, id: folderId } },
+        where: { organizationId_id: { organizationId: ctx.organizationId, id: folderId } },
       });
       const changes = differing(folder, wanted);
       if (Object.keys(changes).length === 0) return folder;
-      if (changes.name !== undefined) await requireFreeName(tx, folder.realmId, changes.name, folderId);
-      if (changes.isArchived === true) await requireEmpty(tx, ctx.realmId, folderId);
+      if (changes.name !== undefined) await requireFreeName(tx, folder.organizationId, changes.name, folderId);
+      if (changes.isArchived === true) await requireEmpty(tx, ctx.organizationId, folderId);
       const changed = await tx.channelFolder.update({
-        where: { realmId_id: { realmId: ctx.realmId, id: folderId } },
+        where: { organizationId_id: { organizationId: ctx.organizationId, id: folderId } },
         data: changes,
       });
       emit(channelFolderUpdated(changed, changes), everyone());
@@ -138,26 +147,24 @@ export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: Fold
  * @param folderIds Every folder's id once, archived ones included.
  * @returns All folders in the new order.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError if a folder is missing, unknown, or named twice.
+ * @throws ValidationError if a folder is named twice.
+ * @throws NotFoundError if a folder is unknown.
+ * @throws ConflictError if a folder is missing.
  */
 export async function reorderChannelFolders(ctx: Ctx, folderIds: readonly number[]): Promise<ChannelFolder[]> {
   requireAdministrator(ctx);
-  const realmId = ctx.viewer.realm.id;
+  const organizationId = ctx.viewer.organization.id;
   return transact(ctx, async (tx, emit) => {
-    const known = new Set(await lockFolders(tx, realmId));
-    const named = new Set(folderIds);
-    if (named.size !== folderIds.length || named.size !== known.size || folderIds.some((id) => !known.has(id))) {
-      throw new BadRequestError('Invalid order mapping.');
-    }
-    await writePositions(tx, realmId, folderIds);
+    requireWholeOrder('ChannelFolder', folderIds, new Set(await lockFolders(tx, organizationId)));
+    await writePositions(tx, organizationId, folderIds);
     if (folderIds.length > 0) emit(channelFoldersReordered(folderIds), everyone());
-    return tx.channelFolder.findMany({ where: { realmId }, orderBy: { order: 'asc' } });
+    return tx.channelFolder.findMany({ where: { organizationId }, orderBy: { order: 'asc' } });
   });
 }
 
 function checkedName(name: string): { name: string } {
   const text = requireText('name', name, { strip: true, max: MAX_CHANNEL_FOLDER_NAME_LENGTH });
-  if (text === '') throw new BadRequestError("Channel folder name can't be empty.");
+  if (text === '') throw new ValidationError("Channel folder name can't be empty.", { parameter: 'name', minimum: 1 });
   requirePrintable('channel folder name', text);
   return { name: text };
 }
@@ -181,19 +188,22 @@ function differing(folder: ChannelFolder, wanted: Partial<Stored>): Partial<Stor
 }
 
 /**
- * Checks that no other folder, archived or not, has the name or one that looks like it. If two requests concurrently give the
+ * Checks that no other folder, archived or not, has the name or a similar-looking name. If two requests concurrently give the
  * name to two folders that are not archived, the unique index refuses one of the requests.
  *
- * @throws BadRequestError if the name is taken or not readable.
+ * @throws ValidationError if the name contains a character that `requireReadable` refuses.
+ * @throws ConflictError if the name is taken.
  */
-async function requireFreeName(tx: Tx, realmId: number, name: string, except?: number): Promise<void> {
+async function requireFreeName(tx: Tx, organizationId: number, name: string, except?: number): Promise<void> {
   requireReadable('channel folder name', name);
-  if (await isFolderNameTaken(tx, realmId, name, except)) throw nameInUse();
+  if (await isFolderNameTaken(tx, organizationId, name, except)) throw nameInUse();
 }
 
-async function requireEmpty(tx: Tx, realmId: number, folderId: number): Promise<void> {
-  if ((await tx.channel.count({ where: { realmId, folderId } })) > 0) {
-    throw new BadRequestError('You need to remove all the channels from this folder to archive it.');
+async function requireEmpty(tx: Tx, organizationId: number, folderId: number): Promise<void> {
+  if ((await tx.channel.count({ where: { organizationId, folderId } })) > 0) {
+    throw new ConflictError('You need to remove all the channels from this folder to archive it.', {
+      parameter: 'is_archived',
+    });
   }
 }
 

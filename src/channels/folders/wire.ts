@@ -31,7 +31,7 @@ export function toWire(folder: ChannelFolder): WireChannelFolder {
 
 /** A folder in the payload of its events. */
 export interface FolderSnapshot extends WireChannelFolder {
-  /** ISO 8601 with milliseconds. Absent in events of previous versions. */
+  /** Time at which the folder was created, in ISO 8601 with milliseconds. Absent in events of previous versions. */
   readonly createdAt?: string;
 }
 

@@ -10,9 +10,9 @@ import { lockSeenChannel } from '../seen-channel.ts';
 import { requireDefaultChannels, requireFitForDefault } from '../settings.ts';
 
 /** Returns the ids of the channels to which new users are subscribed, ascending. */
-export async function defaultChannelIds(db: Pick<Tx, 'channel'>, realmId: number): Promise<number[]> {
+export async function defaultChannelIds(db: Pick<Tx, 'channel'>, organizationId: number): Promise<number[]> {
   const rows = await db.channel.findMany({
-    where: { realmId, isDefault: true },
+    where: { organizationId, isDefault: true },
     select: { id: true },
     orderBy: { id: 'asc' },
   });
@@ -23,29 +23,30 @@ export async function defaultChannelIds(db: Pick<Tx, 'channel'>, realmId: number
  * Emits an event with the current default channels, for the users who can see public channels. Locks the list of default
  * channels.
  */
-export async function announceDefaultChannels(tx: Tx, emit: Emit, realmId: number): Promise<void> {
-  await lockDefaultChannels(tx, realmId);
-  emit(defaultChannelsChanged(await defaultChannelIds(tx, realmId)), roleAtMost(MEMBER));
+export async function announceDefaultChannels(tx: Tx, emit: Emit, organizationId: number): Promise<void> {
+  await lockDefaultChannels(tx, organizationId);
+  emit(defaultChannelsChanged(await defaultChannelIds(tx, organizationId)), roleAtMost(MEMBER));
 }
 
 /**
  * Adds a channel to the default channels, or removes it.
  *
- * @throws BadRequestError if the viewer is not allowed to, or cannot see the channel.
- * @throws BadRequestError if a channel to add is private or archived.
+ * @throws ForbiddenError if the viewer is not an administrator.
+ * @throws NotFoundError if the viewer cannot see the channel.
+ * @throws ConflictError if a channel to add is private or archived.
  */
 export async function setDefaultChannel(ctx: Ctx, channelId: number, isDefault: boolean): Promise<void> {
   requireDefaultChannels(ctx);
   await transact(ctx, async (tx, emit) => {
     const { channel, ctx: now } = await lockSeenChannel(tx, ctx, channelId);
     requireDefaultChannels(now);
-    if (isDefault) requireFitForDefault(channel);
+    if (isDefault) requireFitForDefault(channel, 'stream_id');
     await saveDefault(tx, emit, channel, isDefault);
   });
 }
 
-async function saveDefault(tx: Tx, emit: Emit, { id, realmId, ...channel }: Channel, isDefault: boolean) {
+async function saveDefault(tx: Tx, emit: Emit, { id, organizationId, ...channel }: Channel, isDefault: boolean) {
   if (channel.isDefault === isDefault) return;
-  await tx.channel.update({ where: { realmId_id: { realmId, id } }, data: { isDefault } });
-  await announceDefaultChannels(tx, emit, realmId);
+  await tx.channel.update({ where: { organizationId_id: { organizationId, id } }, data: { isDefault } });
+  await announceDefaultChannels(tx, emit, organizationId);
 }

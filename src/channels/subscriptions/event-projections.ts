@@ -18,31 +18,31 @@ const settings = {
   wildcardMentionsNotify: ({ personal }: ProjectedSubscription) => personal.wildcard_mentions_notify,
 };
 
-const ofItsChannel = new EventProjection<ProjectedSubscription>('ChannelSubscription', { idOf }, settings);
+const withoutChannel = new EventProjection<ProjectedSubscription>('ChannelSubscription', { idOf }, settings);
 
 const channelOf = ({ channel }: ProjectedSubscription) => channel;
 
 /**
  * Returns the event projection of a subscription with its channel. The channel's `ownSubscription` is this subscription.
  *
- * @param known Fields of the channel in the event.
+ * @param known Event projection fields of the channel, as far as the event contains them.
  */
 function withChannel(known: typeof knownOfChannelBefore): EventProjection<ProjectedSubscription> {
   const channel = new EventProjection<ProjectedSubscription>(
     'Channel',
     { idOf: (subscription) => channelOf(subscription).stream_id },
-    { ...projectedWithin(known, channelOf), ownSubscription: { facts: ofItsChannel, of: (own) => own } },
+    { ...projectedWithin(known, channelOf), ownSubscription: { projection: withoutChannel, of: (own) => own } },
   );
   return new EventProjection<ProjectedSubscription>(
     'ChannelSubscription',
     { idOf },
-    { ...settings, channel: { facts: channel, of: (own) => own } },
+    { ...settings, channel: { projection: channel, of: (own) => own } },
   );
 }
 
 const subscriptionFacts = withChannel(knownOfChannel);
 
-/** Event projection for events of previous versions, which did not contain the whole channel. */
+/** Event projection of a subscription, for events of previous versions, which did not contain the whole channel. */
 const earlyFacts = withChannel(knownOfChannelBefore);
 
 /** Returns the event projection of the viewer's new subscriptions. */
@@ -63,7 +63,7 @@ export const leftChannel = new EventProjection<ProjectedLeft['channels'][number]
 type UpdateFunction = (update: ProjectedSubscriptionUpdate) => unknown;
 const valueIn: UpdateFunction = ({ value }) => value;
 
-/** The GraphQL field that each setting changes, by the setting's name on the wire. */
+/** The GraphQL field that shows each setting of a subscription, by the setting's name on the wire. */
 const CHANGED: Readonly<Record<string, readonly [field: string, answer: UpdateFunction]>> = {
   color: ['color', valueIn],
   is_muted: ['isMuted', valueIn],
@@ -78,12 +78,12 @@ const identity = { idOf: ({ userId, channelId }: ProjectedSubscriptionUpdate) =>
 
 const changes = new Map(
   Object.entries(CHANGED).map(([property, [field, answer]]) => {
-    const channel = { facts: channelReference, of: ({ channelId }: ProjectedSubscriptionUpdate) => channelId };
+    const channel = { projection: channelReference, of: ({ channelId }: ProjectedSubscriptionUpdate) => channelId };
     return [property, new EventProjection('ChannelSubscription', identity, { channel, [field]: answer })];
   }),
 );
-const nothingMore = new EventProjection('ChannelSubscription', identity, {});
+const idOnly = new EventProjection('ChannelSubscription', identity, {});
 
-/** Returns the event projection of a subscription of which one setting changed. */
+/** Returns the event projection of a subscription after a change of one setting. */
 export const changedSubscription = ({ facts }: { readonly facts: ProjectedSubscriptionUpdate }) =>
-  changes.get(facts.property) ?? nothingMore;
+  changes.get(facts.property) ?? idOnly;

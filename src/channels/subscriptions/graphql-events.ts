@@ -52,12 +52,10 @@ eventType<unknown, ProjectedLeft>(
 const SUBSCRIPTION_SETTINGS = {
   COLOR: { value: 'color', description: COLOR },
   IS_MUTED: { value: 'is_muted', description: MUTED },
-  IN_HOME_VIEW: { value: 'in_home_view', description: 'The opposite of IS_MUTED. For old clients.' },
   PIN_TO_TOP: { value: 'pin_to_top', description: PINNED },
   DESKTOP_NOTIFICATIONS: { value: 'desktop_notifications', description: `${DESKTOP_SAID}.` },
   AUDIBLE_NOTIFICATIONS: { value: 'audible_notifications', description: `${AUDIBLE_SAID}.` },
   WILDCARD_MENTIONS_NOTIFY: { value: 'wildcard_mentions_notify', description: `${WILDCARD_SAID}.` },
-  OTHER: { value: 'other', description: 'A setting without effect, which only the REST API can change.' },
 } as const;
 
 type SettingValue = (typeof SUBSCRIPTION_SETTINGS)[keyof typeof SUBSCRIPTION_SETTINGS]['value'];
@@ -83,13 +81,14 @@ eventType<WireSubscriptionUpdate, ProjectedSubscriptionUpdate>(
     subscription: t.field({
       type: ChannelSubscription,
       nullable: true,
-      description: 'The subscription. The event contains the new value.',
+      description: 'The subscription. The changed setting has the value from the event.',
       ...projectedFromEvent(changedSubscription, ({ facts }: Updated) => facts),
     }),
     subscriptionSetting: t.field({
       type: SubscriptionSetting,
-      description: 'The setting that changed.',
-      resolve: ({ event }) => (PROPERTIES.has(event.property) ? event.property : SUBSCRIPTION_SETTINGS.OTHER.value),
+      nullable: true,
+      description: 'The setting that changed. Null for a setting that only REST has.',
+      resolve: ({ event }) => (PROPERTIES.has(event.property) ? event.property : null),
     }),
   }),
   { description: "A setting of one of the viewer's subscriptions changed." },

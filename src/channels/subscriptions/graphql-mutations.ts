@@ -4,7 +4,6 @@ import { given, mutation } from '../../api/graphql/schema/mutation.ts';
 import { nodesOf } from '../../api/graphql/schema/node.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { User } from '../../people/graphql.ts';
-import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { ChannelRef } from '../channel-ref.ts';
 import { CHANNEL_DESCRIPTION, Channel } from '../graphql.ts';
 import { ChannelOptionsInput, toOptions } from '../graphql-mutations.ts';
@@ -21,7 +20,7 @@ const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
       description:
         'The channel. If no channel has the name, it is created. The name of a new channel has at most 60 characters.',
     }),
-    description: t.string({ required: false, description: `Description of a new channel. ${CHANNEL_DESCRIPTION}` }),
+    description: t.string({ required: false, description: `For a new channel. ${CHANNEL_DESCRIPTION}` }),
     color: t.string({
       required: false,
       description: `${COLOR} Default: the previous color of the subscription, or an unused one.`,
@@ -30,7 +29,7 @@ const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
 });
 
 const OUTCOME_CHANNEL = 'The channel. Null if the change made it invisible to the viewer.';
-const NAMED = 'Contains users of the request only, so at most as many as it names.';
+const NAMED = 'Contains only users that the request names, so at most as many.';
 
 const SubscribeOutcome = builder.objectRef<ChannelOutcome>('SubscribeOutcome').implement({
   description: 'Result of a subscription to one channel.',
@@ -99,9 +98,11 @@ mutation('subscribe', {
   }),
   payload: () => ({
     outcomes: { type: [SubscribeOutcome], description: OUTCOMES },
-    unauthorized: { type: ['String'], description: 'Names of the skipped channels, at most the given ones.' },
+    unauthorized: {
+      type: ['String'],
+      description: 'Names of the skipped channels, at most as many as `channels` has.',
+    },
   }),
-  errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { channels, userIds, skipUnauthorized, newChannels }) => {
     const wanted = channels.map(({ channel, color, description }) => ({
       ...channel,
@@ -163,10 +164,10 @@ mutation('updateSubscriptionSettings', {
     },
   }),
   resolve: async (ctx, { subscriptions }) => {
-    const changes = subscriptions.flatMap(({ channelId, ...settings }) =>
+    const changes = subscriptions.flatMap(({ channelId, ...settings }, i) =>
       Object.entries(given(settings)).map(([name, value]) => {
         const property = SETTINGS[name as keyof typeof SETTINGS];
-        return { channelId, property, value };
+        return { channelId, property, value, place: `subscription_data[${i}]` };
       }),
     );
     return { subscriptions: [...(await updateSubscriptionSettings(ctx, changes))] };

@@ -1,15 +1,17 @@
 import { signedIn } from '../../access/context.ts';
 import { byKey } from '../../api/graphql/loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../../api/graphql/loading/context.ts';
-import { present } from '../../api/graphql/loading/keyed-loader.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { nodeByText } from '../../api/graphql/schema/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
 import { MAX_SIDEBAR_SIZE, pageSize } from '../../api/graphql/schema/page-size.ts';
-import { pageAmong, pageRead, sortedConnection, sortedRows } from '../../api/graphql/schema/sorted-list.ts';
+import { keysetOf, pageRead, sortedConnection } from '../../api/graphql/schema/sorted-list.ts';
+import { UserRole } from '../../api/graphql/schema/user-role.ts';
 import type { Channel as ChannelRow } from '../../generated/prisma/client.ts';
 import {
   BY_ID,
+  NAME_CONTAINS,
+  ONLY_ROLE,
   SORTED,
   sortedUsers,
   User,
@@ -19,22 +21,20 @@ import {
   usersAt,
 } from '../../people/graphql.ts';
 import { isRowId } from '../../platform/ids.ts';
+import { refuseNullBytes } from '../../platform/text.ts';
 import { readsChannel } from '../access.ts';
-import {
-  Channel,
-  ChannelConnection,
-  type ChannelField,
-  type ChannelListArguments,
-  ChannelOrder,
-  channelPlaces,
-  channelsCost,
-  sortedChannels,
-} from '../graphql.ts';
-import { channelsById, viewerAsActor, visibleChannels } from '../loaders.ts';
+import { Channel, ChannelConnection, type ChannelField, ChannelOrder, channelsCost, channelsPage } from '../graphql.ts';
+import { channelsById, viewerAsActor } from '../loaders.ts';
 import { administersChannel } from '../seen-channel.ts';
-import { mayAddOthers } from '../subscribe.ts';
-import { channelsOfUsers, ownSubscriptions, subscriberCounts, subscriberPages } from '../subscription-loaders.ts';
-import { type ListedSubscription, listedSubscriptions } from './reads.ts';
+import { mayAddOthers, mayRemoveOthers } from '../subscribe.ts';
+import type { SubscriberFilter } from '../subscribers.ts';
+import {
+  matchingSubscriberCounts,
+  ownSubscriptions,
+  subscriberCounts,
+  subscriberPages,
+} from '../subscription-loaders.ts';
+import { countSubscriptions, type ListedSubscription, readSubscriptionPage, type SubscriptionField } from './reads.ts';
 
 export const COLOR = 'Color in which clients show the channel: "#rgb" or "#rrggbb".';
 export const MUTED = 'Whether the channel is muted: only mentions in it notify the user.';
@@ -53,7 +53,7 @@ export const ChannelSubscription = builder.prismaNode('Subscription', {
   id: { resolve: ({ userId, channelId }) => `${userId}:${channelId}` as never },
   findUnique: (id, ctx) => {
     const [userId = 0, channelId = 0] = String(id).split(':').map(Number);
-    return { realmId_userId_channelId: { realmId: signedIn(ctx).realmId, userId, channelId } };
+    return { organizationId_userId_channelId: { organizationId: signedIn(ctx).organizationId, userId, channelId } };
   },
   description: "The viewer's subscription to a channel.",
   fields: (t) => ({
@@ -77,7 +77,7 @@ nodeByText('ChannelSubscription', async (ctx, text) => {
   return isOwn ? ownSubscriptions(ctx).load(Number(channelId)) : null;
 });
 
-/** Whether the viewer can read the channel, which subscribing requires. */
+/** Returns whether the viewer can subscribe to the channel. This requires content access. */
 async function maySubscribe(ctx: GraphQLContext, channel: ChannelRow): Promise<boolean> {
   const isSubscribed = (await ownSubscriptions(ctx).load(channel.id)) !== null;
   return readsChannel(await viewerAsActor(ctx), channel, isSubscribed);
@@ -89,13 +89,19 @@ builder.prismaObjectFields(Channel, (t) => ({
     resolve: async (channel, _args, ctx) => administersChannel(await viewerAsActor(ctx), channel),
   }),
   viewerCanSubscribe: t.boolean({
-    description: 'Whether the viewer can subscribe to the channel. Also true if they are subscribed.',
+    description: 'Whether the viewer can subscribe to the channel. Also true if the viewer is already subscribed.',
     resolve: (channel, _args, ctx) => maySubscribe(ctx, channel),
   }),
   viewerCanAddSubscribers: t.boolean({
     description: 'Whether the viewer can subscribe other users to the channel.',
     resolve: async (channel, _args, ctx) =>
       mayAddOthers(await viewerAsActor(ctx), channel) && maySubscribe(ctx, channel),
+  }),
+  viewerCanRemoveSubscribers: t.boolean({
+    description:
+      'Whether the viewer can unsubscribe other users from the channel. All users can unsubscribe themselves and their ' +
+      'own bots.',
+    resolve: async (channel, _args, ctx) => mayRemoveOthers(await viewerAsActor(ctx), channel),
   }),
   subscriberCount: t.int({
     description: 'Number of active users who are subscribed.',
@@ -111,22 +117,36 @@ builder.prismaObjectFields(Channel, (t) => ({
     {
       type: User,
       description: 'Active users who are subscribed.',
-      args: { orderBy: t.arg({ type: UserOrder, required: false, defaultValue: BY_ID, description: SORTED }) },
-      resolve: ({ id }, args, ctx) => subscribersPage(id, args, ctx),
+      args: {
+        orderBy: t.arg({ type: UserOrder, required: false, defaultValue: BY_ID, description: SORTED }),
+        nameContains: t.arg.string({ required: false, description: NAME_CONTAINS }),
+        role: t.arg({ type: UserRole, required: false, description: ONLY_ROLE }),
+      },
+      resolve: ({ id }, { nameContains, role, ...args }, ctx) => {
+        if (nameContains != null) refuseNullBytes('nameContains', nameContains);
+        return subscribersPage(id, { nameContains, role }, args, ctx);
+      },
     },
     UserConnection,
   ),
 }));
 
 /**
- * Returns a page of a channel's subscribers. If an operation selects several channels, their pages with the same arguments are
- * loaded in one batch.
+ * Returns a page of the subscribers of a channel that match a filter. If an operation selects several channels, the pages with
+ * the same arguments are loaded in one batch.
  */
-async function subscribersPage(channelId: number, args: UserListArguments, ctx: GraphQLContext) {
+async function subscribersPage(
+  channelId: number,
+  filter: SubscriberFilter,
+  args: UserListArguments,
+  ctx: GraphQLContext,
+) {
   const { sorted, page } = sortedUsers('subscribers', args);
-  const found = pageRead(await subscriberPages(ctx).load({ channelId, ...page }), sorted);
+  const found = pageRead(await subscriberPages(ctx, channelId, { filter, ...page }), sorted);
   const rows = await usersAt(ctx, found);
-  const totalCount = () => subscriberCounts(ctx).load(channelId);
+  const isWhole = filter.nameContains == null && filter.role == null;
+  const totalCount = () =>
+    isWhole ? subscriberCounts(ctx).load(channelId) : matchingSubscriberCounts(ctx, channelId, filter);
   return sortedConnection(rows, found, { ...sorted, idOf: ({ id }) => id, totalCount });
 }
 
@@ -143,30 +163,20 @@ builder.prismaObjectField(User, 'channels', (t) =>
         orderBy: t.arg({ type: ChannelOrder, required: false, defaultValue: OLDEST_FIRST, description: SORTED }),
       },
       select: { id: true },
-      resolve: ({ id }, args, ctx) => channelsPage(id, args, ctx),
+      resolve: ({ id }, { orderBy, ...args }, ctx) =>
+        channelsPage({
+          ...{ list: 'channels of a user', filter: { subscriberId: id } },
+          ...{ args: { ...args, orderBy: orderBy ?? OLDEST_FIRST }, ctx },
+        }),
     },
     ChannelConnection,
   ),
 );
 
-/**
- * Returns a page of a user's channels. If an operation selects several users, the channels of all of them are loaded in one
- * batch.
- */
-async function channelsPage(userId: number, args: ChannelListArguments, ctx: GraphQLContext) {
-  const sorted = sortedChannels('channels of a user', args, OLDEST_FIRST);
-  const places = await channelPlaces(ctx, sorted.orderBy.field, await channelsOfUsers(ctx).load(userId));
-  const page = pageAmong(places, sorted);
-  const seen = present(await visibleChannels(ctx).loadAll(page.places.map(({ id }) => id)));
-  return sortedConnection(seen, page, { ...sorted, idOf: ({ id }) => id, totalCount: () => places.length });
-}
-
 const ChannelSubscriptionConnection = builder.connectionObject(
   { type: ChannelSubscription, name: 'ChannelSubscriptionConnection' },
   { name: 'ChannelSubscriptionEdge' },
 );
-
-type SubscriptionField = 'channelId' | 'channelName';
 
 const SubscriptionOrder = orderInput<SubscriptionField>('ChannelSubscription', 'subscriptions', {
   CHANNEL_ID: { value: 'channelId', description: 'Id of the channel, which is creation order.' },
@@ -196,16 +206,18 @@ builder.queryField('subscriptions', (t) =>
       },
       resolve: async (_root, { includeArchived, ...args }, ctx) => {
         const orderBy = args.orderBy ?? BY_CHANNEL;
-        const rows = await listedSubscriptions(signedIn(ctx), includeArchived === true);
-        const byName = orderBy.field === 'channelName';
-        const places = rows.map(({ channelId, channelName }) => ({
-          id: channelId,
-          key: byName ? channelName : channelId,
-        }));
-        return sortedRows<ListedSubscription>({
-          ...{ list: 'subscriptions', orderBy, keyType: byName ? 'string' : 'number', max: MAX_SIDEBAR_SIZE },
-          ...{ places, args, read: async () => rows, idOf: ({ channelId }) => channelId },
-        });
+        const keyType = orderBy.field === 'channelName' ? 'string' : 'number';
+        const sorted = { list: 'subscriptions', orderBy, keyType, max: MAX_SIDEBAR_SIZE, args } as const;
+        const [request, withArchived] = [signedIn(ctx), includeArchived === true];
+        const rows = await readSubscriptionPage(request, withArchived, { ...keysetOf(sorted), field: orderBy.field });
+        const keyOf = ({ channelId, channelName }: ListedSubscription) =>
+          orderBy.field === 'channelName' ? channelName : channelId;
+        const page = pageRead(
+          rows.map((row) => ({ key: keyOf(row), id: row.channelId })),
+          sorted,
+        );
+        const totalCount = () => countSubscriptions(request, withArchived);
+        return sortedConnection(rows, page, { ...sorted, idOf: ({ channelId }) => channelId, totalCount });
       },
     },
     ChannelSubscriptionConnection,

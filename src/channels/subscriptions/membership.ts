@@ -8,7 +8,7 @@ import { fieldsOf } from '../../platform/db/columns.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { seesChannel } from '../access.ts';
 import { NO_ACTIVITY, readActivity } from '../activity.ts';
-import { channelAudience, type RealmSettingsOf } from '../audience.ts';
+import { channelAudience, type OrganizationSettingsOf } from '../audience.ts';
 import {
   channelsCreated,
   channelsDeleted,
@@ -25,17 +25,17 @@ import type { Subject } from './principals.ts';
 
 /** The organization and the time of a change. */
 export interface SubscriptionChangeContext {
-  readonly realm: RealmSettingsOf & Person['realm'];
+  readonly organization: OrganizationSettingsOf & Person['organization'];
   readonly now: Date;
 }
 
-/** Users to subscribe to a channel. The channel is locked and current. */
+/** Users to subscribe to a channel. The caller must have locked the channel before reading it. */
 export interface Joining {
   readonly channel: Channel;
   readonly subjects: readonly Subject[];
   /**
-   * Color of the new subscriptions. If absent, the user's former color of the channel, or the first color of the palette that
-   * they do not use.
+   * Color of the new subscriptions. Default: the color of the user's former subscription, otherwise the first palette color
+   * that the user does not use.
    */
   readonly color?: string | undefined;
 }
@@ -46,7 +46,7 @@ export type Moved = ReadonlyMap<number, readonly number[]>;
 /**
  * Subscribes users to channels. Emits events for the new subscribers, and for all other users who can see the channels. New
  * subscribers who could not see a channel before also receive the channel. Existing subscriptions stay unchanged. Users who
- * return get their former settings.
+ * were subscribed before get the settings of their former subscription.
  *
  * @param announced True if the users to subscribe have already received the channels in an earlier event.
  * @returns The users whose subscription began.
@@ -58,14 +58,14 @@ export async function join(
   joinings: readonly Joining[],
   { announced = false } = {},
 ): Promise<Moved> {
-  const pairs = await newPairs(tx, context.realm.id, joinings);
+  const pairs = await newPairs(tx, context.organization.id, joinings);
   const joined = Map.groupBy(pairs, ({ channel }) => channel);
   if (!announced) await showToNewcomers(tx, emit, context, joined);
-  const saved = await saveSubscriptions(tx, context.realm.id, pairs);
+  const saved = await saveSubscriptions(tx, context.organization.id, pairs);
   if (saved.length > 0) await emitAdded(tx, emit, context, [...joined.keys()], pairs, saved);
   for (const [channel, newcomers] of joined) {
     const ids = newcomers.map(({ subject }) => subject.id);
-    const audience = await channelAudience(tx, context.realm, channel, context.now);
+    const audience = await channelAudience(tx, context.organization, channel, context.now);
     emit(peersAdded(channel, ids), except(audience, ids));
   }
   return new Map([...joined].map(([{ id }, newcomers]) => [id, newcomers.map(({ subject }) => subject.id)]));
@@ -84,12 +84,15 @@ interface SubscriptionRow {
   readonly active: boolean;
 }
 
-/** Returns the subscriptions to begin, ascending by channel id, each with its color. */
-async function newPairs(tx: Tx, realmId: number, joinings: readonly Joining[]): Promise<Pair[]> {
+/**
+ * Returns the pairs of user and channel for which a subscription begins, ascending by channel id, each with its color. Leaves
+ * out users who are already subscribed.
+ */
+async function newPairs(tx: Tx, organizationId: number, joinings: readonly Joining[]): Promise<Pair[]> {
   const userIds = [...new Set(joinings.flatMap(({ subjects }) => subjects.map(({ id }) => id)))];
   const rows = await tx.$queryRaw<SubscriptionRow[]>`
     SELECT user_id, channel_id, color, active FROM subscription
-    WHERE realm_id = ${realmId} AND user_id = ANY(${userIds})`;
+    WHERE realm_id = ${organizationId} AND user_id = ANY(${userIds})`;
   const known = new Map(rows.map((row) => [`${row.user_id} ${row.channel_id}`, row]));
   const used = new Map(userIds.map((id) => [id, [] as string[]]));
   for (const { user_id, color, active } of rows) if (active) used.get(user_id)?.push(color);
@@ -106,23 +109,23 @@ async function newPairs(tx: Tx, realmId: number, joinings: readonly Joining[]): 
   );
 }
 
-/** Sends each channel to those of its new subscribers who could not see it before. */
+/** Sends each channel to its new subscribers who could not see it before. */
 async function showToNewcomers(
   tx: Tx,
   emit: Emit,
-  { realm, now }: SubscriptionChangeContext,
+  { organization, now }: SubscriptionChangeContext,
   joined: Map<Channel, Pair[]>,
 ): Promise<void> {
-  const groups = await systemGroups(tx, realm.id);
+  const groups = await systemGroups(tx, organization.id);
   const channels = [...joined.keys()];
   const countOf = await countSubscribers(
     tx,
     channels.map(({ id }) => id),
   );
-  const activityOf = await readActivity(tx, realm, channels, now);
+  const activityOf = await readActivity(tx, organization, channels, now);
   for (const [channel, pairs] of joined) {
     const newcomers = pairs
-      .filter(({ subject }) => !seesChannel({ person: toPerson(subject, realm), groups, now }, channel, false))
+      .filter(({ subject }) => !seesChannel({ person: toPerson(subject, organization), groups, now }, channel, false))
       .map(({ subject }) => subject.id);
     if (newcomers.length === 0) continue;
     const [subscriberCount, activity] = [countOf(channel.id), activityOf(channel.id)];
@@ -131,18 +134,18 @@ async function showToNewcomers(
   }
 }
 
-export const toPerson = (user: Subject, realm: Person['realm']): Person => ({
+export const toPerson = (user: Subject, organization: Person['organization']): Person => ({
   id: user.id,
   role: user.role,
-  realm,
+  organization,
   user,
 });
 
-function saveSubscriptions(tx: Tx, realmId: number, pairs: readonly Pair[]): Promise<Subscription[]> {
+function saveSubscriptions(tx: Tx, organizationId: number, pairs: readonly Pair[]): Promise<Subscription[]> {
   const rows = pairs.map(({ channel, subject, color }) => ({ user_id: subject.id, channel_id: channel.id, color }));
   return tx.$queryRaw<Subscription[]>`
     INSERT INTO subscription AS s (realm_id, user_id, channel_id, color)
-    SELECT ${realmId}, user_id, channel_id, color
+    SELECT ${organizationId}, user_id, channel_id, color
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS p(user_id int, channel_id int, color text)
     ON CONFLICT (realm_id, user_id, channel_id) DO UPDATE SET active = true, color = EXCLUDED.color
     RETURNING ${fieldsOf('s', 'Subscription')}`;
@@ -151,14 +154,14 @@ function saveSubscriptions(tx: Tx, realmId: number, pairs: readonly Pair[]): Pro
 async function emitAdded(
   tx: Tx,
   emit: Emit,
-  { realm, now }: SubscriptionChangeContext,
+  { organization, now }: SubscriptionChangeContext,
   channels: readonly Channel[],
   pairs: readonly Pair[],
   saved: readonly Subscription[],
 ): Promise<void> {
   const ids = channels.map(({ id }) => id);
-  const [groups, listOf] = [await systemGroups(tx, realm.id), await readSubscribers(tx, ids, now)];
-  const activityOf = await readActivity(tx, realm, channels, now);
+  const [groups, listOf] = [await systemGroups(tx, organization.id), await readSubscribers(tx, ids, now)];
+  const activityOf = await readActivity(tx, organization, channels, now);
   const facts = channels.map((channel) => {
     const [list, activity] = [listOf(channel.id), activityOf(channel.id)];
     const wire = toWireChannel(channel, { groups, subscriberCount: list.subscribers.length, activity });
@@ -168,19 +171,26 @@ async function emitAdded(
   const byUser = Map.groupBy(saved, ({ userId }) => userId);
   const subscribers = [...subjects.values()].map((user) => ({ user, rows: byUser.get(user.id) ?? [] }));
   emit(subscriptionsAdded(facts, subscribers), users([...subjects.keys()]), (id) =>
-    beginPeriods(tx, realm.id, saved, id),
+    beginPeriods(tx, organization.id, saved, id),
   );
 }
 
 /**
- * Begins the subscription periods: from this event on, the users receive the events for the channels' subscribers.
+ * Begins the subscription periods of new subscribers. A subscription period is a range of the event log in which a user is
+ * subscribed to a channel. From the event `eventId` on, the new subscribers receive the events for the channels' subscribers.
  *
- * A user's last period in a channel continues if the channel received no message and no event after its end. So the number of
- * periods grows only with the messages and events of the channel. A deleted message can have been sent to any channel.
+ * If the channel received no message and no event after a user's last period, that period continues instead. So a user cannot
+ * create any number of periods by leaving and joining. A message that was sent after the last period and then deleted also
+ * begins a new period, because it can have been sent to this channel.
  *
- * @throws TotalReachedError if a user has joined a channel too often.
+ * @throws TotalReachedError if a user would have more than 1,000 periods in one channel.
  */
-async function beginPeriods(tx: Tx, realmId: number, saved: readonly Subscription[], eventId: number): Promise<void> {
+async function beginPeriods(
+  tx: Tx,
+  organizationId: number,
+  saved: readonly Subscription[],
+  eventId: number,
+): Promise<void> {
   const rows = await tx.$queryRaw<{ joins: number }[]>`
     WITH joined AS MATERIALIZED (
       SELECT * FROM unnest(${saved.map(({ userId }) => userId)}::int[], ${saved.map(({ channelId }) => channelId)}::int[])
@@ -189,13 +199,13 @@ async function beginPeriods(tx: Tx, realmId: number, saved: readonly Subscriptio
       SELECT joined.user_id, joined.channel_id, past.joins, past.last_began, ended.ended_event_id, ended.ended_message_id
       FROM joined CROSS JOIN LATERAL (
         SELECT count(*)::int AS joins, max(p.began_event_id) AS last_began FROM subscription_period p
-        WHERE p.realm_id = ${realmId} AND p.user_id = joined.user_id AND p.channel_id = joined.channel_id
+        WHERE p.realm_id = ${organizationId} AND p.user_id = joined.user_id AND p.channel_id = joined.channel_id
       ) AS past
-      JOIN subscription_period ended ON ended.realm_id = ${realmId} AND ended.user_id = joined.user_id
+      JOIN subscription_period ended ON ended.realm_id = ${organizationId} AND ended.user_id = joined.user_id
         AND ended.channel_id = joined.channel_id AND ended.began_event_id = past.last_began
     ), continued AS (
       UPDATE subscription_period p SET ended_event_id = NULL, ended_message_id = NULL FROM former
-      WHERE p.realm_id = ${realmId} AND p.user_id = former.user_id AND p.channel_id = former.channel_id
+      WHERE p.realm_id = ${organizationId} AND p.user_id = former.user_id AND p.channel_id = former.channel_id
         AND p.began_event_id = former.last_began
         AND NOT EXISTS (
           SELECT FROM message m WHERE m.channel_id = former.channel_id AND m.id > former.ended_message_id OFFSET 0)
@@ -204,20 +214,20 @@ async function beginPeriods(tx: Tx, realmId: number, saved: readonly Subscriptio
           WHERE m.sent_channel_id = former.channel_id AND m.channel_id <> m.sent_channel_id
             AND m.id > former.ended_message_id OFFSET 0)
         AND NOT EXISTS (
-          SELECT FROM deleted_message d WHERE d.realm_id = ${realmId} AND d.id > former.ended_message_id OFFSET 0)
+          SELECT FROM deleted_message d WHERE d.realm_id = ${organizationId} AND d.id > former.ended_message_id OFFSET 0)
         AND NOT EXISTS (
           SELECT FROM event e
-          WHERE e.realm_id = ${realmId} AND e.channel_ids[1] = former.channel_id AND e.id > former.ended_event_id
+          WHERE e.realm_id = ${organizationId} AND e.channel_ids[1] = former.channel_id AND e.id > former.ended_event_id
             AND NOT e.except_user_ids @> ARRAY[former.user_id] OFFSET 0)
         AND NOT EXISTS (
           SELECT FROM event e
-          WHERE e.realm_id = ${realmId} AND e.channel_ids[2] = former.channel_id AND e.id > former.ended_event_id
+          WHERE e.realm_id = ${organizationId} AND e.channel_ids[2] = former.channel_id AND e.id > former.ended_event_id
             AND NOT e.except_user_ids @> ARRAY[former.user_id] OFFSET 0)
       RETURNING p.user_id, p.channel_id
     ), begun AS (
       INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id, began_message_id)
-      SELECT ${realmId}, user_id, channel_id, ${eventId},
-             COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${realmId}), 0)
+      SELECT ${organizationId}, user_id, channel_id, ${eventId},
+             COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${organizationId}), 0)
       FROM joined WHERE (user_id, channel_id) NOT IN (SELECT user_id, channel_id FROM continued)
       RETURNING user_id, channel_id
     )
@@ -225,16 +235,16 @@ async function beginPeriods(tx: Tx, realmId: number, saved: readonly Subscriptio
   requireWithin('joins_per_user_and_channel', rows[0]?.joins ?? 1);
 }
 
-/** Users to unsubscribe from a channel. The channel is locked and current. */
+/** Users to unsubscribe from a channel. The caller must have locked the channel before reading it. */
 export interface Leaving {
   readonly channel: Channel;
   readonly subjects: readonly Subject[];
 }
 
 /**
- * Unsubscribes users from channels. Emits events for them, and for all other users who can see the channels. Users who can no
- * longer see a channel also receive its deletion. Settings are kept in case a user returns. Unread messages of the channels are
- * then treated as read.
+ * Unsubscribes users from channels. Emits events to these users, and to all other users who can see the channels. Users who can
+ * no longer see a channel also receive its deletion. The settings of the subscriptions are kept for a later subscription.
+ * Unread messages of the channels count as read.
  *
  * @returns The users who were subscribed.
  */
@@ -244,7 +254,7 @@ export async function leave(
   context: SubscriptionChangeContext,
   leavings: readonly Leaving[],
 ): Promise<Moved> {
-  const removed = await endSubscriptions(tx, context.realm.id, leavings);
+  const removed = await endSubscriptions(tx, context.organization.id, leavings);
   const left = leavings
     .toSorted((a, b) => a.channel.id - b.channel.id)
     .flatMap(({ channel }) => {
@@ -254,18 +264,18 @@ export async function leave(
     });
   if (left.length === 0) return new Map();
   const readings = removed.map(({ user_id, channel_id }) => ({ userId: user_id, channelId: channel_id }));
-  await afterLeaving.before(tx, context.realm.id, readings);
+  await afterLeaving.before(tx, context.organization.id, readings);
   const leaverIds = left.flatMap(({ userIds }) => userIds);
   await publishAccessChange(tx, emit, context, {
     channelIds: left.map(({ channel }) => channel.id),
     userIds: leaverIds,
   });
   emit(subscriptionsRemoved(left), users(leaverIds), async (id) => {
-    await endPeriods(tx, context.realm.id, removed, id);
-    await afterLeaving.atTheEnd(tx, context.realm.id, readings);
+    await endPeriods(tx, context.organization.id, removed, id);
+    await afterLeaving.atTheEnd(tx, context.organization.id, readings);
   });
   for (const { channel, userIds } of left) {
-    const audience = await channelAudience(tx, context.realm, channel, context.now);
+    const audience = await channelAudience(tx, context.organization, channel, context.now);
     emit(peersRemoved(channel, userIds), except(audience, userIds));
   }
   await hideFromLeavers(tx, emit, context, leavings, left);
@@ -278,10 +288,10 @@ interface SubscriptionKey {
 }
 
 /**
- * Ends subscriptions, and returns those that were active. The condition on user ids is redundant, but without it the planner
- * reads all users' subscriptions.
+ * Ends the users' active subscriptions to the channels, and returns the keys of these subscriptions. The condition on user ids
+ * is redundant, but without it the planner reads all users' subscriptions.
  */
-function endSubscriptions(tx: Tx, realmId: number, leavings: readonly Leaving[]): Promise<SubscriptionKey[]> {
+function endSubscriptions(tx: Tx, organizationId: number, leavings: readonly Leaving[]): Promise<SubscriptionKey[]> {
   const rows = leavings.flatMap(({ channel, subjects }) =>
     subjects.map(({ id }) => ({ user_id: id, channel_id: channel.id })),
   );
@@ -289,35 +299,42 @@ function endSubscriptions(tx: Tx, realmId: number, leavings: readonly Leaving[])
   return tx.$queryRaw<SubscriptionKey[]>`
     UPDATE subscription s SET active = false
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS p(user_id int, channel_id int)
-    WHERE s.realm_id = ${realmId} AND s.user_id = p.user_id AND s.channel_id = p.channel_id AND s.active
+    WHERE s.realm_id = ${organizationId} AND s.user_id = p.user_id AND s.channel_id = p.channel_id AND s.active
       AND s.user_id = ANY(${userIds})
     RETURNING s.user_id, s.channel_id`;
 }
 
-function endPeriods(tx: Tx, realmId: number, rows: readonly SubscriptionKey[], eventId: number): Promise<unknown> {
+function endPeriods(
+  tx: Tx,
+  organizationId: number,
+  rows: readonly SubscriptionKey[],
+  eventId: number,
+): Promise<unknown> {
   return tx.$executeRaw`
     UPDATE subscription_period p
     SET ended_event_id = ${eventId},
-        ended_message_id = COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${realmId}), 0)
+        ended_message_id = COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${organizationId}), 0)
     FROM unnest(${rows.map(({ user_id }) => user_id)}::int[], ${rows.map(({ channel_id }) => channel_id)}::int[])
       AS ended(user_id, channel_id)
-    WHERE p.realm_id = ${realmId} AND p.user_id = ended.user_id AND p.channel_id = ended.channel_id
+    WHERE p.realm_id = ${organizationId} AND p.user_id = ended.user_id AND p.channel_id = ended.channel_id
       AND p.ended_event_id IS NULL`;
 }
 
 async function hideFromLeavers(
   tx: Tx,
   emit: Emit,
-  { realm, now }: SubscriptionChangeContext,
+  { organization, now }: SubscriptionChangeContext,
   leavings: readonly Leaving[],
   left: readonly { channel: Channel; userIds: readonly number[] }[],
 ): Promise<void> {
-  const groups = await systemGroups(tx, realm.id);
+  const groups = await systemGroups(tx, organization.id);
   const subjects = new Map(leavings.flatMap((leaving) => leaving.subjects.map((subject) => [subject.id, subject])));
   for (const { channel, userIds } of left) {
     const lost = userIds.filter((id) => {
       const subject = subjects.get(id);
-      return subject !== undefined && !seesChannel({ person: toPerson(subject, realm), groups, now }, channel, false);
+      return (
+        subject !== undefined && !seesChannel({ person: toPerson(subject, organization), groups, now }, channel, false)
+      );
     });
     if (lost.length > 0) emit(channelsDeleted([channel]), users(lost));
   }
@@ -327,12 +344,12 @@ async function hideFromLeavers(
 export async function announceChannel(
   tx: Tx,
   emit: Emit,
-  { realm, now }: SubscriptionChangeContext,
+  { organization, now }: SubscriptionChangeContext,
   channel: Channel,
   subjects: readonly Subject[],
 ): Promise<void> {
-  const groups = await systemGroups(tx, realm.id);
-  const audience = either(await channelAudience(tx, realm, channel, now), users(subjects.map(({ id }) => id)));
+  const groups = await systemGroups(tx, organization.id);
+  const audience = either(await channelAudience(tx, organization, channel, now), users(subjects.map(({ id }) => id)));
   const wire = toWireChannel(channel, { groups, subscriberCount: 0, activity: NO_ACTIVITY });
   emit(channelsCreated([toSnapshot(channel, wire)]), audience);
 }

@@ -4,6 +4,7 @@ import { Prisma, type Subscription } from '../../generated/prisma/client.ts';
 import { accessUser } from '../../people/users.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { fieldsOf } from '../../platform/db/columns.ts';
+import { inOrder, isWithin, type Keyset, NAME_KEY } from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { accessChannel, visibleTo } from '../access.ts';
 import { readWholeSubscribers } from '../subscribers.ts';
@@ -13,31 +14,32 @@ import { toPeopledChannels } from '../wire-channels.ts';
 /**
  * Returns the ids of a channel's subscribers, ascending.
  *
- * @throws BadRequestError if the channel does not exist or the viewer cannot see it.
+ * @throws NotFoundError if the channel does not exist or the viewer cannot see it.
  */
 export async function channelSubscriberIds(ctx: Ctx, channelId: number): Promise<readonly number[]> {
   await accessChannel(ctx, channelId);
-  const listOf = await readWholeSubscribers(ctx.app.db, [channelId]);
+  const listOf = await readWholeSubscribers(ctx.work.db, [channelId]);
   return listOf(channelId).subscribers;
 }
 
 /**
- * Whether a user is subscribed to a channel.
+ * Returns whether a user is subscribed to a channel.
  *
- * @throws BadRequestError if the user or channel does not exist or is not visible to the viewer.
+ * @throws NotFoundError if the user or channel does not exist or is not visible to the viewer.
  */
 export async function isUserSubscribed(ctx: Ctx, userId: number, channelId: number): Promise<boolean> {
   const user = await accessUser(ctx, userId);
   await accessChannel(ctx, channelId);
-  const count = await ctx.app.db.subscription.count({
-    where: { realmId: user.realmId, userId: user.id, channelId, active: true },
+  const count = await ctx.work.db.subscription.count({
+    where: { organizationId: user.organizationId, userId: user.id, channelId, active: true },
   });
   return count > 0;
 }
 
 /**
- * Returns a function that returns the ids of the channels to which a user is subscribed, ascending. Archived channels and those
- * that the viewer cannot see are left out. Deactivated users have none. Runs one query, regardless of the number of users.
+ * Returns a function that returns the ids of the channels to which a user is subscribed, ascending. Leaves out archived
+ * channels, and channels that the viewer cannot see. A deactivated user has no channels. Runs one query, regardless of the
+ * number of users.
  *
  * @param userIds Users of the viewer's organization.
  */
@@ -45,9 +47,9 @@ export async function subscribedChannelIds(
   ctx: Ctx,
   userIds: readonly number[],
 ): Promise<(userId: number) => readonly number[]> {
-  const rows = await ctx.app.db.subscription.findMany({
+  const rows = await ctx.work.db.subscription.findMany({
     where: {
-      realmId: ctx.realmId,
+      organizationId: ctx.organizationId,
       userId: { in: [...userIds] },
       active: true,
       user: { isActive: true },
@@ -63,7 +65,7 @@ export async function subscribedChannelIds(
 /**
  * Returns the ids of the channels to which a user is subscribed and that the viewer can see, ascending.
  *
- * @throws BadRequestError if the user does not exist.
+ * @throws NotFoundError if the user does not exist.
  */
 export async function channelIdsOfUser(ctx: Ctx, userId: number): Promise<readonly number[]> {
   const user = await accessUser(ctx, userId);
@@ -71,24 +73,55 @@ export async function channelIdsOfUser(ctx: Ctx, userId: number): Promise<readon
   return idsOf(user.id);
 }
 
+/** The fields by which lists of subscriptions can be sorted. */
+export type SubscriptionField = 'channelId' | 'channelName';
+
+/** A page of the viewer's subscriptions: the bounds, order and size of the page, and the sort field. */
+export interface SubscriptionPage extends Keyset {
+  readonly field: SubscriptionField;
+}
+
 /** A subscription with the channel name, by which lists are sorted. */
 export type ListedSubscription = Subscription & { readonly channelName: string };
 
 const SUBSCRIPTION = fieldsOf('s', 'Subscription');
+const CHANNEL_ID = Prisma.sql`s.channel_id`;
+const KEYS: Readonly<Record<SubscriptionField, Prisma.Sql>> = {
+  channelId: CHANNEL_ID,
+  channelName: Prisma.sql`c.sort_name`,
+};
 
-/** Returns the viewer's subscriptions, in no order. */
-export const listedSubscriptions = ({ app, viewer }: Ctx, includeArchived: boolean): Promise<ListedSubscription[]> =>
+const ownSubscriptions = ({ viewer }: Ctx, includeArchived: boolean): Prisma.Sql => Prisma.sql`
+  subscription s JOIN channel c ON c.realm_id = s.realm_id AND c.id = s.channel_id
+  WHERE s.realm_id = ${viewer.organization.id} AND s.user_id = ${viewer.id} AND s.active AND (${includeArchived}::boolean OR NOT c.is_archived)`;
+
+/** Reads a page of the viewer's subscriptions, in the order of the page. */
+export const readSubscriptionPage = (
+  ctx: Ctx,
+  includeArchived: boolean,
+  { field, ...page }: SubscriptionPage,
+): Promise<ListedSubscription[]> =>
   readRows<ListedSubscription>(
-    app.db,
+    ctx.work.db,
     Prisma.sql`
-      SELECT ${SUBSCRIPTION}, c.name AS "channelName" FROM subscription s JOIN channel c ON c.realm_id = s.realm_id AND c.id = s.channel_id
-      WHERE s.realm_id = ${viewer.realm.id} AND s.user_id = ${viewer.id} AND s.active AND (${includeArchived}::boolean OR NOT c.is_archived)`,
+      SELECT ${SUBSCRIPTION}, c.name AS "channelName" FROM ${ownSubscriptions(ctx, includeArchived)}
+        AND ${isWithin(page, KEYS[field], CHANNEL_ID, NAME_KEY)}
+      ORDER BY ${inOrder(page, KEYS[field], CHANNEL_ID)} LIMIT ${page.limit}::bigint`,
   );
+
+/** Returns the number of the viewer's subscriptions. */
+export async function countSubscriptions(ctx: Ctx, includeArchived: boolean): Promise<number> {
+  const [row] = await readRows<{ count: number }>(
+    ctx.work.db,
+    Prisma.sql`SELECT count(*)::int AS count FROM ${ownSubscriptions(ctx, includeArchived)}`,
+  );
+  return row?.count ?? 0;
+}
 
 /** Returns the subscriptions of any of the users to any of the channels. */
 export const subscriptionsAmong = (
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   userIds: readonly number[],
   channelIds: readonly number[],
 ): Promise<Subscription[]> =>
@@ -96,7 +129,7 @@ export const subscriptionsAmong = (
     db,
     Prisma.sql`
       SELECT ${SUBSCRIPTION} FROM subscription s
-      WHERE s.realm_id = ${realmId} AND s.user_id = ANY(${[...userIds]}::int[])
+      WHERE s.realm_id = ${organizationId} AND s.user_id = ANY(${[...userIds]}::int[])
         AND s.channel_id = ANY(${[...channelIds]}::int[]) AND s.active`,
   );
 
@@ -104,15 +137,15 @@ export const subscriptionsAmong = (
  * Returns the viewer's subscriptions in wire format, sorted by channel name, without archived channels. A notification setting
  * is null if it inherits the user's default.
  */
-export async function listSubscriptions({ app, viewer }: Ctx, include: IncludeSubscribers) {
-  const rows = await app.db.subscription.findMany({
-    where: { realmId: viewer.realm.id, userId: viewer.id, active: true, channel: { isArchived: false } },
+export async function listSubscriptions({ app, work, viewer }: Ctx, include: IncludeSubscribers) {
+  const rows = await work.db.subscription.findMany({
+    where: { organizationId: viewer.organization.id, userId: viewer.id, active: true, channel: { isArchived: false } },
     include: { channel: true },
   });
   rows.sort((a, b) => (a.channel.name < b.channel.name ? -1 : 1));
   const channels = rows.map(({ channel }) => channel);
-  const actor = await channelActor(app.db, viewer, app.now());
-  const { channels: wires, listOf } = await toPeopledChannels(app.db, actor, { channels, include });
+  const actor = await channelActor(work.db, viewer, app.now());
+  const { channels: wires, listOf } = await toPeopledChannels(work.db, actor, { channels, include });
   return rows.map((row, i) => ({
     ...(wires[i] as WireChannel),
     ...toWirePersonal(row),

@@ -104,7 +104,7 @@ export const deleteSubscriptions = endpoint({
   },
 });
 
-/** Converts the outcome to the reply of the REST interface, which contains channel names by user id. */
+/** Converts the outcome of a subscribe request to the reply of the REST interface, which contains channel names by user id. */
 function toSubscribed({ channels }: SubscribeOutcome) {
   const byUser = (idsOf: (channel: ChannelOutcome) => readonly number[]) => {
     const pairs = channels.flatMap((channel) => idsOf(channel).map((id) => ({ id, name: channel.name })));
@@ -140,18 +140,22 @@ export const postSubscriptionProperties = endpoint({
   },
   reply: {},
   async handle(ctx, { subscription_data }) {
-    const changes = subscription_data.map(({ stream_id, ...change }) => ({ channelId: stream_id, ...change }));
+    const changes = subscription_data.map(({ stream_id, ...change }, i) => ({
+      channelId: stream_id,
+      ...change,
+      place: `subscription_data[${i}]`,
+    }));
     await updateSubscriptionSettings(ctx, changes);
   },
 });
 
-/** A boolean or string, sent as JSON (`true`, `"text"`) or, for a string, also without the quotes (`text`). */
+/** A boolean or string. Both can be sent as JSON (`true`, `"text"`), and a string also without quotes (`text`). */
 const looseValue = z.string().transform((raw): boolean | string => {
   if (raw === 'true' || raw === 'false') return raw === 'true';
   return /^"[^"\\]*"$/.test(raw) ? raw.slice(1, -1) : raw;
 });
 
-/** Returns an endpoint that changes one property of one subscription. Clients send POST, older ones PATCH. */
+/** Returns an endpoint that changes one property of one subscription. Current clients send POST, old clients PATCH. */
 const subscriptionProperty = (method: 'POST' | 'PATCH') =>
   endpoint({
     method,
